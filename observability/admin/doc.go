@@ -1,0 +1,16 @@
+// Package admin serves what operators and their machines read from a process:
+//
+//	/metrics        the metrics, for Prometheus
+//	/healthz        200 while the process answers at all: restart it if not
+//	/readyz         200 while it can serve: send it no traffic if not
+//	/debug/pprof/   the profiles of net/http/pprof
+//	/               a list of these
+//
+// It authenticates nobody, and profiles show memory and the command line. The
+// listener must not be reachable from outside; who binds it decides that. Its
+// server needs a WriteTimeout of 0 or above the length of a CPU profile (30 s by
+// default).
+//
+// Importing net/http/pprof also mounts the profiles on http.DefaultServeMux;
+// nothing of Kith serves that one.
+package admin

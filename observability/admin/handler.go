@@ -1,0 +1,97 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"time"
+)
+
+// readyTimeout bounds one readiness check. Kubernetes' probes give up after 1 s
+// by default; a longer answer would only pile up.
+const readyTimeout = time.Second
+
+// Options are what Handler needs. The zero value works.
+type Options struct {
+	// Metrics serves /metrics. Nil leaves that path out.
+	Metrics http.Handler
+	// Ready returns nil if the process can serve: its database answers, its
+	// upstream is there. It is called for each request to /readyz, from any
+	// goroutine, with a context that ends after one second. Its error is logged
+	// and not shown. Nil is always ready.
+	Ready func(context.Context) error
+	// Logger takes the reasons for not being ready. Nil discards them.
+	Logger *slog.Logger
+}
+
+// Handler returns the admin listener's handler. It answers GET and HEAD; other
+// methods get 405, other paths 404.
+func Handler(o Options) http.Handler {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", index)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		writeText(w, http.StatusOK, "ok\n")
+	})
+	mux.HandleFunc("GET /readyz", o.serveReady)
+	if o.Metrics != nil {
+		mux.Handle("GET /metrics", o.Metrics)
+	}
+	mountProfiles(mux)
+	return noStore(mux)
+}
+
+// mountProfiles serves the profiles. Index serves the named ones (heap, goroutine …) too.
+func mountProfiles(mux *http.ServeMux) {
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+}
+
+func (o Options) serveReady(w http.ResponseWriter, r *http.Request) {
+	if o.Ready != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+		defer cancel()
+		if err := o.Ready(ctx); err != nil {
+			o.Logger.WarnContext(ctx, "not ready", "error", err)
+			writeText(w, http.StatusServiceUnavailable, "This process cannot serve yet or any more; its log says why.\n")
+			return
+		}
+	}
+	writeText(w, http.StatusOK, "ready\n")
+}
+
+func index(w http.ResponseWriter, _ *http.Request) {
+	const page = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Kith admin</title>
+<ul>
+<li><a href="/metrics">/metrics</a>
+<li><a href="/healthz">/healthz</a>
+<li><a href="/readyz">/readyz</a>
+<li><a href="/debug/pprof/">/debug/pprof/</a>
+</ul>
+</html>
+`
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, page) // the caller may be gone
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the caller may be gone
+}
+
+// noStore keeps every answer out of caches, and its type as it was sent.
+func noStore(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,14 @@
+// Package observability is what an operator sees of Kith: numbers, logs and a
+// small listener of its own to read them from. It is a leaf module: both
+// processes import it, and it imports nothing of theirs.
+//
+//	metrics   the registry, and the collectors of HTTP, Connect, tools and database pools
+//	logging   the logger, which keeps credentials out of the log, and request ids
+//	admin     /metrics, /healthz, /readyz and the profiles, on a listener that is not public
+//
+// metrics.md beside this file lists every kith_* metric of this module. A test
+// generates it and fails when it is out of date; `go test . -update` rewrites it.
+//
+// It does not own what is measured or logged: the callers name their routes and
+// tools, and decide what a request's log line holds.
+package observability

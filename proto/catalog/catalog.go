@@ -1,0 +1,154 @@
+package catalog
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+//go:embed catalog.json
+var generated []byte
+
+// ScopeWrite is the scope that every writing tool needs besides its group's.
+const ScopeWrite = "write"
+
+// Access says who may call an RPC.
+type Access string
+
+// The kinds of access. An RPC that is not in the catalogue may not be called.
+const (
+	// AccessAnonymous needs no member credential.
+	AccessAnonymous Access = "anonymous"
+	// AccessCredential needs any live member credential.
+	AccessCredential Access = "credential"
+	// AccessScoped needs a live credential with RPC.Scopes.
+	AccessScoped Access = "scoped"
+)
+
+// RPC is one procedure of the contract and the rule of who may call it.
+type RPC struct {
+	// Procedure is the path of the RPC: /package.Service/Method.
+	Procedure string `json:"procedure"`
+	// Access says who may call.
+	Access Access `json:"access"`
+	// Scopes that a credential must hold, all of them; empty unless Access is AccessScoped.
+	Scopes []string `json:"scopes,omitempty"`
+	// Writes tells whether the RPC changes anything.
+	Writes bool `json:"writes,omitempty"`
+	// Tool is what agents see of the RPC; nil when it is not a tool.
+	Tool *Tool `json:"tool,omitempty"`
+}
+
+// Tool is what agents see of an RPC.
+type Tool struct {
+	// Name in snake_case, unique.
+	Name string `json:"name"`
+	// Title for people.
+	Title string `json:"title"`
+	// Description says when to use the tool, what it changes and what it costs.
+	Description string `json:"description"`
+	// Group is the tool's scope.
+	Group string `json:"group"`
+	// Credits is the price of one successful call.
+	Credits int `json:"credits"`
+	// Annotations are MCP's four hints.
+	Annotations Annotations `json:"annotations"`
+	// InputSchema and OutputSchema are JSON Schema 2020-12 objects.
+	InputSchema  json.RawMessage `json:"input_schema"`
+	OutputSchema json.RawMessage `json:"output_schema"`
+}
+
+// Annotations are the hints of MCP's ToolAnnotations.
+type Annotations struct {
+	ReadOnly    bool `json:"readOnlyHint"`
+	Destructive bool `json:"destructiveHint"`
+	Idempotent  bool `json:"idempotentHint"`
+	OpenWorld   bool `json:"openWorldHint"`
+}
+
+// Catalog holds every RPC of the contract. It is immutable and safe for
+// concurrent use.
+type Catalog struct {
+	rpcs        []*RPC
+	byTool      map[string]*RPC
+	byProcedure map[string]*RPC
+	scopes      []string
+}
+
+// Load reads the generated catalogue. It fails only when the file that was
+// compiled in is damaged.
+func Load() (*Catalog, error) { return parse(generated) }
+
+func parse(data []byte) (*Catalog, error) {
+	var file struct {
+		Scopes []string `json:"scopes"`
+		RPCs   []*RPC   `json:"rpcs"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("parse catalogue: %w", err)
+	}
+	c := &Catalog{
+		rpcs:        file.RPCs,
+		scopes:      file.Scopes,
+		byTool:      make(map[string]*RPC, len(file.RPCs)),
+		byProcedure: make(map[string]*RPC, len(file.RPCs)),
+	}
+	for _, rpc := range file.RPCs {
+		c.byProcedure[rpc.Procedure] = rpc
+		if rpc.Tool != nil {
+			c.byTool[rpc.Tool.Name] = rpc
+		}
+	}
+	return c, nil
+}
+
+// Tool returns the RPC behind a tool name, or false.
+func (c *Catalog) Tool(name string) (*RPC, bool) {
+	rpc, ok := c.byTool[name]
+	return rpc, ok
+}
+
+// Procedure returns the RPC with a path, or false.
+func (c *Catalog) Procedure(path string) (*RPC, bool) {
+	rpc, ok := c.byProcedure[path]
+	return rpc, ok
+}
+
+// Tools returns the RPCs that are tools, in the order in which they are listed.
+func (c *Catalog) Tools() []*RPC {
+	tools := make([]*RPC, 0, len(c.byTool))
+	for _, rpc := range c.rpcs {
+		if rpc.Tool != nil {
+			tools = append(tools, rpc)
+		}
+	}
+	return tools
+}
+
+// ToolNames returns the names of Tools, in the same order.
+func (c *Catalog) ToolNames() []string {
+	var names []string
+	for _, rpc := range c.Tools() {
+		names = append(names, rpc.Tool.Name)
+	}
+	return names
+}
+
+// Scopes returns every scope that a credential can hold: the tool groups and
+// ScopeWrite.
+func (c *Catalog) Scopes() []string { return slices.Clone(c.scopes) }
+
+// HasScope tells whether a scope exists.
+func (c *Catalog) HasScope(scope string) bool { return slices.Contains(c.scopes, scope) }
+
+// Missing returns the scopes of the RPC that held lacks, in the RPC's order.
+func (r *RPC) Missing(held []string) []string {
+	var missing []string
+	for _, scope := range r.Scopes {
+		if !slices.Contains(held, scope) {
+			missing = append(missing, scope)
+		}
+	}
+	return missing
+}

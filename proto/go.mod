@@ -1,0 +1,9 @@
+module github.com/kith-crm/kith/proto
+
+go 1.26.7
+
+require (
+	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.2
+	connectrpc.com/connect v1.21.1
+	google.golang.org/protobuf v1.36.12
+)

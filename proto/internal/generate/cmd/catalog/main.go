@@ -1,0 +1,48 @@
+// Command catalog writes catalog.json from a descriptor set and a folder of
+// JSON Schemas. `make gen` calls it.
+//
+//	catalog DESCRIPTOR_SET SCHEMA_DIR OUTPUT
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/kith-crm/kith/proto/internal/generate"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 3 {
+		return fmt.Errorf("usage: catalog DESCRIPTOR_SET SCHEMA_DIR OUTPUT")
+	}
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return fmt.Errorf("read descriptors: %w", err)
+	}
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(data, set); err != nil {
+		return fmt.Errorf("decode descriptors: %w", err)
+	}
+	file, err := generate.Catalog(set, func(message string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(args[1], message+".schema.strict.bundle.json"))
+	})
+	if err != nil {
+		return err
+	}
+	out, err := file.Encode()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(args[2], out, 0o644)
+}

@@ -1,0 +1,6 @@
+// Package generate writes the tool catalogue from the contract: the compiled
+// descriptors say what each RPC is and who may call it, the JSON Schemas of
+// protoc-gen-jsonschema say what its messages look like. It refuses a contract
+// that would surprise an agent: a tool without words or group, a field without
+// bounds, an integer that JSON cannot hold, a name given twice.
+package generate
