@@ -1,0 +1,166 @@
+package connection
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Sources: where a record came from.
+const (
+	SourceManual    = "manual"
+	SourceAgent     = "agent"
+	SourceImport    = "import"
+	SourceDirectory = "directory"
+)
+
+// Connection is a person in a member's network, and the row that holds it. Its
+// lists are rows of their own.
+type Connection struct {
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk"`
+	Name     string
+	Nickname string
+	Location string
+	Bio      string
+	Starred  bool
+	// MetOn is a partial date: YYYY, YYYY-MM, YYYY-MM-DD or empty.
+	MetOn  string
+	MetHow string
+	Source string
+	// CadenceDays is the keep-in-touch interval; 0 when there is none.
+	CadenceDays       int
+	SnoozedUntil      time.Time `bun:",nullzero"`
+	LastInteractionAt time.Time `bun:",nullzero"`
+	ArchivedAt        time.Time `bun:",nullzero"`
+	// MergedInto is the connection that took this one over.
+	MergedInto string `bun:",nullzero"`
+	// Version grows by one with each change (optimistic locking).
+	Version int32
+	// DataVersion is the tenant's at the last write to anything that a search
+	// for this person looks at.
+	DataVersion int64 `json:"-"`
+	// FoldedName is Name for comparison; the store fills it.
+	FoldedName string `json:"-"`
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+
+	Handles   []Handle   `bun:"-"`
+	Positions []Position `bun:"-"`
+	Tags      []string   `bun:"-"`
+}
+
+// The kinds of handle.
+const (
+	KindEmail  = "email"
+	KindPhone  = "phone"
+	KindURL    = "url"
+	KindSocial = "social"
+)
+
+// Handle is an address of a connection. Its normal value is unique within the
+// connection, not across connections: people share mailboxes.
+type Handle struct {
+	TenantID     tenant.ID `bun:",pk" json:"-"`
+	ID           string    `bun:",pk" json:"-"`
+	ConnectionID string    `json:"-"`
+	Kind         string
+	Value        string
+	NormalValue  string
+	Label        string
+	// Ordinal orders the handles of a connection; the first of a kind is the preferred one.
+	Ordinal int
+}
+
+// Organization is a place people work at, once per normal name.
+type Organization struct {
+	TenantID   tenant.ID `bun:",pk"`
+	ID         string    `bun:",pk"`
+	Name       string
+	NormalName string
+	Domain     string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// Position is a job of a connection, now or in the past.
+type Position struct {
+	TenantID     tenant.ID `bun:",pk" json:"-"`
+	ID           string    `bun:",pk" json:"-"`
+	ConnectionID string    `json:"-"`
+	// OrganizationID is empty for a title without a known organisation.
+	OrganizationID string `bun:",nullzero" json:"-"`
+	// Organization is the organisation's name, kept with the organisation.
+	Organization string `bun:",scanonly"`
+	Title        string
+	// StartedOn and EndedOn are partial dates; empty when unknown.
+	StartedOn string
+	EndedOn   string
+	Current   bool
+	Ordinal   int
+}
+
+// Values returns the handles of a kind, the preferred one first.
+func (c *Connection) Values(kind string) []string {
+	values := make([]string, 0, len(c.Handles))
+	for _, h := range c.Handles {
+		if h.Kind == kind || kind == KindURL && h.Kind == KindSocial {
+			values = append(values, h.Value)
+		}
+	}
+	return values
+}
+
+// CurrentPosition returns the first position still held, or an empty one.
+func (c *Connection) CurrentPosition() Position {
+	for _, p := range c.Positions {
+		if p.Current {
+			return p
+		}
+	}
+	return Position{}
+}
+
+// Headline is title and organisation in one line, as far as they are known.
+func (p Position) Headline() string {
+	switch {
+	case p.Title != "" && p.Organization != "":
+		return p.Title + " at " + p.Organization
+	case p.Title != "":
+		return p.Title
+	default:
+		return p.Organization
+	}
+}
+
+// NextDue returns the day on which the connection falls due for a contact, and
+// false when it has no interval or was never in touch.
+func (c *Connection) NextDue() (time.Time, bool) {
+	if c.CadenceDays == 0 || c.LastInteractionAt.IsZero() {
+		return time.Time{}, false
+	}
+	due := c.LastInteractionAt.AddDate(0, 0, c.CadenceDays)
+	if c.SnoozedUntil.After(due) {
+		due = c.SnoozedUntil
+	}
+	return due, true
+}
+
+// clone returns a copy that shares no list with c.
+func (c *Connection) clone() *Connection {
+	out := *c
+	out.Handles = append([]Handle(nil), c.Handles...)
+	out.Positions = append([]Position(nil), c.Positions...)
+	out.Tags = append([]string(nil), c.Tags...)
+	return &out
+}
+
+// SplitEmail returns the part before the @ and the domain.
+func SplitEmail(email string) (local, domain string) {
+	at := strings.LastIndexByte(email, '@')
+	if at < 0 {
+		return email, ""
+	}
+	return email[:at], email[at+1:]
+}

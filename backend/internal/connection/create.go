@@ -1,0 +1,169 @@
+package connection
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// ObjectKind names connections in changes.
+const ObjectKind = "connection"
+
+// Reader reads one tenant's connections.
+type Reader interface {
+	// GetConnection returns a connection with its lists, or fault.NotFound.
+	GetConnection(ctx context.Context, id string) (*Connection, error)
+}
+
+// Writer writes one tenant's connections within one transaction.
+type Writer interface {
+	Reader
+	// FindDuplicate returns the id of a live connection that shares an address
+	// with c, or its folded name and current organisation; empty when none does.
+	FindDuplicate(ctx context.Context, c *Connection) (string, error)
+	// InsertConnection keeps a new connection with its lists and sets its id.
+	// Organisations and tags that are not on file are made.
+	InsertConnection(ctx context.Context, c *Connection) error
+	// ReplaceConnection keeps c in place of the version before it; it fails
+	// with fault.Conflict when that is not on file any more.
+	ReplaceConnection(ctx context.Context, c *Connection) error
+	// Record keeps what was changed and returns the change's id.
+	Record(ctx context.Context, draft change.Draft) (string, error)
+	// Now is the time of the transaction.
+	Now() time.Time
+}
+
+// What to do about a person who is on file already.
+const (
+	OnDuplicateReturn = "return_existing"
+	OnDuplicateCreate = "create"
+	OnDuplicateError  = "error"
+)
+
+// Draft is a person to be added.
+type Draft struct {
+	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow string
+	Emails, Phones, URLs, Tags                                        []string
+	Starred                                                           bool
+	Source                                                            string
+	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
+	OnDuplicate string
+}
+
+// Written is what a write left on file.
+type Written struct {
+	Connection *Connection
+	// DuplicateOf is the person that was on file already; empty when none was.
+	DuplicateOf string
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// Create adds a person, or finds the one on file as the draft asks.
+func Create(ctx context.Context, w Writer, d Draft) (Written, error) {
+	c, err := d.connection(w.Now())
+	if err != nil {
+		return Written{}, err
+	}
+	duplicate, err := w.FindDuplicate(ctx, c)
+	if err != nil {
+		return Written{}, err
+	}
+	if duplicate != "" && d.OnDuplicate != OnDuplicateCreate {
+		if d.OnDuplicate == OnDuplicateError {
+			return Written{}, fault.New(fault.AlreadyExists, "%s is on file already as %s", c.Name, duplicate)
+		}
+		existing, err := w.GetConnection(ctx, duplicate)
+		return Written{Connection: existing, DuplicateOf: duplicate}, err
+	}
+	if err := w.InsertConnection(ctx, c); err != nil {
+		return Written{}, err
+	}
+	changeID, err := w.Record(ctx, change.Draft{ObjectKind: ObjectKind, ObjectID: c.ID, After: c})
+	return Written{Connection: c, DuplicateOf: duplicate, ChangeID: changeID}, err
+}
+
+func (d Draft) connection(now time.Time) (*Connection, error) {
+	c := &Connection{
+		Name: text.Line(d.Name), Nickname: text.Line(d.Nickname), Location: text.Line(d.Location),
+		Bio: text.Clean(d.Bio), Starred: d.Starred, MetOn: d.MetOn, MetHow: text.Line(d.MetHow),
+		Source: d.Source, Version: 1, CreatedAt: now, UpdatedAt: now,
+	}
+	c.addHandles(KindEmail, d.Emails)
+	c.addHandles(KindPhone, d.Phones)
+	c.addHandles(KindURL, d.URLs)
+	c.addTags(d.Tags)
+	c.setPosition(text.Line(d.Organization), text.Line(d.Title))
+	if c.Name == "" {
+		c.Name = nameFromHandle(c.Handles)
+	}
+	return c, c.check()
+}
+
+// check holds a record to the rules that no single field can break alone.
+func (c *Connection) check() error {
+	if c.Name == "" {
+		return fault.InvalidField("name", "must hold at least one visible character")
+	}
+	return checkPartialDate("met_on", c.MetOn)
+}
+
+func (c *Connection) addHandles(kind string, values []string) {
+	for _, value := range values {
+		value = text.Line(value)
+		normal := NormalValue(kind, value)
+		same := func(h Handle) bool { return h.Kind == kind && h.NormalValue == normal }
+		if normal == "" || slices.ContainsFunc(c.Handles, same) {
+			continue
+		}
+		c.Handles = append(c.Handles, Handle{Kind: kind, Value: value, NormalValue: normal})
+	}
+}
+
+func (c *Connection) removeHandles(kind string, values []string) {
+	for _, value := range values {
+		normal := NormalValue(kind, text.Line(value))
+		c.Handles = slices.DeleteFunc(c.Handles, func(h Handle) bool {
+			return h.Kind == kind && h.NormalValue == normal
+		})
+	}
+}
+
+func (c *Connection) addTags(tags []string) {
+	for _, tag := range tags {
+		tag = text.Line(tag)
+		if tag != "" && !slices.ContainsFunc(c.Tags, sameTag(tag)) {
+			c.Tags = append(c.Tags, tag)
+		}
+	}
+}
+
+func (c *Connection) removeTags(tags []string) {
+	for _, tag := range tags {
+		c.Tags = slices.DeleteFunc(c.Tags, sameTag(tag))
+	}
+}
+
+func sameTag(tag string) func(string) bool {
+	folded := text.Fold(tag)
+	return func(other string) bool { return text.Fold(other) == folded }
+}
+
+// setPosition makes organisation and title the current position. The one held
+// so far ends; with both empty, nothing follows it.
+func (c *Connection) setPosition(organization, title string) {
+	for i := range c.Positions {
+		if c.Positions[i].Current {
+			c.Positions[i].Current = false
+		}
+	}
+	if organization == "" && title == "" {
+		return
+	}
+	p := Position{Organization: organization, Title: title, Current: true}
+	c.Positions = append([]Position{p}, c.Positions...)
+}

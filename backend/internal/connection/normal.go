@@ -1,0 +1,110 @@
+package connection
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// NormalValue returns the form in which two spellings of one address are equal.
+func NormalValue(kind, value string) string {
+	switch kind {
+	case KindEmail:
+		return strings.ToLower(value)
+	case KindPhone:
+		return normalPhone(value)
+	default:
+		return normalURL(value)
+	}
+}
+
+// normalPhone keeps the digits, and a leading plus; 00 is a plus.
+func normalPhone(value string) string {
+	var b strings.Builder
+	for i, r := range value {
+		if r == '+' && i == 0 || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		}
+	}
+	digits := b.String()
+	if rest, ok := strings.CutPrefix(digits, "00"); ok {
+		return "+" + rest
+	}
+	return digits
+}
+
+// normalURL drops the scheme, "www." and a trailing slash, and lowers the host.
+func normalURL(value string) string {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" {
+		return strings.ToLower(value)
+	}
+	normal := strings.TrimPrefix(strings.ToLower(u.Host), "www.") + strings.TrimSuffix(u.EscapedPath(), "/")
+	if u.RawQuery != "" {
+		normal += "?" + u.RawQuery
+	}
+	return normal
+}
+
+// NormalOrganization returns the form in which two spellings of one organisation
+// are equal: folded, without the words for its legal form.
+func NormalOrganization(name string) string {
+	words := strings.Fields(strings.NewReplacer(",", " ", ".", "").Replace(text.Fold(name)))
+	for len(words) > 1 && legalForm(words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, " ")
+}
+
+func legalForm(word string) bool {
+	switch word {
+	case "inc", "ltd", "llc", "llp", "plc", "gmbh", "ag", "kg", "se", "sa", "sas", "sarl", "srl", "spa", "bv", "nv",
+		"oy", "ab", "as", "aps", "co", "corp", "corporation", "company", "limited", "kk", "pty", "eg", "ev":
+		return true
+	}
+	return false
+}
+
+// checkPartialDate fails with fault.Invalid unless value is empty or a real
+// YYYY, YYYY-MM or YYYY-MM-DD.
+func checkPartialDate(field, value string) error {
+	if value == "" {
+		return nil
+	}
+	layout := map[int]string{4: "2006", 7: "2006-01", 10: time.DateOnly}[len(value)]
+	if layout == "" {
+		return fault.InvalidField(field, "%q is no date; use YYYY, YYYY-MM or YYYY-MM-DD", value)
+	}
+	if _, err := time.Parse(layout, value); err != nil {
+		return fault.InvalidField(field, "%q is no day of the calendar", value)
+	}
+	return nil
+}
+
+// nameFromHandle guesses a name from an e-mail or web address:
+// ana.lopez@… and …/in/ana-lopez both give "Ana Lopez".
+func nameFromHandle(handles []Handle) string {
+	for _, h := range handles {
+		var raw string
+		switch h.Kind {
+		case KindEmail:
+			raw, _ = SplitEmail(h.Value)
+			raw, _, _ = strings.Cut(raw, "+")
+		case KindURL, KindSocial:
+			raw = h.NormalValue[strings.LastIndexByte(h.NormalValue, '/')+1:]
+		default:
+			continue
+		}
+		words := strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune("._-", r) })
+		for i, w := range words {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+		if len(words) > 0 {
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}

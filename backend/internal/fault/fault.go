@@ -1,0 +1,72 @@
+// Package fault is the one coded error of the backend.
+//
+// Domain and store return a *fault.Error for every outcome that a caller can do
+// something about; its message is safe to show. Any other error is internal: it
+// is logged in full and shown as one sentence. The translation to the wire
+// happens once, in internal/rpc.
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code says what went wrong, in the caller's terms.
+type Code string
+
+// The codes. Internal has none: an error without a code is internal.
+const (
+	// Invalid: the request breaks a rule; repeating it will not help.
+	Invalid Code = "invalid"
+	// NotFound: the thing does not exist for this caller.
+	NotFound Code = "not_found"
+	// AlreadyExists: the thing is there already.
+	AlreadyExists Code = "already_exists"
+	// Conflict: somebody else changed the thing in between.
+	Conflict Code = "conflict"
+	// ReadOnly: the member's data may not be changed.
+	ReadOnly Code = "read_only"
+	// Unauthenticated: no live credential.
+	Unauthenticated Code = "unauthenticated"
+	// Unavailable: the store cannot be reached; the same call may work later.
+	Unavailable Code = "unavailable"
+)
+
+// Error is an outcome with a code and a sentence that is safe to show.
+type Error struct {
+	Code    Code
+	Message string
+	// Fields names the fields that broke a rule (Invalid only).
+	Fields []Field
+	cause  error
+}
+
+// Field is one field that broke a rule.
+type Field struct{ Name, Message string }
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause, which is for logs only.
+func (e *Error) Unwrap() error { return e.cause }
+
+// New makes an Error with a formatted message.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes an Error whose cause is kept for the logs.
+func Wrap(cause error, code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), cause: cause}
+}
+
+// InvalidField makes an Invalid error about one field.
+func InvalidField(field, format string, args ...any) *Error {
+	message := fmt.Sprintf(format, args...)
+	return &Error{Code: Invalid, Message: field + ": " + message, Fields: []Field{{field, message}}}
+}
+
+// Is tells whether err carries the code.
+func Is(err error, code Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}

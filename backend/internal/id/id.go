@@ -1,0 +1,61 @@
+// Package id makes the identifiers of stored things: a prefix that tells the
+// kind and a ULID, which sorts by time of creation.
+package id
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// The prefixes.
+const (
+	Member       = "mem"
+	Token        = "pat"
+	Connection   = "con"
+	Handle       = "hnd"
+	Organization = "org"
+	Position     = "pos"
+	Note         = "not"
+	Interaction  = "int"
+	Tag          = "tag"
+	Change       = "chg"
+)
+
+// Generator makes identifiers that grow strictly within one process. It is safe
+// for concurrent use.
+type Generator struct {
+	mu      sync.Mutex
+	now     func() time.Time
+	entropy *ulid.MonotonicEntropy
+}
+
+// NewGenerator returns a Generator that reads the time from now.
+func NewGenerator(now func() time.Time) *Generator {
+	return &Generator{now: now, entropy: ulid.Monotonic(rand.Reader, 0)}
+}
+
+// New returns prefix, an underscore and 26 characters of Crockford's base 32.
+func (g *Generator) New(prefix string) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	u, err := ulid.New(ulid.Timestamp(g.now()), g.entropy)
+	if err != nil {
+		return "", fmt.Errorf("make %s id: %w", prefix, err)
+	}
+	return prefix + "_" + u.String(), nil
+}
+
+// Valid tells whether s is an identifier with the prefix.
+func Valid(prefix, s string) bool {
+	rest, ok := strings.CutPrefix(s, prefix+"_")
+	if !ok {
+		return false
+	}
+	_, err := ulid.ParseStrict(rest)
+	return err == nil
+}

@@ -1,0 +1,130 @@
+package rpc
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"time"
+
+	"connectrpc.com/authn"
+	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// The headers between edge and backend, besides Authorization.
+const (
+	// HeaderServiceToken carries the service credential.
+	HeaderServiceToken = "Kith-Service-Token"
+	// HeaderCredentialID answers with the stable id of the caller's credential.
+	HeaderCredentialID = "Kith-Credential-Id"
+	// HeaderRequestID carries the request id of the edge.
+	HeaderRequestID = "Kith-Request-Id"
+)
+
+// Reasons of a refusal, in kith.access.v1.Refusal.
+const (
+	reasonMissingScope = "missing_scope"
+	reasonReadOnly     = "read_only_account"
+)
+
+// Authenticator finds the principal of a bearer.
+type Authenticator interface {
+	// Authenticate takes a bearer's hash. It fails with fault.Unauthenticated
+	// or, when it cannot tell, with fault.Unavailable.
+	Authenticate(ctx context.Context, hash string) (*tenant.Principal, error)
+}
+
+// Gate decides who may call which RPC, before the call is read.
+type Gate struct {
+	rpcs         *catalog.Catalog
+	bearers      Authenticator
+	serviceToken [sha256.Size]byte
+	used         func(credentialID string, at time.Time)
+	now          func() time.Time
+	errors       *translator
+}
+
+// authenticate implements authn.AuthFunc.
+func (g *Gate) authenticate(ctx context.Context, r *http.Request) (any, error) {
+	if err := g.checkService(r); err != nil {
+		return nil, err
+	}
+	procedure, _ := authn.InferProcedure(r.URL)
+	rule, known := g.rpcs.Procedure(procedure)
+	if !known || rule.Access == catalog.AccessAnonymous {
+		return nil, nil // an unknown procedure has no handler
+	}
+	p, err := g.principal(ctx, r)
+	if err != nil {
+		return nil, g.errors.translate(ctx, procedure, err)
+	}
+	return p, permit(rule, p)
+}
+
+// checkService asks for the service credential or a verified client certificate.
+// Its absence is no fault of the member's credential, so it must not look like
+// one: an agent would drop it.
+func (g *Gate) checkService(r *http.Request) error {
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		return nil
+	}
+	given := sha256.Sum256([]byte(r.Header.Get(HeaderServiceToken)))
+	if subtle.ConstantTimeCompare(given[:], g.serviceToken[:]) == 1 {
+		return nil
+	}
+	return connect.NewError(connect.CodeUnavailable,
+		errors.New("the service credential is missing or wrong: send it as "+HeaderServiceToken))
+}
+
+func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principal, error) {
+	bearer, ok := authn.BearerToken(r)
+	if !ok || bearer == "" || len(r.Header.Values("Authorization")) != 1 {
+		return nil, fault.New(fault.Unauthenticated, "send a bearer token in the Authorization header")
+	}
+	p, err := g.bearers.Authenticate(ctx, token.Hash(bearer))
+	if err != nil {
+		return nil, err
+	}
+	g.used(p.Credential.ID, g.now())
+	return p, nil
+}
+
+// permit holds the principal to the RPC's rule.
+func permit(rule *catalog.RPC, p *tenant.Principal) error {
+	if rule.Writes && p.ReadOnly {
+		return refusal(reasonReadOnly, "this account is read-only: nothing can be written here", rule.Scopes)
+	}
+	if len(rule.Missing(p.Credential.Scopes)) > 0 {
+		return refusal(reasonMissingScope, "the credential lacks a scope that this call needs", rule.Scopes)
+	}
+	return nil
+}
+
+func refusal(reason, message string, scopes []string) error {
+	err := connect.NewError(connect.CodePermissionDenied, errors.New(message))
+	if detail, detailErr := connect.NewErrorDetail(&accessv1.Refusal{Reason: reason, RequiredScopes: scopes}); detailErr == nil {
+		err.AddDetail(detail)
+	}
+	return err
+}
+
+// wrap guards a handler. A principal that was found is in the context below it,
+// and its credential's id in the answer.
+func (g *Gate) wrap(next http.Handler, options ...connect.HandlerOption) http.Handler {
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p, ok := authn.GetInfo(r.Context()).(*tenant.Principal); ok {
+			w.Header().Set(HeaderCredentialID, p.Credential.ID)
+			r = r.WithContext(tenant.WithPrincipal(r.Context(), p))
+		}
+		next.ServeHTTP(w, r)
+	})
+	return authn.NewMiddleware(g.authenticate, options...).Wrap(inner)
+}

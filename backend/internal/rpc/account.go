@@ -1,0 +1,52 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/catalog"
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
+)
+
+// accounts implements AccountService and AccessService: both tell a caller
+// about itself.
+type accounts struct{ rpcs *catalog.Catalog }
+
+func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
+	p := tenant.PrincipalFrom(ctx)
+	res := &accountv1.GetAccountResponse{
+		Member: &accountv1.Member{
+			Username: p.Username, Name: p.DisplayName, Timezone: p.Timezone, Plan: p.Plan, ReadOnly: p.ReadOnly,
+		},
+		Credential: &accountv1.Credential{
+			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,
+			Scopes: p.Credential.Scopes, ExpiresAt: timestamp(p.Credential.ExpiresAt),
+		},
+	}
+	for _, rpc := range h.rpcs.Tools() {
+		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: int32(rpc.Tool.Credits)})
+		reason := ""
+		switch {
+		case rpc.Writes && p.ReadOnly:
+			reason = reasonReadOnly
+		case len(rpc.Missing(p.Credential.Scopes)) > 0:
+			reason = reasonMissingScope
+		default:
+			continue
+		}
+		res.UnavailableTools = append(res.UnavailableTools, &accountv1.UnavailableTool{
+			Tool: rpc.Tool.Name, Reason: reason, RequiredScopes: rpc.Scopes,
+		})
+	}
+	return res, nil
+}
+
+func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalRequest) (*accessv1.GetPrincipalResponse, error) {
+	p := tenant.PrincipalFrom(ctx)
+	return &accessv1.GetPrincipalResponse{
+		Username: p.Username, CredentialId: p.Credential.ID, CredentialKind: p.Credential.Kind,
+		CredentialName: p.Credential.Name, Scopes: p.Credential.Scopes,
+		ExpiresAt: timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly,
+	}, nil
+}

@@ -1,0 +1,228 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
+)
+
+const (
+	defaultLimit = 10
+	// includedEntries is how many notes and interactions get_connection adds.
+	includedEntries = 10
+	modeKeyword     = "keyword"
+)
+
+// connections implements ConnectionService.
+type connections struct {
+	store  *store.Store
+	finder *finder.Finder
+}
+
+// pageOf reads a page's bounds: offset from the cursor, limit with its default.
+func pageOf(limit *int32, token *string, query any) (offset, size int, err error) {
+	size = defaultLimit
+	if limit != nil {
+		size = int(*limit)
+	}
+	if token != nil {
+		err = cursor.Decode(*token, query, &offset)
+	}
+	return offset, size, err
+}
+
+func (h *connections) SearchConnections(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (*connectionsv1.SearchConnectionsResponse, error) {
+	q, err := searchQuery(req)
+	if err != nil {
+		return nil, err
+	}
+	order := q
+	if q.Offset, q.Limit, err = pageOf(req.Limit, req.Cursor, order); err != nil {
+		return nil, err
+	}
+	p := tenant.PrincipalFrom(ctx)
+	found, err := h.finder.Search(ctx, p.Tenant, p.DataVersion, q)
+	if err != nil {
+		return nil, err
+	}
+	res := &connectionsv1.SearchConnectionsResponse{
+		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), ModeUsed: modeKeyword,
+		HasMore: found.Total > q.Offset+len(found.Hits),
+	}
+	for i, hit := range found.Hits {
+		res.Hits[i] = hitMessage(hit)
+	}
+	if res.HasMore {
+		next, err := cursor.Encode(order, q.Offset+len(found.Hits))
+		if err != nil {
+			return nil, err
+		}
+		res.NextCursor = &next
+	}
+	return res, nil
+}
+
+func searchQuery(req *connectionsv1.SearchConnectionsRequest) (search.Query, error) {
+	q := search.Query{
+		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(),
+		Tag: req.GetTag(), Has: req.GetHas(), Sort: req.GetSort(),
+	}
+	var err error
+	if q.LastContactAfter, err = day("last_contact_after", req.LastContactAfter); err != nil {
+		return q, err
+	}
+	if !q.LastContactAfter.IsZero() {
+		q.LastContactAfter = q.LastContactAfter.AddDate(0, 0, 1) // after that day, not on it
+	}
+	q.LastContactBefore, err = day("last_contact_before", req.LastContactBefore)
+	return q, err
+}
+
+func hitMessage(hit search.Hit) *connectionsv1.ConnectionHit {
+	d := hit.Doc
+	m := &connectionsv1.ConnectionHit{
+		Id: hit.ID, Name: d.Name, Headline: d.Headline, Organization: d.Organization,
+		Score: hit.Score, MatchedFields: hit.Matched, Snippet: hit.Snippet,
+	}
+	if len(d.Emails) > 0 {
+		m.Email = d.Emails[0]
+	}
+	return m
+}
+
+func (h *connections) GetConnection(ctx context.Context, req *connectionsv1.GetConnectionRequest) (*connectionsv1.GetConnectionResponse, error) {
+	p := tenant.PrincipalFrom(ctx)
+	data := h.store.Tenant(p.Tenant, p.ReadOnly)
+	c, err := data.GetConnection(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	res := &connectionsv1.GetConnectionResponse{Connection: connectionMessage(c)}
+	for _, part := range req.GetInclude() {
+		switch part {
+		case "positions":
+			res.Positions = positionMessages(c.Positions)
+		case "notes":
+			notes, err := data.ListNotes(ctx, c.ID, includedEntries)
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range notes {
+				res.Notes = append(res.Notes, noteMessage(&n))
+			}
+		case "interactions":
+			interactions, err := data.ListInteractions(ctx, c.ID, includedEntries)
+			if err != nil {
+				return nil, err
+			}
+			for _, i := range interactions {
+				res.Interactions = append(res.Interactions, interactionMessage(&i))
+			}
+		}
+	}
+	return res, nil
+}
+
+func (h *connections) CreateConnection(ctx context.Context, req *connectionsv1.CreateConnectionRequest) (*connectionsv1.CreateConnectionResponse, error) {
+	u, err := unitFrom(ctx)
+	if err != nil {
+		return nil, err
+	}
+	written, err := connection.Create(ctx, u, connection.Draft{
+		Name: req.GetName(), Nickname: req.GetNickname(), Organization: req.GetOrganization(), Title: req.GetTitle(),
+		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(),
+		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
+		Starred: req.GetStarred(), Source: connection.SourceAgent, OnDuplicate: req.GetOnDuplicate(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.CreateConnectionResponse{
+		Connection: connectionMessage(written.Connection), DuplicateOf: optional(written.DuplicateOf), ChangeId: optional(written.ChangeID),
+	}, nil
+}
+
+func (h *connections) UpdateConnection(ctx context.Context, req *connectionsv1.UpdateConnectionRequest) (*connectionsv1.UpdateConnectionResponse, error) {
+	u, err := unitFrom(ctx)
+	if err != nil {
+		return nil, err
+	}
+	written, err := connection.Update(ctx, u, connection.Patch{
+		ID: req.GetId(), ExpectedVersion: req.ExpectedVersion,
+		Name: req.Name, Nickname: req.Nickname, Organization: req.Organization, Title: req.Title,
+		Location: req.Location, Bio: req.Bio, MetOn: req.MetOn, MetHow: req.MetHow, Starred: req.Starred,
+		Emails: connection.Edit{Replace: req.GetEmails(), Add: req.GetAddEmails(), Remove: req.GetRemoveEmails()},
+		Phones: connection.Edit{Replace: req.GetPhones(), Add: req.GetAddPhones(), Remove: req.GetRemovePhones()},
+		URLs:   connection.Edit{Replace: req.GetUrls(), Add: req.GetAddUrls(), Remove: req.GetRemoveUrls()},
+		Tags:   connection.Edit{Replace: req.GetTags(), Add: req.GetAddTags(), Remove: req.GetRemoveTags()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.UpdateConnectionResponse{
+		Connection: connectionMessage(written.Connection), ChangeId: optional(written.ChangeID),
+	}, nil
+}
+
+func connectionMessage(c *connection.Connection) *connectionsv1.Connection {
+	current := c.CurrentPosition()
+	return &connectionsv1.Connection{
+		Id: c.ID, Name: c.Name, Nickname: c.Nickname, Headline: current.Headline(), Organization: current.Organization,
+		Title: current.Title, Emails: c.Values(connection.KindEmail), Phones: c.Values(connection.KindPhone),
+		Urls: c.Values(connection.KindURL), Location: c.Location, Bio: c.Bio, Tags: c.Tags, Starred: c.Starred,
+		MetOn: c.MetOn, MetHow: c.MetHow, Source: c.Source, LastInteractionAt: timestamp(c.LastInteractionAt),
+		Version: c.Version, CreatedAt: timestamp(c.CreatedAt), UpdatedAt: timestamp(c.UpdatedAt),
+	}
+}
+
+func positionMessages(positions []connection.Position) []*connectionsv1.Position {
+	out := make([]*connectionsv1.Position, len(positions))
+	for i, p := range positions {
+		out[i] = &connectionsv1.Position{
+			Organization: p.Organization, Title: p.Title, StartedOn: p.StartedOn, EndedOn: p.EndedOn, Current: p.Current,
+		}
+	}
+	return out
+}
+
+func noteMessage(n *timeline.Note) *timelinev1.Note {
+	return &timelinev1.Note{
+		Id: n.ID, ConnectionIds: n.ConnectionIDs, Body: n.Body, Pinned: n.Pinned, Version: n.Version,
+		CreatedAt: timestamp(n.CreatedAt), UpdatedAt: timestamp(n.UpdatedAt),
+	}
+}
+
+func interactionMessage(i *timeline.Interaction) *timelinev1.Interaction {
+	return &timelinev1.Interaction{
+		Id: i.ID, Kind: i.Kind, ConnectionIds: i.ConnectionIDs, OccurredAt: timestamp(i.OccurredAt),
+		DurationMinutes: i.DurationMinutes, Summary: i.Summary, ExternalKey: i.ExternalKey, CreatedAt: timestamp(i.CreatedAt),
+	}
+}
+
+// timestamp returns nil for the zero time.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// optional returns nil for the empty string.
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,89 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/observability/logging"
+)
+
+// translator turns errors of the domain into errors of the wire, once.
+type translator struct{ logger *slog.Logger }
+
+// translate returns an error that is safe to send. An error without a code is
+// logged in full and shown as one sentence.
+func (t *translator) translate(ctx context.Context, procedure string, err error) error {
+	var wire *connect.Error
+	var coded *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wire):
+		return wire
+	case errors.As(err, &coded):
+		if coded.Code == fault.Unavailable {
+			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "error", causes(err))
+		}
+		return connect.NewError(wireCode(coded.Code), errors.New(coded.Message))
+	case errors.Is(err, context.Canceled):
+		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
+	case errors.Is(err, context.DeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the call took too long"))
+	}
+	t.logger.ErrorContext(ctx, "internal error", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", err)
+	return connect.NewError(connect.CodeInternal, errors.New("something went wrong on our side"))
+}
+
+// causes renders an error with what it wraps; fault messages hide their cause.
+func causes(err error) string {
+	text := err.Error()
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
+		text = fmt.Sprintf("%s: %s", text, cause)
+	}
+	return text
+}
+
+func wireCode(code fault.Code) connect.Code {
+	switch code {
+	case fault.Invalid:
+		return connect.CodeInvalidArgument
+	case fault.NotFound:
+		return connect.CodeNotFound
+	case fault.AlreadyExists:
+		return connect.CodeAlreadyExists
+	case fault.Conflict:
+		return connect.CodeAborted
+	case fault.ReadOnly:
+		return connect.CodePermissionDenied
+	case fault.Unauthenticated:
+		return connect.CodeUnauthenticated
+	case fault.Unavailable:
+		return connect.CodeUnavailable
+	default:
+		return connect.CodeInternal
+	}
+}
+
+// interceptor translates what handlers return, and recovers their panics.
+func (t *translator) interceptor() connect.UnaryInterceptorFunc {
+	return func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, err error) {
+			if id := req.Header().Get(HeaderRequestID); logging.ValidRequestID(id) {
+				ctx = logging.WithRequestID(ctx, id)
+			}
+			procedure := req.Spec().Procedure
+			defer func() {
+				if p := recover(); p != nil {
+					res, err = nil, fmt.Errorf("panic: %v", p)
+				}
+				err = t.translate(ctx, procedure, err)
+			}()
+			return next(ctx, req)
+		}
+	}
+}

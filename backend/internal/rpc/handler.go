@@ -1,0 +1,108 @@
+package rpc
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"buf.build/go/protovalidate"
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+	"connectrpc.com/validate"
+
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
+)
+
+// maxMessage bounds a request: an inline import of 1 MiB, escaped.
+const maxMessage = 4 << 20
+
+// Options are what the handlers need.
+type Options struct {
+	Catalog *catalog.Catalog
+	Store   *store.Store
+	Finder  *finder.Finder
+	// ServiceToken is the credential of the edge and of internal callers.
+	ServiceToken string
+	// Used is told of each use of a credential.
+	Used func(credentialID string, at time.Time)
+	Now  func() time.Time
+	// Metrics observes each call.
+	Metrics connect.Interceptor
+	Logger  *slog.Logger
+}
+
+// NewHandler mounts every service of the contract, health and reflection.
+func NewHandler(o Options) (http.Handler, error) {
+	errs := &translator{logger: o.Logger}
+	validator, err := protovalidate.New()
+	if err != nil {
+		return nil, err
+	}
+	options := []connect.HandlerOption{
+		connect.WithCodec(jsonCodec{}),
+		connect.WithReadMaxBytes(maxMessage),
+		connect.WithCompressMinBytes(1024),
+		connect.WithInterceptors(
+			o.Metrics,
+			errs.interceptor(),
+			validate.NewInterceptor(validate.WithValidator(validator)),
+			inTransaction(o.Catalog, o.Store),
+		),
+	}
+	mux := http.NewServeMux()
+	var services []string
+	mount := func(path string, handler http.Handler) {
+		mux.Handle(path, handler)
+		services = append(services, path[1:len(path)-1])
+	}
+	own := &accounts{rpcs: o.Catalog}
+	mount(connectionsv1connect.NewConnectionServiceHandler(&connections{store: o.Store, finder: o.Finder}, options...))
+	mount(timelinev1connect.NewTimelineServiceHandler(&timelines{store: o.Store}, options...))
+	mount(accountv1connect.NewAccountServiceHandler(own, options...))
+	mount(accessv1connect.NewAccessServiceHandler(own, options...))
+	mount(directoryv1connect.NewPublicDirectoryServiceHandler(&directory{profiles: o.Store}, options...))
+	mount(sandboxv1connect.NewSandboxServiceHandler(&sandboxes{store: o.Store}, options...))
+	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
+	mux.Handle(grpcreflect.NewHandlerV1(reflector))
+	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector))
+
+	gate := &Gate{
+		rpcs: o.Catalog, bearers: o.Store, serviceToken: sha256.Sum256([]byte(o.ServiceToken)),
+		used: o.Used, now: o.Now, errors: errs,
+	}
+	outer := http.NewServeMux()
+	outer.Handle("/", gate.wrap(mux, options...))
+	outer.Handle(grpchealth.NewHandler(health{store: o.Store, services: services}, connect.WithCodec(jsonCodec{})))
+	return outer, nil
+}
+
+// health answers grpc.health.v1: a service is up when its store is.
+type health struct {
+	store    *store.Store
+	services []string
+}
+
+func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	known := req.Service == ""
+	for _, s := range h.services {
+		known = known || s == req.Service
+	}
+	if !known {
+		return nil, connect.NewError(connect.CodeNotFound, nil)
+	}
+	if err := h.store.Ping(ctx); err != nil {
+		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
+	}
+	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/uptrace/bun"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/search"
+)
+
+// LoadDocuments reads what the search index must know: of all connections when
+// since is below 0, else of those that changed after that data version. All of it is
+// read from one snapshot.
+func (t *Tenant) LoadDocuments(ctx context.Context, since int64) (finder.Documents, error) {
+	var out finder.Documents
+	ctx = withTenant(ctx, t.id)
+	options := &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+	if t.store.engine.name == sqliteName {
+		options = nil // a SQLite transaction is a snapshot, and its driver knows no levels
+	}
+	err := t.store.engine.tenantRead.RunInTx(ctx, options, func(ctx context.Context, tx bun.Tx) error {
+		q := scope{db: tx, id: t.id}
+		if err := q.db.NewRaw("SELECT data_version FROM tenant_states WHERE tenant_id = ?", q.id).Scan(ctx, &out.Version); err != nil {
+			return err
+		}
+		var err error
+		out.Changed, err = q.documents(ctx, since)
+		return err
+	})
+	return out, translate(err)
+}
+
+func (q scope) documents(ctx context.Context, since int64) ([]search.Document, error) {
+	var people []connection.Connection
+	if err := q.from(&people).Where("data_version > ?", since).Scan(ctx); err != nil {
+		return nil, err
+	}
+	docs := make([]search.Document, len(people))
+	byID := make(map[string]*search.Document, len(people))
+	for i, c := range people {
+		docs[i] = search.Document{
+			ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Starred: c.Starred,
+			LastInteractionAt: c.LastInteractionAt, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+			Archived: !c.ArchivedAt.IsZero(),
+		}
+		byID[c.ID] = &docs[i]
+	}
+	if len(docs) == 0 {
+		return docs, nil
+	}
+	return docs, q.fillDocuments(ctx, since, byID)
+}
+
+// fillDocuments adds the lists, each with one statement over all people changed.
+func (q scope) fillDocuments(ctx context.Context, since int64, byID map[string]*search.Document) error {
+	const changed = " JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.data_version > ? WHERE l.tenant_id = ?"
+	lists := []struct {
+		query string
+		add   func(d *search.Document, kind, value string)
+	}{
+		{"SELECT l.connection_id, l.kind, l.value FROM handles l" + changed + " ORDER BY l.connection_id, l.ordinal", addHandle},
+		{"SELECT l.connection_id, '' AS kind, t.name AS value FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(d *search.Document, _, value string) { d.Tags = append(d.Tags, value) }},
+		{"SELECT l.connection_id, '' AS kind, n.body AS value FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(d *search.Document, _, value string) { d.Notes = append(d.Notes, value) }},
+		{"SELECT l.connection_id, '' AS kind, i.summary AS value FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id" + changed + " ORDER BY l.connection_id, i.id DESC", func(d *search.Document, _, value string) { d.Interactions = append(d.Interactions, value) }},
+	}
+	for _, list := range lists {
+		var rows []struct{ ConnectionID, Kind, Value string }
+		if err := q.db.NewRaw(list.query, since, q.id).Scan(ctx, &rows); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list.add(byID[row.ConnectionID], row.Kind, row.Value)
+		}
+	}
+	var positions []connection.Position
+	if err := q.positions(&positions).
+		Join("JOIN connections AS c ON c.tenant_id = ?TableAlias.tenant_id AND c.id = ?TableAlias.connection_id AND c.data_version > ?", since).
+		Scan(ctx); err != nil {
+		return err
+	}
+	for _, p := range positions {
+		addPosition(byID[p.ConnectionID], p)
+	}
+	return nil
+}
+
+func addHandle(d *search.Document, kind, value string) {
+	switch kind {
+	case connection.KindEmail:
+		d.Emails = append(d.Emails, value)
+	case connection.KindPhone:
+		d.Phones = append(d.Phones, value)
+	default:
+		d.URLs = append(d.URLs, value)
+	}
+}
+
+// addPosition adds a position; current ones come first, and the first of all is
+// the headline.
+func addPosition(d *search.Document, p connection.Position) {
+	if p.Current && d.Headline == "" {
+		d.Headline, d.Organization, d.Title = p.Headline(), p.Organization, p.Title
+	}
+	if p.Organization != "" {
+		d.Organizations = append(d.Organizations, p.Organization)
+	}
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/uptrace/bun/migrate"
+)
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+// ErrSchemaNewer and ErrSchemaOlder tell that the database and the binary do
+// not belong together.
+var (
+	ErrSchemaNewer = errors.New("the database was written by a newer kith: start that version, or a newer one")
+	ErrSchemaOlder = errors.New("the database needs an upgrade: run `kith migrate` first")
+)
+
+func (s *Store) migrator() (*migrate.Migrator, *migrate.Migrations, error) {
+	dir, err := fs.Sub(migrationFiles, "migrations/"+s.engine.name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find migrations: %w", err)
+	}
+	known := migrate.NewMigrations()
+	if err := known.Discover(dir); err != nil {
+		return nil, nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return migrate.NewMigrator(s.engine.admin, known, migrate.WithMarkAppliedOnSuccess(true)), known, nil
+}
+
+func (s *Store) migrate(ctx context.Context) (applied int, err error) {
+	unlock, err := s.engine.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	m, _, err := s.migrator()
+	if err != nil {
+		return 0, err
+	}
+	if err := m.Init(ctx); err != nil {
+		return 0, fmt.Errorf("prepare migrations: %w", err)
+	}
+	if err := s.checkSchema(ctx); err != nil && !errors.Is(err, ErrSchemaOlder) {
+		return 0, err
+	}
+	group, err := m.Migrate(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("migrate the database: %w", err)
+	}
+	return len(group.Migrations), nil
+}
+
+// checkSchema compares the migrations that the database has seen with those
+// that the binary knows.
+func (s *Store) checkSchema(ctx context.Context) error {
+	m, known, err := s.migrator()
+	if err != nil {
+		return err
+	}
+	exists, err := s.hasMigrations(ctx)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		return ErrSchemaOlder
+	}
+	applied, err := m.AppliedMigrations(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", translate(err))
+	}
+	names := map[string]bool{}
+	for _, migration := range known.Sorted() {
+		names[migration.Name] = false
+	}
+	for _, migration := range applied {
+		if _, ok := names[migration.Name]; !ok {
+			return ErrSchemaNewer
+		}
+		names[migration.Name] = true
+	}
+	for _, done := range names {
+		if !done {
+			return ErrSchemaOlder
+		}
+	}
+	return nil
+}
+
+func (s *Store) hasMigrations(ctx context.Context) (bool, error) {
+	query := "SELECT count(*) FROM sqlite_master WHERE name = 'bun_migrations'"
+	if s.engine.name == postgresName {
+		query = "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('bun_migrations')"
+	}
+	var n int
+	if err := s.engine.admin.NewRaw(query).Scan(ctx, &n); err != nil {
+		return false, fmt.Errorf("read the schema's version: %w", translate(err))
+	}
+	return n > 0, nil
+}

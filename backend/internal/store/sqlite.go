@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
+)
+
+// openSQLite opens one writing connection, since SQLite has one writer anyway,
+// and a pool of reading ones. Transactions of the writer begin immediate:
+// without that, one that reads before it writes fails when another wrote since.
+func openSQLite(ctx context.Context, c Config) (engine, error) {
+	path := strings.TrimPrefix(strings.TrimPrefix(c.URL, "sqlite://"), "file:")
+	if path == "" {
+		return engine{}, errors.New("the database URL is empty: give the path of a SQLite file or a postgres:// address")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return engine{}, fmt.Errorf("cannot make the folder of the database: %w", err)
+	}
+	write, err := openSQLiteDB(path, "_txlock=immediate", 1)
+	if err != nil {
+		return engine{}, err
+	}
+	if err := write.PingContext(ctx); err != nil {
+		return engine{}, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), write.Close())
+	}
+	read, err := openSQLiteDB(path, "_pragma=query_only(1)", c.MaxConns)
+	if err != nil {
+		return engine{}, errors.Join(err, write.Close())
+	}
+	return engine{
+		name:        sqliteName,
+		serviceRead: read, serviceWrite: write, tenantRead: read, tenantWrite: write, admin: write,
+		lock: func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") },
+	}, nil
+}
+
+func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
+	options := "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
+		"&_pragma=synchronous(NORMAL)&_time_format=sqlite&" + option
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the database %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return bun.NewDB(db, sqlitedialect.New()), nil
+}
+
+// lockFile takes an exclusive lock that the system gives back when the process
+// ends, however it ends.
+func lockFile(ctx context.Context, path string) (func() error, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the database: %w", err)
+	}
+	wait := time.NewTicker(20 * time.Millisecond)
+	defer wait.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-wait.C:
+		}
+	}
+}

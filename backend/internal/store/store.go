@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Config says where and how to keep things.
+type Config struct {
+	// URL is a postgres:// address, or the path of a SQLite file with or
+	// without sqlite:// before it.
+	URL string
+	// MaxConns bounds each pool of connections; 0 means 16.
+	MaxConns int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger takes what happens in the background; nil discards it.
+	Logger *slog.Logger
+}
+
+// Store is an open database of the binary's schema. It is safe for concurrent use.
+type Store struct {
+	now    func() time.Time
+	logger *slog.Logger
+	ids    *id.Generator
+	engine engine
+	auth   *authStatement
+}
+
+// engine is what differs between the two databases.
+type engine struct {
+	name string
+	// service and tenants are the pools for cross-tenant and for tenant rows,
+	// each for reading and for writing. In SQLite the writing pool has one
+	// connection, in PostgreSQL reading and writing share a pool.
+	serviceRead, serviceWrite, tenantRead, tenantWrite *bun.DB
+	// admin is the pool that migrates.
+	admin *bun.DB
+	// lock keeps other processes from migrating until unlock is called.
+	lock func(ctx context.Context) (unlock func() error, err error)
+	// forShare is appended to a hot statement's arguments.
+	mode []any
+}
+
+const (
+	sqliteName   = "sqlite"
+	postgresName = "postgres"
+)
+
+// Open connects, and refuses a database whose schema is not the binary's.
+// Callers Migrate first where that is wanted.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	s, err := connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSchema(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.auth, err = s.prepareAuth(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Migrate connects and brings the schema up to the binary's. It is safe to run
+// from many processes at once. A newer schema is refused.
+func Migrate(ctx context.Context, c Config) (applied int, err error) {
+	s, err := connect(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.migrate(ctx)
+}
+
+func connect(ctx context.Context, c Config) (*Store, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MaxConns == 0 {
+		c.MaxConns = 16
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	open := openSQLite
+	if IsPostgres(c.URL) {
+		open = openPostgres
+	}
+	e, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e}, nil
+}
+
+// IsPostgres tells whether a database URL means PostgreSQL.
+func IsPostgres(url string) bool {
+	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
+}
+
+// Engine is "sqlite" or "postgres".
+func (s *Store) Engine() string { return s.engine.name }
+
+// Close gives all connections back.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range s.engine.pools() {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Ping fails when the database cannot be reached.
+func (s *Store) Ping(ctx context.Context) error {
+	return translate(s.engine.serviceRead.PingContext(ctx))
+}
+
+// PoolStats returns the state of each pool of connections, by name.
+func (s *Store) PoolStats() map[string]func() sql.DBStats {
+	stats := map[string]func() sql.DBStats{}
+	names := []string{"read", "write"}
+	if s.engine.name == postgresName {
+		names = []string{"service", "tenant"}
+	}
+	for i, db := range s.engine.pools()[:2] {
+		stats[names[i]] = db.DB.Stats
+	}
+	return stats
+}
+
+// pools returns each pool once.
+func (e engine) pools() []*bun.DB {
+	var pools []*bun.DB
+	for _, db := range []*bun.DB{e.serviceRead, e.serviceWrite, e.tenantRead, e.tenantWrite, e.admin} {
+		seen := db == nil
+		for _, p := range pools {
+			seen = seen || p == db
+		}
+		if !seen {
+			pools = append(pools, db)
+		}
+	}
+	return pools
+}
+
+// time returns the present as the databases keep it: UTC, in microseconds.
+func (s *Store) time() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+type tenantKey struct{}
+
+// withTenant names the tenant for connections that are taken from a pool under
+// this context; row-level security reads it.
+func withTenant(ctx context.Context, t tenant.ID) context.Context {
+	return context.WithValue(ctx, tenantKey{}, t)
+}
+
+func tenantFrom(ctx context.Context) tenant.ID {
+	t, _ := ctx.Value(tenantKey{}).(tenant.ID)
+	return t
+}

@@ -1,0 +1,156 @@
+// Package storetest opens stores for tests: a SQLite file in a temporary folder
+// and a database of its own in a real PostgreSQL. There is no third, made-up
+// store.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver, registered as "pgx"
+
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// PostgresURL names the environment variable with a superuser's address.
+const PostgresURL = "KITH_TEST_POSTGRES_URL"
+
+// Databases calls test once for each kind of database, with the address of an
+// empty, migrated one. With -short, only for SQLite.
+func Databases(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "kith.db")
+		migrate(t, path)
+		test(t, path)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		if testing.Short() {
+			t.Log("left out by -short")
+			return
+		}
+		t.Parallel()
+		test(t, postgres(t))
+	})
+}
+
+// Each is Databases with an opened store.
+func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	Databases(t, func(t *testing.T, url string) { test(t, Open(t, url, time.Now)) })
+}
+
+// Open opens a migrated database for the time of the test.
+func Open(t testing.TB, url string, now func() time.Time) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{URL: url, Now: now, MaxConns: 8})
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// Member makes a member and returns their tenant.
+func Member(t testing.TB, s *store.Store, username string) tenant.ID {
+	t.Helper()
+	m := &member.Member{Username: username, Email: username + "@people.example", Plan: member.PlanFree, Timezone: "UTC", Locale: "en"}
+	if err := s.CreateMember(t.Context(), m); err != nil {
+		t.Fatalf("create member: %v", err)
+	}
+	return m.ID
+}
+
+// Token makes a personal token of a member and returns its bearer.
+func Token(t testing.TB, s *store.Store, owner tenant.ID, scopes ...string) string {
+	t.Helper()
+	bearer, err := token.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &token.PersonalToken{MemberID: owner, Name: "test", Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " ")}
+	if err := s.CreatePersonalToken(t.Context(), row); err != nil {
+		t.Fatalf("create token: %v", err)
+	}
+	return bearer
+}
+
+func migrate(t testing.TB, url string) {
+	t.Helper()
+	if _, err := store.Migrate(t.Context(), store.Config{URL: url}); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+}
+
+// template is a migrated database that the others of this process are copied from.
+var template = sync.OnceValues(func() (string, error) {
+	name := fmt.Sprintf("kith_template_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	if err := execAdmin("CREATE DATABASE " + name); err != nil {
+		return "", err
+	}
+	_, err := store.Migrate(context.Background(), store.Config{URL: databaseURL(name)})
+	return name, err
+})
+
+// copying guards the template: it can be copied once at a time.
+var copying sync.Mutex
+
+func postgres(t *testing.T) string {
+	t.Helper()
+	if os.Getenv(PostgresURL) == "" {
+		t.Fatalf("%s is not set: run `make test`, which starts a PostgreSQL, or pass -short", PostgresURL)
+	}
+	from, err := template()
+	if err != nil {
+		t.Fatalf("prepare template: %v", err)
+	}
+	name := "kith_test_" + strings.ToLower(rand.Text()[:12])
+	copying.Lock()
+	err = execAdmin("CREATE DATABASE " + name + " TEMPLATE " + from)
+	copying.Unlock()
+	if err != nil {
+		t.Fatalf("copy template: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execAdmin("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Errorf("drop database: %v", err)
+		}
+	})
+	return databaseURL(name)
+}
+
+func databaseURL(name string) string {
+	u, err := url.Parse(os.Getenv(PostgresURL))
+	if err != nil {
+		return ""
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func execAdmin(statement string) error {
+	db, err := sql.Open("pgx", os.Getenv(PostgresURL))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	_, err = db.Exec(statement)
+	return err
+}

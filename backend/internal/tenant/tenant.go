@@ -1,0 +1,63 @@
+// Package tenant names whose data a call reaches and who calls.
+//
+// A tenant is one member's isolated data; a principal is an authenticated
+// caller, bound to one tenant. Neither knows how credentials are checked
+// (internal/token) or how isolation is enforced (internal/store).
+package tenant
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// ID is a tenant's identifier, equal to its member's.
+type ID string
+
+// Principal is an authenticated caller.
+type Principal struct {
+	// Tenant is whose data the caller reaches.
+	Tenant ID
+	// Username and DisplayName are the member's.
+	Username, DisplayName string
+	// Timezone is the member's IANA zone, which decides what "today" is.
+	Timezone string
+	// Plan decides the monthly credits.
+	Plan string
+	// ReadOnly tells that every write is refused (the sandbox).
+	ReadOnly bool
+	// DataVersion is the tenant's count of writes at the time of authentication.
+	DataVersion int64
+	// Credential is what the caller called with.
+	Credential Credential
+}
+
+// Credential is a live personal token or OAuth grant.
+type Credential struct {
+	// ID is stable: it outlives the rotation of an OAuth grant's tokens.
+	ID string
+	// Kind is "token" or "oauth".
+	Kind string
+	// Name is the token's name or the client's.
+	Name string
+	// Scopes held.
+	Scopes []string
+	// ExpiresAt is zero when the credential does not expire.
+	ExpiresAt time.Time
+}
+
+// Holds tells whether the credential has a scope.
+func (c Credential) Holds(scope string) bool { return slices.Contains(c.Scopes, scope) }
+
+type principalKey struct{}
+
+// WithPrincipal attaches the caller to a context.
+func WithPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalFrom returns the caller of a context, or nil for an anonymous one.
+func PrincipalFrom(ctx context.Context) *Principal {
+	p, _ := ctx.Value(principalKey{}).(*Principal)
+	return p
+}

@@ -1,0 +1,65 @@
+// Package text prepares what people type for keeping and for comparing. Searches
+// fold on their own terms (internal/search); this is the folding of stored keys.
+package text
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Clean returns s without characters that no store or screen can hold: NUL and
+// other controls, except line break and tab. White space at both ends goes.
+func Clean(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// Line is Clean for one line: every run of white space becomes one space.
+func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+
+// Fold returns s for comparison: lower case, without accents, white space as
+// single spaces.
+func Fold(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range norm.NFKD.String(s) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+			continue
+		case r == 'ß':
+			b.WriteString("ss")
+		case r == 'ø' || r == 'Ø':
+			b.WriteByte('o')
+		case r == 'ł' || r == 'Ł':
+			b.WriteByte('l')
+		case r == 'æ' || r == 'Æ':
+			b.WriteString("ae")
+		case r == 'đ' || r == 'Đ':
+			b.WriteByte('d')
+		case r == 'ı':
+			b.WriteByte('i')
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// Truncate returns at most n characters of s, the last one an ellipsis when
+// something was cut.
+func Truncate(s string, n int) string {
+	count := 0
+	for i := range s {
+		if count == n {
+			return s[:i] + "…"
+		}
+		count++
+	}
+	return s
+}

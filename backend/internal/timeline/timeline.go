@@ -1,0 +1,82 @@
+package timeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// KindNote is the kind of a timeline entry that is a note; the other kinds are
+// those of interactions.
+const KindNote = "note"
+
+// Note is a remembered fact about one or more connections, and its row.
+type Note struct {
+	TenantID  tenant.ID `bun:",pk" json:"-"`
+	ID        string    `bun:",pk"`
+	Body      string
+	Pinned    bool
+	Version   int32
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	ConnectionIDs []string `bun:"-"`
+}
+
+// Interaction is a contact that took place, and its row.
+type Interaction struct {
+	TenantID        tenant.ID `bun:",pk" json:"-"`
+	ID              string    `bun:",pk"`
+	Kind            string
+	OccurredAt      time.Time
+	DurationMinutes int32
+	Summary         string
+	// ExternalKey is the caller's own key, unique within the tenant unless empty.
+	ExternalKey string `bun:",nullzero"`
+	CreatedAt   time.Time
+
+	ConnectionIDs []string `bun:"-"`
+}
+
+// Entry is a note or an interaction on the timeline.
+type Entry struct {
+	ID string
+	// Kind is KindNote or an interaction's kind.
+	Kind            string
+	OccurredAt      time.Time
+	Text            string
+	DurationMinutes int32
+	Pinned          bool
+	Participants    []Participant `bun:"-"`
+}
+
+// Participant is a connection that an entry is about.
+type Participant struct{ ID, Name string }
+
+// Place is an entry's place in the order of the timeline.
+type Place struct {
+	OccurredAt time.Time
+	ID         string
+}
+
+// Query says which part of the timeline to read.
+type Query struct {
+	// ConnectionID is empty for the whole network.
+	ConnectionID string
+	// Kinds is empty for all.
+	Kinds []string
+	// Since (inclusive) and Until (exclusive) are zero for no bound.
+	Since, Until time.Time
+	// After is the last entry of the page before; nil for the first page.
+	After *Place
+	// Limit is the largest number of entries to return, at least 1.
+	Limit int
+}
+
+// Reader reads one tenant's timeline.
+type Reader interface {
+	// ListTimeline returns entries, latest first. A connection that is not on
+	// file is fault.NotFound.
+	ListTimeline(ctx context.Context, q Query) ([]Entry, error)
+}

@@ -1,0 +1,75 @@
+package token
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Recorder notes when tokens were last used, without a write for each call: it
+// gathers for a while and writes the latest time of each token.
+type Recorder struct {
+	mark   func(ctx context.Context, id string, at time.Time) error
+	every  time.Duration
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	used map[string]time.Time
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// NewRecorder returns a Recorder that hands gathered times to mark.
+func NewRecorder(mark func(ctx context.Context, id string, at time.Time) error, every time.Duration, logger *slog.Logger) *Recorder {
+	return &Recorder{mark: mark, every: every, logger: logger, used: map[string]time.Time{}}
+}
+
+// Used notes that a token was used. It does not block on the store.
+func (r *Recorder) Used(id string, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used[id] = at
+}
+
+// Flush writes what was gathered. A token that could not be written is dropped:
+// the time is a courtesy, the next use brings it again.
+func (r *Recorder) Flush(ctx context.Context) {
+	r.mu.Lock()
+	used := r.used
+	r.used = map[string]time.Time{}
+	r.mu.Unlock()
+	for id, at := range used {
+		if err := r.mark(ctx, id, at); err != nil {
+			r.logger.WarnContext(ctx, "note the use of a token", "error", err)
+			return
+		}
+	}
+}
+
+// Start flushes in the background until Stop.
+func (r *Recorder) Start(ctx context.Context) {
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	r.done.Go(func() {
+		ticker := time.NewTicker(r.every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				r.Flush(ctx)
+			}
+		}
+	})
+}
+
+// Stop ends the background work and writes what is left.
+func (r *Recorder) Stop(ctx context.Context) {
+	if r.stop == nil {
+		return
+	}
+	r.stop()
+	r.done.Wait()
+	r.Flush(ctx)
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/password"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Migrate brings the database's schema up to the binary's and returns how many
+// steps that took. It is safe to run from many processes at once.
+func Migrate(ctx context.Context, databaseURL string) (int, error) {
+	return store.Migrate(ctx, store.Config{URL: databaseURL})
+}
+
+// Admin does what operators do. It works beside a running server: what it
+// changes counts from the next call on.
+type Admin struct {
+	store *store.Store
+	rpcs  *catalog.Catalog
+	now   func() time.Time
+}
+
+// OpenAdmin opens the database, whose schema must be the binary's.
+func OpenAdmin(ctx context.Context, databaseURL string) (*Admin, error) {
+	rpcs, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: 2})
+	if err != nil {
+		return nil, err
+	}
+	return &Admin{store: data, rpcs: rpcs, now: time.Now}, nil
+}
+
+// Close gives the database back.
+func (a *Admin) Close() error { return a.store.Close() }
+
+// NewMember is a member to be created.
+type NewMember struct{ Username, Email, Password, Plan string }
+
+// CreateMember makes a member with an empty, private profile.
+func (a *Admin) CreateMember(ctx context.Context, n NewMember) error {
+	if err := member.CheckUsername(n.Username); err != nil {
+		return err
+	}
+	email, err := member.CheckEmail(n.Email)
+	if err != nil {
+		return err
+	}
+	if err := member.CheckPlan(n.Plan); err != nil {
+		return err
+	}
+	if err := password.Check(n.Password); err != nil {
+		return err
+	}
+	hash, err := password.Hash(n.Password)
+	if err != nil {
+		return err
+	}
+	return a.store.CreateMember(ctx, &member.Member{
+		Username: n.Username, Email: email, PasswordHash: hash, Timezone: "UTC", Locale: "en", Plan: n.Plan,
+	})
+}
+
+// MemberInfo is what a list of members shows.
+type MemberInfo struct {
+	Username, Email, Plan string
+	Suspended             bool
+	CreatedAt             time.Time
+}
+
+// ListMembers returns all members by username.
+func (a *Admin) ListMembers(ctx context.Context) ([]MemberInfo, error) {
+	members, err := a.store.ListMembers(ctx)
+	infos := make([]MemberInfo, len(members))
+	for i, m := range members {
+		infos[i] = MemberInfo{m.Username, m.Email, m.Plan, !m.SuspendedAt.IsZero(), m.CreatedAt}
+	}
+	return infos, err
+}
+
+// SetPlan changes a member's plan.
+func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
+	if err := member.CheckPlan(plan); err != nil {
+		return err
+	}
+	return a.store.SetPlan(ctx, username, plan, a.now().UTC())
+}
+
+// CreateToken makes a personal token of a member and returns the bearer, which
+// is not kept. No scopes means all; ttl 0 means that it does not expire.
+func (a *Admin) CreateToken(ctx context.Context, username, name string, scopes []string, ttl time.Duration) (bearer string, err error) {
+	if err := token.CheckName(name); err != nil {
+		return "", err
+	}
+	for _, scope := range scopes {
+		if !a.rpcs.HasScope(scope) {
+			return "", fault.InvalidField("scope", "%q does not exist; there are %s", scope, strings.Join(a.rpcs.Scopes(), ", "))
+		}
+	}
+	if len(scopes) == 0 {
+		scopes = a.rpcs.Scopes()
+	}
+	m, err := a.store.GetMember(ctx, username)
+	if err != nil {
+		return "", err
+	}
+	bearer, err = token.Generate()
+	if err != nil {
+		return "", err
+	}
+	t := &token.PersonalToken{MemberID: m.ID, Name: name, Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " ")}
+	if ttl > 0 {
+		t.ExpiresAt = a.now().UTC().Add(ttl)
+	}
+	return bearer, a.store.CreatePersonalToken(ctx, t)
+}
+
+// TokenInfo is what a list of tokens shows.
+type TokenInfo struct {
+	ID, Name, Scopes                            string
+	CreatedAt, ExpiresAt, LastUsedAt, RevokedAt time.Time
+}
+
+// ListTokens returns a member's personal tokens, newest first.
+func (a *Admin) ListTokens(ctx context.Context, username string) ([]TokenInfo, error) {
+	m, err := a.store.GetMember(ctx, username)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := a.store.ListPersonalTokens(ctx, m.ID)
+	infos := make([]TokenInfo, len(tokens))
+	for i, t := range tokens {
+		infos[i] = TokenInfo{t.ID, t.Name, t.Scopes, t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt}
+	}
+	return infos, err
+}
+
+// RevokeToken ends a member's personal token. The very next call with it is refused.
+func (a *Admin) RevokeToken(ctx context.Context, username, tokenID string) error {
+	m, err := a.store.GetMember(ctx, username)
+	if err != nil {
+		return err
+	}
+	return a.store.RevokePersonalToken(ctx, m.ID, tokenID, a.now().UTC())
+}
