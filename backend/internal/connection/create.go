@@ -106,7 +106,7 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 
 // check holds a record to the rules that no single field can break alone.
 func (c *Connection) check() error {
-	if c.Name == "" {
+	if !text.Visible(c.Name) {
 		return fault.InvalidField("name", "must hold at least one visible character")
 	}
 	return checkPartialDate("met_on", c.MetOn)

@@ -60,9 +60,12 @@ func reserved() []string {
 	}
 }
 
+// IsUsername tells whether name has a username's form.
+func IsUsername(name string) bool { return usernamePattern.MatchString(name) }
+
 // CheckUsername fails with fault.Invalid unless name may become a username.
 func CheckUsername(name string) error {
-	if !usernamePattern.MatchString(name) {
+	if !IsUsername(name) {
 		return fault.InvalidField("username",
 			"use 3 to 30 lower-case letters, digits and hyphens, with a letter or digit at both ends")
 	}

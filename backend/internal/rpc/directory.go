@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/profile"
 	"github.com/kith-crm/kith/backend/internal/text"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
@@ -16,9 +17,14 @@ const defaultPerPage = 20
 type directory struct{ profiles profile.Store }
 
 func (h *directory) BatchGetProfiles(ctx context.Context, req *directoryv1.BatchGetProfilesRequest) (*directoryv1.BatchGetProfilesResponse, error) {
-	usernames := make([]string, len(req.GetUsernames()))
-	for i, name := range req.GetUsernames() {
-		usernames[i] = strings.ToLower(name)
+	var usernames []string
+	for _, name := range req.GetUsernames() {
+		if name = strings.ToLower(name); member.IsUsername(name) { // others cannot exist
+			usernames = append(usernames, name)
+		}
+	}
+	if len(usernames) == 0 {
+		return &directoryv1.BatchGetProfilesResponse{}, nil
 	}
 	found, err := h.profiles.GetPublicProfiles(ctx, usernames)
 	if err != nil {

@@ -20,6 +20,14 @@ func Clean(s string) string {
 	}, s))
 }
 
+// Visible tells whether s shows anything: zero-width and bidirectional marks
+// alone do not.
+func Visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
+	})
+}
+
 // Line is Clean for one line: every run of white space becomes one space.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 

@@ -41,7 +41,7 @@ type Writer interface {
 // AddNote keeps a note and returns it with the id of the change.
 func AddNote(ctx context.Context, w Writer, n Note) (*Note, string, error) {
 	n.Body = text.Clean(n.Body)
-	if n.Body == "" {
+	if !text.Visible(n.Body) {
 		return nil, "", fault.InvalidField("body", "must hold at least one visible character")
 	}
 	if _, err := w.Participants(ctx, n.ConnectionIDs); err != nil {

@@ -1,0 +1,138 @@
+package demo_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/demo"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/sandbox"
+)
+
+func seeder(t *testing.T, s *store.Store, now func() time.Time) *demo.Seeder {
+	t.Helper()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return demo.NewSeeder(s, rpcs, now, slog.New(slog.DiscardHandler))
+}
+
+func TestSeedOncePerDay(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		now := time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)
+		clock := func() time.Time { return now }
+		s := storetest.Open(t, url, clock)
+		seed := seeder(t, s, clock)
+		for step, want := range []bool{true, false} {
+			if got, err := seed.Seed(t.Context()); err != nil || got != want {
+				t.Fatalf("step %d: seeded %v, %v", step, got, err)
+			}
+		}
+		first, err := s.Authenticate(t.Context(), token.Hash(sandbox.Token))
+		if err != nil || !first.ReadOnly || first.Credential.Holds(catalog.ScopeWrite) || !first.Credential.Holds("timeline") {
+			t.Fatalf("principal: %+v, %v", first, err)
+		}
+		now = now.AddDate(0, 0, 1)
+		if got, err := seed.Seed(t.Context()); err != nil || !got {
+			t.Fatalf("the next day: seeded %v, %v", got, err)
+		}
+		second, err := s.Authenticate(t.Context(), token.Hash(sandbox.Token))
+		if err != nil || second.DataVersion <= first.DataVersion || second.Tenant != first.Tenant {
+			t.Errorf("the next day: %+v, %v", second, err)
+		}
+		n, err := s.CountDemo(t.Context())
+		if err != nil || n != 200 {
+			t.Errorf("connections: %d, %v", n, err)
+		}
+		entries, err := s.Tenant(second.Tenant, true).ListTimeline(t.Context(), timeline.Query{Limit: 1})
+		if err != nil || len(entries) != 1 || now.Sub(entries[0].OccurredAt) > 14*24*time.Hour {
+			t.Errorf("latest entry: %+v, %v", entries, err)
+		}
+		listed, err := s.ListPublicProfiles(t.Context(), nil, profile.Position{}, 100)
+		if err != nil || len(listed) < 23 {
+			t.Errorf("listed members: %d, %v", len(listed), err)
+		}
+	})
+}
+
+func TestManyProcessesSeedOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		day := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
+		var wg sync.WaitGroup
+		for range 4 {
+			s := storetest.Open(t, url, day)
+			wg.Go(func() {
+				if _, err := seeder(t, s, day).Seed(t.Context()); err != nil {
+					t.Errorf("seed: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// A write to the demo account is refused by the handle and by the database.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		if _, err := seeder(t, s, time.Now).Seed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Authenticate(t.Context(), token.Hash(sandbox.Token))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, readOnly := range map[string]bool{"by the handle": true, "by the database": false} {
+			err := s.Tenant(p.Tenant, readOnly).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
+				return u.InsertNote(ctx, &timeline.Note{Body: "x", CreatedAt: u.Now(), UpdatedAt: u.Now()})
+			})
+			if !fault.Is(err, fault.ReadOnly) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		refusesEveryStatement(t, url, string(p.Tenant))
+	})
+}
+
+func refusesEveryStatement(t *testing.T, url, owner string) {
+	t.Helper()
+	driver, dsn := "sqlite", "file:"+url
+	if store.IsPostgres(url) {
+		driver, dsn = "pgx", url
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, table := range []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
+		"note_connections", "interactions", "interaction_connections"} {
+		for _, statement := range []string{
+			fmt.Sprintf("DELETE FROM %s WHERE tenant_id = '%s'", table, owner),
+			fmt.Sprintf("UPDATE %s SET tenant_id = tenant_id WHERE tenant_id = '%s'", table, owner),
+		} {
+			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "read-only") {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+	}
+	if _, err := db.Exec(fmt.Sprintf("INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ('%s', 'tag_x', 'x', 'x')", owner)); err == nil {
+		t.Error("a tag was inserted")
+	}
+}

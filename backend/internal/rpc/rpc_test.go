@@ -1,0 +1,394 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+const serviceToken = "a-service-token-for-tests"
+
+// bundle is a backend on a real store, with a member who holds every scope.
+type bundle struct {
+	url    string
+	store  *store.Store
+	member tenant.ID
+	bearer string
+	rpcs   *catalog.Catalog
+}
+
+func each(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		rpcs, err := catalog.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &bundle{store: s, rpcs: rpcs, member: storetest.Member(t, s, "maria")}
+		b.bearer = storetest.Token(t, s, b.member, rpcs.Scopes()...)
+		load := func(ctx context.Context, id tenant.ID, since int64) (finder.Documents, error) {
+			return s.Tenant(id, true).LoadDocuments(ctx, since)
+		}
+		handler, err := rpc.NewHandler(rpc.Options{
+			Catalog: rpcs, Store: s, Finder: finder.New(load, 1<<20), ServiceToken: serviceToken,
+			Used: func(string, time.Time) {}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		b.url = server.URL
+		test(t, b)
+	})
+}
+
+// answer is a Connect answer in JSON.
+type answer struct {
+	status int
+	header http.Header
+	body   map[string]any
+}
+
+// code is the Connect error code, or empty.
+func (a answer) code() string { s, _ := a.body["code"].(string); return s }
+
+func (a answer) message() string { s, _ := a.body["message"].(string); return s }
+
+// at walks into the answer: at("hits", 0, "name").
+func (a answer) at(path ...any) any {
+	var v any = a.body
+	for _, step := range path {
+		switch key := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[key]
+		case int:
+			list, _ := v.([]any)
+			if key >= len(list) {
+				return nil
+			}
+			v = list[key]
+		}
+	}
+	return v
+}
+
+func (b *bundle) call(t *testing.T, procedure, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+procedure, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(rpc.HeaderServiceToken, serviceToken)
+	req.Header.Set("Authorization", "Bearer "+b.bearer)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+		if headers[i+1] == "" {
+			req.Header.Del(headers[i])
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := answer{status: res.StatusCode, header: res.Header}
+	if err := json.Unmarshal(data, &out.body); err != nil {
+		t.Fatalf("%s answers %q: %v", procedure, data, err)
+	}
+	return out
+}
+
+const (
+	search  = "/kith.connections.v1.ConnectionService/SearchConnections"
+	get     = "/kith.connections.v1.ConnectionService/GetConnection"
+	create  = "/kith.connections.v1.ConnectionService/CreateConnection"
+	update  = "/kith.connections.v1.ConnectionService/UpdateConnection"
+	addNote = "/kith.timeline.v1.TimelineService/AddNote"
+	logCall = "/kith.timeline.v1.TimelineService/LogInteraction"
+	list    = "/kith.timeline.v1.TimelineService/ListTimeline"
+	account = "/kith.account.v1.AccountService/GetAccount"
+)
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		readOnly := storetest.Token(t, b.store, b.member, "connections", "timeline")
+		noGroup := storetest.Token(t, b.store, b.member, "timeline", "write")
+		for name, c := range map[string]struct {
+			procedure string
+			headers   []string
+			code      string
+		}{
+			"no service credential":    {search, []string{rpc.HeaderServiceToken, ""}, "unavailable"},
+			"wrong service credential": {search, []string{rpc.HeaderServiceToken, serviceToken + "x"}, "unavailable"},
+			"no bearer":                {search, []string{"Authorization", ""}, "unauthenticated"},
+			"wrong bearer":             {search, []string{"Authorization", "Bearer kith_pat_wrong"}, "unauthenticated"},
+			"other scheme":             {search, []string{"Authorization", "Basic " + b.bearer}, "unauthenticated"},
+			"group missing":            {search, []string{"Authorization", "Bearer " + noGroup}, "permission_denied"},
+			"write missing":            {create, []string{"Authorization", "Bearer " + readOnly}, "permission_denied"},
+			"read only reads":          {search, []string{"Authorization", "Bearer " + readOnly}, ""},
+			"any credential":           {account, []string{"Authorization", "Bearer " + noGroup}, ""},
+		} {
+			body := `{"query":"x"}`
+			if c.procedure != search {
+				body = `{}`
+			}
+			if got := b.call(t, c.procedure, body, c.headers...); got.code() != c.code {
+				t.Errorf("%s: got %q (%v), want %q", name, got.code(), got.body, c.code)
+			}
+		}
+	})
+}
+
+// Every RPC that is served is in the catalogue, and the other way round; what
+// needs a credential is refused without one, whatever the body.
+func TestEveryProcedureIsGuarded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for _, tool := range b.rpcs.Tools() {
+			got := b.call(t, tool.Procedure, `not JSON`, "Authorization", "")
+			if got.code() != "unauthenticated" {
+				t.Errorf("%s without a bearer: %v", tool.Procedure, got.body)
+			}
+		}
+		for procedure, want := range map[string]string{
+			"/kith.access.v1.AccessService/GetPrincipal":                 "unauthenticated",
+			"/kith.directory.v1.PublicDirectoryService/ListMembers":      "",
+			"/kith.sandbox.v1.SandboxService/GetSandbox":                 "",
+			"/kith.directory.v1.PublicDirectoryService/BatchGetProfiles": "invalid_argument",
+		} {
+			if got := b.call(t, procedure, `{}`, "Authorization", ""); got.code() != want {
+				t.Errorf("%s without a bearer: %v", procedure, got.body)
+			}
+		}
+	})
+}
+
+func TestRevokedBearerIsRefusedByTheNextCall(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		got := b.call(t, account, `{}`)
+		id, _ := got.at("credential", "id").(string)
+		if id == "" || got.header.Get(rpc.HeaderCredentialID) != id {
+			t.Fatalf("credential %q, header %q", id, got.header.Get(rpc.HeaderCredentialID))
+		}
+		if err := b.store.RevokePersonalToken(t.Context(), b.member, id, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.call(t, account, `{}`); got.code() != "unauthenticated" {
+			t.Errorf("revoked bearer: %v", got.body)
+		}
+	})
+}
+
+func TestStrictJSON(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for name, c := range map[string]struct{ body, message string }{
+			"unknown field":    {`{"query":"x","colour":"red"}`, `unknown field "colour"`},
+			"camelCase":        {`{"query":"x","lastContactAfter":"2026-01-01"}`, `unknown field "lastContactAfter"`},
+			"duplicate field":  {`{"query":"x","query":"y"}`, `duplicate field "query"`},
+			"wrong type":       {`{"query":7}`, `invalid value for string field query: 7`},
+			"bad JSON":         {`{"query":`, `unexpected`},
+			"empty body":       {``, `the body is empty`},
+			"array":            {`[]`, `unexpected token [`},
+			"no query":         {`{}`, `query`},
+			"query too long":   {`{"query":"` + strings.Repeat("x", 257) + `"}`, `query`},
+			"limit out of sea": {`{"query":"x","limit":51}`, `limit`},
+			"no such mode":     {`{"query":"x","mode":"psychic"}`, `mode`},
+			"no such day":      {`{"query":"x","last_contact_after":"2026-02-30"}`, `last_contact_after: "2026-02-30" is no day`},
+			"tampered cursor":  {`{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`, `cursor: `},
+		} {
+			got := b.call(t, search, c.body)
+			if got.code() != "invalid_argument" || !strings.Contains(got.message(), c.message) {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+	})
+}
+
+func TestAnswersCarryEveryField(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		got := b.call(t, search, `{"query":"nobody"}`)
+		if hits, ok := got.at("hits").([]any); !ok || len(hits) != 0 || got.at("has_more") != false || got.at("mode_used") != "keyword" {
+			t.Errorf("an empty answer: %v", got.body)
+		}
+	})
+}
+
+// A write is found by the very next search, and so is every later change.
+func TestSearchSeesEveryWrite(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		made := b.call(t, create, `{"name":"Ana López","organization":"Helios GmbH","title":"Founder","emails":["ana@helios.example"],"tags":["investor"]}`)
+		id, _ := made.at("connection", "id").(string)
+		if id == "" || made.at("change_id") == nil || made.at("connection", "headline") != "Founder at Helios GmbH" {
+			t.Fatalf("created: %v", made.body)
+		}
+		finds := func(query string) {
+			t.Helper()
+			if got := b.call(t, search, `{"query":"`+query+`"}`); got.at("hits", 0, "id") != id {
+				t.Errorf("%q finds %v", query, got.body)
+			}
+		}
+		for _, query := range []string{"Ana López", "ana lopez", "an", "Helios", "founder", "ana@helios.example", "helios.example", "investor", "Ana Lpoez"} {
+			finds(query)
+		}
+		note := b.call(t, addNote, `{"connection_ids":["`+id+`"],"body":"collects theremins"}`)
+		if note.at("note", "id") == nil || note.at("change_id") == nil {
+			t.Fatalf("note: %v", note.body)
+		}
+		finds("theremins")
+		logged := b.call(t, logCall, `{"connection_ids":["`+id+`"],"kind":"call","summary":"about zeppelins"}`)
+		if logged.at("interaction", "id") == nil {
+			t.Fatalf("interaction: %v", logged.body)
+		}
+		finds("zeppelins")
+		if got := b.call(t, update, `{"id":"`+id+`","name":"Anna Nowak","nickname":"Nówka"}`); got.at("connection", "version") != 2.0 {
+			t.Fatalf("update: %v", got.body)
+		}
+		finds("nowak")
+		if got := b.call(t, search, `{"query":"lopez"}`); len(got.at("hits").([]any)) != 0 {
+			t.Errorf("the old name still finds: %v", got.body)
+		}
+		full := b.call(t, get, `{"id":"`+id+`","include":["notes","interactions","positions"]}`)
+		if full.at("notes", 0, "body") != "collects theremins" || full.at("interactions", 0, "kind") != "call" ||
+			full.at("positions", 0, "organization") != "Helios GmbH" || full.at("connection", "last_interaction_at") == nil {
+			t.Errorf("full: %v", full.body)
+		}
+		entries := b.call(t, list, `{"connection_id":"`+id+`"}`)
+		if len(entries.at("entries").([]any)) != 2 || entries.at("entries", 0, "participants", 0, "name") != "Anna Nowak" {
+			t.Errorf("timeline: %v", entries.body)
+		}
+	})
+}
+
+func TestPagesOfSearch(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for _, name := range []string{"Ana One", "Ana Two", "Ana Three", "Ana Four", "Ana Five"} {
+			b.call(t, create, `{"name":"`+name+`"}`)
+		}
+		seen := map[any]bool{}
+		body := `{"query":"ana","limit":2}`
+		for range 3 {
+			page := b.call(t, search, body)
+			for i := range page.at("hits").([]any) {
+				seen[page.at("hits", i, "id")] = true
+			}
+			next, more := page.at("next_cursor").(string)
+			if more != (page.at("has_more") == true) {
+				t.Fatalf("has_more and next_cursor differ: %v", page.body)
+			}
+			if !more {
+				break
+			}
+			body = `{"query":"ana","limit":2,"cursor":"` + next + `"}`
+			if got := b.call(t, search, `{"query":"other","cursor":"`+next+`"}`); got.code() != "invalid_argument" {
+				t.Errorf("a cursor of another query: %v", got.body)
+			}
+		}
+		if len(seen) != 5 {
+			t.Errorf("pages hold %d people", len(seen))
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		made := b.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
+		id, _ := made.at("connection", "id").(string)
+		const nobody = "con_00000000000000000000000000"
+		for name, c := range map[string]struct{ procedure, body, code string }{
+			"get nobody":              {get, `{"id":"` + nobody + `"}`, "not_found"},
+			"get no id":               {get, `{"id":"7"}`, "invalid_argument"},
+			"update nobody":           {update, `{"id":"` + nobody + `","name":"X"}`, "not_found"},
+			"update a stale version":  {update, `{"id":"` + id + `","name":"X","expected_version":9}`, "aborted"},
+			"update to a blank name":  {update, `{"id":"` + id + `","name":" \u200b\u0000 "}`, "invalid_argument"},
+			"create without anything": {create, `{"title":"Founder"}`, "invalid_argument"},
+			"create a blank name":     {create, `{"name":"  "}`, "invalid_argument"},
+			"create a bad e-mail":     {create, `{"emails":["nope"]}`, "invalid_argument"},
+			"create a script link":    {create, `{"name":"X","urls":["javascript:alert(1)"]}`, "invalid_argument"},
+			"create with a bad day":   {create, `{"name":"X","met_on":"2026-02-30"}`, "invalid_argument"},
+			"create a duplicate":      {create, `{"emails":["ana@x.example"],"on_duplicate":"error"}`, "already_exists"},
+			"note for nobody":         {addNote, `{"connection_ids":["` + nobody + `"],"body":"x"}`, "not_found"},
+			"note without people":     {addNote, `{"connection_ids":[],"body":"x"}`, "invalid_argument"},
+			"note without text":       {addNote, `{"connection_ids":["` + id + `"],"body":" \u0000 "}`, "invalid_argument"},
+			"call of tomorrow":        {logCall, `{"connection_ids":["` + id + `"],"kind":"call","occurred_at":"2999-01-01T00:00:00Z"}`, "invalid_argument"},
+			"unknown kind":            {logCall, `{"connection_ids":["` + id + `"],"kind":"seance"}`, "invalid_argument"},
+			"timeline of nobody":      {list, `{"connection_id":"` + nobody + `"}`, "not_found"},
+		} {
+			if got := b.call(t, c.procedure, c.body); got.code() != c.code {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+	})
+}
+
+// NUL and other controls are dropped, not stored and not an internal error.
+func TestControlCharacters(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		made := b.call(t, create, `{"name":"A\u0000na\u0007","bio":"one\u0000\ntwo","tags":["a\u0000b"],"organization":"He\u0000lios"}`)
+		if made.at("connection", "name") != "Ana" || made.at("connection", "bio") != "one\ntwo" || made.at("connection", "tags", 0) != "ab" {
+			t.Errorf("created: %v", made.body)
+		}
+		for _, query := range []string{`\u0000`, `a\u0000na`} {
+			if got := b.call(t, search, `{"query":"`+query+`"}`); got.code() != "" {
+				t.Errorf("search for %s: %v", query, got.body)
+			}
+		}
+		if got := b.call(t, "/kith.directory.v1.PublicDirectoryService/ListMembers", `{"q":"\u0000"}`); got.code() != "" {
+			t.Errorf("directory: %v", got.body)
+		}
+		if got := b.call(t, "/kith.directory.v1.PublicDirectoryService/BatchGetProfiles", `{"usernames":["a\u0000b"]}`); got.code() != "" {
+			t.Errorf("profiles: %v", got.body)
+		}
+		if got := b.call(t, logCall, `{"connection_ids":["`+made.at("connection", "id").(string)+`"],"kind":"call","external_key":"a\u0000b"}`); got.code() != "" {
+			t.Errorf("external key: %v", got.body)
+		}
+	})
+}
+
+func TestAccountTellsWhatIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		narrow := storetest.Token(t, b.store, b.member, "connections")
+		got := b.call(t, account, `{}`, "Authorization", "Bearer "+narrow)
+		reasons := map[any]any{}
+		for i := range got.at("unavailable_tools").([]any) {
+			reasons[got.at("unavailable_tools", i, "tool")] = got.at("unavailable_tools", i, "reason")
+		}
+		if reasons["create_connection"] != "missing_scope" || reasons["add_note"] != "missing_scope" || reasons["search_connections"] != nil {
+			t.Errorf("out of reach: %v", reasons)
+		}
+		if got.at("member", "username") != "maria" || len(got.at("prices").([]any)) != len(b.rpcs.Tools()) {
+			t.Errorf("account: %v", got.body)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestEditDistance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"maria", "maria", 0},
+		{"marai", "maria", 1},
+		{"mria", "maria", 1},
+		{"mariia", "maria", 1},
+		{"naria", "maria", 1},
+		{"elisabet", "elizabeth", 2},
+		{"łódź", "łóz", 2},
+		{"abcd", "dcba", 3},
+		{"", "ab", 2},
+		{strings.Repeat("a", 40), strings.Repeat("a", 40), 3}, // too long to compare
+	} {
+		if got := editDistance(c.a, c.b, 2); got != c.want {
+			t.Errorf("%q to %q: %d edits, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestSignaturesMissNothing: the terms found by signature are those that a
+// comparison with every term finds.
+func TestSignaturesMissNothing(t *testing.T) {
+	t.Parallel()
+	word := rapid.StringMatching(`[abcé小]{1,9}`)
+	rapid.Check(t, func(t *rapid.T) {
+		terms := rapid.SliceOfNDistinct(word, 1, 30, rapid.ID).Draw(t, "terms")
+		b := newBuilder(1)
+		for _, w := range terms {
+			b.word(kind(fieldName), []byte(w))
+		}
+		v := newVocabulary(b.terms, b.posts)
+		query := foldWord(rapid.StringMatching(`[abcé小]{4,9}`).Draw(t, "query"))
+		limit := rapid.IntRange(1, 2).Draw(t, "limit")
+		found := map[string]int{}
+		v.misspelt(query, limit, func(term, edits int) { found[v.terms[term].typed] = edits })
+		for _, w := range terms {
+			d := editDistance(query, foldWord(w), limit)
+			if long := len(foldWord(w)) >= minFuzzyRunes-1 && len([]rune(w)) >= minFuzzyRunes-1; !long || d > limit {
+				d = 0
+			}
+			if found[w] != d {
+				t.Errorf("%q to %q: found with %d edits, want %d", query, w, found[w], d)
+			}
+		}
+	})
+}
+
+func TestEditsFor(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]int{
+		"bob": 0, "anna": 1, "seveneq": 1, "elisabet": 2, "2026": 0, "room101": 0, strings.Repeat("x", 33): 0,
+	} {
+		if got := editsFor(word, len(word)); got != want {
+			t.Errorf("%d edits for %q, want %d", got, word, want)
+		}
+	}
+}

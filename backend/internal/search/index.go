@@ -1,0 +1,145 @@
+package search
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Index is a keyword index over one member's connections. All methods may be
+// called from many goroutines; searches never wait for updates.
+type Index struct {
+	mu      sync.Mutex // held by updates
+	places  map[string]place
+	state   atomic.Pointer[snapshot]
+	scratch sync.Pool // of *scratch
+}
+
+// place is where the current version of a document is.
+type place struct {
+	seg *segment
+	doc uint32
+}
+
+// placeEntry estimates what one entry of places takes.
+const placeEntry = 56
+
+// snapshot is a state of the index; it never changes.
+type snapshot struct {
+	views []*view
+	bytes int64
+	live  int
+}
+
+// view is a segment with the documents that are no longer valid.
+type view struct {
+	seg  *segment
+	dead bitset // nil when all are valid
+	live int
+}
+
+// New returns an empty index.
+func New() *Index {
+	ix := &Index{places: make(map[string]place)}
+	ix.state.Store(&snapshot{})
+	return ix
+}
+
+// Put inserts documents or replaces those of the same ID; of two with one ID in
+// a call the last wins. An archived document is taken out. Load all documents
+// with one call: it is several times faster than one by one.
+func (ix *Index) Put(docs ...Document) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	shared := make(interner)
+	latest := make(map[string]int, len(docs))
+	for i := range docs {
+		latest[docs[i].ID] = i
+	}
+	c := ix.change()
+	var added []*Document
+	for i := range docs {
+		if latest[docs[i].ID] != i {
+			continue
+		}
+		c.remove(docs[i].ID)
+		if !docs[i].Archived {
+			added = append(added, shared.keep(&docs[i]))
+		}
+	}
+	c.add(added)
+	c.commit()
+}
+
+// Delete takes documents out; unknown ids are ignored.
+func (ix *Index) Delete(ids ...string) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	c := ix.change()
+	for _, id := range ids {
+		c.remove(id)
+	}
+	c.commit()
+}
+
+// Len is the number of documents held, which are those that can be found.
+func (ix *Index) Len() int { return ix.state.Load().live }
+
+// Bytes estimates the memory that the index holds, texts of notes included.
+func (ix *Index) Bytes() int64 { return ix.state.Load().bytes }
+
+// change is an update in progress, under the lock of the index.
+type change struct {
+	ix    *Index
+	views []*view
+	own   map[*view]bool // made by this change, so still writable
+}
+
+func (ix *Index) change() *change {
+	return &change{ix: ix, views: slices.Clone(ix.state.Load().views), own: make(map[*view]bool)}
+}
+
+// remove marks the document dead in a copy of its view.
+func (c *change) remove(id string) {
+	at, ok := c.ix.places[id]
+	if !ok {
+		return
+	}
+	delete(c.ix.places, id)
+	i := slices.IndexFunc(c.views, func(v *view) bool { return v.seg == at.seg })
+	v := c.views[i]
+	if !c.own[v] {
+		fresh := &view{seg: v.seg, dead: slices.Clone(v.dead), live: v.live}
+		if fresh.dead == nil {
+			fresh.dead = newBitset(v.seg.len())
+		}
+		v, c.views[i], c.own[fresh] = fresh, fresh, true
+	}
+	v.dead.set(int(at.doc))
+	v.live--
+}
+
+// add appends a segment of the documents.
+func (c *change) add(docs []*Document) {
+	if len(docs) == 0 {
+		return
+	}
+	v := &view{seg: newSegment(docs), live: len(docs)}
+	c.views = append(c.views, v)
+	for i := range v.seg.docs {
+		c.ix.places[v.seg.docs[i].doc.ID] = place{seg: v.seg, doc: uint32(i)}
+	}
+}
+
+// commit merges what should be merged and shows the result to readers.
+func (c *change) commit() {
+	for c.merge() {
+	}
+	next := &snapshot{views: c.views}
+	for _, v := range c.views {
+		next.bytes += v.seg.size
+		next.live += v.live
+	}
+	next.bytes += int64(next.live) * placeEntry
+	c.ix.state.Store(next)
+}

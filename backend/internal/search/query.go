@@ -1,0 +1,70 @@
+package search
+
+import (
+	"time"
+)
+
+// The orders of [Query.Sort]. An unknown one means relevance.
+const (
+	SortRelevance   = "relevance"    // see the package comment
+	SortName        = "name"         // folded name, then id
+	SortLastContact = "last_contact" // the most recent first, never contacted last
+	SortRecent      = "recent"       // the most recently created first
+)
+
+// Query says what to look for. Every filter that is set must hold.
+type Query struct {
+	// Text is read to its 256th character and 16th word; all its words must be
+	// found, but for "at", "in", "of" and the like beside others. Empty text
+	// finds every document that passes the filters, with score 0.
+	Text string
+	// Company, Title and Location are contained in the value, case and accents
+	// aside. Company looks at past organisations too.
+	Company, Title, Location string
+	// Tag and Group equal one of the names, case aside.
+	Tag, Group string
+	// LastContactAfter is inclusive, LastContactBefore is not. A connection
+	// never contacted passes neither. Zero is off.
+	LastContactAfter, LastContactBefore time.Time
+	// Has lists what must be there: email, phone, url, note, interaction. An
+	// unknown word is had by none.
+	Has []string
+	// Sort is one of the Sort constants. Orders other than relevance leave out
+	// misspelt matches unless there are no others.
+	Sort string
+	// Offset skips hits; below 0 it is 0. Limit is how many to return; below 1
+	// it is 10. Pages laid end to end are the full list.
+	Offset, Limit int
+}
+
+// Hit is one found document.
+type Hit struct {
+	ID  string
+	Doc *Document // shared with the index: read only
+	// Score is 0 to 1 in thousandths and never rises down the relevance order.
+	Score float64
+	// Matched names the field in which each word of the query was found best,
+	// without repetition: name, nickname, email, phone, url, domain,
+	// organization, title, headline, location, tag, group, note, interaction.
+	Matched []string
+	// Snippet is the text around a match in a note or an interaction, at most
+	// 160 characters on one line; "" when the match was elsewhere.
+	Snippet string
+}
+
+// Result is one page of hits.
+type Result struct {
+	Hits []Hit
+	// Total is the number of matches. There are more pages exactly when it
+	// exceeds Offset plus Limit.
+	Total int
+	// TotalCapped means that weaker matches, not counted here, may follow.
+	TotalCapped bool
+}
+
+const (
+	maxQueryRunes  = 256
+	maxQueryTokens = 16
+	defaultLimit   = 10
+	maxWindow      = 1 << 30 // bound on offset and limit, so that sums fit
+)
