@@ -1,0 +1,74 @@
+package sandbox
+
+// How many connections have a cadence of their own, and where they stand in it. Overdue
+// means that more than one and a half intervals have passed.
+const (
+	overdueCadences = 12
+	dueCadences     = 8 // past the interval, not yet overdue
+	snoozedCadences = 3 // of those due
+	keptCadences    = 40
+)
+
+// planCadences decides who is to be kept in touch with and when they were last seen. The
+// margins are wide enough for the state to hold at any hour of the day.
+func (b *builder) planCadences() {
+	s := newStream("cadences")
+	chosen := sample(s, b.originals(), overdueCadences+dueCadences+keptCadences)
+	for n, i := range chosen {
+		p := &b.people[i]
+		switch {
+		case n < overdueCadences:
+			p.cadence = pick(s, []int{14, 30, 30, 60, 90, 180})
+			p.lastSeen = p.cadence * s.between(170, 250) / 100
+		case n < overdueCadences+dueCadences:
+			p.cadence = pick(s, []int{30, 45, 60, 90})
+			p.lastSeen = p.cadence * s.between(108, 128) / 100
+			if n < overdueCadences+snoozedCadences {
+				p.snoozed = s.between(4, 21)
+			}
+		default:
+			p.cadence = pick(s, []int{14, 21, 30, 45, 60, 90, 90, 120, 180, 365})
+			p.lastSeen = max(2, p.cadence*s.between(15, 85)/100)
+		}
+	}
+}
+
+// groupSeed is one group: its cadence, its size, and a name.
+type groupSeed struct {
+	name          string
+	cadence, size int
+}
+
+func groupSeeds() []groupSeed {
+	return []groupSeed{
+		{"Inner circle", 30, 10},
+		{"Mentors and advisers", 60, 9},
+		{"Investors I trust", 90, 12},
+		{"Former colleagues", 0, 22},
+		{"Thursday run club", 0, 9},
+		{"Conference organisers", 0, 14},
+		{"Book club", 0, 8},
+		{"Neighbours and family friends", 0, 11},
+	}
+}
+
+// addGroups adds the groups. Whoever gets a cadence from a group alone was seen lately.
+func (b *builder) addGroups() {
+	s := newStream("groups")
+	ids := newIDs("grp")
+	for _, seed := range groupSeeds() {
+		group := Group{ID: ids.next(), Name: seed.name, CadenceDays: seed.cadence}
+		b.data.Groups = append(b.data.Groups, group)
+		for _, i := range sample(s, b.originals(), seed.size) {
+			p := &b.people[i]
+			b.data.GroupMembers = append(b.data.GroupMembers, GroupMember{GroupID: group.ID, ConnectionID: p.id})
+			if p.cadence > 0 || seed.cadence == 0 {
+				continue
+			}
+			seen := s.between(3, seed.cadence*8/10)
+			if p.lastSeen == 0 || seen < p.lastSeen {
+				p.lastSeen = seen
+			}
+		}
+	}
+}

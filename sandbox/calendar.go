@@ -1,0 +1,49 @@
+package sandbox
+
+import "time"
+
+// precision says how much of a partial date is known.
+type precision int
+
+const (
+	toYear precision = iota
+	toMonth
+	toDay
+)
+
+// calendar turns "so many days ago" into dates. It is the only part that knows the day.
+type calendar struct{ day time.Time }
+
+// newCalendar starts at midnight UTC of the day that contains the moment.
+func newCalendar(moment time.Time) calendar {
+	y, m, d := moment.UTC().Date()
+	return calendar{day: time.Date(y, m, d, 0, 0, 0, 0, time.UTC)}
+}
+
+// at returns the moment so many minutes after midnight, days before the day.
+func (c calendar) at(daysAgo, minutes int) time.Time {
+	return c.day.AddDate(0, 0, -daysAgo).Add(time.Duration(minutes) * time.Minute)
+}
+
+// date returns the full date, as YYYY-MM-DD. A negative number of days lies ahead.
+func (c calendar) date(daysAgo int) string { return c.partial(daysAgo, toDay) }
+
+// partial returns the date as YYYY, YYYY-MM or YYYY-MM-DD.
+func (c calendar) partial(daysAgo int, p precision) string {
+	layout := "2006"
+	switch p {
+	case toMonth:
+		layout = "2006-01"
+	case toDay:
+		layout = time.DateOnly
+	}
+	return c.at(daysAgo, 0).Format(layout)
+}
+
+// leapYear returns the latest leap year that is not after year.
+func leapYear(year int) int {
+	for year%4 != 0 || (year%100 == 0 && year%400 != 0) {
+		year--
+	}
+	return year
+}

@@ -1,0 +1,3 @@
+module github.com/kith-crm/kith/sandbox
+
+go 1.26

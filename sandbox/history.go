@@ -1,0 +1,84 @@
+package sandbox
+
+// historyDays is how far back interactions reach: three years, less a margin.
+const historyDays = 1085
+
+// planHistories decides when each person was met and, for those without a cadence, when
+// they were last seen.
+func (b *builder) planHistories() {
+	s := newStream("histories")
+	for i := range b.people {
+		p := &b.people[i]
+		forgotten := s.chance(11) || (p.double && s.chance(75))
+		recent := 3 + int(s.Float64()*s.Float64()*700)
+		known := int(s.Float64() * s.Float64() * 2400)
+		if p.lastSeen == 0 && !forgotten {
+			p.lastSeen = recent
+		}
+		p.met = p.lastSeen + 30 + known
+		p.metHow = b.meeting(s, *p)
+	}
+}
+
+// meeting tells how a person was met.
+func (b *builder) meeting(s stream, p person) string {
+	if p.source == "directory" {
+		return "Found in the Kith directory; wrote to say hello"
+	}
+	templates := []string{
+		"Sat next to each other at {event}",
+		"Shared a taxi after {event}",
+		"Both late for the same talk at {event}",
+		"In the queue for coffee at {event}",
+		"Shared a panel at {event}",
+		"Wrote to me about {topic}",
+		"A question from the audience about {topic}, then a long walk",
+		"Worked on the same project at {org}",
+		"Neighbours when I lived in {city}",
+		"Met on the night train to {city}",
+		"Replied to my newsletter about {topic}",
+		"Volunteered together at {event}",
+		"Visited {org} with a delegation",
+		"",
+	}
+	return b.fill(s, pick(s, templates), p)
+}
+
+// introduction is one person met through another.
+type introduction struct{ newcomer, introducer int }
+
+// introductionCount is how many introductions the account has.
+const introductionCount = 18
+
+// planIntroductions chooses who was introduced by whom. An introducer had been met at
+// least a month before, and the meeting lies within the three years of interactions.
+func (b *builder) planIntroductions() {
+	s := newStream("introductions")
+	for _, newcomer := range sample(s, b.originals(), len(b.people)) {
+		if len(b.introductions) == introductionCount {
+			return
+		}
+		p := &b.people[newcomer]
+		if p.lastSeen == 0 || p.met > historyDays || p.source == "directory" {
+			continue
+		}
+		var able []int
+		for _, i := range b.originals() {
+			if q := b.people[i]; i != newcomer && q.active(p.met) && q.met >= p.met+30 {
+				able = append(able, i)
+			}
+		}
+		if len(able) == 0 {
+			continue
+		}
+		introducer := pick(s, able)
+		p.metHow = "Introduced by " + b.people[introducer].name.full
+		b.introductions = append(b.introductions, introduction{newcomer, introducer})
+	}
+}
+
+// active reports whether an interaction so many days ago fits the person's history: after
+// they were met, and before they were last seen.
+func (p person) active(daysAgo int) bool {
+	return p.lastSeen > 0 && daysAgo > p.lastSeen && daysAgo <= p.met
+}

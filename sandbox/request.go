@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Try is a ready-made request that the mount page offers to visitors.
+type Try struct {
+	Title  string // what it shows, as a short imperative sentence
+	Method string
+	Path   string // relative to the base URL, with its query
+	Body   string // JSON to send as application/json; empty for a GET
+	Accept string // media types for the Accept header
+}
+
+// What the ready-made requests look for; both have hits in the dataset.
+const (
+	directoryQuery  = "climate"
+	connectionQuery = "microgrids"
+)
+
+// Requests returns the ready-made requests in the order to try them. They hold ids of the
+// dataset, which are the same on every day, so the requests do not depend on the day.
+func Requests() []Try {
+	person := mostContacted(Build(time.Unix(0, 0)))
+	return []Try{
+		{"Read the demo member's public profile", "GET", "/sandbox/api/human/" + Username, "", "application/json"},
+		{"Read the same profile as Markdown", "GET", "/sandbox/api/human/" + Username + ".md", "", "text/markdown"},
+		{"Find members who work on " + directoryQuery, "GET", "/sandbox/api/network/members?q=" + directoryQuery + "&per_page=5", "", "application/json"},
+		post("List the tools", "tools/list", struct{}{}),
+		call("Search the network for "+connectionQuery, "search_connections", struct {
+			Query string `json:"query"`
+		}{connectionQuery}),
+		call("Open one connection", "get_connection", struct {
+			ID string `json:"id"`
+		}{person}),
+		call("Read the latest of its timeline", "list_timeline", struct {
+			ConnectionID string `json:"connection_id"`
+			Limit        int    `json:"limit"`
+		}{person, 5}),
+		call("See scopes, credits and what is out of reach", "get_account", struct{}{}),
+	}
+}
+
+// call is a Try of a tool with its arguments.
+func call(title, tool string, arguments any) Try {
+	return post(title, "tools/call", struct {
+		Name      string `json:"name"`
+		Arguments any    `json:"arguments"`
+	}{tool, arguments})
+}
+
+// post is a Try of a JSON-RPC method of the sandbox MCP server.
+func post(title, method string, params any) Try {
+	body, _ := json.Marshal(struct { // strings and numbers always encode
+		Version string `json:"jsonrpc"`
+		ID      int    `json:"id"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+	}{"2.0", 1, method, params})
+	return Try{title, "POST", "/sandbox/mcp/v1", string(body), "application/json, text/event-stream"}
+}
+
+// mostContacted returns the id of the connection with the most interactions, the first of
+// them in the order of connections.
+func mostContacted(d *Dataset) string {
+	counts := map[string]int{}
+	for _, interaction := range d.Interactions {
+		for _, id := range interaction.ConnectionIDs {
+			counts[id]++
+		}
+	}
+	busiest := slices.MaxFunc(d.Connections, func(x, y Connection) int {
+		return cmp.Compare(counts[x.ID], counts[y.ID])
+	})
+	return busiest.ID
+}

@@ -1,0 +1,58 @@
+package sandbox
+
+import "time"
+
+// Username is the username of the demo account, the first of [Dataset.Members].
+const Username = "demo"
+
+// Token is the demo account's personal token. It is public on purpose and no secret: it
+// reads the demo account and nothing else, and the store refuses every write made with it.
+// Visitors never send it; the edge attaches it to calls under /sandbox and /mcp/sandbox.
+const Token = "kith_pat_sandbox_public_read_only_demo_account"
+
+// seed starts every stream. Changing it changes each person, id and text of the account.
+const seed = 0x4b697468_53616e64
+
+// Build returns the demo account as it looks on the UTC day that contains day.
+//
+// The result depends on that day alone, and only its dates do: people, ids and texts are
+// the same on every day. Nothing is in the future but reminders, snoozes and birthdays.
+// Each call returns a fresh Dataset that the caller may change. Safe for concurrent use.
+func Build(day time.Time) *Dataset {
+	b := newBuilder(day)
+	b.addMembers()
+	b.addOrganizations()
+	b.castPeople()
+	b.planCadences()
+	b.addGroups()
+	b.planHistories()
+	b.planIntroductions()
+	b.addConnections()
+	b.addPositions()
+	b.addHandles()
+	b.addTags()
+	b.addInteractions()
+	b.addNotes()
+	b.addReminders()
+	b.addImportantDates()
+	b.addRelationships()
+	b.addDuplicates()
+	return b.data
+}
+
+// builder carries the account while its parts are added. Every step of Build reads what
+// the steps before it planned; the order in Build is the only valid one.
+type builder struct {
+	cal           calendar
+	data          *Dataset
+	sectors       map[string]sector
+	organizations []organizationSeed // same order as data.Organizations
+	people        []person           // same order as data.Connections
+	twins         []twinPair         // the planted duplicates, as ordinals of people
+	introductions []introduction
+}
+
+func newBuilder(day time.Time) *builder {
+	cal := newCalendar(day)
+	return &builder{cal: cal, data: &Dataset{Day: cal.day}, sectors: sectors()}
+}

@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"cmp"
+	"strings"
+)
+
+// fill replaces the {placeholders} of a template with words that suit the person. Others
+// are named by {others}; an unknown placeholder stays as it is, and a test finds it.
+func (b *builder) fill(s stream, template string, p person, others ...person) string {
+	var text strings.Builder
+	for {
+		before, rest, found := strings.Cut(template, "{")
+		text.WriteString(before)
+		if !found {
+			return text.String()
+		}
+		key, after, _ := strings.Cut(rest, "}")
+		text.WriteString(b.word(s, key, p, others))
+		template = after
+	}
+}
+
+// word returns what one placeholder stands for.
+func (b *builder) word(s stream, key string, p person, others []person) string {
+	switch key {
+	case "given":
+		return p.short()
+	case "name":
+		return p.name.full
+	case "others":
+		return list(others)
+	case "org":
+		return b.employerOf(p)
+	case "title":
+		return cmp.Or(p.title, "Independent")
+	case "city":
+		if p.home.city == "" {
+			return "another city"
+		}
+		city, _, _ := strings.Cut(p.home.city, ",")
+		return city
+	case "topic":
+		if topics := b.sectorOf(p).topics; len(topics) > 0 && s.chance(72) {
+			return pick(s, topics)
+		}
+		return pick(s, commonTopics())
+	case "event":
+		return pick(s, eventNames())
+	case "field":
+		return pick(s, fields())
+	case "detail":
+		return pick(s, details())
+	case "wish":
+		return b.fill(s, pick(s, wishes()), p)
+	case "offer":
+		return b.fill(s, pick(s, offers()), p)
+	case "next":
+		return b.fill(s, pick(s, nextSteps()), p)
+	default:
+		return "{" + key + "}"
+	}
+}
+
+// list names people as prose does: "A", "A and B", "A, B and C". Those who share a short
+// name are named in full.
+func list(people []person) string {
+	bearers := map[string]int{}
+	for _, p := range people {
+		bearers[p.short()]++
+	}
+	var names []string
+	for _, p := range people {
+		if bearers[p.short()] > 1 {
+			names = append(names, p.name.full)
+			continue
+		}
+		names = append(names, p.short())
+	}
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
