@@ -1,0 +1,78 @@
+// Command kith is all of Kith in one binary: the service in one process or in
+// two, and what operators do beside it. `kith --help` lists the commands.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker in releases.
+var version = "0.1.0-dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// program is what every command gets: where to read and write, and the settings.
+type program struct {
+	ctx      context.Context
+	in       io.Reader
+	out, err io.Writer
+	settings *settings
+}
+
+type commands struct {
+	settings
+
+	Serve   serveCommand   `cmd:"" help:"Run everything in one process."`
+	Backend backendCommand `cmd:"" help:"Run the backend: domain, store and jobs behind Connect."`
+	Edge    edgeCommand    `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to this version."`
+	Member  memberCommand  `cmd:"" help:"Create and list members, set their plan."`
+	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`
+	Config  configCommand  `cmd:"" help:"Print the settings in force, secrets masked."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	var c commands
+	exit := -1
+	parser, err := kong.New(&c,
+		kong.Name("kith"),
+		kong.Description("A personal CRM that agents work with under one person's delegated access."),
+		kong.Writers(out, errOut),
+		kong.Exit(func(code int) { exit = code }),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		return fail(errOut, err)
+	}
+	selected, err := parser.Parse(args)
+	if exit >= 0 { // --help
+		return exit
+	}
+	if err != nil {
+		return fail(errOut, err)
+	}
+	if err := selected.Run(&program{ctx: ctx, in: in, out: out, err: errOut, settings: &c.settings}); err != nil {
+		return fail(errOut, err)
+	}
+	return 0
+}
+
+func fail(out io.Writer, err error) int {
+	_, _ = fmt.Fprintf(out, "kith: %v\n", err)
+	return 1
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/kith-crm/kith/backend/server"
+)
+
+type migrateCommand struct{}
+
+func (migrateCommand) Run(p *program) error {
+	applied, err := server.Migrate(p.ctx, p.settings.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	if applied == 0 {
+		_, err = fmt.Fprintln(p.out, "The database is up to date.")
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "The database was brought up to date in %d steps.\n", applied)
+	return err
+}
+
+type configCommand struct{}
+
+func (configCommand) Run(p *program) error {
+	if err := p.settings.resolve(); err != nil {
+		return err
+	}
+	return p.settings.print(p.out)
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(p *program) error {
+	_, err := fmt.Fprintf(p.out, "kith %s %s\n", version, runtime.Version())
+	return err
+}
+
+// withAdmin runs fn on the database, which is migrated first where that is on,
+// so that members can be made before the service ever ran.
+func (p *program) withAdmin(fn func(a *server.Admin) error) (err error) {
+	if p.settings.AutoMigrate {
+		if _, err := server.Migrate(p.ctx, p.settings.DatabaseURL); err != nil {
+			return err
+		}
+	}
+	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, admin.Close()) }()
+	return fn(admin)
+}
+
+type memberCommand struct {
+	Create  memberCreate  `cmd:"" help:"Create a member; the password is read from standard input."`
+	List    memberList    `cmd:"" help:"List all members."`
+	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
+}
+
+type memberCreate struct {
+	Username      string `arg:"" help:"3 to 30 lower-case letters, digits and hyphens."`
+	Email         string `required:"" help:"E-mail address."`
+	PasswordStdin bool   `required:"" help:"Read the password from standard input, so that no process list shows it."`
+	Plan          string `default:"free" help:"free or pro."`
+}
+
+// maxPasswordLine bounds what is read as a password, in bytes.
+const maxPasswordLine = 4096
+
+func (c memberCreate) Run(p *program) error {
+	line, err := io.ReadAll(io.LimitReader(p.in, maxPasswordLine))
+	if err != nil {
+		return fmt.Errorf("the password cannot be read: %w", err)
+	}
+	password := strings.TrimRight(string(line), "\r\n")
+	return p.withAdmin(func(a *server.Admin) error {
+		err := a.CreateMember(p.ctx, server.NewMember{Username: c.Username, Email: c.Email, Password: password, Plan: c.Plan})
+		if err == nil {
+			_, err = fmt.Fprintf(p.out, "Member %s was created. Make a token with: kith token create %s --name laptop\n", c.Username, c.Username)
+		}
+		return err
+	})
+}
+
+type memberList struct{}
+
+func (memberList) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		members, err := a.ListMembers(p.ctx)
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"USERNAME", "EMAIL", "PLAN", "CREATED"}}
+		for _, m := range members {
+			rows = append(rows, []string{m.Username, m.Email, m.Plan, date(m.CreatedAt)})
+		}
+		return table(p.out, rows)
+	})
+}
+
+type memberSetPlan struct {
+	Username string `arg:""`
+	Plan     string `arg:"" help:"free or pro."`
+}
+
+func (c memberSetPlan) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.SetPlan(p.ctx, c.Username, c.Plan); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.out, "Member %s is on the plan %s.\n", c.Username, c.Plan)
+		return err
+	})
+}
+
+type tokenCommand struct {
+	Create tokenCreate `cmd:"" help:"Create a personal token; it is the last line of standard output and is not shown again."`
+	List   tokenList   `cmd:"" help:"List a member's personal tokens."`
+	Revoke tokenRevoke `cmd:"" help:"Revoke a personal token."`
+}
+
+type tokenCreate struct {
+	Username string        `arg:""`
+	Name     string        `required:"" help:"What the token is for."`
+	Scope    []string      `help:"A scope that the token holds; all when none is given."`
+	Expires  time.Duration `help:"How long the token works, such as 720h; for ever when not given."`
+}
+
+func (c tokenCreate) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		bearer, err := a.CreateToken(p.ctx, c.Username, c.Name, c.Scope, c.Expires)
+		if err == nil {
+			_, err = fmt.Fprintln(p.out, bearer)
+		}
+		return err
+	})
+}
+
+type tokenList struct {
+	Username string `arg:""`
+}
+
+func (c tokenList) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		tokens, err := a.ListTokens(p.ctx, c.Username)
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"ID", "NAME", "SCOPES", "CREATED", "EXPIRES", "LAST USED", "REVOKED"}}
+		for _, t := range tokens {
+			rows = append(rows, []string{t.ID, t.Name, t.Scopes, date(t.CreatedAt), date(t.ExpiresAt), date(t.LastUsedAt), date(t.RevokedAt)})
+		}
+		return table(p.out, rows)
+	})
+}
+
+type tokenRevoke struct {
+	Username string `arg:""`
+	ID       string `arg:"" help:"The token's id, from kith token list."`
+}
+
+func (c tokenRevoke) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.RevokeToken(p.ctx, c.Username, c.ID); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.out, "Token %s is revoked.\n", c.ID)
+		return err
+	})
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func table(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

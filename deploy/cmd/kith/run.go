@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	backend "github.com/kith-crm/kith/backend/server"
+	"github.com/kith-crm/kith/deploy/internal/inprocess"
+	edge "github.com/kith-crm/kith/edge/server"
+	"github.com/kith-crm/kith/observability/admin"
+	"github.com/kith-crm/kith/observability/logging"
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/sandbox"
+)
+
+// gcPercent trades a little memory for a lot of garbage collection: a small heap
+// is collected far too often at Go's default of 100.
+const gcPercent = 400
+
+// process is what the running commands share: log, metrics, and what to stop.
+type process struct {
+	*program
+	logger   *slog.Logger
+	registry *metrics.Registry
+	stops    []func(context.Context) error
+}
+
+// runProcess prepares a process, lets start bring it up, and stops everything
+// in reverse order when the program is told to end.
+func (p *program) runProcess(start func(r *process) error) (err error) {
+	if err := p.settings.resolve(); err != nil {
+		return err
+	}
+	logger, err := logging.New(p.err, p.settings.LogLevel, p.settings.LogFormat)
+	if err != nil {
+		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	r := &process{program: p, logger: logger, registry: metrics.New(metrics.BuildInfo{Version: version})}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), p.settings.StopTimeout)
+		defer cancel()
+		for i := len(r.stops) - 1; i >= 0; i-- {
+			err = errors.Join(err, r.stops[i](ctx))
+		}
+	}()
+	if err := start(r); err != nil {
+		return err
+	}
+	<-p.ctx.Done()
+	logger.Info("stopping")
+	return nil
+}
+
+func (r *process) onStop(stop func(context.Context) error) { r.stops = append(r.stops, stop) }
+
+type serveCommand struct{}
+
+func (serveCommand) Run(p *program) error {
+	return p.runProcess(func(r *process) error {
+		token := r.settings.Service
+		if token == "" {
+			if r.settings.BackendAddr != "" {
+				return errors.New("KITH_BACKEND_ADDR opens the backend to other processes: set KITH_SERVICE_TOKEN too, 16 characters at least")
+			}
+			token = rand.Text()
+		}
+		core, err := r.startBackend(token, r.settings.BackendAddr)
+		if err != nil {
+			return err
+		}
+		front, err := r.startEdge(token, "http://backend", inprocess.Transport(core.Handler()))
+		if err != nil {
+			return err
+		}
+		if err := r.startAdmin(core.Ready); err != nil {
+			return err
+		}
+		return r.announce(front.Addr())
+	})
+}
+
+type backendCommand struct{}
+
+func (backendCommand) Run(p *program) error {
+	return p.runProcess(func(r *process) error {
+		addr := r.settings.BackendAddr
+		if addr == "" {
+			addr = "127.0.0.1:8082"
+		}
+		core, err := r.startBackend(r.settings.Service, addr)
+		if err != nil {
+			return err
+		}
+		if err := r.startAdmin(core.Ready); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(r.out, "kith backend %s is ready on %s.\n", version, core.Addr())
+		return err
+	})
+}
+
+type edgeCommand struct{}
+
+func (edgeCommand) Run(p *program) error {
+	return p.runProcess(func(r *process) error {
+		if len(r.settings.Service) < backend.MinServiceToken {
+			return fmt.Errorf("the service token needs %d characters at least: set KITH_SERVICE_TOKEN, the same for backend and edge", backend.MinServiceToken)
+		}
+		front, err := r.startEdge(r.settings.Service, r.settings.BackendURL, nil)
+		if err != nil {
+			return err
+		}
+		if err := r.startAdmin(front.Ready); err != nil {
+			return err
+		}
+		return r.announce(front.Addr())
+	})
+}
+
+func (r *process) startBackend(serviceToken, addr string) (*backend.Server, error) {
+	if r.settings.AutoMigrate {
+		if _, err := backend.Migrate(r.ctx, r.settings.DatabaseURL); err != nil {
+			return nil, err
+		}
+	}
+	observe, err := metrics.NewConnect(r.registry)
+	if err != nil {
+		return nil, err
+	}
+	core, err := backend.New(r.ctx, backend.Config{
+		DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
+		Metrics: observe, Logger: r.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.onStop(core.Stop)
+	for name, stats := range core.PoolStats() {
+		if _, err := metrics.NewDBPool(r.registry, name, stats); err != nil {
+			return nil, err
+		}
+	}
+	return core, core.Start(r.ctx)
+}
+
+func (r *process) startEdge(serviceToken, backendURL string, transport http.RoundTripper) (*edge.Server, error) {
+	tools, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	calls, err := metrics.NewTools(r.registry, tools.ToolNames())
+	if err != nil {
+		return nil, err
+	}
+	requestMetrics, err := metrics.NewHTTP(r.registry, edge.RouteNames())
+	if err != nil {
+		return nil, err
+	}
+	var requests []edge.SandboxRequest
+	for _, try := range sandbox.Requests() {
+		requests = append(requests, edge.SandboxRequest(try))
+	}
+	front, err := edge.New(edge.Config{
+		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
+		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
+		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
+		Version: version, Logger: r.logger, Requests: requestMetrics, Tools: calls,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.onStop(front.Stop)
+	return front, front.Start()
+}
+
+// startAdmin serves metrics, health and profiles to operators.
+func (r *process) startAdmin(ready func(context.Context) error) error {
+	if r.settings.AdminAddr == "off" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", r.settings.AdminAddr)
+	if err != nil {
+		return fmt.Errorf("the admin page cannot listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
+	}
+	server := &http.Server{
+		Handler:           admin.Handler(admin.Options{Metrics: r.registry.Handler(r.logger), Ready: ready, Logger: r.logger}),
+		ReadHeaderTimeout: 5 * time.Second,
+	}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			r.logger.Error("admin page", "error", err)
+		}
+	}()
+	r.onStop(server.Shutdown)
+	return nil
+}
+
+// announce says where to look, with a line that works as it stands.
+func (r *process) announce(addr net.Addr) error {
+	s := r.settings
+	text := fmt.Sprintf("kith %s is ready on %s (listening on %s).\n\n", version, s.BaseURL, addr)
+	text += fmt.Sprintf("  MCP for agents   %s/mcp/v1   (a bearer token: kith token create USERNAME --name laptop)\n", s.BaseURL)
+	if s.Sandbox {
+		text += fmt.Sprintf("  MCP sandbox      %s/mcp/sandbox   (no credential; what it offers: %s/sandbox)\n", s.BaseURL, s.BaseURL)
+	}
+	text += fmt.Sprintf("  Members          %s/api/network/members\n", s.BaseURL)
+	if s.AdminAddr != "off" {
+		text += fmt.Sprintf("  Operators        http://%s/\n", s.AdminAddr)
+	}
+	if s.Sandbox {
+		text += fmt.Sprintf("\nTry it:\n\n  curl -s %s/mcp/sandbox -H 'Content-Type: application/json' \\\n"+
+			"    -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"search_connections\",\"arguments\":{\"query\":\"investor\",\"limit\":3}}}'\n\n", s.BaseURL)
+	}
+	_, err := fmt.Fprint(r.out, text)
+	return err
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// settings are all settings of the service; each is a flag and an environment
+// variable. A zero value is never needed: the defaults run on a laptop.
+type settings struct {
+	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
+	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a slash at the end. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
+	DatabaseURL string   `env:"KITH_DATABASE_URL" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address."`
+	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
+	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, nowhere for kith serve."`
+	BackendURL  string   `env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backend."`
+	Service     string   `name:"service-token" env:"KITH_SERVICE_TOKEN" secret:"" placeholder:"SECRET" help:"Credential between edge, internal callers and backend, 16 characters at least."`
+	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /metrics, /healthz, /readyz and pprof are served; off to serve none."`
+	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox."`
+	Origins     []string `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
+	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
+
+	ProfileCache time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
+	StopTimeout  time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
+}
+
+// resolve fills in what follows from other settings and refuses what cannot be.
+func (s *settings) resolve() error {
+	_, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("KITH_ADDR %q is not host:port", s.Addr)
+	}
+	if s.BaseURL == "" {
+		s.BaseURL = "http://localhost:" + port
+	}
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
+		return fmt.Errorf("KITH_BASE_URL %q is no address like https://kith.example (no path, no slash at the end)", s.BaseURL)
+	}
+	return nil
+}
+
+// print writes the settings in force, one a line, as a shell could read them.
+func (s *settings) print(out io.Writer) error {
+	value := reflect.ValueOf(*s)
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		text := fmt.Sprint(value.Field(i).Interface())
+		if list, ok := value.Field(i).Interface().([]string); ok {
+			text = strings.Join(list, ",")
+		}
+		if _, secret := field.Tag.Lookup("secret"); secret && text != "" {
+			text = "[masked]"
+		}
+		if u, err := url.Parse(text); err == nil && u.User != nil {
+			text = u.Redacted()
+		}
+		if _, err := fmt.Fprintf(out, "%s=%s\n", field.Tag.Get("env"), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
