@@ -30,3 +30,52 @@ proto/third_party/.fetched: Makefile
 	dir=$$(go mod download -json $(VALIDATE_PROTO) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && \
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
+
+.PHONY: verify
+verify: gen ## Fail when generated files, go.mod files or formatting are not clean
+	$(BIN)/buf lint --path proto/kith
+	for m in $(MODULES); do (cd $$m && go mod tidy -diff) || exit 1; done
+	git diff --exit-code -- proto/gen proto/catalog
+	@test -z "$$(git status --porcelain -- proto/gen proto/catalog)" || { git status --short -- proto; exit 1; }
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@! grep -rn 'resolved' --include=package-lock.json deploy/e2e --exclude-dir=node_modules
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Lint every module, and build each one without the workspace
+	for m in $(MODULES); do (cd $$m && $(BIN)/golangci-lint run -c ../.golangci.yml ./...) || exit 1; done
+	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./...) || exit 1; done
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+$(BIN)/golangci-lint: Makefile
+	GOBIN=$(BIN) GOWORK=off go install $(GOLANGCI) && touch $@
+
+.PHONY: test
+test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on databases of its own
+	deploy/e2e/with-services.sh go test -race -timeout 30m work
+
+.PHONY: test-fast
+test-fast: ## Run the tests that need nothing but Go
+	go test -short $$(go list work | grep -v deploy/e2e)
+
+deploy/e2e/node_modules/.installed: deploy/e2e/package-lock.json
+	npm ci --prefix deploy/e2e --no-audit --no-fund && touch $@
+
+.PHONY: update
+update: ## Rewrite the golden files from what the code does now
+	cd observability && go test . -update
+	cd sandbox && go test . -update
+	cd edge && go test ./internal/mcp -update
+
+.PHONY: bench
+bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)
+	deploy/load/bench.sh
+
+.PHONY: fuzz
+fuzz: ## Fuzz every fuzz target for a minute each
+	for m in $(MODULES); do (cd $$m && for p in $$(grep -rl '^func Fuzz' --include=*_test.go . | xargs -rn1 dirname | sort -u); do \
+		for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9]+' $$p/*_test.go | sed 's/func //'); do \
+			go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done) || exit 1; done
+FUZZTIME ?= 60s
+
+.PHONY: check
+check: verify lint test ## What CI runs

@@ -12,11 +12,14 @@ replace (
 
 require (
 	github.com/alecthomas/kong v1.17.0
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/kith-crm/kith/backend v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/edge v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/observability v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/proto v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/sandbox v0.0.0-00010101000000-000000000000
+	golang.org/x/sync v0.24.0
+	modernc.org/sqlite v1.60.1
 )
 
 require (
@@ -37,7 +40,6 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -59,7 +61,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20260820142414-ca536658362e // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260819154853-08b0e4226688 // indirect
@@ -68,5 +69,4 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.1 // indirect
 )

@@ -86,7 +86,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if s.config.Addr == "" {
 		return nil
 	}
-	listener, err := net.Listen("tcp", s.config.Addr)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Addr)
 	if err != nil {
 		return fmt.Errorf("the backend cannot listen on %s: %w", s.config.Addr, err)
 	}

@@ -86,8 +86,7 @@ func register[C prometheus.Collector](r prometheus.Registerer, c C) (C, error) {
 	if err == nil {
 		return c, nil
 	}
-	var registered prometheus.AlreadyRegisteredError
-	if errors.As(err, &registered) {
+	if registered, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		if same, ok := registered.ExistingCollector.(C); ok {
 			return same, nil
 		}

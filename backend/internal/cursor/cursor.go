@@ -37,6 +37,10 @@ func Decode(cursor string, query, position any) error {
 	if err != nil || len(data) <= checksumBytes {
 		return invalid()
 	}
+	// Base64 decoders skip line breaks and unused bits; Encode writes one spelling.
+	if base64.RawURLEncoding.EncodeToString(data) != cursor {
+		return invalid()
+	}
 	sum, err := checksum(query, data[checksumBytes:])
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package demo_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -112,15 +111,7 @@ func TestReadOnly(t *testing.T) {
 
 func refusesEveryStatement(t *testing.T, url, owner string) {
 	t.Helper()
-	driver, dsn := "sqlite", "file:"+url
-	if store.IsPostgres(url) {
-		driver, dsn = "pgx", url
-	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
+	db := storetest.OpenSQL(t, url)
 	for _, table := range []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections"} {
 		for _, statement := range []string{

@@ -31,6 +31,7 @@ const (
 type Generator struct {
 	mu      sync.Mutex
 	now     func() time.Time
+	last    uint64 // the latest time used, in milliseconds
 	entropy *ulid.MonotonicEntropy
 }
 
@@ -40,10 +41,12 @@ func NewGenerator(now func() time.Time) *Generator {
 }
 
 // New returns prefix, an underscore and 26 characters of Crockford's base 32.
+// While the clock is set back, identifiers keep the latest time.
 func (g *Generator) New(prefix string) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	u, err := ulid.New(ulid.Timestamp(g.now()), g.entropy)
+	g.last = max(g.last, ulid.Timestamp(g.now()))
+	u, err := ulid.New(g.last, g.entropy)
 	if err != nil {
 		return "", fmt.Errorf("make %s id: %w", prefix, err)
 	}
@@ -56,6 +59,6 @@ func Valid(prefix, s string) bool {
 	if !ok {
 		return false
 	}
-	_, err := ulid.ParseStrict(rest)
-	return err == nil
+	u, err := ulid.ParseStrict(rest)
+	return err == nil && u.String() == rest // the decoder takes lower case as well
 }

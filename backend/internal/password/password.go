@@ -30,6 +30,14 @@ const (
 	keyLength = 32
 )
 
+// Most that Verify spends on a hash, so that a damaged one can neither panic nor
+// exhaust the machine.
+const (
+	maxMemoryKiB = 256 * 1024
+	maxPasses    = 16
+	maxKeyLength = 128
+)
+
 // Check fails with fault.Invalid unless the password may be chosen.
 func Check(password string) error {
 	n := utf8.RuneCountInString(password)
@@ -66,12 +74,15 @@ func Verify(hash, password string) bool {
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil {
 		return false
 	}
+	if memory > maxMemoryKiB || time < 1 || time > maxPasses || threads < 1 {
+		return false
+	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
 	if err != nil {
 		return false
 	}
 	want, err := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || len(want) == 0 {
+	if err != nil || len(want) == 0 || len(want) > maxKeyLength {
 		return false
 	}
 	got := argon2.IDKey([]byte(password), salt, time, memory, threads, uint32(len(want)))

@@ -1,7 +1,5 @@
 package search
 
-import "math/bits"
-
 // bitset is a set of document numbers of one segment.
 type bitset []uint64
 
@@ -22,12 +20,4 @@ func (b bitset) and(other bitset) {
 	for i := range b {
 		b[i] &= other[i]
 	}
-}
-
-func (b bitset) count() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-func text(s string) *string { return &s }
+//go:fix inline
+func text(s string) *string { return new(s) }
 
 func write(t *testing.T, s *store.Store, owner tenant.ID, fn func(context.Context, *store.Unit) error) error {
 	t.Helper()
@@ -87,7 +88,7 @@ func TestUpdateConnection(t *testing.T) {
 			Name: "Ana Lopez", Organization: "Helios", Title: "Founder", Emails: []string{"ana@helios.example"}, Tags: []string{"friend"},
 		})
 		written, err := update(t, s, owner, connection.Patch{
-			ID: c.ID, Organization: text("Nimbus Ltd"), Title: text("Engineer"), Location: text("Zürich"),
+			ID: c.ID, Organization: new("Nimbus Ltd"), Title: new("Engineer"), Location: new("Zürich"),
 			Emails: connection.Edit{Add: []string{"ana@nimbus.example"}, Remove: []string{"ANA@helios.example"}},
 			Tags:   connection.Edit{Add: []string{"investor"}},
 		})
@@ -104,7 +105,7 @@ func TestUpdateConnection(t *testing.T) {
 		if got.Version != 2 || len(got.Positions) != 2 || got.Positions[1].Organization != "Helios" || got.Positions[1].Current {
 			t.Errorf("version %d, positions %+v", got.Version, got.Positions)
 		}
-		again, err := update(t, s, owner, connection.Patch{ID: c.ID, Location: text("Zürich")})
+		again, err := update(t, s, owner, connection.Patch{ID: c.ID, Location: new("Zürich")})
 		if err != nil || again.ChangeID != "" || again.Connection.Version != 2 {
 			t.Errorf("a patch that changes nothing: %+v, %v", again, err)
 		}

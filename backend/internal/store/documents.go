@@ -55,8 +55,15 @@ func (q scope) documents(ctx context.Context, since int64) ([]search.Document, e
 }
 
 // fillDocuments adds the lists, each with one statement over all people changed.
+// The condition is a list of ids for the index on (tenant_id, connection_id): a
+// join would leave the planner, which has no statistics, a choice of bad plans.
 func (q scope) fillDocuments(ctx context.Context, since int64, byID map[string]*search.Document) error {
-	const changed = " JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.data_version > ? WHERE l.tenant_id = ?"
+	changed := " WHERE l.tenant_id = ?"
+	args := []any{q.id}
+	if since >= 0 {
+		changed += " AND l.connection_id IN (SELECT id FROM connections WHERE tenant_id = ? AND data_version > ?)"
+		args = append(args, q.id, since)
+	}
 	lists := []struct {
 		query string
 		add   func(d *search.Document, kind, value string)
@@ -68,7 +75,7 @@ func (q scope) fillDocuments(ctx context.Context, since int64, byID map[string]*
 	}
 	for _, list := range lists {
 		var rows []struct{ ConnectionID, Kind, Value string }
-		if err := q.db.NewRaw(list.query, since, q.id).Scan(ctx, &rows); err != nil {
+		if err := q.db.NewRaw(list.query, args...).Scan(ctx, &rows); err != nil {
 			return err
 		}
 		for _, row := range rows {
@@ -76,9 +83,11 @@ func (q scope) fillDocuments(ctx context.Context, since int64, byID map[string]*
 		}
 	}
 	var positions []connection.Position
-	if err := q.positions(&positions).
-		Join("JOIN connections AS c ON c.tenant_id = ?TableAlias.tenant_id AND c.id = ?TableAlias.connection_id AND c.data_version > ?", since).
-		Scan(ctx); err != nil {
+	of := q.positions(&positions)
+	if since >= 0 {
+		of = of.Where("?TableAlias.connection_id IN (SELECT id FROM connections WHERE tenant_id = ? AND data_version > ?)", q.id, since)
+	}
+	if err := of.Scan(ctx); err != nil {
 		return err
 	}
 	for _, p := range positions {

@@ -37,14 +37,12 @@ const readOnlyMark = "kith: tenant is read-only"
 func isReadOnly(err error) bool { return strings.Contains(err.Error(), readOnlyMark) }
 
 func isOutage(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// 08 connection, 53 resources, 57P operator; 40 and 55P03 pass by a retry.
 		class := pg.Code[:min(2, len(pg.Code))]
 		return class == "08" || class == "53" || class == "40" || strings.HasPrefix(pg.Code, "57P") || pg.Code == "55P03"
 	}
-	var lite *sqlite.Error
-	if errors.As(err, &lite) {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
 			sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM:
@@ -60,8 +58,7 @@ func isOutage(err error) bool {
 
 // isTaken tells whether an insert met a row with the same unique key.
 func isTaken(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "23505"
 	}
 	var lite *sqlite.Error

@@ -26,9 +26,9 @@ const secret = "Xylophone"
 
 // victim is a member with one of everything, all of it marked.
 type victim struct {
-	tenant                         tenant.ID
-	connection, note, interaction  string
-	email, externalKey, changeMark string
+	tenant                        tenant.ID
+	connection, note, interaction string
+	email, externalKey            string
 }
 
 func newVictim(t *testing.T, s *store.Store) victim {
@@ -117,9 +117,8 @@ func unitAttempts(u *store.Unit) map[string]attempt {
 func TestEveryStoreMethodIsDriven(t *testing.T) {
 	t.Parallel()
 	methods := func(v any) (names []string) {
-		typ := reflect.TypeOf(v)
-		for i := range typ.NumMethod() {
-			names = append(names, typ.Method(i).Name)
+		for method := range reflect.TypeOf(v).Methods() {
+			names = append(names, method.Name)
 		}
 		return names
 	}
@@ -215,22 +214,6 @@ func tenantTables() []string {
 		"note_connections", "interactions", "interaction_connections", "changes"}
 }
 
-// openSQL opens the database behind the store's back.
-func openSQL(t *testing.T, url string) *sql.DB {
-	t.Helper()
-	driver, dsn := "sqlite", "file:"+url
-	if store.IsPostgres(url) {
-		driver, dsn = "pgx", url
-	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 // The wall in the database: a tenant's role sees the rows of the tenant that is
 // set, and none when none is set, and no table of credentials at all.
 func TestRowLevelSecurity(t *testing.T) {
@@ -242,7 +225,7 @@ func TestRowLevelSecurity(t *testing.T) {
 		s := storetest.Open(t, url, time.Now)
 		v := newVictim(t, s)
 		attacker := storetest.Member(t, s, "attacker")
-		db := openSQL(t, url)
+		db := storetest.OpenSQL(t, url)
 		exec(t, db, "SET ROLE kith_tenant")
 		for _, who := range []struct {
 			tenant  string

@@ -134,7 +134,7 @@ func (s *Store) PoolStats() map[string]func() sql.DBStats {
 		names = []string{"service", "tenant"}
 	}
 	for i, db := range s.engine.pools()[:2] {
-		stats[names[i]] = db.DB.Stats
+		stats[names[i]] = db.Stats
 	}
 	return stats
 }

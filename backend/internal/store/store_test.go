@@ -135,10 +135,10 @@ func TestUpdateConnectionConflict(t *testing.T) {
 		owner := storetest.Member(t, s, "maria")
 		c := create(t, s, owner, connection.Draft{Name: "Ana Lopez"})
 		stale := int32(1)
-		if _, err := update(t, s, owner, connection.Patch{ID: c.ID, ExpectedVersion: &stale, Nickname: text("Annie")}); err != nil {
+		if _, err := update(t, s, owner, connection.Patch{ID: c.ID, ExpectedVersion: &stale, Nickname: new("Annie")}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := update(t, s, owner, connection.Patch{ID: c.ID, ExpectedVersion: &stale, Nickname: text("Ann")}); !fault.Is(err, fault.Conflict) {
+		if _, err := update(t, s, owner, connection.Patch{ID: c.ID, ExpectedVersion: &stale, Nickname: new("Ann")}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("stale version: %v", err)
 		}
 	})

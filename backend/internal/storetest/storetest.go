@@ -68,6 +68,22 @@ func Open(t testing.TB, url string, now func() time.Time) *store.Store {
 	return s
 }
 
+// OpenSQL opens a database behind the store's back, with one connection.
+func OpenSQL(t testing.TB, url string) *sql.DB {
+	t.Helper()
+	driver, dsn := "sqlite", "file:"+url
+	if store.IsPostgres(url) {
+		driver, dsn = "pgx", url
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // Member makes a member and returns their tenant.
 func Member(t testing.TB, s *store.Store, username string) tenant.ID {
 	t.Helper()

@@ -21,10 +21,13 @@ func Clean(s string) string {
 }
 
 // Visible tells whether s shows anything: zero-width and bidirectional marks
-// alone do not.
+// alone do not, nor do the letters and symbols that are blank by design, such as
+// the Hangul fillers.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
+		const blankBraille = '\u2800'
+		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
+			!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != blankBraille
 	})
 }
 
@@ -40,7 +43,7 @@ func Fold(s string) string {
 		switch {
 		case unicode.Is(unicode.Mn, r):
 			continue
-		case r == 'ß':
+		case r == 'ß' || r == 'ẞ':
 			b.WriteString("ss")
 		case r == 'ø' || r == 'Ø':
 			b.WriteByte('o')
@@ -59,8 +62,7 @@ func Fold(s string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// Truncate returns at most n characters of s, the last one an ellipsis when
-// something was cut.
+// Truncate returns s, or its first n characters and an ellipsis when it has more.
 func Truncate(s string, n int) string {
 	count := 0
 	for i := range s {

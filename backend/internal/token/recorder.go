@@ -25,11 +25,14 @@ func NewRecorder(mark func(ctx context.Context, id string, at time.Time) error, 
 	return &Recorder{mark: mark, every: every, logger: logger, used: map[string]time.Time{}}
 }
 
-// Used notes that a token was used. It does not block on the store.
+// Used notes that a token was used. It does not block on the store. Calls that
+// overtake each other do not set the time back.
 func (r *Recorder) Used(id string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.used[id] = at
+	if at.After(r.used[id]) {
+		r.used[id] = at
+	}
 }
 
 // Flush writes what was gathered. A token that could not be written is dropped:

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	backend "github.com/kith-crm/kith/backend/server"
@@ -51,8 +52,8 @@ func (p *program) runProcess(start func(r *process) error) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), p.settings.StopTimeout)
 		defer cancel()
-		for i := len(r.stops) - 1; i >= 0; i-- {
-			err = errors.Join(err, r.stops[i](ctx))
+		for _, stop := range slices.Backward(r.stops) {
+			err = errors.Join(err, stop(ctx))
 		}
 	}()
 	if err := start(r); err != nil {
@@ -190,7 +191,7 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 	if r.settings.AdminAddr == "off" {
 		return nil
 	}
-	listener, err := net.Listen("tcp", r.settings.AdminAddr)
+	listener, err := new(net.ListenConfig).Listen(r.ctx, "tcp", r.settings.AdminAddr)
 	if err != nil {
 		return fmt.Errorf("the admin page cannot listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
 	}

@@ -52,7 +52,7 @@ func (s *settings) print(out io.Writer) error {
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
 		text := fmt.Sprint(value.Field(i).Interface())
-		if list, ok := value.Field(i).Interface().([]string); ok {
+		if list, ok := reflect.TypeAssert[[]string](value.Field(i)); ok {
 			text = strings.Join(list, ",")
 		}
 		if _, secret := field.Tag.Lookup("secret"); secret && text != "" {

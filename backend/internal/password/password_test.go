@@ -1,0 +1,152 @@
+package password_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/password"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, password string
+		ok             bool
+	}{
+		{"the shortest", strings.Repeat("a", password.MinLength), true},
+		{"one too short", strings.Repeat("a", password.MinLength-1), false},
+		{"empty", "", false},
+		{"the longest", strings.Repeat("a", password.MaxLength), true},
+		{"one too long", strings.Repeat("a", password.MaxLength+1), false},
+		{"characters are counted, not bytes", strings.Repeat("é", password.MaxLength), true},
+		{"few characters of many bytes", strings.Repeat("語", password.MinLength-1), false},
+		{"white space counts", "correct horse battery staple", true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := password.Check(c.password)
+			if c.ok && err != nil || !c.ok && !fault.Is(err, fault.Invalid) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestHashAndVerify(t *testing.T) {
+	t.Parallel()
+	const right = "correct horse ☂ staple"
+	hash, err := password.Hash(right)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("the hash is %s", hash)
+	}
+	if !password.Verify(hash, right) {
+		t.Error("the password does not match its hash")
+	}
+	for _, wrong := range []string{"", "correct horse ☂ stapl", right + " ", strings.ToUpper(right), "another one"} {
+		if password.Verify(hash, wrong) {
+			t.Errorf("%q matches the hash of %q", wrong, right)
+		}
+	}
+	again, err := password.Hash(right)
+	if err != nil || again == hash {
+		t.Errorf("no fresh salt: %s, %v", again, err)
+	}
+	if !password.Verify(again, right) {
+		t.Error("the password does not match its second hash")
+	}
+}
+
+// The password of the reference implementation's own tests (its src/test.c), and
+// their salt, "somesalt".
+const (
+	argon2Password = "password"
+	argon2Salt     = "c29tZXNhbHQ"
+)
+
+func TestVerifyReadsWhatOtherToolsWrote(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ name, hash string }{
+		{"256 KiB", "$argon2id$v=19$m=256,t=2,p=1$" + argon2Salt + "$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"},
+		{"256 KiB, two lanes", "$argon2id$v=19$m=256,t=2,p=2$" + argon2Salt + "$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc"},
+		{"64 MiB", "$argon2id$v=19$m=65536,t=2,p=1$" + argon2Salt + "$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if !password.Verify(c.hash, argon2Password) {
+				t.Error("the password does not match")
+			}
+			if password.Verify(c.hash, argon2Password+"x") {
+				t.Error("another password matches")
+			}
+		})
+	}
+}
+
+func TestGarbageBelongsToNoPassword(t *testing.T) {
+	t.Parallel()
+	const key = "nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
+	encoded := func(params string) string { return "$argon2id$v=19$" + params + "$" + argon2Salt + "$" + key }
+	cases := []struct{ name, hash string }{
+		{"empty", ""},
+		{"dollars", "$$$$$"},
+		{"no hash of ours", "$2y$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy"},
+		{"another argon2", "$argon2i$v=19$m=256,t=2,p=1$" + argon2Salt + "$" + key},
+		{"another version", "$argon2id$v=16$m=256,t=2,p=1$" + argon2Salt + "$" + key},
+		{"no version", "$argon2id$$m=256,t=2,p=1$" + argon2Salt + "$" + key},
+		{"a part more", encoded("m=256,t=2,p=1") + "$x"},
+		{"a part less", "$argon2id$v=19$m=256,t=2,p=1$" + argon2Salt},
+		{"no passes", encoded("m=256,t=0,p=1")},
+		{"no lanes", encoded("m=256,t=2,p=0")},
+		{"more lanes than fit", encoded("m=256,t=2,p=256")},
+		{"negative memory", encoded("m=-1,t=2,p=1")},
+		{"four terabytes", encoded("m=4294967295,t=2,p=1")},
+		{"passes for days", encoded("m=256,t=4294967295,p=1")},
+		{"no parameters", encoded("")},
+		{"parameters in words", encoded("m=a,t=b,p=c")},
+		{"salt that is no base64", "$argon2id$v=19$m=256,t=2,p=1$*$" + key},
+		{"key that is no base64", "$argon2id$v=19$m=256,t=2,p=1$" + argon2Salt + "$*"},
+		{"no key", "$argon2id$v=19$m=256,t=2,p=1$" + argon2Salt + "$"},
+		{"a longer key", encoded("m=256,t=2,p=1") + strings.Repeat("A", 400)},
+		{"a cut key", encoded("m=256,t=2,p=1")[:len(encoded("m=256,t=2,p=1"))-4]},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if password.Verify(c.hash, argon2Password) {
+				t.Errorf("%q was accepted", c.hash)
+			}
+		})
+	}
+}
+
+func TestVerifyNeverPanics(t *testing.T) {
+	t.Parallel()
+	part := rapid.OneOf(
+		rapid.SampledFrom([]string{"", "argon2id", "v=19", "m=8,t=1,p=1", "m=0,t=0,p=0", argon2Salt, "AAAA"}),
+		rapid.StringMatching(`[a-z0-9=,]{0,12}`), rapid.String(),
+		rapid.Custom(func(t *rapid.T) string {
+			// Cheap or refused: the time that a costly one takes is no panic.
+			n := rapid.SampledFrom([]int64{-1, 0, 1, 2, 8, 1 << 31, 1 << 40})
+			return fmt.Sprintf("m=%d,t=%d,p=%d", n.Draw(t, "m"), n.Draw(t, "t"), n.Draw(t, "p"))
+		}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(part, 0, 7).Draw(t, "parts")
+		if rapid.Bool().Draw(t, "nearly right") {
+			parts = []string{"", "argon2id", "v=19", part.Draw(t, "parameters"), part.Draw(t, "salt"), part.Draw(t, "key")}
+		}
+		hash := strings.Join(parts, "$")
+		if password.Verify(hash, "no such password") {
+			t.Fatalf("%q was accepted", hash)
+		}
+	})
+}
