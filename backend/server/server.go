@@ -50,7 +50,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, store: data, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
-		recorder: token.NewRecorder(data.MarkTokenUsed, recordEvery, c.Logger),
+		recorder: token.NewRecorder(data.MarkUsed, recordEvery, c.Logger),
 	}
 	load := func(ctx context.Context, t tenant.ID, since int64) (finder.Documents, error) {
 		return data.Tenant(t, true).LoadDocuments(ctx, since)

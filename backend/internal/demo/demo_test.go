@@ -15,7 +15,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/timeline"
-	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/proto/catalog"
 	"github.com/kith-crm/kith/sandbox"
 )
@@ -41,7 +40,7 @@ func TestSeedOncePerDay(t *testing.T) {
 				t.Fatalf("step %d: seeded %v, %v", step, got, err)
 			}
 		}
-		first, err := s.Authenticate(t.Context(), token.Hash(sandbox.Token))
+		first, err := s.Authenticate(t.Context(), sandbox.Token)
 		if err != nil || !first.ReadOnly || first.Credential.Holds(catalog.ScopeWrite) || !first.Credential.Holds("timeline") {
 			t.Fatalf("principal: %+v, %v", first, err)
 		}
@@ -49,7 +48,7 @@ func TestSeedOncePerDay(t *testing.T) {
 		if got, err := seed.Seed(t.Context()); err != nil || !got {
 			t.Fatalf("the next day: seeded %v, %v", got, err)
 		}
-		second, err := s.Authenticate(t.Context(), token.Hash(sandbox.Token))
+		second, err := s.Authenticate(t.Context(), sandbox.Token)
 		if err != nil || second.DataVersion <= first.DataVersion || second.Tenant != first.Tenant {
 			t.Errorf("the next day: %+v, %v", second, err)
 		}
@@ -93,7 +92,7 @@ func TestReadOnly(t *testing.T) {
 		if _, err := seeder(t, s, time.Now).Seed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.Authenticate(t.Context(), token.Hash(sandbox.Token))
+		p, err := s.Authenticate(t.Context(), sandbox.Token)
 		if err != nil {
 			t.Fatal(err)
 		}

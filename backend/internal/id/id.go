@@ -24,6 +24,8 @@ const (
 	Interaction  = "int"
 	Tag          = "tag"
 	Change       = "chg"
+	Client       = "cli"
+	Grant        = "grt"
 )
 
 // Generator makes identifiers that grow strictly within one process. It is safe

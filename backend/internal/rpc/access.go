@@ -13,7 +13,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/token"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
 	"github.com/kith-crm/kith/proto/catalog"
@@ -37,9 +36,9 @@ const (
 
 // Authenticator finds the principal of a bearer.
 type Authenticator interface {
-	// Authenticate takes a bearer's hash. It fails with fault.Unauthenticated
-	// or, when it cannot tell, with fault.Unavailable.
-	Authenticate(ctx context.Context, hash string) (*tenant.Principal, error)
+	// Authenticate fails with fault.Unauthenticated or, when it cannot tell,
+	// with fault.Unavailable.
+	Authenticate(ctx context.Context, bearer string) (*tenant.Principal, error)
 }
 
 // Gate decides who may call which RPC, before the call is read.
@@ -89,7 +88,7 @@ func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principa
 	if !ok || bearer == "" || len(r.Header.Values("Authorization")) != 1 {
 		return nil, fault.New(fault.Unauthenticated, "send a bearer token in the Authorization header")
 	}
-	p, err := g.bearers.Authenticate(ctx, token.Hash(bearer))
+	p, err := g.bearers.Authenticate(ctx, bearer)
 	if err != nil {
 		return nil, err
 	}

@@ -5,16 +5,20 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
-// authStatement finds a credential by its hash: the one read that every call
-// pays, so it is prepared by hand.
+// authStatements find a credential by its bearer's hash: the one read that every
+// call pays, so they are prepared by hand.
+type authStatements struct{ personal, access *authStatement }
+
 type authStatement struct {
 	stmt *sql.Stmt
 	db   *sql.DB
@@ -22,43 +26,66 @@ type authStatement struct {
 	mode []any
 }
 
-const authText = `SELECT t.id, t.name, t.scopes, t.expires_at, m.id, m.username, m.timezone, m.plan, p.name, s.read_only, s.data_version
+const memberColumns = "m.id, m.username, m.timezone, m.plan, p.name, s.read_only, s.data_version"
+
+const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
+JOIN profiles p ON p.member_id = m.id`
+
+const personalText = `SELECT t.id, t.name, t.scopes, t.expires_at, ` + memberColumns + `
 FROM personal_tokens t
 JOIN members m ON m.id = t.member_id
-JOIN tenant_states s ON s.tenant_id = m.id
-JOIN profiles p ON p.member_id = m.id
+` + memberJoins + `
 WHERE t.hash = ? AND t.revoked_at IS NULL AND m.suspended_at IS NULL`
 
-func (s *Store) prepareAuth(ctx context.Context) (*authStatement, error) {
-	a := &authStatement{db: s.engine.serviceRead.DB, text: authText, mode: s.engine.mode}
-	if s.engine.name == postgresName {
-		// pgx keeps the prepared statement with each connection.
-		a.text = strings.Replace(authText, "?", "$1", 1)
-		return a, nil
-	}
-	stmt, err := a.db.PrepareContext(ctx, authText)
-	if err != nil {
+const accessText = `SELECT g.id, c.name, t.scopes, t.expires_at, ` + memberColumns + `
+FROM access_tokens t
+JOIN grants g ON g.id = t.grant_id
+JOIN clients c ON c.id = g.client_id
+JOIN members m ON m.id = g.member_id
+` + memberJoins + `
+WHERE t.hash = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL`
+
+func (s *Store) prepareAuth(ctx context.Context) (*authStatements, error) {
+	personal, personalErr := s.prepare(ctx, personalText)
+	access, accessErr := s.prepare(ctx, accessText)
+	if err := errors.Join(personalErr, accessErr); err != nil {
 		return nil, fmt.Errorf("prepare authentication: %w", err)
 	}
-	a.stmt = stmt
-	return a, nil
+	return &authStatements{personal: personal, access: access}, nil
+}
+
+func (s *Store) prepare(ctx context.Context, text string) (*authStatement, error) {
+	a := &authStatement{db: s.engine.serviceRead.DB, text: text, mode: s.engine.mode}
+	if s.engine.name == postgresName {
+		// pgx keeps the prepared statement with each connection.
+		a.text = strings.Replace(text, "?", "$1", 1)
+		return a, nil
+	}
+	var err error
+	a.stmt, err = a.db.PrepareContext(ctx, text)
+	return a, err
 }
 
 func (a *authStatement) row(ctx context.Context, hash string) *sql.Row {
 	if a.stmt != nil {
 		return a.stmt.QueryRowContext(ctx, hash)
 	}
-	return a.db.QueryRowContext(ctx, a.text, append(slices.Clip(a.mode), hash)...)
+	return a.db.QueryRowContext(ctx, a.text, append(a.mode[:len(a.mode):len(a.mode)], hash)...)
 }
 
-// Authenticate returns the principal of a bearer by the bearer's hash. It fails
-// with fault.Unauthenticated for an unknown, expired or revoked one and for one
-// of a suspended member, and with fault.Unavailable when it cannot tell.
-func (s *Store) Authenticate(ctx context.Context, hash string) (*tenant.Principal, error) {
+// Authenticate returns the principal of a bearer, a personal token or an access
+// token. It fails with fault.Unauthenticated for an unknown, expired or revoked
+// one and for one of a suspended member, and with fault.Unavailable when it
+// cannot tell.
+func (s *Store) Authenticate(ctx context.Context, bearer string) (*tenant.Principal, error) {
+	statement, kind := s.auth.personal, token.KindToken
+	if strings.HasPrefix(bearer, grant.PrefixAccessToken) {
+		statement, kind = s.auth.access, grant.KindOAuth
+	}
 	p := &tenant.Principal{}
 	var scopes string
 	var expires sql.NullTime
-	err := s.auth.row(ctx, hash).Scan(&p.Credential.ID, &p.Credential.Name, &scopes, &expires,
+	err := statement.row(ctx, token.Hash(bearer)).Scan(&p.Credential.ID, &p.Credential.Name, &scopes, &expires,
 		&p.Tenant, &p.Username, &p.Timezone, &p.Plan, &p.DisplayName, &p.ReadOnly, &p.DataVersion)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && expires.Valid && !expires.Time.After(s.now()):
@@ -66,8 +93,16 @@ func (s *Store) Authenticate(ctx context.Context, hash string) (*tenant.Principa
 	case err != nil:
 		return nil, fmt.Errorf("authenticate: %w", translate(err))
 	}
-	p.Credential.Kind = token.KindToken
+	p.Credential.Kind = kind
 	p.Credential.Scopes = strings.Fields(scopes)
 	p.Credential.ExpiresAt = expires.Time
 	return p, nil
+}
+
+// MarkUsed notes when a credential, a personal token or a grant, was last used.
+func (s *Store) MarkUsed(ctx context.Context, credentialID string, at time.Time) error {
+	if id.Valid(id.Grant, credentialID) {
+		return s.MarkGrantUsed(ctx, credentialID, at)
+	}
+	return s.MarkTokenUsed(ctx, credentialID, at)
 }

@@ -33,7 +33,7 @@ type Store struct {
 	logger *slog.Logger
 	ids    *id.Generator
 	engine engine
-	auth   *authStatement
+	auth   *authStatements
 }
 
 // engine is what differs between the two databases.
@@ -47,7 +47,7 @@ type engine struct {
 	admin *bun.DB
 	// lock keeps other processes from migrating until unlock is called.
 	lock func(ctx context.Context) (unlock func() error, err error)
-	// forShare is appended to a hot statement's arguments.
+	// mode goes before a hot statement's arguments.
 	mode []any
 }
 

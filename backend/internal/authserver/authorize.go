@@ -1,0 +1,198 @@
+package authserver
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/session"
+)
+
+// Error codes of the authorization response (RFC 6749 §4.1.2.1, RFC 8707 §2).
+const (
+	codeInvalidRequest          = "invalid_request"
+	codeUnsupportedResponseType = "unsupported_response_type"
+	codeInvalidScope            = "invalid_scope"
+	codeInvalidTarget           = "invalid_target"
+	codeAccessDenied            = "access_denied"
+	codeServerError             = "server_error"
+)
+
+// authorize checks a request, has the member sign in, and asks for consent.
+// Until client and redirect URI are known to belong together, what is wrong is
+// told on a page; only then is the browser ever sent away.
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The address of the request cannot be read. Start again at the application.")
+		return
+	}
+	c, ok := s.knownClient(w, r, query)
+	if !ok {
+		return
+	}
+	redirectURI, state := query.Get("redirect_uri"), query.Get("state")
+	scopes, refusal := s.checkRequest(query)
+	if refusal != nil {
+		s.sendBack(w, r, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
+		return
+	}
+	login, err := s.Sessions.Current(r)
+	if err != nil {
+		s.unavailable(w, r, "read login session", err)
+		return
+	}
+	if login == nil {
+		http.Redirect(w, r, s.Sessions.SignIn(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	s.askConsent(w, r, c, login, &grant.Request{
+		SessionHash: login.Hash, ClientID: c.ID, RedirectURI: redirectURI, Scopes: strings.Join(scopes, " "),
+		Resource: query.Get("resource"), State: state, CodeChallenge: query.Get("code_challenge"),
+	})
+}
+
+// knownClient returns the client when it and the redirect URI belong together,
+// or says on a page what is wrong.
+func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.Values) (*grant.Client, bool) {
+	c, err := s.Store.GetClient(r.Context(), query.Get("client_id"))
+	switch {
+	case len(query["client_id"]) > 1 || len(query["redirect_uri"]) > 1:
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The application is named twice. Start again at the application.")
+	case fault.Is(err, fault.NotFound):
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown application", "The application that sent you here is not registered. It has to register again.")
+	case err != nil:
+		s.unavailable(w, r, "read client", err)
+	case !grant.MatchRedirectURI(c.RedirectURIs, query.Get("redirect_uri")):
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown return address", "The application asked to send you to an address that it has not registered. You were not sent there.")
+	default:
+		return c, true
+	}
+	return nil, false
+}
+
+// checkRequest returns the scopes asked for, or why the client is sent back.
+func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
+	if name, repeated := repeatedParameter(query); repeated {
+		return nil, &oauthError{codeInvalidRequest, "the parameter " + name + " is given twice"}
+	}
+	switch {
+	case query.Get("response_type") == "":
+		return nil, &oauthError{codeInvalidRequest, "response_type is missing"}
+	case query.Get("response_type") != "code":
+		return nil, &oauthError{codeUnsupportedResponseType, "only response_type=code is supported"}
+	case query.Has("response_mode") && query.Get("response_mode") != "query":
+		return nil, &oauthError{codeInvalidRequest, "only response_mode=query is supported"}
+	case query.Get("code_challenge_method") != "S256":
+		return nil, &oauthError{codeInvalidRequest, "code_challenge_method must be S256"}
+	case grant.CheckChallenge(query.Get("code_challenge")) != nil:
+		return nil, &oauthError{codeInvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier"}
+	case query.Get("state") == "":
+		return nil, &oauthError{codeInvalidRequest, "state is missing"}
+	case query.Has("resource") && !s.isResource(query.Get("resource")):
+		return nil, &oauthError{codeInvalidTarget, "the resource is not one of this service"}
+	}
+	scopes, err := grant.ParseScopes(query.Get("scope"), query.Has("scope"), s.Catalog.Scopes())
+	if err != nil {
+		return nil, &oauthError{codeInvalidScope, err.Error()}
+	}
+	return scopes, nil
+}
+
+func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *grant.Client, login *session.LoginSession, req *grant.Request) {
+	secret, err := grant.Generate("")
+	if err != nil {
+		s.unavailable(w, r, "generate request", err)
+		return
+	}
+	req.Hash = grant.Hash(secret)
+	if err := s.Store.CreateRequest(r.Context(), req); err != nil {
+		s.unavailable(w, r, "keep request", err)
+		return
+	}
+	s.Pages.Consent(w, r, ConsentView{
+		Request: secret, Username: login.Username, ClientName: c.Name,
+		RedirectHost: redirectHost(req.RedirectURI), Scopes: strings.Fields(req.Scopes),
+	})
+}
+
+func redirectHost(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Host == "" {
+		return uri
+	}
+	return u.Host
+}
+
+// consent takes the member's answer. The request's secret was shown to one
+// login session only and is answered once.
+func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.Pages.Problem(w, r, http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+		return
+	}
+	login, err := s.Sessions.Current(r)
+	if err != nil {
+		s.unavailable(w, r, "read login session", err)
+		return
+	}
+	if login == nil {
+		s.Pages.Problem(w, r, http.StatusForbidden, "You are signed out", "Start again at the application, and sign in when asked.")
+		return
+	}
+	hash := grant.Hash(r.PostForm.Get("request"))
+	if r.PostForm.Get("decision") != "allow" {
+		s.finish(w, r, hash, login, nil, url.Values{"error": {codeAccessDenied}, "error_description": {"the member said no"}})
+		return
+	}
+	code, err := grant.Generate("")
+	if err != nil {
+		s.unavailable(w, r, "generate code", err)
+		return
+	}
+	s.finish(w, r, hash, login, &grant.AuthorizationCode{
+		Hash: grant.Hash(code), MemberID: login.MemberID, Scopes: strings.Join(r.PostForm["scope"], " "),
+	}, url.Values{"code": {code}})
+}
+
+// finish ends the request and sends the browser back to the client.
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, hash string, login *session.LoginSession, code *grant.AuthorizationCode, answer url.Values) {
+	req, err := s.Store.DecideRequest(r.Context(), hash, login.Hash, code)
+	var coded *fault.Error
+	switch {
+	case errors.As(err, &coded) && (coded.Code == fault.NotFound || coded.Code == fault.Invalid):
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This request is over", coded.Message)
+	case err != nil:
+		s.unavailable(w, r, "decide request", err)
+	default:
+		s.sendBack(w, r, req.RedirectURI, req.State, answer)
+	}
+}
+
+// sendBack redirects to a registered redirect URI with the answer, the state and
+// the issuer (RFC 9207). The URI's own bytes stay as they are.
+func (s *Server) sendBack(w http.ResponseWriter, r *http.Request, redirectURI, state string, answer url.Values) {
+	answer.Set("iss", s.Issuer)
+	if state != "" {
+		answer.Set("state", state)
+	}
+	separator := "?"
+	if strings.Contains(redirectURI, "?") {
+		separator = "&"
+	}
+	w.Header().Set("Location", redirectURI+separator+answer.Encode())
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, what string, err error) {
+	s.fail(r.Context(), what, err)
+	w.Header().Set("Retry-After", "1")
+	s.Pages.Problem(w, r, http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was granted. Try again in a moment.")
+}

@@ -1,0 +1,159 @@
+package authserver
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// maxRegistration bounds the body of a registration, in bytes.
+const maxRegistration = 64 << 10
+
+// registration is client metadata (RFC 7591 §2), as far as it means something
+// here; other members are ignored, as the RFC asks.
+type registration struct {
+	ClientName    string   `json:"client_name,omitempty"`
+	ClientURI     string   `json:"client_uri,omitempty"`
+	RedirectURIs  []string `json:"redirect_uris"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types"`
+	AuthMethod    string   `json:"token_endpoint_auth_method"`
+	Scope         string   `json:"scope,omitempty"`
+}
+
+// registered is the answer: what was stored (RFC 7591 §3.2.1).
+type registered struct {
+	ClientID         string `json:"client_id"`
+	ClientIDIssuedAt int64  `json:"client_id_issued_at"`
+	registration
+}
+
+// The error codes of RFC 7591 §3.2.2.
+const (
+	invalidRedirectURI = "invalid_redirect_uri"
+	invalidMetadata    = "invalid_client_metadata"
+)
+
+// register is open: no key, no approval. What a client says of itself is shown
+// to members as unchecked.
+func (s *Server) register(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	asked, err := readRegistration(w, r)
+	if err == nil {
+		err = s.checkRegistration(&asked)
+	}
+	if err != nil {
+		s.refuseRegistration(w, r, err)
+		return
+	}
+	c := &grant.Client{Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs}
+	if err := s.Store.CreateClient(r.Context(), c); err != nil {
+		s.refuseRegistration(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusCreated, registered{ClientID: c.ID, ClientIDIssuedAt: c.CreatedAt.Unix(), registration: asked})
+}
+
+func readRegistration(w http.ResponseWriter, r *http.Request) (registration, error) {
+	var asked registration
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return asked, fault.New(fault.Invalid, "send the client's metadata as application/json")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRegistration))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return asked, fault.New(fault.Invalid, "the metadata takes %d bytes at most", maxRegistration)
+	}
+	if err != nil || json.Unmarshal(body, &asked) != nil {
+		return asked, fault.New(fault.Invalid, "the metadata is no JSON object of the expected form")
+	}
+	return asked, nil
+}
+
+// checkRegistration refuses what cannot be and fills in what is implied.
+func (s *Server) checkRegistration(c *registration) error {
+	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > grant.MaxRedirectURIs {
+		return fault.InvalidField("redirect_uris", "give 1 to %d of them", grant.MaxRedirectURIs)
+	}
+	for _, uri := range c.RedirectURIs {
+		if err := grant.CheckRedirectURI(uri, s.AllowPrivateSchemes); err != nil {
+			return err
+		}
+	}
+	c.ClientName = text.Line(c.ClientName)
+	if err := grant.CheckClientName(c.ClientName); err != nil {
+		return err
+	}
+	if c.ClientURI != "" && (!strings.HasPrefix(c.ClientURI, "https://") || len(c.ClientURI) > 500) {
+		return fault.InvalidField("client_uri", "must be an https address")
+	}
+	c.AuthMethod = "none" // whatever was asked for: there are public clients only
+	if c.GrantTypes == nil {
+		c.GrantTypes = grantTypes()
+	}
+	if c.ResponseTypes == nil {
+		c.ResponseTypes = responseTypes()
+	}
+	if unknown := firstUnknown(c.GrantTypes, grantTypes()); unknown != "" || !slices.Contains(c.GrantTypes, "authorization_code") {
+		return fault.InvalidField("grant_types", "takes authorization_code and refresh_token")
+	}
+	if unknown := firstUnknown(c.ResponseTypes, responseTypes()); unknown != "" {
+		return fault.InvalidField("response_types", "takes code")
+	}
+	if c.Scope != "" {
+		if _, err := grant.ParseScopes(c.Scope, true, s.Catalog.Scopes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func grantTypes() []string    { return []string{"authorization_code", "refresh_token"} }
+func responseTypes() []string { return []string{"code"} }
+
+func firstUnknown(given, known []string) string {
+	for _, v := range given {
+		if !slices.Contains(known, v) {
+			return v
+		}
+	}
+	return ""
+}
+
+func (s *Server) refuseRegistration(w http.ResponseWriter, r *http.Request, err error) {
+	var coded *fault.Error
+	if !errors.As(err, &coded) || coded.Code != fault.Invalid {
+		s.fail(r.Context(), "register client", err)
+		w.Header().Set("Retry-After", "1")
+		writeJSON(w, http.StatusServiceUnavailable, oauthError{"server_error", "something went wrong on our side; try again shortly"})
+		return
+	}
+	code := invalidMetadata
+	if len(coded.Fields) > 0 && coded.Fields[0].Name == "redirect_uris" {
+		code = invalidRedirectURI
+	}
+	writeJSON(w, http.StatusBadRequest, oauthError{code, coded.Message})
+}
+
+// oauthError is the error body of RFC 6749 §5.2.
+type oauthError struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may have gone
+}

@@ -1,0 +1,120 @@
+package authserver
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/zitadel/oidc/v3/pkg/op"
+
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// The paths of the endpoints, below the issuer.
+const (
+	PathMetadata  = "/.well-known/oauth-authorization-server"
+	PathRegister  = "/oauth/register"
+	PathAuthorize = "/oauth/authorize"
+	PathConsent   = "/oauth/consent"
+	PathToken     = "/oauth/token"
+	PathRevoke    = "/oauth/revoke"
+)
+
+// Config is what the server needs.
+type Config struct {
+	// Issuer is the public address of the service, without a slash at the end.
+	Issuer   string
+	Store    grant.Store
+	Sessions Sessions
+	Pages    Pages
+	Catalog  *catalog.Catalog
+	// AccessLifetime and RefreshIdle are how long a new access token works and
+	// how long a refresh token may lie unused.
+	AccessLifetime, RefreshIdle time.Duration
+	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
+	AllowPrivateSchemes bool
+	Now                 func() time.Time
+	Logger              *slog.Logger
+}
+
+// Sessions finds the browser's login session.
+type Sessions interface {
+	// Current returns the live session of a request, or nil when there is none.
+	Current(r *http.Request) (*session.LoginSession, error)
+	// SignIn is where a browser without a session goes first; it comes back to
+	// returnTo, a path of this service.
+	SignIn(returnTo string) string
+}
+
+// Pages renders what a person meets on the way.
+type Pages interface {
+	// Consent asks the member whether the client may have the scopes.
+	Consent(w http.ResponseWriter, r *http.Request, view ConsentView)
+	// Problem tells a person what went wrong; it never redirects.
+	Problem(w http.ResponseWriter, r *http.Request, status int, title, text string)
+}
+
+// ConsentView is what a consent page shows and sends back.
+type ConsentView struct {
+	// Request is the secret of this page's request, sent back in the form.
+	Request string
+	// Username is whose access is asked for.
+	Username string
+	// ClientName is what the client calls itself; nobody has checked it.
+	ClientName string
+	// RedirectHost is where the answer will be sent.
+	RedirectHost string
+	// Scopes are the scopes asked for.
+	Scopes []string
+}
+
+// Server holds the endpoints.
+type Server struct {
+	Config
+	tokens http.Handler
+}
+
+// New composes the endpoints.
+func New(c Config) *Server {
+	s := &Server{Config: c}
+	endpoints := op.Endpoints{
+		Token:      op.NewEndpoint(PathToken[1:]),
+		Revocation: op.NewEndpoint(PathRevoke[1:]),
+	}
+	s.tokens = op.RegisterServer(&protocol{server: s}, endpoints, op.WithServerCORSOptions(nil))
+	return s
+}
+
+// Mount adds the endpoints to a mux.
+func (s *Server) Mount(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+PathMetadata, s.metadata)
+	mux.HandleFunc("POST "+PathRegister, s.register)
+	mux.HandleFunc("GET "+PathAuthorize, s.authorize)
+	mux.HandleFunc("POST "+PathConsent, s.consent)
+	mux.Handle("POST "+PathToken, strictForm(s.tokens))
+	mux.Handle("POST "+PathRevoke, strictForm(s.tokens))
+}
+
+// pair generates a new pair of tokens: what to keep, and what to hand out.
+func (s *Server) pair() (kept grant.Pair, access, refresh string, err error) {
+	if access, err = grant.Generate(grant.PrefixAccessToken); err != nil {
+		return kept, "", "", err
+	}
+	if refresh, err = grant.Generate(grant.PrefixRefreshToken); err != nil {
+		return kept, "", "", err
+	}
+	now := s.Now().UTC()
+	kept = grant.Pair{
+		AccessHash: grant.Hash(access), RefreshHash: grant.Hash(refresh),
+		AccessExpiresAt: now.Add(s.AccessLifetime), RefreshExpiresAt: now.Add(s.RefreshIdle),
+	}
+	return kept, access, refresh, nil
+}
+
+// fail logs an outage or a bug; its text is for the log only.
+func (s *Server) fail(ctx context.Context, what string, err error) {
+	s.Logger.ErrorContext(ctx, what, "error", err)
+}

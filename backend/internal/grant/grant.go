@@ -1,0 +1,157 @@
+package grant
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// Prefixes of the bearers, so that a leaked one can be recognised.
+const (
+	PrefixAccessToken  = "kith_at_"
+	PrefixRefreshToken = "kith_rt_"
+)
+
+// KindOAuth is the tenant.Credential kind of grants.
+const KindOAuth = "oauth"
+
+// CodeLifetime is how long an authorization code can be redeemed; fixed by the
+// specification.
+const CodeLifetime = 60 * time.Second
+
+// RequestLifetime is how long a consent page waits for its answer.
+const RequestLifetime = 10 * time.Minute
+
+// Client is a registered OAuth client, and its row. All are public clients.
+type Client struct {
+	ID           string `bun:",pk"`
+	Name         string
+	RedirectURIs []string `bun:"type:text"`
+	ClientURI    string
+	CreatedAt    time.Time
+	LastUsedAt   time.Time `bun:",nullzero"`
+}
+
+// Request is an authorization request that waits for consent, and its row.
+type Request struct {
+	Hash          string `bun:",pk"`
+	SessionHash   string
+	ClientID      string
+	RedirectURI   string
+	Scopes        string
+	Resource      string
+	State         string
+	CodeChallenge string
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+}
+
+// AuthorizationCode is a code's record, and its row.
+type AuthorizationCode struct {
+	Hash          string `bun:",pk"`
+	MemberID      tenant.ID
+	ClientID      string
+	RedirectURI   string
+	Scopes        string
+	Resource      string
+	CodeChallenge string
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+	UsedAt        time.Time `bun:",nullzero"`
+	// GrantID is the grant that the code was redeemed for.
+	GrantID string `bun:",nullzero"`
+}
+
+// Grant is the durable authorisation that tokens come from, and its row.
+type Grant struct {
+	ID       string `bun:",pk"`
+	MemberID tenant.ID
+	ClientID string
+	// Scopes are separated by single spaces.
+	Scopes     string
+	Resource   string
+	CreatedAt  time.Time
+	LastUsedAt time.Time `bun:",nullzero"`
+	RevokedAt  time.Time `bun:",nullzero"`
+	// ClientName is the client's; read with the grant, kept with the client.
+	ClientName string `bun:",scanonly"`
+}
+
+// Pair is a new access token and refresh token, as hashes with their ends.
+type Pair struct {
+	AccessHash, RefreshHash           string
+	AccessExpiresAt, RefreshExpiresAt time.Time
+	// Scopes of the access token; empty means those of the grant.
+	Scopes string
+}
+
+// Store keeps delegated access. Every transition is one conditional statement
+// in one transaction; what comes back is the state that it left.
+type Store interface {
+	// CreateClient keeps a new client and sets its id.
+	CreateClient(ctx context.Context, c *Client) error
+	// GetClient returns a client, or fault.NotFound.
+	GetClient(ctx context.Context, id string) (*Client, error)
+	// CreateRequest keeps a request for the consent page of a login session.
+	CreateRequest(ctx context.Context, r *Request) error
+	// DecideRequest ends a request of that login session and returns it. With a
+	// code, the code is kept in the same transaction, with the given scopes.
+	// fault.NotFound: no such request in this session, or not any more.
+	DecideRequest(ctx context.Context, hash, sessionHash string, code *AuthorizationCode) (*Request, error)
+	// GetCode returns a code in whatever state, or fault.NotFound.
+	GetCode(ctx context.Context, hash string) (*AuthorizationCode, error)
+	// RedeemCode turns an issued code into a grant with a first pair of tokens.
+	// For a used one it kills the grant that it was redeemed for; for a used or
+	// expired one it fails with fault.Conflict.
+	RedeemCode(ctx context.Context, hash string, pair Pair) (*Grant, error)
+	// RotateRefreshToken spends the current refresh token of a client's live
+	// grant and puts the pair in its place. For a spent one it kills the grant;
+	// for that and every other token it fails with fault.Conflict.
+	RotateRefreshToken(ctx context.Context, hash, clientID string, pair Pair) (*Grant, error)
+	// RevokeToken kills the grant of an access or refresh token of the client;
+	// an unknown token is no error.
+	RevokeToken(ctx context.Context, hash, clientID string) error
+}
+
+// MemberStore is what a member does with the grants they made.
+type MemberStore interface {
+	// ListGrants returns a member's live grants, newest first.
+	ListGrants(ctx context.Context, member tenant.ID) ([]Grant, error)
+	// RevokeGrant kills a grant of the member, or fails with fault.NotFound.
+	RevokeGrant(ctx context.Context, member tenant.ID, id string) error
+}
+
+// Generate returns a new secret of 32 random bytes in base64url after prefix.
+func Generate(prefix string) (string, error) {
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return "", fmt.Errorf("generate secret: %w", err)
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(secret), nil
+}
+
+// Hash returns the form in which codes, tokens and request secrets are kept.
+func Hash(secret string) string { return token.Hash(secret) }
+
+// Narrow returns the chosen scopes in the order of those asked for. It fails
+// with fault.Invalid when nothing was chosen or something was not asked for.
+func Narrow(asked, chosen string) (string, error) {
+	var kept []string
+	for _, scope := range strings.Fields(asked) {
+		if slices.Contains(strings.Fields(chosen), scope) {
+			kept = append(kept, scope)
+		}
+	}
+	if len(kept) == 0 || len(kept) != len(strings.Fields(chosen)) {
+		return "", fault.InvalidField("scope", "choose at least one of those asked for, and no other")
+	}
+	return strings.Join(kept, " "), nil
+}

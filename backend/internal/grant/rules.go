@@ -1,0 +1,143 @@
+package grant
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// Bounds of a registration.
+const (
+	MaxRedirectURIs = 10
+	maxRedirectURI  = 2000
+	maxClientName   = 100
+)
+
+// CheckRedirectURI fails with fault.Invalid unless uri may be registered:
+// absolute https, or http on a loopback host (RFC 8252 §7.3), without fragment
+// and userinfo, in plain ASCII.
+func CheckRedirectURI(uri string, privateSchemes bool) error {
+	u, err := url.Parse(uri)
+	switch {
+	case len(uri) > maxRedirectURI:
+		return fault.InvalidField("redirect_uris", "each takes %d characters at most", maxRedirectURI)
+	case err != nil || u.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fault.InvalidField("redirect_uris", "%q is no absolute address", uri)
+	case strings.Contains(uri, "#") || u.User != nil:
+		return fault.InvalidField("redirect_uris", "no fragment and no user name are allowed")
+	case u.Scheme == "https" && u.Hostname() != "", u.Scheme == "http" && isLoopback(u.Hostname()):
+		return nil
+	case privateSchemes && strings.ContainsAny(u.Scheme, ".-+") && !slices.Contains(dangerousSchemes(), u.Scheme):
+		return nil
+	case privateSchemes && u.Host != "" && !slices.Contains(dangerousSchemes(), u.Scheme):
+		return nil
+	}
+	return fault.InvalidField("redirect_uris", "use https, or http on localhost, 127.0.0.1 or [::1]")
+}
+
+// dangerousSchemes are never redirected to, whatever is allowed besides.
+func dangerousSchemes() []string {
+	return []string{"javascript", "data", "vbscript", "file", "about", "blob", "http", "https", "ftp", "ws", "wss"}
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback))
+}
+
+// MatchRedirectURI tells whether a given redirect URI is one of the registered
+// ones: byte for byte, but for the port of an http loopback address.
+func MatchRedirectURI(registered []string, given string) bool {
+	return slices.ContainsFunc(registered, func(uri string) bool {
+		return uri == given || withoutLoopbackPort(uri) != "" && withoutLoopbackPort(uri) == withoutLoopbackPort(given)
+	})
+}
+
+// withoutLoopbackPort cuts the port out of an http loopback address without
+// touching another byte; empty for any other address.
+func withoutLoopbackPort(uri string) string {
+	rest, ok := strings.CutPrefix(uri, "http://")
+	if !ok {
+		return ""
+	}
+	end := strings.IndexAny(rest, "/?#\\@")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, tail := rest[:end], rest[end:]
+	if strings.HasPrefix(tail, "@") || strings.HasPrefix(tail, "\\") {
+		return ""
+	}
+	host := authority
+	if h, port, err := net.SplitHostPort(authority); err == nil && isPort(port) {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if !isLoopback(host) {
+		return ""
+	}
+	return "http://" + host + tail
+}
+
+func isPort(s string) bool {
+	return len(s) <= 5 && strings.Trim(s, "0123456789") == ""
+}
+
+// CheckClientName fails with fault.Invalid unless the name can stand on a
+// consent page.
+func CheckClientName(name string) error {
+	if len([]rune(name)) > maxClientName {
+		return fault.InvalidField("client_name", "use %d characters at most", maxClientName)
+	}
+	return nil
+}
+
+// CheckChallenge fails with fault.Invalid unless challenge is the base64url form
+// of a SHA-256 (RFC 7636 §4.2).
+func CheckChallenge(challenge string) error {
+	if raw, err := base64.RawURLEncoding.Strict().DecodeString(challenge); err != nil || len(raw) != sha256.Size {
+		return fault.InvalidField("code_challenge", "must be the base64url SHA-256 of the verifier")
+	}
+	return nil
+}
+
+// VerifyChallenge tells whether the verifier has the form of RFC 7636 §4.1 and
+// belongs to the S256 challenge.
+func VerifyChallenge(challenge, verifier string) bool {
+	if len(verifier) < 43 || len(verifier) > 128 || strings.ContainsFunc(verifier, notUnreserved) {
+		return false
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
+}
+
+func notUnreserved(r rune) bool {
+	return !(r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r))
+}
+
+// ParseScopes reads a space-separated list of scopes: nothing given is all. It
+// fails with fault.Invalid for a scope that is not in all, or an odd separator.
+func ParseScopes(raw string, given bool, all []string) ([]string, error) {
+	if !given {
+		return slices.Clone(all), nil
+	}
+	var scopes []string
+	for _, scope := range strings.Split(raw, " ") {
+		if !slices.Contains(all, scope) {
+			return nil, fault.InvalidField("scope", "%q does not exist", scope)
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, nil
+}

@@ -1,0 +1,35 @@
+// Package session owns login sessions: the browser's cookie, kept as a hash.
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// LoginSession is a signed-in browser's record, and its row.
+type LoginSession struct {
+	Hash      string `bun:",pk"`
+	MemberID  tenant.ID
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	// Username and Email are the member's; read with the session.
+	Username string `bun:",scanonly"`
+	Email    string `bun:",scanonly"`
+}
+
+// Store keeps login sessions.
+type Store interface {
+	CreateLoginSession(ctx context.Context, s *LoginSession) error
+	// GetLoginSession returns a live session of a member who is not suspended,
+	// or fault.NotFound.
+	GetLoginSession(ctx context.Context, hash string) (*LoginSession, error)
+	// DeleteLoginSession ends a session; one that is gone is no error.
+	DeleteLoginSession(ctx context.Context, hash string) error
+	// DeleteLoginSessions ends a member's sessions but the one to keep.
+	DeleteLoginSessions(ctx context.Context, member tenant.ID, keep string) error
+	// CountLoginAttempt counts an attempt on a subject within its window and
+	// returns how many there were; fixed windows, begun by the first attempt.
+	CountLoginAttempt(ctx context.Context, subject string, window time.Duration) (count int, resetAt time.Time, err error)
+}

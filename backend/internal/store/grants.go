@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// CreateClient implements grant.Store.
+func (s *Store) CreateClient(ctx context.Context, c *grant.Client) error {
+	clientID, err := s.ids.New(id.Client)
+	if err != nil {
+		return err
+	}
+	c.ID, c.CreatedAt = clientID, s.time()
+	_, err = s.engine.serviceWrite.NewInsert().Model(c).Exec(ctx)
+	return translate(err)
+}
+
+// GetClient implements grant.Store.
+func (s *Store) GetClient(ctx context.Context, clientID string) (*grant.Client, error) {
+	c := &grant.Client{}
+	err := s.engine.serviceRead.NewSelect().Model(c).Where("id = ?", clientID).Scan(ctx)
+	return found(c, err, "the client is not registered")
+}
+
+// found names what is missing when there was no row.
+func found[T any](row *T, err error, missing string) (*T, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "%s", missing)
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	return row, nil
+}
+
+// CreateRequest implements grant.Store.
+func (s *Store) CreateRequest(ctx context.Context, r *grant.Request) error {
+	r.CreatedAt = s.time()
+	r.ExpiresAt = r.CreatedAt.Add(grant.RequestLifetime)
+	_, err := s.engine.serviceWrite.NewInsert().Model(r).Exec(ctx)
+	return translate(err)
+}
+
+// DecideRequest implements grant.Store.
+func (s *Store) DecideRequest(ctx context.Context, hash, sessionHash string, code *grant.AuthorizationCode) (*grant.Request, error) {
+	r := &grant.Request{}
+	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		err := tx.NewRaw("DELETE FROM authorization_requests WHERE hash = ? AND session_hash = ? AND expires_at > ? RETURNING *",
+			hash, sessionHash, s.time()).Scan(ctx, r)
+		if err != nil || code == nil {
+			return err
+		}
+		code.ClientID, code.RedirectURI, code.Resource, code.CodeChallenge = r.ClientID, r.RedirectURI, r.Resource, r.CodeChallenge
+		if code.Scopes, err = grant.Narrow(r.Scopes, code.Scopes); err != nil {
+			return err
+		}
+		code.CreatedAt = s.time()
+		code.ExpiresAt = code.CreatedAt.Add(grant.CodeLifetime)
+		_, err = tx.NewInsert().Model(code).Exec(ctx)
+		return err
+	})
+	return found(r, err, "the request was answered already or has expired; start again at the application")
+}
+
+// GetCode implements grant.Store.
+func (s *Store) GetCode(ctx context.Context, hash string) (*grant.AuthorizationCode, error) {
+	c := &grant.AuthorizationCode{}
+	err := s.engine.serviceRead.NewSelect().Model(c).Where("hash = ?", hash).Scan(ctx)
+	return found(c, err, "the code is unknown")
+}
+
+// RedeemCode implements grant.Store.
+func (s *Store) RedeemCode(ctx context.Context, hash string, pair grant.Pair) (*grant.Grant, error) {
+	grantID, err := s.ids.New(id.Grant)
+	if err != nil {
+		return nil, err
+	}
+	var made *grant.Grant
+	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		code, err := s.useCode(ctx, tx, hash)
+		if err != nil || code == nil {
+			return err
+		}
+		g := &grant.Grant{
+			ID: grantID, MemberID: code.MemberID, ClientID: code.ClientID, Scopes: code.Scopes, Resource: code.Resource, CreatedAt: s.time(),
+		}
+		if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
+			return fmt.Errorf("insert grant: %w", err)
+		}
+		if _, err := tx.NewRaw("UPDATE authorization_codes SET grant_id = ? WHERE hash = ?", g.ID, hash).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.NewRaw("UPDATE clients SET last_used_at = ? WHERE id = ?", g.CreatedAt, g.ClientID).Exec(ctx); err != nil {
+			return err
+		}
+		made = g
+		return s.insertPair(ctx, tx, g, pair)
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	if made == nil {
+		return nil, fault.New(fault.Conflict, "the code was used already or has expired")
+	}
+	return made, nil
+}
+
+// useCode marks an issued code as used and returns it. A code that was used
+// before takes its grant with it; nil tells that there is none to use.
+func (s *Store) useCode(ctx context.Context, tx bun.Tx, hash string) (*grant.AuthorizationCode, error) {
+	code := &grant.AuthorizationCode{}
+	err := tx.NewRaw("UPDATE authorization_codes SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ? RETURNING *",
+		s.time(), hash, s.time()).Scan(ctx, code)
+	if err == nil {
+		return code, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	_, err = tx.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
+AND id = (SELECT grant_id FROM authorization_codes WHERE hash = ? AND used_at IS NOT NULL)`, s.time(), hash).Exec(ctx)
+	return nil, err
+}
+
+// insertPair keeps a pair of tokens; the access token before it is gone.
+func (s *Store) insertPair(ctx context.Context, tx bun.Tx, g *grant.Grant, pair grant.Pair) error {
+	scopes := pair.Scopes
+	if scopes == "" {
+		scopes = g.Scopes
+	}
+	if _, err := tx.NewRaw(`INSERT INTO access_tokens (grant_id, hash, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.scopes, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+		g.ID, pair.AccessHash, scopes, s.time(), pair.AccessExpiresAt).Exec(ctx); err != nil {
+		return fmt.Errorf("insert access token: %w", err)
+	}
+	if _, err := tx.NewRaw("INSERT INTO refresh_tokens (hash, grant_id, created_at, expires_at) VALUES (?, ?, ?, ?)",
+		pair.RefreshHash, g.ID, s.time(), pair.RefreshExpiresAt).Exec(ctx); err != nil {
+		return fmt.Errorf("insert refresh token: %w", err)
+	}
+	return nil
+}
+
+// RotateRefreshToken implements grant.Store.
+func (s *Store) RotateRefreshToken(ctx context.Context, hash, clientID string, pair grant.Pair) (*grant.Grant, error) {
+	var rotated *grant.Grant
+	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		g := &grant.Grant{}
+		now := s.time()
+		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
+AND EXISTS (SELECT 1 FROM grants g JOIN members m ON m.id = g.member_id
+WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL) RETURNING grant_id`,
+			now, hash, now, clientID).Scan(ctx, &g.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return s.killReplayed(ctx, tx, hash, clientID)
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.NewRaw("UPDATE grants SET last_used_at = ? WHERE id = ? RETURNING *", now, g.ID).Scan(ctx, g); err != nil {
+			return err
+		}
+		if pair.Scopes != "" {
+			if pair.Scopes, err = grant.Narrow(g.Scopes, pair.Scopes); err != nil {
+				return err
+			}
+		}
+		rotated = g
+		return s.insertPair(ctx, tx, g, pair)
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	if rotated == nil {
+		return nil, fault.New(fault.Conflict, "the refresh token is unknown, expired, revoked or was used before")
+	}
+	return rotated, nil
+}
+
+// killReplayed kills the grant of a spent refresh token: either the client or a
+// thief holds an old one, and nobody can tell which (RFC 9700 §4.14.2).
+func (s *Store) killReplayed(ctx context.Context, tx bun.Tx, hash, clientID string) error {
+	_, err := tx.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT NULL)`, s.time(), clientID, hash).Exec(ctx)
+	return err
+}
+
+// RevokeToken implements grant.Store.
+func (s *Store) RevokeToken(ctx context.Context, hash, clientID string) error {
+	_, err := s.engine.serviceWrite.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT grant_id FROM refresh_tokens WHERE hash = ?)`,
+		s.time(), clientID, hash, hash).Exec(ctx)
+	return translate(err)
+}
+
+// ListGrants implements grant.MemberStore.
+func (s *Store) ListGrants(ctx context.Context, owner tenant.ID) ([]grant.Grant, error) {
+	var grants []grant.Grant
+	err := s.engine.serviceRead.NewSelect().Model(&grants).ColumnExpr("?TableAlias.*").ColumnExpr("c.name AS client_name").
+		Join("JOIN clients AS c ON c.id = ?TableAlias.client_id").
+		Where("?TableAlias.member_id = ?", owner).Where("?TableAlias.revoked_at IS NULL").
+		Where("EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = ?TableAlias.id AND r.spent_at IS NULL AND r.expires_at > ?)", s.time()).
+		OrderExpr("?TableAlias.id DESC").Scan(ctx)
+	return grants, translate(err)
+}
+
+// RevokeGrant implements grant.MemberStore.
+func (s *Store) RevokeGrant(ctx context.Context, owner tenant.ID, grantID string) error {
+	return s.updateOne(ctx, fault.New(fault.NotFound, "there is no such connected agent"),
+		"UPDATE grants SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", s.time(), grantID, owner)
+}
+
+// MarkGrantUsed notes when a grant was last used. It never moves a time back.
+func (s *Store) MarkGrantUsed(ctx context.Context, grantID string, at time.Time) error {
+	_, err := s.engine.serviceWrite.NewRaw(
+		"UPDATE grants SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, grantID, at).Exec(ctx)
+	return translate(err)
+}
