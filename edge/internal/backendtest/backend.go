@@ -1,0 +1,104 @@
+package backendtest
+
+import (
+	"net/http"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+
+	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
+)
+
+// Tokens that the backend knows. Any other is dead.
+const (
+	// TokenAll holds every scope.
+	TokenAll = "kith_pat_all"
+	// TokenReader holds the scopes connections and account.
+	TokenReader = "kith_pat_reader"
+	// TokenSandbox is the demo account's.
+	TokenSandbox = "kith_pat_sandbox"
+	// ServiceToken is the edge's own.
+	ServiceToken = "service-secret"
+)
+
+// SandboxUsername is the demo account's.
+const SandboxUsername = "demo"
+
+// Backend is the fake. Set its fields before the first call.
+type Backend struct {
+	// Unseeded says that there is no demo account: its token is dead.
+	Unseeded bool
+	// Profiles are the public ones.
+	Profiles []*directoryv1.Profile
+
+	mu       sync.Mutex
+	fault    error
+	requests []http.Header
+	handler  http.Handler
+}
+
+// New returns a backend with two public profiles.
+func New() *Backend { return &Backend{Profiles: people()} }
+
+// Fail makes every call fail with err from now on, before anything is checked;
+// nil ends that. An error that is not Connect's breaks the connection.
+func (b *Backend) Fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault = err
+}
+
+// Requests returns the headers of the calls so far.
+func (b *Backend) Requests() []http.Header {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]http.Header(nil), b.requests...)
+}
+
+func (b *Backend) principal(token string) *accessv1.GetPrincipalResponse {
+	switch {
+	case token == TokenAll:
+		return &accessv1.GetPrincipalResponse{Username: "amara", CredentialId: "tok_all", CredentialKind: "token", Scopes: allScopes()}
+	case token == TokenReader:
+		return &accessv1.GetPrincipalResponse{
+			Username: "amara", CredentialId: "tok_reader", CredentialKind: "token", Scopes: []string{"connections", "account"},
+		}
+	case token == TokenSandbox && !b.Unseeded:
+		return &accessv1.GetPrincipalResponse{
+			Username: SandboxUsername, CredentialId: "tok_sandbox", CredentialKind: "token", ReadOnly: true,
+			Scopes: []string{"connections", "timeline", "account", "directory"},
+		}
+	default:
+		return nil
+	}
+}
+
+func allScopes() []string {
+	c, err := catalog.Load()
+	if err != nil {
+		return nil
+	}
+	return c.Scopes()
+}
+
+// routes mounts the services.
+func (b *Backend) routes() http.Handler {
+	mux := http.NewServeMux()
+	options := []connect.HandlerOption{connect.WithCodec(jsonCodec{}), connect.WithInterceptors(b.guard())}
+	mux.Handle(connectionsv1connect.NewConnectionServiceHandler(connections{}, options...))
+	mux.Handle(timelinev1connect.NewTimelineServiceHandler(timelinev1connect.UnimplementedTimelineServiceHandler{}, options...))
+	mux.Handle(accountv1connect.NewAccountServiceHandler(accounts{}, options...))
+	mux.Handle(accessv1connect.NewAccessServiceHandler(access{b}, options...))
+	mux.Handle(directoryv1connect.NewPublicDirectoryServiceHandler(directory{b}, options...))
+	mux.Handle(sandboxv1connect.NewSandboxServiceHandler(sandbox{b}, options...))
+	return mux
+}

@@ -1,0 +1,32 @@
+package backendtest
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// jsonCodec writes what the real backend's codec writes.
+type jsonCodec struct{}
+
+// Name replaces Connect's own codec.
+func (jsonCodec) Name() string { return "json" }
+
+// Marshal writes snake_case names and empty values.
+func (jsonCodec) Marshal(message any) ([]byte, error) {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("marshal: got %T", message)
+	}
+	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
+}
+
+// Unmarshal refuses unknown fields.
+func (jsonCodec) Unmarshal(data []byte, message any) error {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return fmt.Errorf("unmarshal: got %T", message)
+	}
+	return protojson.Unmarshal(data, m)
+}

@@ -1,0 +1,83 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+type principalKey struct{}
+
+// guard authenticates and checks scopes, by the catalogue.
+func (b *Backend) guard() connect.UnaryInterceptorFunc {
+	return func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+			if err := b.injected(); err != nil {
+				return nil, err
+			}
+			if r.Header().Get("Kith-Service-Token") != ServiceToken {
+				return nil, connect.NewError(connect.CodeUnavailable, errors.New("wrong service credential"))
+			}
+			p, err := b.admit(r)
+			if err != nil {
+				return nil, err
+			}
+			response, err := next(context.WithValue(ctx, principalKey{}, p), r)
+			if err == nil && p != nil {
+				response.Header().Set("Kith-Credential-Id", p.GetCredentialId())
+				response.Header().Set("Kith-Credits-Charged", "1")
+				response.Header().Set("Kith-Credits-Remaining", "999")
+				response.Header().Set("Kith-Credits-Reset", "2026-12-01T00:00:00Z")
+			}
+			return response, err
+		}
+	}
+}
+
+func (b *Backend) injected() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fault
+}
+
+// admit returns the caller, nil for an anonymous one.
+func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, error) {
+	c, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	rpc, ok := c.Procedure(r.Spec().Procedure)
+	if !ok {
+		return nil, connect.NewError(connect.CodePermissionDenied, errors.New("not in the catalogue"))
+	}
+	if rpc.Access == catalog.AccessAnonymous {
+		return nil, nil // anonymous is a caller too
+	}
+	p := b.principal(strings.TrimPrefix(r.Header().Get("Authorization"), "Bearer "))
+	if p == nil {
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the credential is dead"))
+	}
+	if p.GetReadOnly() && rpc.Writes {
+		return nil, refused("read_only_account", rpc.Scopes)
+	}
+	if len(rpc.Missing(p.GetScopes())) > 0 {
+		return nil, refused("missing_scope", rpc.Scopes)
+	}
+	return p, nil
+}
+
+func refused(reason string, scopes []string) error {
+	failure := connect.NewError(connect.CodePermissionDenied, errors.New("refused"))
+	detail, err := connect.NewErrorDetail(&accessv1.Refusal{Reason: reason, RequiredScopes: scopes})
+	if err != nil {
+		return err
+	}
+	failure.AddDetail(detail)
+	return failure
+}

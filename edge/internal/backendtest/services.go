@@ -1,0 +1,131 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"connectrpc.com/connect"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
+
+	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
+)
+
+// Queries of search_connections that have a meaning of their own.
+const (
+	QueryBroke   = "out of credits"
+	QueryBroken  = "internal fault"
+	QueryRefused = "late refusal"
+)
+
+type connections struct {
+	connectionsv1connect.UnimplementedConnectionServiceHandler
+}
+
+// SearchConnections finds one person, whatever the query.
+func (connections) SearchConnections(
+	_ context.Context, r *connectionsv1.SearchConnectionsRequest,
+) (*connectionsv1.SearchConnectionsResponse, error) {
+	switch r.GetQuery() {
+	case "":
+		return nil, invalid("query", "string.min_len", "value length must be at least 1 characters")
+	case QueryBroke:
+		return nil, connect.NewError(connect.CodeResourceExhausted,
+			errors.New("out of credits: 1000 of 1000 used this month; they reset at 2026-12-01T00:00:00Z"))
+	case QueryBroken:
+		return nil, connect.NewError(connect.CodeInternal, errors.New("database password is hunter2"))
+	case QueryRefused:
+		return nil, connect.NewError(connect.CodePermissionDenied, errors.New("nothing can be written here"))
+	}
+	return &connectionsv1.SearchConnectionsResponse{
+		Hits: []*connectionsv1.ConnectionHit{{
+			Id: "con_01J00000000000000000000001", Name: "Zoë \"Zed\" Ångström", Headline: `Engineer \ Kilo`,
+			Organization: "Kilo", Score: 0.5, MatchedFields: []string{"name"}, Snippet: "line one\nline two",
+		}},
+		ModeUsed: "keyword",
+	}, nil
+}
+
+// GetConnection finds nobody.
+func (connections) GetConnection(
+	context.Context, *connectionsv1.GetConnectionRequest,
+) (*connectionsv1.GetConnectionResponse, error) {
+	return nil, connect.NewError(connect.CodeNotFound, errors.New("no connection has this id"))
+}
+
+type accounts struct{}
+
+// GetAccount describes the caller.
+func (accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
+	p, _ := ctx.Value(principalKey{}).(*accessv1.GetPrincipalResponse)
+	return &accountv1.GetAccountResponse{
+		Member:     &accountv1.Member{Username: p.GetUsername()},
+		Credential: &accountv1.Credential{Id: p.GetCredentialId(), Scopes: p.GetScopes()},
+	}, nil
+}
+
+type access struct{ *Backend }
+
+// GetPrincipal describes the caller.
+func (access) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalRequest) (*accessv1.GetPrincipalResponse, error) {
+	p, _ := ctx.Value(principalKey{}).(*accessv1.GetPrincipalResponse)
+	return p, nil
+}
+
+type directory struct{ *Backend }
+
+// BatchGetProfiles finds those of Backend.Profiles.
+func (d directory) BatchGetProfiles(
+	_ context.Context, r *directoryv1.BatchGetProfilesRequest,
+) (*directoryv1.BatchGetProfilesResponse, error) {
+	response := &directoryv1.BatchGetProfilesResponse{}
+	for _, p := range d.Profiles {
+		if slices.ContainsFunc(r.GetUsernames(), func(u string) bool { return strings.EqualFold(u, p.GetUsername()) }) {
+			response.Profiles = append(response.Profiles, p)
+		}
+	}
+	return response, nil
+}
+
+// ListMembers lists them all. Only the cursor "next" is valid, and empty.
+func (d directory) ListMembers(
+	_ context.Context, r *directoryv1.ListMembersRequest,
+) (*directoryv1.ListMembersResponse, error) {
+	switch {
+	case r.GetCursor() == "next":
+		return &directoryv1.ListMembersResponse{}, nil
+	case r.Cursor != nil:
+		return nil, invalid("cursor", "cursor", "is not a cursor of this list")
+	default:
+		return &directoryv1.ListMembersResponse{Members: d.Profiles, HasMore: true, NextCursor: new("next")}, nil
+	}
+}
+
+type sandbox struct{ *Backend }
+
+// GetSandbox tells whether the demo account is there.
+func (s sandbox) GetSandbox(context.Context, *sandboxv1.GetSandboxRequest) (*sandboxv1.GetSandboxResponse, error) {
+	return &sandboxv1.GetSandboxResponse{Seeded: !s.Unseeded, Username: SandboxUsername, Connections: 200}, nil
+}
+
+// invalid is protovalidate's error for one field.
+func invalid(field, rule, message string) error {
+	failure := connect.NewError(connect.CodeInvalidArgument, errors.New(field+": "+message))
+	detail, err := connect.NewErrorDetail(&validate.Violations{Violations: []*validate.Violation{{
+		Field:   &validate.FieldPath{Elements: []*validate.FieldPathElement{{FieldName: new(field)}}},
+		RuleId:  new(rule),
+		Message: new(message),
+	}}})
+	if err != nil {
+		return err
+	}
+	failure.AddDetail(detail)
+	return failure
+}

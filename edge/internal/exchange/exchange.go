@@ -1,0 +1,43 @@
+package exchange
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Exchange is one request and its answer. It belongs to the goroutine that
+// serves the request; only RequestID, which never changes, may be read elsewhere.
+type Exchange struct {
+	// RequestID is sent back to the caller and forwarded to the backend.
+	RequestID string
+	// Route is the name of the route that matched, "" if none did.
+	Route string
+
+	attrs []slog.Attr
+}
+
+// Note adds attributes to the request's log line. They must come from closed
+// sets or from the service itself: never a query, a body or a credential.
+func (e *Exchange) Note(attrs ...slog.Attr) { e.attrs = append(e.attrs, attrs...) }
+
+// Attrs returns what was noted.
+func (e *Exchange) Attrs() []slog.Attr { return e.attrs }
+
+type contextKey struct{}
+
+// NewContext returns a context that carries e.
+func NewContext(ctx context.Context, e *Exchange) context.Context {
+	return context.WithValue(ctx, contextKey{}, e)
+}
+
+// FromContext returns the exchange that ctx carries. Without one, as in the test
+// of a single handler, it returns a new one that nobody reads.
+func FromContext(ctx context.Context) *Exchange {
+	if e, ok := ctx.Value(contextKey{}).(*Exchange); ok {
+		return e
+	}
+	return &Exchange{}
+}
+
+// RequestID returns the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string { return FromContext(ctx).RequestID }

@@ -1,0 +1,33 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+const searchCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_connections",` +
+	`"arguments":{"query":"engineers I met in Lisbon who know about storage","limit":10,"mode":"auto"}}}`
+
+func BenchmarkDecode(b *testing.B) {
+	var d decoder
+	body := []byte(searchCall)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, fault := d.decode(body); fault != nil {
+			b.Fatal(fault.message)
+		}
+	}
+}
+
+func BenchmarkEnvelope(b *testing.B) {
+	hit := `{"id":"con_01J00000000000000000000001","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
+		`"email":"zoe@kilo.example","score":0.5,"matched_fields":["name","note"],"snippet":"said \"maybe\" in May"}`
+	answer := upstream.Answer{Body: []byte(`{"hits":[` + strings.Repeat(hit+",", 11) + hit + `],"has_more":false}`)}
+	var out []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		out, _ = appendToolResult(appendResultHead(out[:0], []byte("1")), answer)
+	}
+}

@@ -1,0 +1,50 @@
+package mcp_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/observability/metrics"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/server"
+)
+
+// toolLog is what was observed of tool calls.
+type toolLog struct {
+	calls []string
+}
+
+func (l *toolLog) Observe(tool string, outcome metrics.Outcome, _ time.Duration) {
+	l.calls = append(l.calls, tool+" "+outcome.String())
+}
+
+// edge is a whole edge in front of a fake backend.
+type edge struct {
+	http.Handler
+
+	backend *backendtest.Backend
+	tools   *toolLog
+}
+
+func newEdge(t testing.TB) *edge {
+	t.Helper()
+	e := &edge{backend: backendtest.New(), tools: &toolLog{}}
+	s, err := server.New(server.Config{
+		Addr:            ":0",
+		BaseURL:         "https://kith.example",
+		Transport:       e.backend.Transport(),
+		ServiceToken:    backendtest.ServiceToken,
+		SandboxEnabled:  true,
+		SandboxToken:    backendtest.TokenSandbox,
+		SandboxUsername: backendtest.SandboxUsername,
+		Version:         "1.2.3",
+		Tools:           e.tools,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Handler = s.Handler()
+	return e
+}

@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
+
+func loadTools(t *testing.T) (*catalog.Catalog, *toolList) {
+	t.Helper()
+	c, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := newToolList(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, list
+}
+
+// TestToolsGolden shows every change of what agents see of a tool in a diff.
+func TestToolsGolden(t *testing.T) {
+	t.Parallel()
+	_, list := loadTools(t)
+	var want []string
+	for _, tool := range list.tools {
+		name := filepath.Join("testdata", "tools", tool.rpc.Tool.Name+".json")
+		want = append(want, name)
+		var text bytes.Buffer
+		if err := json.Indent(&text, tool.inScope, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		text.WriteByte('\n')
+		if updating() {
+			if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		golden, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatalf("%v (go test -update writes it)", err)
+		}
+		if diff := cmp.Diff(string(golden), text.String()); diff != "" {
+			t.Errorf("%s is stale:\n%s", name, diff)
+		}
+	}
+	have, err := filepath.Glob(filepath.Join("testdata", "tools", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("golden files that no tool has:\n%s", diff)
+	}
+}
+
+// TestToolsAreComplete holds each tool to what MCP and its clients want.
+func TestToolsAreComplete(t *testing.T) {
+	t.Parallel()
+	_, list := loadTools(t)
+	for _, tool := range list.tools {
+		var shown struct {
+			Name, Title, Description  string
+			InputSchema, OutputSchema struct {
+				Type                 string `json:"type"`
+				AdditionalProperties *bool  `json:"additionalProperties"`
+			}
+			Annotations map[string]any `json:"annotations"`
+			Meta        map[string]any `json:"_meta"`
+		}
+		if err := json.Unmarshal(tool.inScope, &shown); err != nil {
+			t.Fatal(err)
+		}
+		if shown.Name == "" || shown.Title == "" || shown.Description == "" {
+			t.Errorf("%s: words are missing", shown.Name)
+		}
+		if shown.InputSchema.Type != "object" || shown.OutputSchema.Type != "object" {
+			t.Errorf("%s: schemas must be objects at their root", shown.Name)
+		}
+		if closed := shown.InputSchema.AdditionalProperties; closed == nil || *closed {
+			t.Errorf("%s: the input schema is open", shown.Name)
+		}
+		for _, hint := range []string{"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if _, ok := shown.Annotations[hint]; !ok {
+				t.Errorf("%s: %s is missing", shown.Name, hint)
+			}
+		}
+		for _, key := range []string{"kith/group", "kith/scopes", "kith/credits"} {
+			if _, ok := shown.Meta[key]; !ok {
+				t.Errorf("%s: %s is missing", shown.Name, key)
+			}
+		}
+	}
+}
+
+func TestForScopesMarks(t *testing.T) {
+	t.Parallel()
+	c, list := loadTools(t)
+	var shown struct {
+		Tools []struct {
+			Name string         `json:"name"`
+			Meta map[string]any `json:"_meta"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(list.forScopes(nil, []string{"connections"}), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if len(shown.Tools) != len(c.Tools()) {
+		t.Errorf("%d tools of %d", len(shown.Tools), len(c.Tools()))
+	}
+	for _, tool := range shown.Tools {
+		rpc, _ := c.Tool(tool.Name)
+		_, marked := tool.Meta["kith/in_scope"]
+		if reachable := len(rpc.Missing([]string{"connections"})) == 0; marked == reachable {
+			t.Errorf("%s: marked %t, in reach %t", tool.Name, marked, reachable)
+		}
+	}
+	if !bytes.Equal(list.forScopes(nil, c.Scopes()), list.all()) {
+		t.Error("a credential with every scope sees another list than nobody")
+	}
+	if strings.Contains(string(list.all()), "kith/in_scope") {
+		t.Error("the anonymous list has marks")
+	}
+}

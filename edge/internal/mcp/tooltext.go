@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// Reasons of the backend for a refusal.
+const (
+	reasonMissingScope = "missing_scope"
+	reasonReadOnly     = "read_only_account"
+)
+
+// argumentsText tells a model which arguments break which rule, one per line.
+func argumentsText(tool string, err *upstream.Error) string {
+	var text strings.Builder
+	text.WriteString("The arguments of " + tool + " are not valid:")
+	for _, f := range err.Fields {
+		text.WriteString("\n- ")
+		if f.Path != "" {
+			text.WriteString(f.Path + ": ")
+		}
+		text.WriteString(fieldText(f))
+	}
+	if len(err.Fields) == 0 {
+		text.WriteString("\n- " + sentence(err.Message))
+	}
+	return text.String()
+}
+
+func fieldText(f upstream.Field) string {
+	switch {
+	case f.Message == "":
+		return "breaks the rule " + f.Rule
+	case f.Rule == "":
+		return f.Message
+	default:
+		return f.Message + " (" + f.Rule + ")"
+	}
+}
+
+// sentence stands in for a message that the backend left out.
+func sentence(message string) string {
+	if message == "" {
+		return "The backend gave no reason."
+	}
+	return message
+}
+
+func internalText(ctx context.Context, tool string) string {
+	return tool + " failed on our side, so nothing is wrong with the call; the request id is " +
+		exchange.RequestID(ctx) + "."
+}
+
+// refusedCall is the error for a live credential that may not call the tool.
+func refusedCall(tool string, err *upstream.Error) *failure {
+	f := answerError(codeRefused, refusedText(tool, err))
+	b := appendString([]byte(`{"reason":`), err.Reason)
+	b = append(b, `,"required_scopes":[`...)
+	for i, scope := range err.RequiredScopes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, scope)
+	}
+	f.data = append(b, ']', '}')
+	return f
+}
+
+func refusedText(tool string, err *upstream.Error) string {
+	switch err.Reason {
+	case reasonMissingScope:
+		scopes := "the scope "
+		if len(err.RequiredScopes) > 1 {
+			scopes = "the scopes "
+		}
+		return "Refused: " + tool + " needs a credential with " + scopes + strings.Join(err.RequiredScopes, " and ") + "."
+	case reasonReadOnly:
+		return "Refused: " + tool + " writes, and this account is read-only."
+	default:
+		return "Refused: " + sentence(err.Message)
+	}
+}

@@ -1,0 +1,79 @@
+package problem
+
+import "net/http"
+
+// Code names a kind of error. It is stable: clients may compare it, and each has
+// a page under /docs/errors/.
+type Code string
+
+// The codes. Their statuses and titles are in the table below.
+const (
+	MalformedRequest     Code = "malformed_request"
+	InvalidParameter     Code = "invalid_parameter"
+	CredentialInQuery    Code = "credential_in_query"
+	ForbiddenOrigin      Code = "forbidden_origin"
+	NotFound             Code = "not_found"
+	MethodNotAllowed     Code = "method_not_allowed"
+	NotAcceptable        Code = "not_acceptable"
+	RequestTimeout       Code = "request_timeout"
+	Gone                 Code = "gone"
+	ContentTooLarge      Code = "content_too_large"
+	UnsupportedMediaType Code = "unsupported_media_type"
+	MisdirectedRequest   Code = "misdirected_request"
+	Internal             Code = "internal"
+	NotImplemented       Code = "not_implemented"
+	Unavailable          Code = "unavailable"
+)
+
+// entry is a row of the table.
+type entry struct {
+	code   Code
+	status int
+	title  string
+}
+
+// table returns every code with its status and its title, which is the same for
+// each occurrence (RFC 9457, section 3.1.3).
+func table() []entry {
+	return []entry{
+		{MalformedRequest, http.StatusBadRequest, "The request is malformed"},
+		{InvalidParameter, http.StatusBadRequest, "A parameter is not valid"},
+		{CredentialInQuery, http.StatusBadRequest, "Credentials in the query string are not accepted"},
+		{ForbiddenOrigin, http.StatusForbidden, "This origin or host is not allowed"},
+		{NotFound, http.StatusNotFound, "There is nothing here"},
+		{MethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here"},
+		{NotAcceptable, http.StatusNotAcceptable, "No acceptable representation"},
+		{RequestTimeout, http.StatusRequestTimeout, "The request took too long to arrive"},
+		{Gone, http.StatusGone, "This path has been removed"},
+		{ContentTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
+		{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The media type is not supported"},
+		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not answer for that host"},
+		{Internal, http.StatusInternalServerError, "Something went wrong on our side"},
+		{NotImplemented, http.StatusNotImplemented, "The method is not implemented"},
+		{Unavailable, http.StatusServiceUnavailable, "The service is not available right now"},
+	}
+}
+
+// Codes returns every code, in a fixed order.
+func Codes() []Code {
+	var codes []Code
+	for _, e := range table() {
+		codes = append(codes, e.code)
+	}
+	return codes
+}
+
+// Status returns the HTTP status of the code: 500 for one that is not in the table.
+func (c Code) Status() int { return lookup(c).status }
+
+// Title returns the code's short summary for people.
+func (c Code) Title() string { return lookup(c).title }
+
+func lookup(c Code) entry {
+	for _, e := range table() {
+		if e.code == c {
+			return e
+		}
+	}
+	return lookup(Internal)
+}

@@ -1,0 +1,153 @@
+package publicapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+
+	"github.com/kith-crm/kith/edge/internal/problem"
+)
+
+// counting is a backend with one member that counts its calls.
+type counting struct {
+	Backend
+
+	calls atomic.Int64
+	hold  chan struct{} // if set, calls wait for it
+}
+
+func (c *counting) BatchGetProfiles(_ context.Context, usernames ...string) ([]*directoryv1.Profile, error) {
+	c.calls.Add(1)
+	if c.hold != nil {
+		<-c.hold
+	}
+	if usernames[0] == "nobody" {
+		return nil, nil
+	}
+	return []*directoryv1.Profile{{Username: usernames[0], Name: new("Amara Okafor"), Bio: new("I build microgrids.")}}, nil
+}
+
+func countingAPI(t testing.TB, backend Backend, ttl time.Duration, now func() time.Time) *API {
+	t.Helper()
+	api, err := New(Options{
+		Backend: backend, Problems: problem.NewWriter("https://kith.example"), Logger: slog.New(slog.DiscardHandler),
+		BaseURL: "https://kith.example", CacheTTL: ttl, Now: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+func TestProfilesAreRemembered(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	backend := &counting{}
+	api := countingAPI(t, backend, time.Second, func() time.Time { return now })
+	read := func(username string, f format, wantCalls int64) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		api.serveProfile(w, httptest.NewRequest("GET", "/", nil), username, f)
+		if got := backend.calls.Load(); got != wantCalls {
+			t.Errorf("%d calls, want %d", got, wantCalls)
+		}
+	}
+	read("amara", asJSON, 1)
+	read("Amara", asJSON, 1)
+	read("amara", asMarkdown, 2)
+	read("other", asJSON, 3)
+	now = now.Add(999 * time.Millisecond)
+	read("amara", asJSON, 3)
+	now = now.Add(time.Millisecond)
+	read("amara", asJSON, 4)
+	read("nobody", asJSON, 5)
+	read("nobody", asJSON, 6)
+}
+
+func TestNothingIsRememberedWithoutATime(t *testing.T) {
+	t.Parallel()
+	backend := &counting{}
+	api := countingAPI(t, backend, 0, nil)
+	for range 2 {
+		api.serveProfile(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), "amara", asJSON)
+	}
+	if got := backend.calls.Load(); got != 2 {
+		t.Errorf("%d calls", got)
+	}
+}
+
+// Requests for one profile at the same time are one call of the backend, also
+// when the first of them goes away.
+func TestConcurrentMissesAreOneCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		backend := &counting{hold: make(chan struct{})}
+		api := countingAPI(t, backend, time.Second, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		statuses := make([]int, 20)
+		for i := range statuses {
+			wg.Go(func() {
+				w := httptest.NewRecorder()
+				api.serveProfile(w, httptest.NewRequest("GET", "/", nil).WithContext(ctx), "amara", asJSON)
+				statuses[i] = w.Code
+			})
+		}
+		synctest.Wait()
+		cancel()
+		close(backend.hold)
+		wg.Wait()
+		for _, status := range statuses {
+			if status != 200 {
+				t.Errorf("statuses %v", statuses)
+				break
+			}
+		}
+		if got := backend.calls.Load(); got != 1 {
+			t.Errorf("%d calls", got)
+		}
+	})
+}
+
+func TestCacheForgetsTheLeastUsed(t *testing.T) {
+	t.Parallel()
+	c := newCache(3, time.Hour, time.Now)
+	key := func(i int) profileKey { return profileKey{username: fmt.Sprint(i)} }
+	rep := newRepresentation(nil, typeJSON)
+	for i := range 3 {
+		c.put(key(i), rep)
+	}
+	c.get(key(0))
+	c.put(key(3), rep)
+	c.put(key(3), rep)
+	for i, want := range map[int]bool{0: true, 1: false, 2: true, 3: true} {
+		if _, got := c.get(key(i)); got != want {
+			t.Errorf("%d: remembered %t, want %t", i, got, want)
+		}
+	}
+	if len(c.entries) != 3 || c.recency.Len() != 3 {
+		t.Errorf("%d entries, %d in the list", len(c.entries), c.recency.Len())
+	}
+}
+
+func BenchmarkCacheHit(b *testing.B) {
+	c := newCache(maxCached, time.Hour, time.Now)
+	for i := range maxCached {
+		c.put(profileKey{username: fmt.Sprint(i)}, newRepresentation(nil, typeJSON))
+	}
+	key := profileKey{username: "1234"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := c.get(key); !ok {
+			b.Fatal("miss")
+		}
+	}
+}

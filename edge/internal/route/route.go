@@ -1,0 +1,109 @@
+package route
+
+import "time"
+
+// State says where a path is in its life (RFC 9745).
+type State string
+
+// The states of a path. One that is past its sunset answers 410.
+const (
+	Current    State = "current"
+	Deprecated State = "deprecated"
+)
+
+// Protocol says which shape the HTTP-level errors of a path have.
+type Protocol string
+
+// The protocols. Paths that match nothing speak HTTP.
+const (
+	// HTTP errors are RFC 9457 problems.
+	HTTP Protocol = "http"
+	// MCP errors are JSON-RPC error objects.
+	MCP Protocol = "mcp"
+)
+
+// Sunset is one announcement of a removal date (RFC 8594).
+type Sunset struct {
+	// Announced is the day of the first answer with this date in a Sunset header.
+	Announced time.Time
+	// At is when the path starts to answer 410.
+	At time.Time
+}
+
+// Route is one row of the table. Its zero value is not a usable row.
+type Route struct {
+	// Name is unique and stands for the path in metrics and logs.
+	Name string
+	// Methods are the methods served. GET serves HEAD too; OPTIONS is always served.
+	Methods []string
+	// Pattern is the path, with at most one {parameter}. A parameter matches one
+	// or more of A-Z, a-z, 0-9, "-", "_" and "~": within a segment, without dots.
+	Pattern string
+	// State is Current or Deprecated.
+	State State
+	// Successor is the path that replaces a deprecated one.
+	Successor string
+	// Sunsets are the removal dates announced so far, oldest first. Postponing
+	// adds an entry; entries are never edited, so that a date moved earlier shows.
+	Sunsets []Sunset
+	// Anonymous paths need no credential.
+	Anonymous bool
+	// Batchable paths may be items of a batch.
+	Batchable bool
+	// RatePolicy is the name of the rate policy that applies; "" for none.
+	RatePolicy string
+	// Protocol is the shape of HTTP-level errors.
+	Protocol Protocol
+	// Sandbox paths are mounted under /sandbox as well, with the same handler.
+	Sandbox bool
+	// SandboxOnly paths exist for the demo account and go when the sandbox is off.
+	SandboxOnly bool
+	// Summary is one sentence for documentation.
+	Summary string
+	// SameAs is the name of the row whose handler this one shares. Only Mounted sets it.
+	SameAs string
+}
+
+// HandlerName is the name under which the row's handler is registered.
+func (r Route) HandlerName() string {
+	if r.SameAs != "" {
+		return r.SameAs
+	}
+	return r.Name
+}
+
+// SandboxPrefix is where the sandbox is mounted.
+const SandboxPrefix = "/sandbox"
+
+// Mounted returns the rows that a server serves: the table itself and, with the
+// sandbox, the copies under /sandbox; without it, not even the sandbox's own.
+func Mounted(table []Route, sandbox bool) []Route {
+	var mounted []Route
+	for _, r := range table {
+		if r.SandboxOnly && !sandbox {
+			continue
+		}
+		mounted = append(mounted, r)
+		if r.Sandbox && sandbox {
+			mounted = append(mounted, underSandbox(r))
+		}
+	}
+	return mounted
+}
+
+func underSandbox(r Route) Route {
+	r.SameAs = r.Name
+	r.Name = "sandbox-" + r.Name
+	r.Pattern = SandboxPrefix + r.Pattern
+	r.SandboxOnly = true
+	return r
+}
+
+// Names returns the names of the rows, in their order.
+func Names(rows []Route) []string {
+	names := make([]string, 0, len(rows))
+	for _, r := range rows {
+		names = append(names, r.Name)
+	}
+	return names
+}

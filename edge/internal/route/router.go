@@ -1,0 +1,179 @@
+package route
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/cors"
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/problem"
+)
+
+// Handler serves the requests of a row. argument is the value of the path's
+// parameter, "" if the pattern has none. HEAD arrives as it is.
+type Handler func(w http.ResponseWriter, r *http.Request, argument string)
+
+// Refuser writes the answer to a request that the router refuses.
+type Refuser interface {
+	Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string)
+}
+
+// Options are what a router needs besides its rows. All but Now are required.
+type Options struct {
+	// BaseURL is the public address, without a slash at the end.
+	BaseURL string
+	// Host is the host of BaseURL, without its port.
+	Host string
+	// Handlers has a handler for each row, by Route.HandlerName, and no other.
+	Handlers map[string]Handler
+	// Refusers write the errors of each protocol in use.
+	Refusers map[Protocol]Refuser
+	// CORS marks answers to OPTIONS.
+	CORS *cors.Policy
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// Router is the http.Handler of the table. It is immutable.
+type Router struct {
+	host    string
+	entries []entry
+	matcher *matcher
+	http    Refuser
+	cors    *cors.Policy
+	now     func() time.Time
+}
+
+// entry is a row, made ready.
+type entry struct {
+	name      string
+	methods   []string
+	allow     []string
+	handle    Handler
+	refuser   Refuser
+	lifecycle lifecycle
+}
+
+// ServeHTTP routes the request, or refuses it.
+func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, ok := parseTarget(r)
+	switch {
+	case !knownMethod(r.Method):
+		rt.http.Refuse(w, r, problem.NotImplemented, "This method is implemented nowhere on this server.")
+	case !ok:
+		rt.http.Refuse(w, r, problem.MalformedRequest, "The request target is not well-formed.")
+	case t.authority != "" && !sameHost(t.authority, rt.host):
+		rt.http.Refuse(w, r, problem.MisdirectedRequest, "The request target names another host.")
+	case t.path == "*":
+		rt.serveAsterisk(w, r)
+	default:
+		rt.servePath(w, r, t)
+	}
+}
+
+// serveAsterisk answers OPTIONS * (RFC 9110, section 9.3.7); no other method goes with it.
+func (rt *Router) serveAsterisk(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodOptions {
+		rt.http.Refuse(w, r, problem.MalformedRequest, "Only OPTIONS can ask about the whole server.")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (rt *Router) servePath(w http.ResponseWriter, r *http.Request, t target) {
+	switch judgePath(t.path) {
+	case malformed:
+		rt.http.Refuse(w, r, problem.MalformedRequest, "The path is not well-formed.")
+		return
+	case unknown:
+		rt.refuseUnknown(w, r)
+		return
+	}
+	row, argument, ok := rt.matcher.match(t.path)
+	if !ok {
+		rt.refuseUnknown(w, r)
+		return
+	}
+	rt.serveRow(w, r, &rt.entries[row], argument, t.query)
+}
+
+func (rt *Router) refuseUnknown(w http.ResponseWriter, r *http.Request) {
+	rt.http.Refuse(w, r, problem.NotFound, "No resource has this path.")
+}
+
+func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, argument, query string) {
+	exchange.FromContext(r.Context()).Route = e.name
+	if gone := e.lifecycle.mark(w.Header(), rt.now); gone {
+		e.refuser.Refuse(w, r, problem.Gone, "This path was removed; the Link header names its successor.")
+		return
+	}
+	if r.Method == http.MethodOptions {
+		rt.serveOptions(w, e)
+		return
+	}
+	if !e.serves(r.Method) {
+		w.Header()["Allow"] = e.allow
+		e.refuser.Refuse(w, r, problem.MethodNotAllowed, "This path serves "+e.allow[0]+".")
+		return
+	}
+	if query != "" && !rt.acceptQuery(w, r, e, query) {
+		return
+	}
+	e.handle(w, r, argument)
+}
+
+func (rt *Router) serveOptions(w http.ResponseWriter, e *entry) {
+	w.Header()["Allow"] = e.allow
+	rt.cors.Preflight(w.Header(), e.allow)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// acceptQuery refuses a query that is not well-formed or that holds a credential.
+func (rt *Router) acceptQuery(w http.ResponseWriter, r *http.Request, e *entry, query string) bool {
+	values, err := ParseQuery(query)
+	if err != nil {
+		e.refuser.Refuse(w, r, problem.MalformedRequest, "The query string is not well-formed.")
+		return false
+	}
+	if carriesCredential(values) {
+		e.refuser.Refuse(w, r, problem.CredentialInQuery,
+			"A credential in the query string is never accepted; send it in the Authorization header.")
+		return false
+	}
+	return true
+}
+
+// serves says whether the row has the method; GET brings HEAD.
+func (e *entry) serves(method string) bool {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return slices.Contains(e.methods, method)
+}
+
+// allowed is the value of Allow: the methods that do something here.
+func allowed(methods []string) string {
+	var list []string
+	for _, m := range methods {
+		list = append(list, m)
+		if m == http.MethodGet {
+			list = append(list, http.MethodHead)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// knownMethod says whether some server might serve the method on a resource.
+// TRACE and CONNECT are served on none of ours; methods are case-sensitive (RFC
+// 9110, section 9.1).
+func knownMethod(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
+		http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,127 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
+
+	"github.com/kith-crm/kith/edge/internal/exchange"
+)
+
+// Headers of a call, both ways.
+const (
+	headerServiceToken = "Kith-Service-Token"
+	headerRequestID    = "Kith-Request-Id"
+)
+
+const (
+	// DefaultTimeout is the time one call has.
+	DefaultTimeout = 10 * time.Second
+
+	maxAnswerBytes   = 8 << 20
+	compressMinBytes = 1024
+)
+
+// Options say where the backend is. BaseURL is required.
+type Options struct {
+	// BaseURL is the backend's address: http or https, without a path.
+	BaseURL string
+	// Transport makes the calls; NewTransport(nil) if nil.
+	Transport http.RoundTripper
+	// ServiceToken proves to the backend that the edge calls. Empty sends none.
+	ServiceToken string
+	// Procedures are those that CallTool can call: /package.Service/Method.
+	Procedures []string
+	// Timeout of one call; DefaultTimeout if zero.
+	Timeout time.Duration
+	// AcceptGzip asks for compressed answers: worth it across a network, not
+	// within a process.
+	AcceptGzip bool
+}
+
+// Client calls the backend. It is safe for concurrent use.
+type Client struct {
+	timeout   time.Duration
+	tools     map[string]*toolClient
+	access    accessv1connect.AccessServiceClient
+	directory directoryv1connect.PublicDirectoryServiceClient
+	sandbox   sandboxv1connect.SandboxServiceClient
+}
+
+// New returns a client. It fails if BaseURL is none; it does not connect.
+func New(o Options) (*Client, error) {
+	base, err := parseBase(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Transport == nil {
+		o.Transport = NewTransport(nil)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	caller := doer{transport: o.Transport}
+	options := clientOptions(o)
+	c := &Client{
+		timeout:   o.Timeout,
+		tools:     make(map[string]*toolClient, len(o.Procedures)),
+		access:    accessv1connect.NewAccessServiceClient(caller, base, options...),
+		directory: directoryv1connect.NewPublicDirectoryServiceClient(caller, base, options...),
+		sandbox:   sandboxv1connect.NewSandboxServiceClient(caller, base, options...),
+	}
+	for _, procedure := range o.Procedures {
+		c.tools[procedure] = newToolClient(caller, base+procedure, options)
+	}
+	return c, nil
+}
+
+func parseBase(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("parse backend address: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("parse backend address: must be http(s)://host[:port]")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func clientOptions(o Options) []connect.ClientOption {
+	options := []connect.ClientOption{
+		connect.WithReadMaxBytes(maxAnswerBytes),
+		connect.WithCompressMinBytes(compressMinBytes),
+		connect.WithInterceptors(identify(o.ServiceToken)),
+	}
+	if !o.AcceptGzip {
+		options = append(options, connect.WithAcceptCompression("gzip", nil, nil))
+	}
+	return options
+}
+
+// identify adds what every call carries: the edge's own credential and the
+// request's id.
+func identify(serviceToken string) connect.UnaryInterceptorFunc {
+	return func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+			h := r.Header()
+			if serviceToken != "" {
+				h[headerServiceToken] = []string{serviceToken}
+			}
+			if id := exchange.RequestID(ctx); id != "" {
+				h[headerRequestID] = []string{id}
+			}
+			return next(ctx, r)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package upstream
+
+import (
+	"errors"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+)
+
+// Kind says what a failed call means to the caller of the edge.
+type Kind uint8
+
+// The kinds. The zero value is Internal, so that nothing unforeseen is shown.
+const (
+	// Internal is a fault of ours; its cause is for the log only.
+	Internal Kind = iota
+	// Unavailable is a backend that cannot be reached or cannot answer now.
+	Unavailable
+	// Unauthenticated is a bearer that is dead. Only the backend itself can say
+	// so: a 401 of something in between is Unavailable.
+	Unauthenticated
+	// Refused is a live bearer that may not do this; see Reason and RequiredScopes.
+	Refused
+	// Invalid is a request that breaks a rule; see Fields or else Message.
+	Invalid
+	// ToolFailed is an answer of the domain, such as "not found"; Message may be shown.
+	ToolFailed
+	// Exhausted is a member out of credits; Message may be shown.
+	Exhausted
+)
+
+// String returns the kind's name for logs.
+func (k Kind) String() string {
+	names := [...]string{"internal", "unavailable", "unauthenticated", "refused", "invalid", "tool_failed", "exhausted"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return names[Internal]
+}
+
+// reasonUnnamed is the reason of a refusal that comes without one.
+const reasonUnnamed = "refused"
+
+// Error is a failed call.
+type Error struct {
+	Kind Kind
+	// Message is the backend's sentence for the caller; empty for Internal and
+	// Unavailable.
+	Message string
+	// Reason and RequiredScopes say why a call was refused.
+	Reason         string
+	RequiredScopes []string
+	// Fields are the rules that a request breaks; there may be none.
+	Fields []Field
+	// Receipt is what the backend said besides.
+	Receipt Receipt
+
+	cause error
+}
+
+// Error returns the text for the log. It is not for the caller.
+func (e *Error) Error() string {
+	if e.cause == nil {
+		return "backend: " + e.Kind.String()
+	}
+	return "backend: " + e.Kind.String() + ": " + e.cause.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// AsError returns err as an *Error. Any other error is Internal; nil stays nil.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: Internal, cause: err}
+}
+
+// classify turns an error of Connect into an *Error.
+func classify(err error) *Error {
+	failure, ok := errors.AsType[*connect.Error](err)
+	if !ok {
+		return &Error{Kind: Unavailable, cause: err}
+	}
+	if !connect.IsWireError(err) {
+		return &Error{Kind: localKind(failure.Code()), cause: err}
+	}
+	e := &Error{Kind: wireKind(failure.Code()), cause: err, Receipt: newReceipt(failure.Meta())}
+	if e.Kind != Internal && e.Kind != Unavailable {
+		e.Message = cleanMessage(failure.Message())
+	}
+	e.readDetails(failure)
+	if e.Kind == Refused && e.Reason == "" {
+		e.Reason = reasonUnnamed
+	}
+	return e
+}
+
+// wireKind is the kind of a code that the backend sent.
+func wireKind(code connect.Code) Kind {
+	switch code {
+	case connect.CodeUnauthenticated:
+		return Unauthenticated
+	case connect.CodePermissionDenied:
+		return Refused
+	case connect.CodeInvalidArgument:
+		return Invalid
+	case connect.CodeNotFound, connect.CodeAlreadyExists, connect.CodeAborted,
+		connect.CodeFailedPrecondition, connect.CodeOutOfRange:
+		return ToolFailed
+	case connect.CodeResourceExhausted:
+		return Exhausted
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled:
+		return Unavailable
+	default:
+		return Internal
+	}
+}
+
+// localKind is the kind of a code that this side made up: from a broken
+// connection, an expired deadline, or an answer that is not the backend's.
+func localKind(code connect.Code) Kind {
+	switch code {
+	case connect.CodeInternal, connect.CodeInvalidArgument, connect.CodeResourceExhausted, connect.CodeUnimplemented:
+		return Internal
+	default:
+		return Unavailable
+	}
+}
+
+func (e *Error) readDetails(failure *connect.Error) {
+	for _, detail := range failure.Details() {
+		message, err := detail.Value()
+		if err != nil {
+			continue // a kind of detail that this edge does not know yet
+		}
+		if refusal, ok := message.(*accessv1.Refusal); ok {
+			e.Reason, e.RequiredScopes = refusal.GetReason(), refusal.GetRequiredScopes()
+		}
+		e.Fields = appendViolations(e.Fields, message)
+	}
+}
+
+// cleanMessage takes away what codecs put before their message: Connect's own
+// words, and protobuf's with the position and a no-break space.
+func cleanMessage(message string) string {
+	message = strings.TrimPrefix(message, "unmarshal message: ")
+	if rest, ok := strings.CutPrefix(message, "proto:"); ok {
+		message = strings.TrimLeft(rest, " \u00a0")
+		message = strings.TrimPrefix(message, "syntax error ")
+		if position, rest, ok := strings.Cut(message, "): "); ok && strings.HasPrefix(position, "(line ") {
+			message = rest
+		}
+	}
+	return message
+}

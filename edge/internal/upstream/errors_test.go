@@ -1,0 +1,78 @@
+package upstream
+
+import (
+	"testing"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCleanMessage(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"plain":                                  "plain",
+		"unmarshal message: unknown field \"a\"": `unknown field "a"`,
+		"unmarshal message: proto:\u00a0(line 1:2): unknown field \"a\"": `unknown field "a"`,
+		"unmarshal message: proto: syntax error (line 1:9): bad":         "bad",
+		"proto: (line 1:2) odd": "(line 1:2) odd",
+	} {
+		if got := cleanMessage(message); got != want {
+			t.Errorf("cleanMessage(%q) = %q, want %q", message, got, want)
+		}
+	}
+}
+
+func TestViolations(t *testing.T) {
+	t.Parallel()
+	name := func(s string) *validate.FieldPathElement { return &validate.FieldPathElement{FieldName: &s} }
+	index := name("emails")
+	index.Subscript = &validate.FieldPathElement_Index{Index: 1}
+	key := name("labels")
+	key.Subscript = &validate.FieldPathElement_StringKey{StringKey: `a"b`}
+	number := name("by_id")
+	number.Subscript = &validate.FieldPathElement_IntKey{IntKey: -3}
+	flag := name("by_flag")
+	flag.Subscript = &validate.FieldPathElement_BoolKey{BoolKey: true}
+	count := name("by_count")
+	count.Subscript = &validate.FieldPathElement_UintKey{UintKey: 7}
+	path := func(elements ...*validate.FieldPathElement) *validate.FieldPath {
+		return &validate.FieldPath{Elements: elements}
+	}
+	list := &validate.Violations{Violations: []*validate.Violation{
+		{Field: path(index), RuleId: new("string.email"), Message: new("must be an address")},
+		{Field: path(name("a"), key, name("c"))},
+		{Field: path(number, flag, count)},
+		{RuleId: new("create_connection.identified"), Message: new("give at least one")},
+	}}
+	want := []Field{
+		{Path: "emails[1]", Message: "must be an address", Rule: "string.email"},
+		{Path: `a.labels["a\"b"].c`},
+		{Path: "by_id[-3].by_flag[true].by_count[7]"},
+		{Message: "give at least one", Rule: "create_connection.identified"},
+	}
+	if diff := cmp.Diff(want, appendViolations(nil, list)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRawJSONCopies(t *testing.T) {
+	t.Parallel()
+	var m raw
+	data := []byte(`{"a":1}`)
+	if err := (rawJSON{}).Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	data[2] = 'x'
+	if string(m.data) != `{"a":1}` {
+		t.Errorf("the message shares memory with the buffer: %s", m.data)
+	}
+	if out, err := (rawJSON{}).Marshal(&m); err != nil || &out[0] == &m.data[0] {
+		t.Errorf("the buffer shares memory with the message: %v", err)
+	}
+	if _, err := (rawJSON{}).Marshal("x"); err == nil {
+		t.Error("a foreign type is marshalled")
+	}
+	if err := (rawJSON{}).Unmarshal(nil, "x"); err == nil {
+		t.Error("a foreign type is unmarshalled")
+	}
+}

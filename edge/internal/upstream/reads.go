@@ -1,0 +1,40 @@
+package upstream
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
+)
+
+// GetPrincipal tells what a bearer stands for. A dead one is an *Error of Kind
+// Unauthenticated.
+func (c *Client) GetPrincipal(ctx context.Context, bearer string) (*accessv1.GetPrincipalResponse, error) {
+	ctx, info := connect.NewClientContext(ctx)
+	info.RequestHeader()["Authorization"] = []string{"Bearer " + bearer}
+	return call(ctx, c.timeout, c.access.GetPrincipal, &accessv1.GetPrincipalRequest{})
+}
+
+// BatchGetProfiles reads the public profiles of 1 to 20 usernames. Those without
+// one are left out, whatever the reason.
+func (c *Client) BatchGetProfiles(ctx context.Context, usernames ...string) ([]*directoryv1.Profile, error) {
+	request := &directoryv1.BatchGetProfilesRequest{Usernames: usernames}
+	response, err := call(ctx, c.timeout, c.directory.BatchGetProfiles, request)
+	return response.GetProfiles(), err
+}
+
+// ListMembers reads a page of the directory. A cursor that is none of the
+// backend's own is an *Error of Kind Invalid.
+func (c *Client) ListMembers(
+	ctx context.Context, request *directoryv1.ListMembersRequest,
+) (*directoryv1.ListMembersResponse, error) {
+	return call(ctx, c.timeout, c.directory.ListMembers, request)
+}
+
+// GetSandbox reads the state of the demo account.
+func (c *Client) GetSandbox(ctx context.Context) (*sandboxv1.GetSandboxResponse, error) {
+	return call(ctx, c.timeout, c.sandbox.GetSandbox, &sandboxv1.GetSandboxRequest{})
+}

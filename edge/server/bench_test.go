@@ -1,0 +1,37 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+)
+
+// discard is an answer that nobody reads.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d discard) WriteHeader(int)             {}
+
+// BenchmarkProfileCached is all that the edge does for a remembered profile, the
+// log line included, without net/http's own share.
+func BenchmarkProfileCached(b *testing.B) {
+	c := testConfig(backendtest.New())
+	c.ProfileCacheTTL = time.Hour
+	c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+	s, err := New(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/api/human/amara", nil)
+	w := discard{http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.handler.ServeHTTP(w, r)
+	}
+}

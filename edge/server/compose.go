@@ -1,0 +1,181 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/cors"
+	"github.com/kith-crm/kith/edge/internal/manners"
+	"github.com/kith-crm/kith/edge/internal/mcp"
+	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/publicapi"
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/edge/internal/wellknown"
+)
+
+// Limits that the specification fixes.
+const (
+	sandboxQuota  = 60
+	sandboxWindow = 60 // seconds
+)
+
+// RouteNames returns the names under which requests are observed and logged.
+func RouteNames() []string { return route.Names(route.Mounted(route.Table(), true)) }
+
+// parts are what several handlers share.
+type parts struct {
+	resolved
+
+	catalog  *catalog.Catalog
+	backend  *upstream.Client
+	problems *problem.Writer
+	cors     *cors.Policy
+	routes   []route.Route
+}
+
+func newParts(c resolved) (*parts, error) {
+	tools, err := catalog.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load tool catalogue: %w", err)
+	}
+	var procedures []string
+	for _, rpc := range tools.Tools() {
+		procedures = append(procedures, rpc.Procedure)
+	}
+	transport := c.Transport
+	if transport == nil {
+		transport = upstream.NewTransport(c.BackendTLS)
+	}
+	backend, err := upstream.New(upstream.Options{
+		BaseURL:      c.BackendURL,
+		Transport:    transport,
+		ServiceToken: c.ServiceToken,
+		Procedures:   procedures,
+		AcceptGzip:   c.Transport == nil,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &parts{
+		resolved: c,
+		catalog:  tools,
+		backend:  backend,
+		problems: problem.NewWriter(c.BaseURL),
+		cors:     cors.NewPolicy(),
+		routes:   route.Mounted(route.Table(), c.SandboxEnabled),
+	}, nil
+}
+
+// handler builds the handler of the whole edge.
+func (p *parts) handler() (http.Handler, error) {
+	handlers := map[string]route.Handler{}
+	for _, add := range []func(map[string]route.Handler) error{
+		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox,
+	} {
+		if err := add(handlers); err != nil {
+			return nil, err
+		}
+	}
+	router, err := route.New(p.routes, route.Options{
+		BaseURL:  p.BaseURL,
+		Host:     p.host,
+		Handlers: handlers,
+		Refusers: map[route.Protocol]route.Refuser{route.HTTP: p.problems, route.MCP: mcp.Refuser{}},
+		CORS:     p.cors,
+		Now:      p.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build route table: %w", err)
+	}
+	return manners.New(router, manners.Options{
+		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Now: p.Now,
+	}), nil
+}
+
+func (p *parts) addPublicReads(handlers map[string]route.Handler) error {
+	api, err := publicapi.New(publicapi.Options{
+		Backend:  p.backend,
+		Problems: p.problems,
+		Logger:   p.Logger,
+		BaseURL:  p.BaseURL,
+		CacheTTL: p.ProfileCacheTTL,
+		Now:      p.Now,
+	})
+	if err != nil {
+		return err
+	}
+	handlers[route.Profile] = api.ServeJSON
+	handlers[route.ProfileJSON] = api.ServeJSON
+	handlers[route.ProfileMarkdown] = api.ServeMarkdown
+	handlers[route.Members] = api.ServeMembers
+	return nil
+}
+
+func (p *parts) addMCP(handlers map[string]route.Handler) error {
+	options := mcp.Options{
+		Catalog:        p.catalog,
+		Backend:        p.backend,
+		Logger:         p.Logger,
+		BaseURL:        p.BaseURL,
+		Version:        p.Version,
+		AllowedOrigins: p.AllowedOrigins,
+		Loopback:       p.loopback,
+		Now:            p.Now,
+	}
+	if p.Tools != nil {
+		options.Observe = p.Tools.Observe
+	}
+	server, err := mcp.New(options)
+	if err != nil {
+		return err
+	}
+	handlers[route.MCPCurrent] = server.Handler(mcp.Mount{Path: route.PathMCPCurrent, Policy: mcp.BearerForCalls})
+	handlers[route.MCPDeprecated] = server.Handler(mcp.Mount{Path: route.PathMCPDeprecated, Policy: mcp.BearerAlways})
+	if p.SandboxEnabled {
+		demo := mcp.Mount{Path: route.PathMCPSandbox, Policy: mcp.DemoAccount, Token: p.SandboxToken}
+		handlers[route.MCPSandbox] = server.Handler(demo)
+		demo.Path = route.PathSandboxMCP
+		handlers[route.SandboxMCP] = server.Handler(demo)
+	}
+	return nil
+}
+
+func (p *parts) addResourceMetadata(handlers map[string]route.Handler) error {
+	for name, path := range map[string]string{
+		route.ResourceRoot:  "",
+		route.ResourceMCP:   route.PathMCPDeprecated,
+		route.ResourceMCPV1: route.PathMCPCurrent,
+	} {
+		handler, err := wellknown.ProtectedResource(p.BaseURL, path, p.catalog.Scopes())
+		if err != nil {
+			return err
+		}
+		handlers[name] = handler
+	}
+	return nil
+}
+
+func (p *parts) addSandbox(handlers map[string]route.Handler) error {
+	if !p.SandboxEnabled {
+		return nil
+	}
+	index, err := sandboxmount.New(sandboxmount.Options{
+		Backend:  p.backend,
+		Problems: p.problems,
+		Logger:   p.Logger,
+		BaseURL:  p.BaseURL,
+		Username: p.SandboxUsername,
+		Routes:   p.routes,
+		Requests: p.SandboxRequests,
+		Limits:   []sandboxmount.Limit{{Policy: route.PolicyMCPSandbox, Quota: sandboxQuota, Window: sandboxWindow}},
+	})
+	if err != nil {
+		return err
+	}
+	handlers[route.SandboxIndex] = index.Serve
+	return nil
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/observability/metrics"
+
+	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+)
+
+// Defaults of Config.
+const (
+	DefaultAddr       = "127.0.0.1:8080"
+	DefaultBaseURL    = "http://localhost:8080"
+	DefaultBackendURL = "http://127.0.0.1:8082"
+	// DefaultProfileCacheTTL is what programs set Config.ProfileCacheTTL to: the
+	// zero value there means no cache.
+	DefaultProfileCacheTTL = time.Second
+	// DefaultMaxConnections is how many connections are served at once.
+	DefaultMaxConnections = 4096
+)
+
+// RequestObserver counts HTTP requests; *metrics.HTTP is one.
+type RequestObserver interface {
+	// Enter is called when a request arrives, Leave when it has been answered.
+	Enter()
+	Leave()
+	// Observe is called once for each answer. The routes are those of RouteNames,
+	// and "unknown" for a request that matched none.
+	Observe(route, method string, status int, d time.Duration)
+}
+
+// ToolObserver counts tool calls; *metrics.Tools is one.
+type ToolObserver interface {
+	// Observe is called once for each tools/call. A tool that does not exist has no name.
+	Observe(tool string, outcome metrics.Outcome, d time.Duration)
+}
+
+// SandboxRequest is a ready-made request that GET /sandbox offers. Its fields are
+// those of the sandbox module's requests, so that one converts to the other.
+type SandboxRequest = sandboxmount.Request
+
+// Config says how the edge runs. The zero value serves on localhost, with the
+// backend next door and no sandbox.
+type Config struct {
+	// Addr is the address to listen on, host:port. Defaults to DefaultAddr. On a
+	// loopback host, MCP requests whose Host is another name are refused (DNS
+	// rebinding); an address without a host, such as ":8080", listens everywhere.
+	Addr string
+	// BaseURL is the public address of the service: http or https, a host, no
+	// path. Clients compare it byte for byte. Defaults to DefaultBaseURL.
+	BaseURL string
+	// BackendURL is the backend's address. Defaults to DefaultBackendURL. With an
+	// in-memory Transport any host will do.
+	BackendURL string
+	// Transport carries the calls to the backend, such as one that leads into a
+	// handler of the same process. Nil makes HTTP/1.1 connections to BackendURL,
+	// and asks for compressed answers.
+	Transport http.RoundTripper
+	// BackendTLS is for an https BackendURL. Nil is Go's default. Transport goes before it.
+	BackendTLS *tls.Config
+	// ServiceToken proves to the backend that the edge calls. Empty sends none.
+	ServiceToken string
+	// AllowedOrigins are web origins that may call the MCP server besides BaseURL's
+	// own; "*" allows every one.
+	AllowedOrigins []string
+	// ProfileCacheTTL is how long a rendered profile is remembered; answers may be
+	// kept for a minute anyway. Zero is off; programs use DefaultProfileCacheTTL.
+	ProfileCacheTTL time.Duration
+	// SandboxEnabled mounts the sandbox. SandboxToken and SandboxUsername are then
+	// required: the demo account's public, read-only token and its username.
+	SandboxEnabled  bool
+	SandboxToken    string
+	SandboxUsername string
+	// SandboxRequests are what GET /sandbox suggests to try.
+	SandboxRequests []SandboxRequest
+	// Version of the service, as MCP's initialize tells it. Defaults to "dev".
+	Version string
+	// Logger takes one line for each request, and errors. Nil discards them.
+	Logger *slog.Logger
+	// Requests and Tools count; nil counts nothing.
+	Requests RequestObserver
+	Tools    ToolObserver
+	// TLS, if set, makes the listener speak TLS. It needs a certificate.
+	TLS *tls.Config
+	// MaxConnections caps the connections served at once; others wait in the
+	// listener's queue. Defaults to DefaultMaxConnections.
+	MaxConnections int
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// resolved is a Config with its defaults and what follows from it.
+type resolved struct {
+	Config
+
+	host     string // of BaseURL, without its port
+	loopback bool   // Addr is reachable from this machine only
+}
+
+func resolve(c Config) (resolved, error) {
+	c.Addr = cmp.Or(c.Addr, DefaultAddr)
+	c.BaseURL = strings.TrimSuffix(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
+	c.BackendURL = cmp.Or(c.BackendURL, DefaultBackendURL)
+	c.Version = cmp.Or(c.Version, "dev")
+	c.MaxConnections = cmp.Or(c.MaxConnections, DefaultMaxConnections)
+	c.AllowedOrigins = slices.Clone(c.AllowedOrigins)
+	c.SandboxRequests = slices.Clone(c.SandboxRequests)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	host, err := parseBaseURL(c.BaseURL)
+	if err != nil {
+		return resolved{}, err
+	}
+	if c.SandboxEnabled && (c.SandboxToken == "" || c.SandboxUsername == "") {
+		return resolved{}, errors.New("configure edge: the sandbox needs the demo account's token and username")
+	}
+	if c.MaxConnections < 0 || c.ProfileCacheTTL < 0 {
+		return resolved{}, errors.New("configure edge: the connection cap and the cache time must not be negative")
+	}
+	return resolved{Config: c, host: host, loopback: isLoopback(c.Addr)}, nil
+}
+
+// parseBaseURL returns the host of the base URL, or says what is wrong with it.
+func parseBaseURL(text string) (host string, err error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("configure edge: parse base URL: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Scheme+"://"+u.Host != text {
+		return "", fmt.Errorf("configure edge: base URL %q: must be http(s)://host[:port] and nothing more", u.Redacted())
+	}
+	return u.Hostname(), nil
+}
+
+// isLoopback says whether a listen address is reachable from this machine only.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

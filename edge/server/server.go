@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// Limits of the listener. They bound what a slow or silent client can hold.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 60 * time.Second
+	maxHeaderBytes    = 16 << 10
+	maxStreams        = 100 // of one HTTP/2 connection
+)
+
+// errStarted is why a server does not start.
+var errStarted = errors.New("start edge: it was started before")
+
+// Server is the edge. It is started at most once.
+type Server struct {
+	config  resolved
+	backend *upstream.Client
+	handler http.Handler
+	http    *http.Server
+
+	mu       sync.Mutex
+	listener net.Listener
+	done     chan error // gets one value when serving has ended
+}
+
+// New builds a server. It does not listen and calls nobody. It fails if the
+// configuration is not usable, and says what is wrong with it.
+func New(c Config) (*Server, error) {
+	config, err := resolve(c)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newParts(config)
+	if err != nil {
+		return nil, fmt.Errorf("build edge: %w", err)
+	}
+	handler, err := p.handler()
+	if err != nil {
+		return nil, fmt.Errorf("build edge: %w", err)
+	}
+	return &Server{
+		config:  config,
+		backend: p.backend,
+		handler: handler,
+		http:    newHTTPServer(config, handler),
+		done:    make(chan error, 1),
+	}, nil
+}
+
+func newHTTPServer(c resolved, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:                      handler,
+		TLSConfig:                    c.TLS.Clone(),
+		ReadHeaderTimeout:            readHeaderTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),
+	}
+}
+
+// Handler returns the handler of every public path, for a listener of the
+// caller's own.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Start listens and serves in the background. The error names the address, for
+// example when another program has it.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		return errStarted
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", s.config.Addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.config.Addr, err)
+	}
+	s.listener = newCappedListener(listener, s.config.MaxConnections)
+	go s.serve(s.listener)
+	return nil
+}
+
+func (s *Server) serve(listener net.Listener) {
+	var err error
+	if s.config.TLS != nil {
+		err = s.http.ServeTLS(listener, "", "")
+	} else {
+		err = s.http.Serve(listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	s.done <- err
+	close(s.done)
+}
+
+// Addr returns the address that is listened on, or nil before Start.
+func (s *Server) Addr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// Done yields nil when the server has stopped, or why it could not go on.
+func (s *Server) Done() <-chan error { return s.done }
+
+// Stop takes no new requests, waits for those under way until ctx ends, and then
+// cuts them off. A server that never started, or was stopped before, is fine.
+func (s *Server) Stop(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		_ = s.http.Close() // the error that counts is the one above
+		return fmt.Errorf("stop edge: %w", err)
+	}
+	return nil
+}
+
+// Ready says whether the edge can serve: nil if the backend answers and takes
+// the edge's service credential.
+func (s *Server) Ready(ctx context.Context) error {
+	if _, err := s.backend.GetSandbox(ctx); err != nil {
+		return fmt.Errorf("ask backend: %w", err)
+	}
+	return nil
+}
