@@ -55,7 +55,6 @@ func newParts(c resolved) (*parts, error) {
 		Transport:    transport,
 		ServiceToken: c.ServiceToken,
 		Procedures:   procedures,
-		AcceptGzip:   c.Transport == nil,
 	})
 	if err != nil {
 		return nil, err

@@ -64,8 +64,7 @@ type Config struct {
 	// in-memory Transport any host will do.
 	BackendURL string
 	// Transport carries the calls to the backend, such as one that leads into a
-	// handler of the same process. Nil makes HTTP/1.1 connections to BackendURL,
-	// and asks for compressed answers.
+	// handler of the same process. Nil makes HTTP/1.1 connections to BackendURL.
 	Transport http.RoundTripper
 	// BackendTLS is for an https BackendURL. Nil is Go's default. Transport goes before it.
 	BackendTLS *tls.Config

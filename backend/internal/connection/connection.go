@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,12 @@ type Handle struct {
 	Ordinal int
 }
 
+// in tells whether h belongs to the list of a kind: to callers, social addresses
+// are web addresses.
+func (h Handle) in(kind string) bool {
+	return h.Kind == kind || kind == KindURL && h.Kind == KindSocial
+}
+
 // Organization is a place people work at, once per normal name.
 type Organization struct {
 	TenantID   tenant.ID `bun:",pk"`
@@ -105,7 +112,7 @@ type Position struct {
 func (c *Connection) Values(kind string) []string {
 	values := make([]string, 0, len(c.Handles))
 	for _, h := range c.Handles {
-		if h.Kind == kind || kind == KindURL && h.Kind == KindSocial {
+		if h.in(kind) {
 			values = append(values, h.Value)
 		}
 	}
@@ -150,9 +157,7 @@ func (c *Connection) NextDue() (time.Time, bool) {
 // clone returns a copy that shares no list with c.
 func (c *Connection) clone() *Connection {
 	out := *c
-	out.Handles = append([]Handle(nil), c.Handles...)
-	out.Positions = append([]Position(nil), c.Positions...)
-	out.Tags = append([]string(nil), c.Tags...)
+	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
 	return &out
 }
 

@@ -109,14 +109,17 @@ func (c *Connection) check() error {
 	if !text.Visible(c.Name) {
 		return fault.InvalidField("name", "must hold at least one visible character")
 	}
-	return checkPartialDate("met_on", c.MetOn)
+	if err := checkPartialDate("met_on", c.MetOn); err != nil {
+		return err
+	}
+	return c.checkLimits()
 }
 
 func (c *Connection) addHandles(kind string, values []string) {
 	for _, value := range values {
 		value = text.Line(value)
 		normal := NormalValue(kind, value)
-		same := func(h Handle) bool { return h.Kind == kind && h.NormalValue == normal }
+		same := func(h Handle) bool { return h.in(kind) && h.NormalValue == normal }
 		if normal == "" || slices.ContainsFunc(c.Handles, same) {
 			continue
 		}
@@ -128,7 +131,7 @@ func (c *Connection) removeHandles(kind string, values []string) {
 	for _, value := range values {
 		normal := NormalValue(kind, text.Line(value))
 		c.Handles = slices.DeleteFunc(c.Handles, func(h Handle) bool {
-			return h.Kind == kind && h.NormalValue == normal
+			return h.in(kind) && h.NormalValue == normal
 		})
 	}
 }

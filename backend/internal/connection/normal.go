@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -84,6 +86,9 @@ func checkPartialDate(field, value string) error {
 	return nil
 }
 
+// maxName is how long a guessed name may get; the contract bounds given ones.
+const maxName = 200
+
 // nameFromHandle guesses a name from an e-mail or web address:
 // ana.lopez@… and …/in/ana-lopez both give "Ana Lopez".
 func nameFromHandle(handles []Handle) string {
@@ -94,17 +99,28 @@ func nameFromHandle(handles []Handle) string {
 			raw, _ = SplitEmail(h.Value)
 			raw, _, _ = strings.Cut(raw, "+")
 		case KindURL, KindSocial:
-			raw = h.NormalValue[strings.LastIndexByte(h.NormalValue, '/')+1:]
+			raw = lastOfPath(h.NormalValue)
 		default:
 			continue
 		}
-		words := strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune("._-", r) })
+		words := strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune("._- ", r) })
 		for i, w := range words {
-			words[i] = strings.ToUpper(w[:1]) + w[1:]
+			first, size := utf8.DecodeRuneInString(w)
+			words[i] = string(unicode.ToUpper(first)) + w[size:]
 		}
-		if len(words) > 0 {
-			return strings.Join(words, " ")
+		if name := text.Line(strings.Join(words, " ")); name != "" {
+			return text.Truncate(name, maxName-1)
 		}
 	}
 	return ""
+}
+
+// lastOfPath returns the last part of a normal web address as people read it.
+func lastOfPath(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	last := address[strings.LastIndexByte(address, '/')+1:]
+	if plain, err := url.PathUnescape(last); err == nil {
+		return plain
+	}
+	return last
 }

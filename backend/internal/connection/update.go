@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -44,9 +45,6 @@ func Update(ctx context.Context, w Writer, p Patch) (Written, error) {
 	if err := after.check(); err != nil {
 		return Written{}, err
 	}
-	if err := after.checkLimits(); err != nil {
-		return Written{}, err
-	}
 	if reflect.DeepEqual(before, after) {
 		return Written{Connection: before}, nil
 	}
@@ -78,12 +76,7 @@ func (p Patch) apply(c *Connection) {
 	c.editHandles(KindEmail, p.Emails)
 	c.editHandles(KindPhone, p.Phones)
 	c.editHandles(KindURL, p.URLs)
-	if len(p.Tags.Replace) > 0 {
-		c.Tags = nil
-		c.addTags(p.Tags.Replace)
-	}
-	c.removeTags(p.Tags.Remove)
-	c.addTags(p.Tags.Add)
+	c.editTags(p.Tags)
 }
 
 func (p Patch) applyPosition(c *Connection) {
@@ -118,19 +111,61 @@ func (c *Connection) retitle(title string) {
 	}
 }
 
+// editHandles changes the list of a kind. A handle that stays keeps its id and
+// label, and handles of other kinds keep their places.
 func (c *Connection) editHandles(kind string, e Edit) {
-	if len(e.Replace) > 0 {
-		kept := c.Handles[:0:0]
-		for _, h := range c.Handles {
-			if h.Kind != kind {
-				kept = append(kept, h)
-			}
+	var held []Handle
+	for _, h := range c.Handles {
+		if h.in(kind) {
+			held = append(held, h)
 		}
-		c.Handles = kept
-		c.addHandles(kind, e.Replace)
 	}
-	c.removeHandles(kind, e.Remove)
-	c.addHandles(kind, e.Add)
+	list := Connection{Handles: slices.Clone(held)}
+	if len(e.Replace) > 0 {
+		list.Handles = nil
+		list.addHandles(kind, e.Replace)
+	}
+	list.removeHandles(kind, e.Remove)
+	list.addHandles(kind, e.Add)
+	kept := c.Handles[:0:0]
+	for _, h := range c.Handles {
+		if !h.in(kind) {
+			kept = append(kept, h)
+		} else if len(list.Handles) > 0 {
+			kept = append(kept, list.Handles[0].like(held))
+			list.Handles = list.Handles[1:]
+		}
+	}
+	for _, h := range list.Handles {
+		kept = append(kept, h.like(held))
+	}
+	c.Handles = kept
+}
+
+// like returns the one among held with the same address, as it is spelled now;
+// h itself when there is none.
+func (h Handle) like(held []Handle) Handle {
+	for _, other := range held {
+		if other.NormalValue == h.NormalValue {
+			other.Value = h.Value
+			return other
+		}
+	}
+	return h
+}
+
+// editTags changes the tags. Their order does not count, and one that stays keeps
+// its spelling.
+func (c *Connection) editTags(e Edit) {
+	list := Connection{Tags: slices.Clone(c.Tags)}
+	if len(e.Replace) > 0 {
+		list.Tags = nil
+		list.addTags(e.Replace)
+	}
+	list.removeTags(e.Remove)
+	list.addTags(e.Add)
+	c.Tags = slices.DeleteFunc(c.Tags, func(tag string) bool { return !slices.ContainsFunc(list.Tags, sameTag(tag)) })
+	c.addTags(list.Tags)
 }
 
 func (c *Connection) checkLimits() error {

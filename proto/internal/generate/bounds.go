@@ -8,7 +8,10 @@ import (
 
 // message checks every field of a public message, nested messages included.
 func (b *builder) message(m protoreflect.MessageDescriptor) {
-	if comment(m) == "" && !m.IsMapEntry() {
+	if m.IsMapEntry() {
+		return // refused with its field
+	}
+	if comment(m) == "" {
 		b.fault(m, "has no comment")
 	}
 	for i := range m.Fields().Len() {

@@ -3,6 +3,7 @@ package generate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -113,7 +114,7 @@ func adjust(node map[string]any, m protoreflect.MessageDescriptor, output bool) 
 			if rulesOf(f).GetRepeated().GetUnique() {
 				property["uniqueItems"] = true
 			}
-			if output {
+			if output && !slices.Contains(required, any(string(f.Name()))) {
 				required = append(required, string(f.Name()))
 			}
 			property, _ = property["items"].(map[string]any)
