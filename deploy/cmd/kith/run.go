@@ -116,7 +116,7 @@ type edgeCommand struct{}
 
 func (edgeCommand) Run(p *program) error {
 	return p.runProcess(func(r *process) error {
-		if len(r.settings.Service) < backend.MinServiceToken {
+		if len(r.settings.Service) < backend.MinServiceToken && r.settings.BackendTLSCert == "" {
 			return fmt.Errorf("the service token needs %d characters at least: set KITH_SERVICE_TOKEN, the same for backend and edge", backend.MinServiceToken)
 		}
 		front, err := r.startEdge(r.settings.Service, r.settings.BackendURL, nil)
@@ -140,8 +140,12 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	if err != nil {
 		return nil, err
 	}
+	listenerTLS, err := r.settings.backendListenerTLS()
+	if err != nil {
+		return nil, err
+	}
 	core, err := backend.New(r.ctx, backend.Config{
-		DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
+		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
 		Metrics: observe, Logger: r.logger,
 	})
 	if err != nil {
@@ -173,7 +177,16 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 	for _, try := range sandbox.Requests() {
 		requests = append(requests, edge.SandboxRequest(try))
 	}
+	listenerTLS, err := certificateTLS(r.settings.TLSCert, r.settings.TLSKey)
+	if err != nil {
+		return nil, err
+	}
+	backendTLS, err := r.settings.backendClientTLS()
+	if err != nil {
+		return nil, err
+	}
 	front, err := edge.New(edge.Config{
+		TLS: listenerTLS, BackendTLS: backendTLS,
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,

@@ -26,6 +26,13 @@ type settings struct {
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
+	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it speaks TLS."`
+	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
+	BackendTLSCert  string `name:"backend-tls-cert" env:"KITH_BACKEND_TLS_CERT" placeholder:"FILE" help:"Certificate of the backend's listener; on the edge, the client certificate for the backend."`
+	BackendTLSKey   string `name:"backend-tls-key" env:"KITH_BACKEND_TLS_KEY" placeholder:"FILE" help:"Key of KITH_BACKEND_TLS_CERT."`
+	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"The backend asks for client certificates of this authority (mutual TLS)."`
+	BackendCA       string `name:"backend-ca" env:"KITH_BACKEND_CA" placeholder:"FILE" help:"The edge trusts this authority for the backend's certificate."`
+
 	ProfileCache time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
 	StopTimeout  time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
 }
