@@ -12,7 +12,8 @@ work=${KITH_BENCH_WORK:-$(mktemp -d)}
 mkdir -p "$work/bin" "$work/req"
 
 echo "building" >&2
-(cd "$root/deploy" && go build -trimpath -o "$work/bin/kith" ./cmd/kith && go build -o "$work/bin/seed" ./load/seed)
+make -C "$root" --no-print-directory build OUT="$work/bin/kith" # the program as it is released
+(cd "$root/deploy" && go build -o "$work/bin/seed" ./load/seed)
 (cd "$peers/peers/common" && go build -o "$work/bin/genreq" ./cmd/genreq)
 (cd "$peers/load" && go build -o "$work/bin/load" .)
 "$work/bin/genreq" "$work/req"

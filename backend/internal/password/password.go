@@ -35,7 +35,6 @@ const (
 const (
 	maxMemoryKiB = 256 * 1024
 	maxPasses    = 16
-	maxKeyLength = 128
 )
 
 // Check fails with fault.Invalid unless the password may be chosen.
@@ -82,7 +81,7 @@ func Verify(hash, password string) bool {
 		return false
 	}
 	want, err := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || len(want) == 0 || len(want) > maxKeyLength {
+	if err != nil || len(want) == 0 {
 		return false
 	}
 	got := argon2.IDKey([]byte(password), salt, time, memory, threads, uint32(len(want)))

@@ -68,7 +68,7 @@ func (s *Store) prepare(ctx context.Context, text string) (*authStatement, error
 
 func (a *authStatement) row(ctx context.Context, hash string) *sql.Row {
 	if a.stmt != nil {
-		return a.stmt.QueryRowContext(ctx, hash)
+		return a.stmt.QueryRowContext(context.WithoutCancel(ctx), hash)
 	}
 	return a.db.QueryRowContext(ctx, a.text, append(a.mode[:len(a.mode):len(a.mode)], hash)...)
 }
