@@ -38,7 +38,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	redirectURI, state := query.Get("redirect_uri"), query.Get("state")
 	scopes, refusal := s.checkRequest(query)
 	if refusal != nil {
-		s.sendBack(w, r, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
+		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
 		return
 	}
 	login, err := s.Sessions.Current(r)
@@ -171,13 +171,13 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, hash string, log
 	case err != nil:
 		s.unavailable(w, r, "decide request", err)
 	default:
-		s.sendBack(w, r, req.RedirectURI, req.State, answer)
+		s.sendBack(w, req.RedirectURI, req.State, answer)
 	}
 }
 
 // sendBack redirects to a registered redirect URI with the answer, the state and
 // the issuer (RFC 9207). The URI's own bytes stay as they are.
-func (s *Server) sendBack(w http.ResponseWriter, r *http.Request, redirectURI, state string, answer url.Values) {
+func (s *Server) sendBack(w http.ResponseWriter, redirectURI, state string, answer url.Values) {
 	answer.Set("iss", s.Issuer)
 	if state != "" {
 		answer.Set("state", state)

@@ -145,7 +145,7 @@ func Hash(secret string) string { return token.Hash(secret) }
 // with fault.Invalid when nothing was chosen or something was not asked for.
 func Narrow(asked, chosen string) (string, error) {
 	var kept []string
-	for _, scope := range strings.Fields(asked) {
+	for scope := range strings.FieldsSeq(asked) {
 		if slices.Contains(strings.Fields(chosen), scope) {
 			kept = append(kept, scope)
 		}

@@ -120,8 +120,10 @@ func VerifyChallenge(challenge, verifier string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
 }
 
+// notUnreserved tells a character that is not in RFC 3986's unreserved set.
 func notUnreserved(r rune) bool {
-	return !(r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r))
+	const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+	return !strings.ContainsRune(unreserved, r)
 }
 
 // ParseScopes reads a space-separated list of scopes: nothing given is all. It
@@ -131,7 +133,7 @@ func ParseScopes(raw string, given bool, all []string) ([]string, error) {
 		return slices.Clone(all), nil
 	}
 	var scopes []string
-	for _, scope := range strings.Split(raw, " ") {
+	for scope := range strings.SplitSeq(raw, " ") {
 		if !slices.Contains(all, scope) {
 			return nil, fault.InvalidField("scope", "%q does not exist", scope)
 		}

@@ -15,7 +15,7 @@ import (
 func TestNewIsValidForItsPrefixOnly(t *testing.T) {
 	t.Parallel()
 	prefixes := []string{id.Member, id.Token, id.Connection, id.Handle, id.Organization, id.Position, id.Note,
-		id.Interaction, id.Tag, id.Change}
+		id.Interaction, id.Tag, id.Change, id.Client, id.Grant}
 	g := id.NewGenerator(time.Now)
 	for _, prefix := range prefixes {
 		got := generate(t, g, prefix)

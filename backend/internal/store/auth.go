@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ func (a *authStatement) row(ctx context.Context, hash string) *sql.Row {
 	if a.stmt != nil {
 		return a.stmt.QueryRowContext(context.WithoutCancel(ctx), hash)
 	}
-	return a.db.QueryRowContext(ctx, a.text, append(a.mode[:len(a.mode):len(a.mode)], hash)...)
+	return a.db.QueryRowContext(ctx, a.text, append(slices.Clip(a.mode), hash)...)
 }
 
 // Authenticate returns the principal of a bearer, a personal token or an access

@@ -18,8 +18,6 @@ import (
 )
 
 //go:fix inline
-func text(s string) *string { return new(s) }
-
 func write(t *testing.T, s *store.Store, owner tenant.ID, fn func(context.Context, *store.Unit) error) error {
 	t.Helper()
 	return s.Tenant(owner, false).Write(t.Context(), store.Actor{CredentialID: "pat_test", Tool: "test"}, fn)
