@@ -7,6 +7,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/cors"
+	"github.com/kith-crm/kith/edge/internal/identity"
 	"github.com/kith-crm/kith/edge/internal/manners"
 	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/problem"
@@ -73,7 +74,7 @@ func newParts(c resolved) (*parts, error) {
 func (p *parts) handler() (http.Handler, error) {
 	handlers := map[string]route.Handler{}
 	for _, add := range []func(map[string]route.Handler) error{
-		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox,
+		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity,
 	} {
 		if err := add(handlers); err != nil {
 			return nil, err
@@ -155,6 +156,14 @@ func (p *parts) addResourceMetadata(handlers map[string]route.Handler) error {
 		}
 		handlers[name] = handler
 	}
+	return nil
+}
+
+func (p *parts) addIdentity(handlers map[string]route.Handler) error {
+	endpoint := identity.New(identity.Options{
+		Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL, Routes: p.routes,
+	})
+	handlers[route.Identity] = endpoint.Serve
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -13,19 +14,19 @@ import (
 // to the tool call itself: the backend checks it with the call, at no cost.
 func (e *endpoint) authenticate(ctx context.Context, c *call) *failure {
 	if e.mount.Policy == DemoAccount {
-		c.bearer = bearer{token: e.mount.Token}
+		c.bearer = bearer.Bearer{Token: e.mount.Token}
 		return nil
 	}
 	runsTool := c.kind == request && c.method == methodCallTool
 	switch {
-	case !c.bearer.presented && (runsTool || e.mount.Policy == BearerAlways):
+	case !c.bearer.Presented && (runsTool || e.mount.Policy == BearerAlways):
 		return &failure{
 			status: http.StatusUnauthorized, code: codeUnauthorized, challenge: challengeMissing,
 			message: "A bearer token is needed.",
 		}
-	case !c.bearer.presented:
+	case !c.bearer.Presented:
 		return nil
-	case c.bearer.token == "":
+	case c.bearer.Token == "":
 		return deadBearer()
 	case runsTool:
 		return nil
@@ -36,7 +37,7 @@ func (e *endpoint) authenticate(ctx context.Context, c *call) *failure {
 
 // checkBearer asks the backend whether the call's bearer is alive.
 func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
-	principal, err := e.options.Backend.GetPrincipal(ctx, c.bearer.token)
+	principal, err := e.options.Backend.GetPrincipal(ctx, c.bearer.Token)
 	if err != nil {
 		return e.backendFailure(ctx, upstream.AsError(err))
 	}

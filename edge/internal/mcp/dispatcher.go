@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/proto/catalog"
 
+	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -20,9 +21,9 @@ import (
 type Backend interface {
 	// CallTool runs a tool's procedure for the bearer. arguments may be reused
 	// when it returns.
-	CallTool(ctx context.Context, procedure, bearer string, arguments []byte) (upstream.Answer, error)
+	CallTool(ctx context.Context, procedure, token string, arguments []byte) (upstream.Answer, error)
 	// GetPrincipal tells what a live bearer stands for.
-	GetPrincipal(ctx context.Context, bearer string) (*accessv1.GetPrincipalResponse, error)
+	GetPrincipal(ctx context.Context, token string) (*accessv1.GetPrincipalResponse, error)
 }
 
 // Options are what the endpoint works with. Catalog, Backend, BaseURL and Logger
@@ -99,7 +100,7 @@ func (d *Dispatcher) Handler(m Mount) route.Handler {
 	e := &endpoint{
 		Dispatcher:     d,
 		mount:          m,
-		challenge:      `Bearer resource_metadata="` + d.options.BaseURL + route.ResourcePrefix + m.Path + `"`,
+		challenge:      bearer.Challenge(d.options.BaseURL + route.ResourcePrefix + m.Path),
 		greeting:       newGreeting(d.options, m.Policy == DemoAccount),
 		anonymousTools: d.tools.all(),
 	}

@@ -8,6 +8,7 @@ import (
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
+	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/exchange"
 )
 
@@ -25,7 +26,7 @@ type endpoint struct {
 type call struct {
 	message
 
-	bearer    bearer
+	bearer    bearer.Bearer
 	principal *accessv1.GetPrincipalResponse // nil unless a bearer was checked
 }
 
@@ -46,7 +47,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, _ string) {
 		e.writeFailure(w, s, nil, &failure{status: http.StatusBadRequest, code: fault.code, message: fault.message})
 		return
 	}
-	e.serveMessage(w, r, s, &call{message: m, bearer: readBearer(r.Header)})
+	e.serveMessage(w, r, s, &call{message: m, bearer: bearer.Read(r.Header)})
 }
 
 func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, s *scratch, c *call) {

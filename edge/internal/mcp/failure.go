@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/problem"
 )
 
@@ -15,10 +16,6 @@ const (
 	challengeMissing
 	challengeInvalid
 )
-
-// invalidToken is what a challenge says of a credential that was presented (RFC
-// 6750, section 3.1).
-const invalidToken = `, error="invalid_token", error_description="The access token is expired, revoked or malformed"`
 
 // retryAfter is what a 503 tells the client to wait, in seconds.
 const retryAfter = "1"
@@ -48,7 +45,7 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, s *scratch, id []byte, f 
 	case challengeMissing:
 		w.Header().Set("WWW-Authenticate", e.challenge)
 	case challengeInvalid:
-		w.Header().Set("WWW-Authenticate", e.challenge+invalidToken)
+		w.Header().Set("WWW-Authenticate", e.challenge+bearer.InvalidToken)
 	case challengeNone:
 	}
 	if f.status == http.StatusServiceUnavailable {

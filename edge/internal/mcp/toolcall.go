@@ -91,7 +91,7 @@ func outcomeOf(f *failure) metrics.Outcome {
 func (e *endpoint) runTool(
 	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
 ) ([]byte, metrics.Outcome, *failure) {
-	answer, err := e.options.Backend.CallTool(ctx, rpc.Procedure, c.bearer.token, arguments)
+	answer, err := e.options.Backend.CallTool(ctx, rpc.Procedure, c.bearer.Token, arguments)
 	if err != nil {
 		return e.toolFailure(ctx, out, rpc.Tool.Name, upstream.AsError(err))
 	}

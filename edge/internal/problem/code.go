@@ -8,21 +8,23 @@ type Code string
 
 // The codes. Their statuses and titles are in the table below.
 const (
-	MalformedRequest     Code = "malformed_request"
-	InvalidParameter     Code = "invalid_parameter"
-	CredentialInQuery    Code = "credential_in_query"
-	ForbiddenOrigin      Code = "forbidden_origin"
-	NotFound             Code = "not_found"
-	MethodNotAllowed     Code = "method_not_allowed"
-	NotAcceptable        Code = "not_acceptable"
-	RequestTimeout       Code = "request_timeout"
-	Gone                 Code = "gone"
-	ContentTooLarge      Code = "content_too_large"
-	UnsupportedMediaType Code = "unsupported_media_type"
-	MisdirectedRequest   Code = "misdirected_request"
-	Internal             Code = "internal"
-	NotImplemented       Code = "not_implemented"
-	Unavailable          Code = "unavailable"
+	MalformedRequest        Code = "malformed_request"
+	InvalidParameter        Code = "invalid_parameter"
+	CredentialInQuery       Code = "credential_in_query"
+	UnsupportedIdentityType Code = "unsupported_identity_type"
+	Unauthenticated         Code = "unauthenticated"
+	ForbiddenOrigin         Code = "forbidden_origin"
+	NotFound                Code = "not_found"
+	MethodNotAllowed        Code = "method_not_allowed"
+	NotAcceptable           Code = "not_acceptable"
+	RequestTimeout          Code = "request_timeout"
+	Gone                    Code = "gone"
+	ContentTooLarge         Code = "content_too_large"
+	UnsupportedMediaType    Code = "unsupported_media_type"
+	MisdirectedRequest      Code = "misdirected_request"
+	Internal                Code = "internal"
+	NotImplemented          Code = "not_implemented"
+	Unavailable             Code = "unavailable"
 )
 
 // entry is a row of the table.
@@ -39,6 +41,8 @@ func table() []entry {
 		{MalformedRequest, http.StatusBadRequest, "The request is malformed"},
 		{InvalidParameter, http.StatusBadRequest, "A parameter is not valid"},
 		{CredentialInQuery, http.StatusBadRequest, "Credentials in the query string are not accepted"},
+		{UnsupportedIdentityType, http.StatusBadRequest, "There is no such identity type"},
+		{Unauthenticated, http.StatusUnauthorized, "A live credential is needed"},
 		{ForbiddenOrigin, http.StatusForbidden, "This origin or host is not allowed"},
 		{NotFound, http.StatusNotFound, "There is nothing here"},
 		{MethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here"},

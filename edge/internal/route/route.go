@@ -20,6 +20,10 @@ const (
 	HTTP Protocol = "http"
 	// MCP errors are JSON-RPC error objects.
 	MCP Protocol = "mcp"
+	// OAuth errors are the JSON objects of RFC 6749, section 5.2.
+	OAuth Protocol = "oauth"
+	// Page errors are pages for people.
+	Page Protocol = "page"
 )
 
 // Sunset is one announcement of a removal date (RFC 8594).

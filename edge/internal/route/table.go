@@ -16,6 +16,7 @@ const (
 	ResourceRoot    = "protected-resource"
 	ResourceMCP     = "protected-resource-mcp"
 	ResourceMCPV1   = "protected-resource-mcp-v1"
+	Identity        = "agent-identity"
 )
 
 // Rate policies that the rows name.
@@ -24,6 +25,7 @@ const (
 	PolicyDirectory  = "directory"
 	PolicyMCP        = "mcp"
 	PolicyMCPSandbox = "mcp-sandbox"
+	PolicyIdentity   = "identity"
 )
 
 // ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
@@ -45,7 +47,8 @@ func Table() []Route {
 	table = append(table, publicReads()...)
 	table = append(table, mcpServers()...)
 	table = append(table, sandboxIndex())
-	return append(table, resourceMetadata()...)
+	table = append(table, resourceMetadata()...)
+	return append(table, identity())
 }
 
 func publicReads() []Route {
