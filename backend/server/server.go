@@ -56,7 +56,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return data.Tenant(t, true).LoadDocuments(ctx, since)
 	}
 	s.handler, err = rpc.NewHandler(rpc.Options{
-		Catalog: rpcs, Store: data, Finder: finder.New(load, c.SearchMemory), ServiceToken: c.ServiceToken,
+		Catalog: rpcs, Store: data, Finder: finder.New(load, c.SearchMemory), Service: rpc.NewServiceCredential(c.ServiceToken),
 		Used: s.recorder.Used, Now: c.Now, Metrics: c.Metrics, Logger: c.Logger,
 	})
 	if err != nil {

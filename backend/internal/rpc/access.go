@@ -2,8 +2,6 @@ package rpc
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"time"
@@ -43,18 +41,20 @@ type Authenticator interface {
 
 // Gate decides who may call which RPC, before the call is read.
 type Gate struct {
-	rpcs         *catalog.Catalog
-	bearers      Authenticator
-	serviceToken [sha256.Size]byte
-	used         func(credentialID string, at time.Time)
-	now          func() time.Time
-	errors       *translator
+	rpcs    *catalog.Catalog
+	bearers Authenticator
+	service ServiceCredential
+	used    func(credentialID string, at time.Time)
+	now     func() time.Time
+	errors  *translator
 }
 
 // authenticate implements authn.AuthFunc.
 func (g *Gate) authenticate(ctx context.Context, r *http.Request) (any, error) {
-	if err := g.checkService(r); err != nil {
-		return nil, err
+	if !g.service.Trusted(r) {
+		// No fault of the member's credential, so it must not look like one: an
+		// agent would drop it.
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New(missingService))
 	}
 	procedure, _ := authn.InferProcedure(r.URL)
 	rule, known := g.rpcs.Procedure(procedure)
@@ -66,21 +66,6 @@ func (g *Gate) authenticate(ctx context.Context, r *http.Request) (any, error) {
 		return nil, g.errors.translate(ctx, procedure, err)
 	}
 	return p, permit(rule, p)
-}
-
-// checkService asks for the service credential or a verified client certificate.
-// Its absence is no fault of the member's credential, so it must not look like
-// one: an agent would drop it.
-func (g *Gate) checkService(r *http.Request) error {
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		return nil
-	}
-	given := sha256.Sum256([]byte(r.Header.Get(HeaderServiceToken)))
-	if subtle.ConstantTimeCompare(given[:], g.serviceToken[:]) == 1 {
-		return nil
-	}
-	return connect.NewError(connect.CodeUnavailable,
-		errors.New("the service credential is missing or wrong: send it as "+HeaderServiceToken))
 }
 
 func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principal, error) {

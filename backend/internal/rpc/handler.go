@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"net/http"
 	"time"
@@ -32,8 +31,8 @@ type Options struct {
 	Catalog *catalog.Catalog
 	Store   *store.Store
 	Finder  *finder.Finder
-	// ServiceToken is the credential of the edge and of internal callers.
-	ServiceToken string
+	// Service is the credential of the edge and of internal callers.
+	Service ServiceCredential
 	// Used is told of each use of a credential.
 	Used func(credentialID string, at time.Time)
 	Now  func() time.Time
@@ -78,7 +77,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector))
 
 	gate := &Gate{
-		rpcs: o.Catalog, bearers: o.Store, serviceToken: sha256.Sum256([]byte(o.ServiceToken)),
+		rpcs: o.Catalog, bearers: o.Store, service: o.Service,
 		used: o.Used, now: o.Now, errors: errs,
 	}
 	outer := http.NewServeMux()

@@ -45,7 +45,7 @@ func each(t *testing.T, test func(t *testing.T, b *bundle)) {
 			return s.Tenant(id, true).LoadDocuments(ctx, since)
 		}
 		handler, err := rpc.NewHandler(rpc.Options{
-			Catalog: rpcs, Store: s, Finder: finder.New(load, 1<<20), ServiceToken: serviceToken,
+			Catalog: rpcs, Store: s, Finder: finder.New(load, 1<<20), Service: rpc.NewServiceCredential(serviceToken),
 			Used: func(string, time.Time) {}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 			Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
 		})
