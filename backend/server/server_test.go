@@ -1,0 +1,131 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/server"
+)
+
+const serviceToken = "a-service-token-for-tests"
+
+func database(t *testing.T) string {
+	t.Helper()
+	url := filepath.Join(t.TempDir(), "kith.db")
+	if _, err := server.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+func TestConfigIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		config server.Config
+		says   string
+	}{
+		"short service token": {server.Config{DatabaseURL: "x", ServiceToken: "short"}, "KITH_SERVICE_TOKEN"},
+		"address":             {server.Config{DatabaseURL: "x", ServiceToken: serviceToken, Addr: "nowhere"}, "host:port"},
+		"no database":         {server.Config{ServiceToken: serviceToken}, "KITH_DATABASE_URL"},
+	} {
+		if _, err := server.New(t.Context(), test.config); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOldSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := server.New(t.Context(), server.Config{DatabaseURL: filepath.Join(t.TempDir(), "kith.db"), ServiceToken: serviceToken})
+	if err == nil || !strings.Contains(err.Error(), "kith migrate") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A server listens, says where, refuses a taken address and stops; stopping
+// without starting does no harm.
+func TestStartAndStop(t *testing.T) {
+	t.Parallel()
+	url := database(t)
+	first, err := server.New(t.Context(), server.Config{DatabaseURL: url, ServiceToken: serviceToken, Addr: "127.0.0.1:0", Sandbox: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.Get("http://" + first.Addr().String() + "/grpc.health.v1.Health/Check?connect=v1&encoding=json&message=%7B%7D")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	second, err := server.New(t.Context(), server.Config{DatabaseURL: url, ServiceToken: serviceToken, Addr: first.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Start(t.Context()); err == nil || !strings.Contains(err.Error(), first.Addr().String()) {
+		t.Errorf("a taken address: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+	defer cancel()
+	if err := errors.Join(second.Stop(ctx), first.Stop(ctx)); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	a, err := server.OpenAdmin(t.Context(), database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	ada := server.NewMember{Username: "ada", Email: "Ada@example.com", Password: "a long enough one", Plan: "free"}
+	if err := a.CreateMember(t.Context(), ada); err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range map[string]server.NewMember{
+		"twice":          ada,
+		"reserved name":  {Username: "admin", Email: "b@example.com", Password: "a long enough one", Plan: "free"},
+		"bad e-mail":     {Username: "ben", Email: "ben", Password: "a long enough one", Plan: "free"},
+		"short password": {Username: "ben", Email: "b@example.com", Password: "short", Plan: "free"},
+		"no such plan":   {Username: "ben", Email: "b@example.com", Password: "a long enough one", Plan: "gold"},
+	} {
+		if err := a.CreateMember(t.Context(), n); !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.AlreadyExists) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := a.CreateToken(t.Context(), "ada", "laptop", []string{"everything"}, 0); !fault.Is(err, fault.Invalid) {
+		t.Errorf("unknown scope: %v", err)
+	}
+	if _, err := a.CreateToken(t.Context(), "nobody", "laptop", nil, 0); !fault.Is(err, fault.NotFound) {
+		t.Errorf("unknown member: %v", err)
+	}
+	bearer, err := a.CreateToken(t.Context(), "ada", "laptop", nil, time.Hour)
+	if err != nil || !strings.HasPrefix(bearer, "kith_pat_") {
+		t.Fatalf("bearer %q, %v", bearer, err)
+	}
+	tokens, err := a.ListTokens(t.Context(), "ada")
+	if err != nil || len(tokens) != 1 || tokens[0].ExpiresAt.IsZero() || !strings.Contains(tokens[0].Scopes, "write") {
+		t.Fatalf("tokens %+v, %v", tokens, err)
+	}
+	if err := a.RevokeToken(t.Context(), "ada", tokens[0].ID); err != nil {
+		t.Errorf("revoke: %v", err)
+	}
+	if err := a.RevokeToken(t.Context(), "ada", tokens[0].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("revoke twice: %v", err)
+	}
+	if err := a.SetPlan(t.Context(), "ada", "pro"); err != nil {
+		t.Errorf("set plan: %v", err)
+	}
+	members, err := a.ListMembers(t.Context())
+	if err != nil || len(members) != 1 || members[0].Plan != "pro" || members[0].Email != "ada@example.com" {
+		t.Errorf("members %+v, %v", members, err)
+	}
+}
