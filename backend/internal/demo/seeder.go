@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/periodic"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -27,8 +27,7 @@ type Seeder struct {
 	now    func() time.Time
 	logger *slog.Logger
 
-	stop context.CancelFunc
-	done sync.WaitGroup
+	worker periodic.Worker
 }
 
 // checkEvery is how often the day is compared. It costs one small read.
@@ -63,19 +62,7 @@ func (s *Seeder) Start(ctx context.Context) error {
 	if _, err := s.Seed(ctx); err != nil {
 		return err
 	}
-	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.done.Go(func() {
-		ticker := time.NewTicker(checkEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				s.again(ctx)
-			}
-		}
-	})
+	s.worker.Start(ctx, checkEvery, s.again)
 	return nil
 }
 
@@ -89,9 +76,4 @@ func (s *Seeder) again(ctx context.Context) {
 }
 
 // Stop ends the background work. It may be called twice, or without Start.
-func (s *Seeder) Stop() {
-	if s.stop != nil {
-		s.stop()
-		s.done.Wait()
-	}
-}
+func (s *Seeder) Stop() { s.worker.Stop() }

@@ -2,9 +2,6 @@ package grant
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,14 +126,8 @@ type MemberStore interface {
 	RevokeGrant(ctx context.Context, member tenant.ID, id string) error
 }
 
-// Generate returns a new secret of 32 random bytes in base64url after prefix.
-func Generate(prefix string) (string, error) {
-	secret := make([]byte, 32)
-	if _, err := rand.Read(secret); err != nil {
-		return "", fmt.Errorf("generate secret: %w", err)
-	}
-	return prefix + base64.RawURLEncoding.EncodeToString(secret), nil
-}
+// Generate returns a new secret after prefix.
+func Generate(prefix string) (string, error) { return token.NewSecret(prefix) }
 
 // Hash returns the form in which codes, tokens and request secrets are kept.
 func Hash(secret string) string { return token.Hash(secret) }

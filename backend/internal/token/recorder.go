@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/periodic"
 )
 
 // Recorder notes when tokens were last used, without a write for each call: it
@@ -16,8 +18,8 @@ type Recorder struct {
 
 	mu   sync.Mutex
 	used map[string]time.Time
-	stop context.CancelFunc
-	done sync.WaitGroup
+
+	worker periodic.Worker
 }
 
 // NewRecorder returns a Recorder that hands gathered times to mark.
@@ -45,34 +47,16 @@ func (r *Recorder) Flush(ctx context.Context) {
 	for id, at := range used {
 		if err := r.mark(ctx, id, at); err != nil {
 			r.logger.WarnContext(ctx, "note the use of a token", "error", err)
-			return
 		}
 	}
 }
 
 // Start flushes in the background until Stop.
-func (r *Recorder) Start(ctx context.Context) {
-	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	r.done.Go(func() {
-		ticker := time.NewTicker(r.every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				r.Flush(ctx)
-			}
-		}
-	})
-}
+func (r *Recorder) Start(ctx context.Context) { r.worker.Start(ctx, r.every, r.Flush) }
 
 // Stop ends the background work and writes what is left.
 func (r *Recorder) Stop(ctx context.Context) {
-	if r.stop == nil {
-		return
+	if r.worker.Stop() {
+		r.Flush(ctx)
 	}
-	r.stop()
-	r.done.Wait()
-	r.Flush(ctx)
 }

@@ -45,13 +45,16 @@ type Store interface {
 	RevokePersonalToken(ctx context.Context, member tenant.ID, id string, at time.Time) error
 }
 
-// Generate returns a new bearer: the prefix and 32 random bytes in base64url.
-func Generate() (string, error) {
+// Generate returns a new bearer.
+func Generate() (string, error) { return NewSecret(Prefix) }
+
+// NewSecret returns the prefix and 32 random bytes in base64url.
+func NewSecret(prefix string) (string, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
-		return "", fmt.Errorf("generate token: %w", err)
+		return "", fmt.Errorf("generate secret: %w", err)
 	}
-	return Prefix + base64.RawURLEncoding.EncodeToString(secret), nil
+	return prefix + base64.RawURLEncoding.EncodeToString(secret), nil
 }
 
 // Hash returns the form in which a bearer is kept and looked up: its SHA-256 in
