@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -36,23 +37,58 @@ func (jsonCodec) Unmarshal(data []byte, message any) error {
 		return fmt.Errorf("the body is empty; send a JSON object")
 	}
 	if err := protojson.Unmarshal(data, m); err != nil {
-		return decodeError{err}
+		return newDecodeError(data, err)
 	}
 	return nil
 }
 
-// decodeError words a decoding failure for the model that has to correct it.
-type decodeError struct{ cause error }
+// decodeError words a decoding failure for the model that has to correct it: the
+// field at fault and what is wrong there.
+type decodeError struct {
+	text  string
+	cause error
+}
+
+func newDecodeError(data []byte, cause error) decodeError {
+	text := strings.ReplaceAll(cause.Error(), "\u00a0", " ") // protojson varies its spaces on purpose
+	path := ""
+	if at := decodePosition.FindStringSubmatch(text); at != nil {
+		line, _ := strconv.Atoi(at[2])
+		column, _ := strconv.Atoi(at[3])
+		path = pathAt(data, line, column)
+		text = text[len(at[0]):]
+	}
+	text = decodePrefix.ReplaceAllString(text, "")
+	if wrong := decodeValue.FindStringSubmatch(text); wrong != nil {
+		text = "must be " + kindName(wrong[1]) + ", not " + wrong[2]
+	}
+	// Messages about unknown and repeated fields name the field themselves.
+	if path != "" && !strings.Contains(text, " field ") {
+		text = path + ": " + text
+	}
+	return decodeError{text: text, cause: cause}
+}
+
+// kindName says in JSON's words what a field of a kind takes.
+func kindName(kind string) string {
+	switch kind {
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	case "double", "float":
+		return "a number"
+	default:
+		return "an integer"
+	}
+}
 
 var (
-	decodePosition = regexp.MustCompile(`^proto:[\s\x{a0}]+(syntax error )?\(line (\d+):(\d+)\):[\s\x{a0}]*`)
-	decodeMessage  = regexp.MustCompile(`^proto:[\s\x{a0}]+`)
+	decodePosition = regexp.MustCompile(`^proto:\s+(syntax error )?\(line (\d+):(\d+)\):\s*`)
+	decodePrefix   = regexp.MustCompile(`^proto:\s+`)
+	decodeValue    = regexp.MustCompile(`^invalid value for (\w+) field \S+: (.*)$`)
 )
 
-func (e decodeError) Error() string {
-	text := decodePosition.ReplaceAllString(e.cause.Error(), "")
-	text = decodeMessage.ReplaceAllString(text, "")
-	return strings.ReplaceAll(text, "\u00a0", " ")
-}
+func (e decodeError) Error() string { return e.text }
 
 func (e decodeError) Unwrap() error { return e.cause }

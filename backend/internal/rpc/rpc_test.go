@@ -208,19 +208,22 @@ func TestStrictJSON(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		for name, c := range map[string]struct{ body, message string }{
-			"unknown field":    {`{"query":"x","colour":"red"}`, `unknown field "colour"`},
-			"camelCase":        {`{"query":"x","lastContactAfter":"2026-01-01"}`, `unknown field "lastContactAfter"`},
-			"duplicate field":  {`{"query":"x","query":"y"}`, `duplicate field "query"`},
-			"wrong type":       {`{"query":7}`, `invalid value for string field query: 7`},
-			"bad JSON":         {`{"query":`, `unexpected`},
-			"empty body":       {``, `the body is empty`},
-			"array":            {`[]`, `unexpected token [`},
-			"no query":         {`{}`, `query`},
-			"query too long":   {`{"query":"` + strings.Repeat("x", 257) + `"}`, `query`},
-			"limit out of sea": {`{"query":"x","limit":51}`, `limit`},
-			"no such mode":     {`{"query":"x","mode":"psychic"}`, `mode`},
-			"no such day":      {`{"query":"x","last_contact_after":"2026-02-30"}`, `last_contact_after: "2026-02-30" is no day`},
-			"tampered cursor":  {`{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`, `cursor: `},
+			"unknown field":     {`{"query":"x","colour":"red"}`, `unknown field "colour"`},
+			"camelCase":         {`{"query":"x","lastContactAfter":"2026-01-01"}`, `unknown field "lastContactAfter"`},
+			"duplicate field":   {`{"query":"x","query":"y"}`, `duplicate field "query"`},
+			"wrong type":        {`{"query":7}`, `query: must be a string, not 7`},
+			"bad JSON":          {`{"query":`, `unexpected`},
+			"text for a list":   {`{"query":"x","has":"email"}`, `has: unexpected token "email"`},
+			"list of numbers":   {`{"query":"x","has":["email",7]}`, `has[1]: must be a string, not 7`},
+			"text for a number": {`{"query":"x","limit":"many"}`, `limit: must be an integer, not "many"`},
+			"empty body":        {``, `the body is empty`},
+			"array":             {`[]`, `unexpected token [`},
+			"no query":          {`{}`, `query`},
+			"query too long":    {`{"query":"` + strings.Repeat("x", 257) + `"}`, `query`},
+			"limit out of sea":  {`{"query":"x","limit":51}`, `limit`},
+			"no such mode":      {`{"query":"x","mode":"psychic"}`, `mode`},
+			"no such day":       {`{"query":"x","last_contact_after":"2026-02-30"}`, `last_contact_after: "2026-02-30" is no day`},
+			"tampered cursor":   {`{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`, `cursor: `},
 		} {
 			got := b.call(t, search, c.body)
 			if got.code() != "invalid_argument" || !strings.Contains(got.message(), c.message) {
@@ -340,6 +343,7 @@ func TestRefusals(t *testing.T) {
 			"note without people":     {addNote, `{"connection_ids":[],"body":"x"}`, "invalid_argument"},
 			"note without text":       {addNote, `{"connection_ids":["` + id + `"],"body":" \u0000 "}`, "invalid_argument"},
 			"call of tomorrow":        {logCall, `{"connection_ids":["` + id + `"],"kind":"call","occurred_at":"2999-01-01T00:00:00Z"}`, "invalid_argument"},
+			"no time":                 {logCall, `{"connection_ids":["` + id + `"],"kind":"call","occurred_at":"today"}`, "invalid_argument"},
 			"unknown kind":            {logCall, `{"connection_ids":["` + id + `"],"kind":"seance"}`, "invalid_argument"},
 			"timeline of nobody":      {list, `{"connection_id":"` + nobody + `"}`, "not_found"},
 		} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -94,8 +95,11 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	open := openSQLite
-	if IsPostgres(c.URL) {
+	switch scheme, _, hasScheme := strings.Cut(c.URL, "://"); {
+	case IsPostgres(c.URL):
 		open = openPostgres
+	case hasScheme && scheme != "sqlite" && scheme != "file":
+		return nil, fmt.Errorf("the database URL begins with %s://: give the path of a SQLite file or a postgres:// address", scheme)
 	}
 	e, err := open(ctx, c)
 	if err != nil {

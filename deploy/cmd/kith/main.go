@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -72,7 +73,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
+// fail says in one line what is wrong, whatever lines the cause was written in.
 func fail(out io.Writer, err error) int {
-	_, _ = fmt.Fprintf(out, "kith: %v\n", err)
+	_, _ = fmt.Fprintf(out, "kith: %s\n", strings.Join(strings.Fields(err.Error()), " "))
 	return 1
 }
