@@ -51,6 +51,7 @@ type Gate struct {
 
 // authenticate implements authn.AuthFunc.
 func (g *Gate) authenticate(ctx context.Context, r *http.Request) (any, error) {
+	ctx = withRequestID(ctx, r.Header)
 	if !g.service.Trusted(r) {
 		// No fault of the member's credential, so it must not look like one: an
 		// agent would drop it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"connectrpc.com/connect"
 
@@ -27,7 +28,7 @@ func (t *translator) translate(ctx context.Context, procedure string, err error)
 		return wire
 	case errors.As(err, &coded):
 		if coded.Code == fault.Unavailable {
-			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "error", causes(err))
+			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
 		}
 		return connect.NewError(wireCode(coded.Code), errors.New(coded.Message))
 	case errors.Is(err, context.Canceled):
@@ -69,13 +70,19 @@ func wireCode(code fault.Code) connect.Code {
 	}
 }
 
+// withRequestID takes over the id that the edge gave the request.
+func withRequestID(ctx context.Context, h http.Header) context.Context {
+	if id := h.Get(HeaderRequestID); logging.ValidRequestID(id) {
+		return logging.WithRequestID(ctx, id)
+	}
+	return ctx
+}
+
 // interceptor translates what handlers return, and recovers their panics.
 func (t *translator) interceptor() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, err error) {
-			if id := req.Header().Get(HeaderRequestID); logging.ValidRequestID(id) {
-				ctx = logging.WithRequestID(ctx, id)
-			}
+			ctx = withRequestID(ctx, req.Header())
 			procedure := req.Spec().Procedure
 			defer func() {
 				if p := recover(); p != nil {

@@ -28,6 +28,9 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return engine{}, fmt.Errorf("cannot make the folder of the database: %w", err)
 	}
+	if err := createPrivate(path); err != nil {
+		return engine{}, err
+	}
 	write, err := openSQLiteDB(path, "_txlock=immediate", 1)
 	if err != nil {
 		return engine{}, err
@@ -44,6 +47,16 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 		serviceRead: read, serviceWrite: write, tenantRead: read, tenantWrite: write, admin: write,
 		lock: func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") },
 	}, nil
+}
+
+// createPrivate makes the file readable by its owner only; SQLite gives the files
+// that it puts beside it the same mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the database: %w", err)
+	}
+	return f.Close()
 }
 
 func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {

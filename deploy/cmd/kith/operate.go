@@ -128,15 +128,21 @@ type tokenCommand struct {
 }
 
 type tokenCreate struct {
-	Username string        `arg:""`
-	Name     string        `required:"" help:"What the token is for."`
-	Scope    []string      `help:"A scope that the token holds; all when none is given."`
-	Expires  time.Duration `help:"How long the token works, such as 720h; for ever when not given."`
+	Username string         `arg:""`
+	Name     string         `required:"" help:"What the token is for."`
+	Scope    []string       `sep:"none" help:"A scope that the token holds, given once for each; all when none is given."`
+	Expires  *time.Duration `help:"How long the token works, such as 720h; for ever when not given."`
 }
 
 func (c tokenCreate) Run(p *program) error {
+	var ttl time.Duration
+	if c.Expires != nil {
+		if ttl = *c.Expires; ttl <= 0 {
+			return fmt.Errorf("--expires %s would make a token that never works: give a time ahead, such as 720h", ttl)
+		}
+	}
 	return p.withAdmin(func(a *server.Admin) error {
-		bearer, err := a.CreateToken(p.ctx, c.Username, c.Name, c.Scope, c.Expires)
+		bearer, err := a.CreateToken(p.ctx, c.Username, c.Name, c.Scope, ttl)
 		if err == nil {
 			_, err = fmt.Fprintln(p.out, bearer)
 		}

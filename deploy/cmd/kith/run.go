@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	backend "github.com/kith-crm/kith/backend/server"
@@ -32,6 +33,7 @@ type process struct {
 	*program
 	logger   *slog.Logger
 	registry *metrics.Registry
+	admin    net.Addr // nil when the admin page is off
 	stops    []func(context.Context) error
 }
 
@@ -208,6 +210,7 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 	if err != nil {
 		return fmt.Errorf("the admin page cannot listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
 	}
+	r.admin = listener.Addr()
 	server := &http.Server{
 		Handler:           admin.Handler(admin.Options{Metrics: r.registry.Handler(r.logger), Ready: ready, Logger: r.logger}),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -230,8 +233,8 @@ func (r *process) announce(addr net.Addr) error {
 		text += fmt.Sprintf("  MCP sandbox      %s/mcp/sandbox   (no credential; what it offers: %s/sandbox)\n", s.BaseURL, s.BaseURL)
 	}
 	text += fmt.Sprintf("  Members          %s/api/network/members\n", s.BaseURL)
-	if s.AdminAddr != "off" {
-		text += fmt.Sprintf("  Operators        http://%s/\n", s.AdminAddr)
+	if r.admin != nil {
+		text += fmt.Sprintf("  Operators        http://%s/\n", reachable(r.admin))
 	}
 	if s.Sandbox {
 		text += fmt.Sprintf("\nTry it:\n\n  curl -s %s/mcp/sandbox -H 'Content-Type: application/json' \\\n"+
@@ -239,4 +242,13 @@ func (r *process) announce(addr net.Addr) error {
 	}
 	_, err := fmt.Fprint(r.out, text)
 	return err
+}
+
+// reachable returns an address that a browser on this machine can open.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
 }

@@ -39,9 +39,15 @@ type settings struct {
 
 // resolve fills in what follows from other settings and refuses what cannot be.
 func (s *settings) resolve() error {
-	_, port, err := net.SplitHostPort(s.Addr)
+	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("KITH_ADDR %q is not host:port", s.Addr)
+	}
+	if port == "0" && s.BaseURL == "" { // any port: choose it now, since the base URL names it
+		if s.Addr, err = freeAddr(host); err != nil {
+			return err
+		}
+		_, port, _ = net.SplitHostPort(s.Addr)
 	}
 	if s.BaseURL == "" {
 		s.BaseURL = "http://localhost:" + port
@@ -51,6 +57,42 @@ func (s *settings) resolve() error {
 		return fmt.Errorf("KITH_BASE_URL %q is no address like https://kith.example (no path, no slash at the end)", s.BaseURL)
 	}
 	return nil
+}
+
+// freeAddr returns an address with a port that is free at the moment.
+func freeAddr(host string) (string, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0")) //nolint:noctx // closed at once
+	if err != nil {
+		return "", fmt.Errorf("no port is free on KITH_ADDR's host: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+const masked = "[masked]"
+
+// maskAddress keeps of an address what tells databases apart: scheme, user,
+// host and name. Passwords also stand in queries, and in addresses that cannot
+// be read, so nothing else is shown.
+func maskAddress(text string) string {
+	if !strings.Contains(text, "://") {
+		if strings.Contains(strings.ToLower(text), "password") {
+			return masked
+		}
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return masked
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	out := shown.String()
+	if user := u.User.Username(); user != "" {
+		out = strings.Replace(out, "://", "://"+url.QueryEscape(user)+"@", 1)
+	}
+	if u.RawQuery != "" {
+		out += "?" + masked
+	}
+	return out
 }
 
 // print writes the settings in force, one a line, as a shell could read them.
@@ -63,11 +105,9 @@ func (s *settings) print(out io.Writer) error {
 			text = strings.Join(list, ",")
 		}
 		if _, secret := field.Tag.Lookup("secret"); secret && text != "" {
-			text = "[masked]"
+			text = masked
 		}
-		if u, err := url.Parse(text); err == nil && u.User != nil {
-			text = u.Redacted()
-		}
+		text = maskAddress(text)
 		if _, err := fmt.Fprintf(out, "%s=%s\n", field.Tag.Get("env"), text); err != nil {
 			return err
 		}

@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// writers add people until the service dies, and remember those that were
+// acknowledged.
+type writers struct {
+	mu           sync.Mutex
+	acknowledged map[string]string // id to name
+	wait         sync.WaitGroup
+}
+
+// start begins to write from n callers at once.
+func (w *writers) start(a agent, n int) {
+	w.acknowledged = map[string]string{}
+	for range n {
+		w.wait.Go(func() {
+			for {
+				name := "Person " + rand.Text()
+				id, alive := tryCreate(a, name)
+				if !alive {
+					return
+				}
+				w.mu.Lock()
+				w.acknowledged[id] = name
+				w.mu.Unlock()
+			}
+		})
+	}
+}
+
+func (w *writers) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.acknowledged)
+}
+
+// tryCreate adds a person. It reports false when no acknowledgement came.
+func tryCreate(a agent, name string) (id string, alive bool) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_connection","arguments":{"name":"` + name + `"}}}`
+	req, err := http.NewRequest(http.MethodPost, a.service.base+a.path, strings.NewReader(body))
+	if err != nil {
+		return "", false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+a.bearer)
+	res, err := browser.Do(req)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(text), `"isError":false`) {
+		return "", false // what was cut off is no acknowledgement
+	}
+	_, rest, found := strings.Cut(string(text), `"structuredContent":{"connection":{"id":"`)
+	id, _, _ = strings.Cut(rest, `"`)
+	return id, found
+}
+
+// TestCrash: kill -9 in the middle of writing loses nothing that was acknowledged.
+func TestCrash(t *testing.T) {
+	eachTopology(t, func(t *testing.T, s *service) {
+		const callers, writes, crashes = 4, 40, 2
+		a := s.newMember(t).agent(t)
+		for range crashes {
+			var w writers
+			w.start(a, callers)
+			eventually(t, "people are being added", func() bool { return w.count() >= writes })
+			s.core.kill()
+			w.wait.Wait()
+			if s.topology.split {
+				s.startCore() // the edge goes on, and finds the new backend by itself
+			} else {
+				s.start()
+			}
+			if n := w.count(); n < writes {
+				t.Fatalf("only %d writes were acknowledged", n)
+			}
+			for id, name := range w.acknowledged {
+				c := a.call(t, "get_connection", arguments{"id": id})
+				if got := at[string](t, c, "connection", "name"); got != name {
+					t.Errorf("%s is %q, not %q", id, got, name)
+				}
+			}
+			for id, name := range w.acknowledged {
+				if found := a.find(t, name); len(found) == 0 || found[0] != id {
+					t.Errorf("the search for %q finds %v, not %s", name, found, id)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMemberCommands: what operators get wrong is told in one sentence, and
+// changes nothing.
+func TestMemberCommands(t *testing.T) {
+	tests := map[string]struct {
+		input string
+		args  []string
+		words []string
+	}{
+		"a username that is taken":      {goodPassword, []string{"member", "create", "ada", "--email", "other@member.example", "--password-stdin"}, []string{"exists"}},
+		"an e-mail that is taken":       {goodPassword, []string{"member", "create", "other", "--email", "Ada@Member.example", "--password-stdin"}, []string{"exists"}},
+		"a weak password":               {"123456789", []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin"}, []string{"password", "10"}},
+		"no password":                   {"", []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin"}, []string{"password"}},
+		"a password of 300 characters":  {strings.Repeat("x", 300), []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin"}, []string{"password", "256"}},
+		"a password on the line":        {"", []string{"member", "create", "other", "--email", "other@member.example", "--password", "hunter2-hunter2"}, []string{"--password"}},
+		"without --password-stdin":      {goodPassword, []string{"member", "create", "other", "--email", "other@member.example"}, []string{"--password-stdin"}},
+		"no e-mail":                     {goodPassword, []string{"member", "create", "other", "--password-stdin"}, []string{"--email"}},
+		"an e-mail that is none":        {goodPassword, []string{"member", "create", "other", "--email", "Other <o@member.example>", "--password-stdin"}, []string{"e-mail"}},
+		"a short username":              {goodPassword, []string{"member", "create", "ab", "--email", "other@member.example", "--password-stdin"}, []string{"username", "3"}},
+		"a username in capitals":        {goodPassword, []string{"member", "create", "Other", "--email", "other@member.example", "--password-stdin"}, []string{"username", "lower-case"}},
+		"a username with a dot":         {goodPassword, []string{"member", "create", "o.ther", "--email", "other@member.example", "--password-stdin"}, []string{"username"}},
+		"a reserved username":           {goodPassword, []string{"member", "create", "admin", "--email", "other@member.example", "--password-stdin"}, []string{"reserved"}},
+		"the demo account's username":   {goodPassword, []string{"member", "create", "demo", "--email", "other@member.example", "--password-stdin"}, []string{"reserved"}},
+		"an unknown plan":               {goodPassword, []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin", "--plan", "gold"}, []string{"plan", "gold"}},
+		"an unknown plan for a member":  {"", []string{"member", "set-plan", "ada", "gold"}, []string{"plan", "gold"}},
+		"a plan for nobody":             {"", []string{"member", "set-plan", "nobody", "pro"}, []string{"nobody"}},
+		"a token for nobody":            {"", []string{"token", "create", "nobody", "--name", "x"}, []string{"nobody"}},
+		"a token without a name":        {"", []string{"token", "create", "ada"}, []string{"--name"}},
+		"a token with an empty name":    {"", []string{"token", "create", "ada", "--name", ""}, []string{"name"}},
+		"a token with a long name":      {"", []string{"token", "create", "ada", "--name", strings.Repeat("x", 101)}, []string{"name", "100"}},
+		"an unknown scope":              {"", []string{"token", "create", "ada", "--name", "x", "--scope", "everything"}, []string{"everything", "connections"}},
+		"an unknown scope beside one":   {"", []string{"token", "create", "ada", "--name", "x", "--scope", "account", "--scope", "Write"}, []string{"Write"}},
+		"an empty scope":                {"", []string{"token", "create", "ada", "--name", "x", "--scope", ""}, []string{"scope"}},
+		"an expiry that is none":        {"", []string{"token", "create", "ada", "--name", "x", "--expires", "tomorrow"}, []string{"tomorrow"}},
+		"an expiry in the past":         {"", []string{"token", "create", "ada", "--name", "x", "--expires=-1h"}, []string{"expires"}},
+		"an expiry of nothing":          {"", []string{"token", "create", "ada", "--name", "x", "--expires=0s"}, []string{"expires"}},
+		"revoke what is not there":      {"", []string{"token", "revoke", "ada", "pat_01J00000000000000000000000"}, []string{"token"}},
+		"revoke somebody else's token":  {"", []string{"token", "revoke", "bob", "ADAS-TOKEN"}, []string{"token"}},
+		"the tokens of nobody":          {"", []string{"token", "list", "nobody"}, []string{"nobody"}},
+		"a flag that does not exist":    {"", []string{"member", "list", "--all"}, []string{"--all"}},
+		"an argument too many":          {"", []string{"member", "list", "ada"}, []string{"ada"}},
+		"a command that does not exist": {"", []string{"member", "delete", "ada"}, []string{"delete"}},
+	}
+	eachDatabase(t, func(t *testing.T, databaseURL string) {
+		env := environment(map[string]string{"KITH_DATABASE_URL": databaseURL})
+		must := func(input string, args ...string) string {
+			t.Helper()
+			done := kith(t, env, input, args...)
+			if done.code != 0 {
+				t.Fatalf("kith %v: %s", args, done.stderr)
+			}
+			return done.stdout
+		}
+		must(goodPassword, "member", "create", "ada", "--email", "ada@member.example", "--password-stdin")
+		must(goodPassword+"\r\n", "member", "create", "bob", "--email", "bob@member.example", "--password-stdin", "--plan", "pro")
+		secrets.keep("personal token", strings.TrimSpace(must("", "token", "create", "ada", "--name", "laptop")))
+		tokens := must("", "token", "list", "ada")
+		id := strings.Fields(strings.Split(tokens, "\n")[1])[0]
+		members := must("", "member", "list")
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				args := append([]string(nil), test.args...)
+				for i := range args {
+					args[i] = strings.ReplaceAll(args[i], "ADAS-TOKEN", id)
+				}
+				checkOneSentence(t, kith(t, env, test.input, args...), test.words...)
+			})
+		}
+		if now := must("", "member", "list"); now != members {
+			t.Errorf("the members were\n%s and are\n%s", members, now)
+		}
+		if now := must("", "token", "list", "ada"); now != tokens {
+			t.Errorf("ada's tokens were\n%s and are\n%s", tokens, now)
+		}
+	})
+}
+
+// TestRevokeTwice: the second time there is nothing to revoke.
+func TestRevokeTwice(t *testing.T) {
+	eachTopology(t, func(t *testing.T, s *service) {
+		ada := s.newMember(t)
+		token := ada.token(t)
+		ada.revoke(t, token)
+		checkOneSentence(t, kith(t, environment(s.database()), "", "token", "revoke", ada.username, ada.tokenID(t, token)), "token")
+	})
+}
+
+// TestTokenIsTheLastLine: scripts read it from there, alone.
+func TestTokenIsTheLastLine(t *testing.T) {
+	eachTopology(t, func(t *testing.T, s *service) {
+		ada := s.newMember(t)
+		out := s.operate(t, "", "token", "create", ada.username, "--name", "script")
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		bearer := secrets.keep("personal token", lines[len(lines)-1])
+		if !strings.HasPrefix(bearer, "kith_pat_") || len(bearer) < 50 || strings.ContainsAny(bearer, " \t\r") {
+			t.Errorf("the last line is %q", bearer)
+		}
+		if list := s.operate(t, "", "token", "list", ada.username); strings.Contains(list, bearer[len("kith_pat_"):]) {
+			t.Error("the list shows the token")
+		}
+		agent{s, pathCurrent, bearer}.call(t, "get_account", arguments{})
+	})
+}
+
+// TestDatabaseFileIsPrivate: what members keep is for the service's user alone,
+// even in a folder that others may read.
+func TestDatabaseFileIsPrivate(t *testing.T) {
+	t.Parallel()
+	s := newService(t, onSQLite)
+	folder := filepath.Dir(s.databaseURL)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	s.newMember(t).agent(t).create(t, arguments{"name": "Private Person"})
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", filepath.Base(path), info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

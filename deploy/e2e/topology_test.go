@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// topology is a way to run the service.
+type topology struct {
+	name     string
+	postgres bool
+	split    bool // the edge is a process of its own
+}
+
+var (
+	onSQLite   = topology{name: "sqlite"}
+	onPostgres = topology{name: "postgres", postgres: true}
+	inTwo      = topology{name: "split", postgres: true, split: true}
+)
+
+// topologies are those that a run covers: with -short, only what needs nothing
+// but this repository.
+func topologies() []topology {
+	if testing.Short() {
+		return []topology{onSQLite}
+	}
+	return []topology{onSQLite, onPostgres, inTwo}
+}
+
+// eachTopology runs the test once for each way to run the service, in parallel.
+func eachTopology(t *testing.T, run func(t *testing.T, s *service)) {
+	t.Helper()
+	t.Parallel()
+	for _, way := range topologies() {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, way)
+			s.start()
+			run(t, s)
+		})
+	}
+}
+
+// eachDatabase runs the test once for each database, with its address.
+func eachDatabase(t *testing.T, run func(t *testing.T, databaseURL string)) {
+	t.Helper()
+	t.Parallel()
+	for _, way := range topologies() {
+		if way.split {
+			continue
+		}
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			run(t, newDatabase(t, way))
+		})
+	}
+}
+
+func newDatabase(t *testing.T, way topology) string {
+	t.Helper()
+	if way.postgres {
+		return newPostgres(t)
+	}
+	return filepath.Join(t.TempDir(), "data", "kith.db")
+}
