@@ -65,7 +65,6 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("RPC %d is\n%s, want\n%s", i, show(t, got), show(t, want[i]))
 		}
 	}
-	//nolint:misspell // the scopes as they are on the wire
 	scopes := []string{"connections", "timeline", "organize", "reminders", "insights", "imports", "directory", "account", "write"}
 	if !slices.Equal(file.Scopes, scopes) {
 		t.Errorf("scopes %v, want %v", file.Scopes, scopes)
