@@ -89,10 +89,27 @@ func maskAddress(text string) string {
 	if user := u.User.Username(); user != "" {
 		out = strings.Replace(out, "://", "://"+url.QueryEscape(user)+"@", 1)
 	}
-	if u.RawQuery != "" {
-		out += "?" + masked
+	return out + maskQuery(u.Query())
+}
+
+// maskQuery keeps the parameters that are known to hold no secret.
+func maskQuery(query url.Values) string {
+	shown := url.Values{}
+	for _, name := range []string{"sslmode", "connect_timeout", "application_name"} {
+		if query.Has(name) {
+			shown.Set(name, query.Get(name))
+		}
 	}
-	return out
+	switch {
+	case len(query) == 0:
+		return ""
+	case len(shown) == len(query):
+		return "?" + shown.Encode()
+	case len(shown) == 0:
+		return "?" + masked
+	default:
+		return "?" + shown.Encode() + "&" + masked
+	}
 }
 
 // print writes the settings in force, one a line, as a shell could read them.
