@@ -116,7 +116,7 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *grant.Cli
 	}
 	s.Pages.Consent(w, r, ConsentView{
 		Request: secret, Username: login.Username, ClientName: c.Name,
-		RedirectHost: redirectHost(req.RedirectURI), Scopes: strings.Fields(req.Scopes),
+		RedirectHost: redirectHost(req.RedirectURI), RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
 	})
 }
 

@@ -65,8 +65,8 @@ type ConsentView struct {
 	Username string
 	// ClientName is what the client calls itself; nobody has checked it.
 	ClientName string
-	// RedirectHost is where the answer will be sent.
-	RedirectHost string
+	// RedirectHost is where the answer will be sent, RedirectURI the whole of it.
+	RedirectHost, RedirectURI string
 	// Scopes are the scopes asked for.
 	Scopes []string
 }

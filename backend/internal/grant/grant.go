@@ -31,7 +31,7 @@ const RequestLifetime = 10 * time.Minute
 type Client struct {
 	ID           string `bun:",pk"`
 	Name         string
-	RedirectURIs []string `bun:"type:text"`
+	RedirectURIs []string `bun:"redirect_uris,type:text"`
 	ClientURI    string
 	CreatedAt    time.Time
 	LastUsedAt   time.Time `bun:",nullzero"`

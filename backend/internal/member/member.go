@@ -33,7 +33,18 @@ type Member struct {
 	SuspendedAt  time.Time `bun:",nullzero"`
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	// EmailVerifiedAt is when the member proved that they read the address.
+	EmailVerifiedAt time.Time `bun:",nullzero"`
+	// ReadOnly tells a demo account; read by AccountStore, kept with the tenant.
+	ReadOnly bool `bun:",scanonly"`
 }
+
+// Active tells a member who is there in person: neither a demo account nor
+// suspended.
+func (m *Member) Active() bool { return !m.ReadOnly && m.SuspendedAt.IsZero() }
+
+// MaySignIn tells whether the member can sign in: active, with a password.
+func (m *Member) MaySignIn() bool { return m.Active() && m.PasswordHash != "" }
 
 // Store keeps members.
 type Store interface {

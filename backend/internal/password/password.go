@@ -37,14 +37,29 @@ const (
 	maxPasses    = 16
 )
 
-// Check fails with fault.Invalid unless the password may be chosen.
-func Check(password string) error {
+// Check fails with fault.Invalid unless the password may be chosen: long enough,
+// none of the first that anybody would try, and without the names of whose it
+// is (username, e-mail address).
+func Check(password string, names ...string) error {
 	n := utf8.RuneCountInString(password)
 	if n < MinLength || n > MaxLength {
 		return fault.InvalidField("password", "use %d to %d characters", MinLength, MaxLength)
 	}
+	for _, name := range names {
+		local, _, _ := strings.Cut(strings.ToLower(name), "@")
+		if utf8.RuneCountInString(local) >= minName && strings.Contains(strings.ToLower(password), local) {
+			return fault.InvalidField("password", "do not use your username or e-mail address in it")
+		}
+	}
+	if isCommon(password) {
+		return fault.InvalidField("password", "this one is easy to guess; a few words that do not belong together are better")
+	}
 	return nil
 }
+
+// minName is the shortest name that a password must not contain, in characters;
+// shorter ones are in many words.
+const minName = 3
 
 // Hash returns the encoded argon2id hash of a password with a fresh salt.
 func Hash(password string) (string, error) {

@@ -17,20 +17,74 @@ func TestCheck(t *testing.T) {
 		name, password string
 		ok             bool
 	}{
-		{"the shortest", strings.Repeat("a", password.MinLength), true},
-		{"one too short", strings.Repeat("a", password.MinLength-1), false},
+		{"the shortest", phrase(password.MinLength), true},
+		{"one too short", phrase(password.MinLength - 1), false},
 		{"empty", "", false},
-		{"the longest", strings.Repeat("a", password.MaxLength), true},
-		{"one too long", strings.Repeat("a", password.MaxLength+1), false},
-		{"characters are counted, not bytes", strings.Repeat("é", password.MaxLength), true},
+		{"the longest", phrase(password.MaxLength), true},
+		{"one too long", phrase(password.MaxLength + 1), false},
+		{"characters are counted, not bytes", strings.Repeat("éàüøşñ", password.MaxLength/6), true},
 		{"few characters of many bytes", strings.Repeat("語", password.MinLength-1), false},
-		{"white space counts", "correct horse battery staple", true},
+		{"white space counts", "violet kettle drum", true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			err := password.Check(c.password)
 			if c.ok && err != nil || !c.ok && !fault.Is(err, fault.Invalid) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// phrase returns n characters that make a good password.
+func phrase(n int) string { return strings.Repeat("violet kettle drum ", 1+n/19)[:n] }
+
+func TestCheckRefusesWhatIsEasyToGuess(t *testing.T) {
+	t.Parallel()
+	for _, guess := range []string{
+		"password12", "Password123!", "P@ssw0rd2024", "p455w0rd!!!", "passwordpassword", "PasswordPassword1", "letmein2024",
+		"iloveyou!!!", "1loveyou1234", "qwertyuiop", "Qwertyuiop1", "qwertz12345", "1234567890", "0987654321", "12345678901234",
+		"123-456-7890", "aaaaaaaaaa", "abababababab", "abcabcabcabc1", "abcdefghij", "zyxwvutsrq", "1qaz2wsx3edc", "q1w2e3r4t5y6",
+		"asdfghjklasdfghjkl", "sunshine&monkey", "Summer2024!", "welcome.1234", "correct horse battery staple", "lkjhgfdsapoiuytrewq",
+	} {
+		if err := password.Check(guess); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q: got %v", guess, err)
+		}
+	}
+}
+
+func TestCheckLetsThroughWhatIsNot(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{
+		"correct horse battery", "violet kettle drum", "Tr0ub4dor&3xyz", "8f3kq0zw1m", "sunshine over the harbour wall",
+		"дом у реки и лес", "password of the lighthouse keeper", "27182818284590", "hunter2-hunter2-kettle",
+	} {
+		if err := password.Check(good, "ana-lopez", "al@people.example"); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+}
+
+func TestCheckRefusesTheMembersNames(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, password string
+		names          []string
+		ok             bool
+	}{
+		{"the username", "violet ana-lopez drum", []string{"ana-lopez"}, false},
+		{"in other letters", "violet ANA-Lopez drum", []string{"ana-lopez"}, false},
+		{"the address's name", "violet a.lopez drum", []string{"ana", "A.Lopez@people.example"}, false},
+		{"the whole address", "a.lopez@people.example", []string{"a.lopez@people.example"}, false},
+		{"the address's domain alone", "violet people.example", []string{"a.lopez@people.example"}, true},
+		{"a name of two letters", "violet kettle drum", []string{"vi@people.example"}, true},
+		{"an empty name", "violet kettle drum", []string{"", "@"}, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if err := password.Check(c.password, c.names...); c.ok != (err == nil) || !c.ok && !fault.Is(err, fault.Invalid) {
 				t.Errorf("got %v", err)
 			}
 		})

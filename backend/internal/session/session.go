@@ -1,4 +1,5 @@
-// Package session owns login sessions: the browser's cookie, kept as a hash.
+// Package session owns login sessions, kept as hashes of the browsers' cookies,
+// and how often a password may be tried.
 package session
 
 import (
@@ -22,8 +23,8 @@ type LoginSession struct {
 // Store keeps login sessions.
 type Store interface {
 	CreateLoginSession(ctx context.Context, s *LoginSession) error
-	// GetLoginSession returns a live session of a member who is not suspended,
-	// or fault.NotFound.
+	// GetLoginSession returns a live session of a member who may sign in, or
+	// fault.NotFound.
 	GetLoginSession(ctx context.Context, hash string) (*LoginSession, error)
 	// DeleteLoginSession ends a session; one that is gone is no error.
 	DeleteLoginSession(ctx context.Context, hash string) error

@@ -118,7 +118,7 @@ func removeDemo(ctx context.Context, tx bun.Tx, d Demo) (version int64, err erro
 		return 0, err
 	}
 	// The tenant's rows go first: the triggers that guard them ask for its state.
-	for _, table := range []string{"changes", "interactions", "notes", "connections", "tags", "organizations"} {
+	for _, table := range ownedTables() {
 		if _, err := tx.NewRaw("DELETE FROM ? WHERE tenant_id IN (?)", bun.Ident(table), bun.List(ids)).Exec(ctx); err != nil {
 			return 0, err
 		}

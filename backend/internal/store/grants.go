@@ -48,7 +48,7 @@ func found[T any](row *T, err error, missing string) (*T, error) {
 func (s *Store) CreateRequest(ctx context.Context, r *grant.Request) error {
 	r.CreatedAt = s.time()
 	r.ExpiresAt = r.CreatedAt.Add(grant.RequestLifetime)
-	_, err := s.engine.serviceWrite.NewInsert().Model(r).Exec(ctx)
+	_, err := s.engine.serviceWrite.NewInsert().Model(r).ModelTableExpr("authorization_requests").Exec(ctx)
 	return translate(err)
 }
 

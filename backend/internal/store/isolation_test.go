@@ -76,7 +76,16 @@ func tenantAttempts(data *store.Tenant) map[string]attempt {
 		},
 		"ListNotes":        func(ctx context.Context, v victim) (any, error) { return data.ListNotes(ctx, v.connection, 10) },
 		"ListInteractions": func(ctx context.Context, v victim) (any, error) { return data.ListInteractions(ctx, v.connection, 10) },
-		"LoadDocuments":    func(ctx context.Context, _ victim) (any, error) { return data.LoadDocuments(ctx, -1) },
+		"Export": func(ctx context.Context, _ victim) (any, error) {
+			var all []any
+			err := data.Export(ctx, func(object any) error {
+				all = append(all, object)
+				return nil
+			})
+			return all, err
+		},
+		"ListChanges":   func(ctx context.Context, _ victim) (any, error) { return data.ListChanges(ctx, 50) },
+		"LoadDocuments": func(ctx context.Context, _ victim) (any, error) { return data.LoadDocuments(ctx, -1) },
 	}
 }
 

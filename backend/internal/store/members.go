@@ -24,9 +24,8 @@ func (s *Store) CreateMember(ctx context.Context, m *member.Member) error {
 		return err
 	}
 	m.ID, m.CreatedAt, m.UpdatedAt = tenant.ID(memberID), s.time(), s.time()
-	page := &profile.Profile{MemberID: m.ID, Name: m.Username, Username: m.Username, Visibility: profile.Private, UpdatedAt: m.CreatedAt}
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		return insertMember(ctx, tx, m, page, false)
+		return insertMember(ctx, tx, m, newProfile(m), false)
 	})
 	if isTaken(err) {
 		return fault.New(fault.AlreadyExists, "a member with this username or e-mail exists already")

@@ -20,6 +20,7 @@ func (s *Store) GetLoginSession(ctx context.Context, hash string) (*session.Logi
 	row := &session.LoginSession{}
 	err := s.engine.serviceRead.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, m.email").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
+		Join("JOIN tenant_states AS st ON st.tenant_id = m.id AND NOT st.read_only").
 		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.expires_at > ?", s.time()).Where("m.suspended_at IS NULL").Scan(ctx)
 	return found(row, err, "the login session has ended")
 }

@@ -98,6 +98,21 @@ CREATE TABLE mail_links (
     expires_at TIMESTAMPTZ NOT NULL
 );
 --bun:split
+CREATE INDEX mail_links_member ON mail_links (member_id);
+--bun:split
+-- Who wants to become a member and has not proved their address yet.
+CREATE TABLE sign_ups (
+    hash          TEXT COLLATE "C" PRIMARY KEY,
+    username      TEXT NOT NULL,
+    email         TEXT COLLATE "C" NOT NULL,
+    password_hash TEXT NOT NULL,
+    return_to     TEXT NOT NULL,
+    created_at    TIMESTAMPTZ NOT NULL,
+    expires_at    TIMESTAMPTZ NOT NULL
+);
+--bun:split
+CREATE INDEX sign_ups_email ON sign_ups (email);
+--bun:split
 -- Counts of password attempts in fixed windows, by account and by address.
 CREATE TABLE login_attempts (
     subject    TEXT COLLATE "C" PRIMARY KEY,
@@ -108,4 +123,4 @@ CREATE TABLE login_attempts (
 ALTER TABLE members ADD COLUMN email_verified_at TIMESTAMPTZ;
 --bun:split
 GRANT SELECT, INSERT, UPDATE, DELETE ON clients, login_sessions, authorization_requests, grants, authorization_codes,
-    access_tokens, refresh_tokens, mail_links, login_attempts TO kith_service;
+    access_tokens, refresh_tokens, mail_links, sign_ups, login_attempts TO kith_service;

@@ -97,6 +97,21 @@ CREATE TABLE mail_links (
     expires_at TIMESTAMP NOT NULL
 );
 --bun:split
+CREATE INDEX mail_links_member ON mail_links (member_id);
+--bun:split
+-- Who wants to become a member and has not proved their address yet.
+CREATE TABLE sign_ups (
+    hash          TEXT PRIMARY KEY,
+    username      TEXT NOT NULL,
+    email         TEXT NOT NULL,
+    password_hash TEXT NOT NULL,
+    return_to     TEXT NOT NULL,
+    created_at    TIMESTAMP NOT NULL,
+    expires_at    TIMESTAMP NOT NULL
+);
+--bun:split
+CREATE INDEX sign_ups_email ON sign_ups (email);
+--bun:split
 -- Counts of password attempts in fixed windows, by account and by address.
 CREATE TABLE login_attempts (
     subject    TEXT PRIMARY KEY,

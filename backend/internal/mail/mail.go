@@ -1,0 +1,181 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Message is a letter.
+type Message struct {
+	// To is a bare address.
+	To      string
+	Subject string
+	// Text and HTML say the same.
+	Text, HTML string
+}
+
+// Write writes a letter when its turn has come; nil means that there is none to
+// send after all.
+type Write func(ctx context.Context) (*Message, error)
+
+// Mailer sends letters one after the other. It is safe for concurrent use.
+type Mailer struct {
+	config Config
+	server *server
+	queue  chan Write
+
+	mu      sync.Mutex
+	stopped bool
+	quit    chan struct{}
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// New checks the configuration. Nothing is sent before Start.
+func New(c Config) (*Mailer, error) {
+	c = c.resolved()
+	s, err := parseURL(c.URL, c.TLS, c.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &Mailer{config: c, server: s, queue: make(chan Write, c.Queue), quit: make(chan struct{})}, nil
+}
+
+// Enqueue has a letter written and sent in the background. It never blocks; it
+// returns false when too many letters wait, or after Stop.
+func (m *Mailer) Enqueue(write Write) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped {
+		return false
+	}
+	select {
+	case m.queue <- write:
+		return true
+	default:
+		return false
+	}
+}
+
+// Start begins to send. It goes on when ctx ends: Stop ends it.
+func (m *Mailer) Start(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cancel != nil || m.stopped {
+		return
+	}
+	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	m.done.Go(func() { m.work(ctx) })
+}
+
+// Stop takes no more letters and sends those that wait, until ctx ends. It may be
+// called twice, or without Start.
+func (m *Mailer) Stop(ctx context.Context) {
+	m.mu.Lock()
+	if !m.stopped {
+		m.stopped = true
+		close(m.quit)
+	}
+	cancel := m.cancel
+	m.mu.Unlock()
+	if cancel == nil {
+		return
+	}
+	defer context.AfterFunc(ctx, cancel)()
+	m.done.Wait()
+	cancel()
+}
+
+func (m *Mailer) work(ctx context.Context) {
+	for {
+		select {
+		case write := <-m.queue:
+			m.handle(ctx, write)
+		case <-m.quit:
+			m.drain(ctx)
+			return
+		}
+	}
+}
+
+func (m *Mailer) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case write := <-m.queue:
+			m.handle(ctx, write)
+		default:
+			return
+		}
+	}
+}
+
+// handle writes and sends one letter. Whom it was for stays out of the log.
+func (m *Mailer) handle(ctx context.Context, write Write) {
+	letter, err := write(ctx)
+	if err != nil {
+		m.config.Logger.ErrorContext(ctx, "write letter", "error", err)
+		return
+	}
+	if letter == nil {
+		return
+	}
+	if err := m.send(ctx, letter); err != nil {
+		m.config.Logger.ErrorContext(ctx, "send letter", "subject", letter.Subject, "error", err)
+	}
+}
+
+func (m *Mailer) send(ctx context.Context, letter *Message) error {
+	err := m.attempt(ctx, letter)
+	for _, wait := range m.config.Retry {
+		if err == nil || !isTemporary(err) || ctx.Err() != nil {
+			return err
+		}
+		m.pause(ctx, wait)
+		err = m.attempt(ctx, letter)
+	}
+	return err
+}
+
+// pause waits, though no longer than until Stop.
+func (m *Mailer) pause(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-m.quit:
+	case <-timer.C:
+	}
+}
+
+// isTemporary tells a failure that another attempt may get around: anything but
+// the server's final word.
+func isTemporary(err error) bool {
+	refused, ok := errors.AsType[*gomail.SendError](err)
+	return !ok || refused.IsTemp() || refused.ErrorCode() < 500
+}
+
+func (m *Mailer) attempt(ctx context.Context, letter *Message) error {
+	ctx, cancel := context.WithTimeout(ctx, m.config.Timeout)
+	defer cancel()
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	msg.FromMailAddress(m.server.from)
+	if err := msg.To(letter.To); err != nil {
+		return errors.New("the letter's address cannot be read") // the library's words repeat it
+	}
+	msg.Subject(letter.Subject)
+	msg.SetDate()
+	msg.SetMessageID()
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office answers
+	msg.SetBodyString(gomail.TypeTextPlain, letter.Text)
+	msg.AddAlternativeString(gomail.TypeTextHTML, letter.HTML)
+	client, err := gomail.NewClient(m.server.host, m.server.options...)
+	if err != nil {
+		return fmt.Errorf("prepare mail client: %w", err)
+	}
+	return client.DialAndSendWithContext(ctx, msg)
+}

@@ -1,0 +1,233 @@
+// Package smtptest is an SMTP server for tests: it speaks RFC 5321 over a real
+// socket, with STARTTLS, TLS from the start and AUTH PLAIN, and keeps what it is
+// given.
+package smtptest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Options say how the server behaves.
+type Options struct {
+	// TLS is offered by STARTTLS, or used from the start with Implicit.
+	TLS      *tls.Config
+	Implicit bool
+	// User and Password are asked for when they are set.
+	User, Password string
+	// Refuse answers RCPT TO for the n-th letter, beginning with 1; empty takes it.
+	Refuse func(n int) string
+}
+
+// Letter is what the server was given.
+type Letter struct {
+	From, To string
+	// Secure tells that it came over TLS.
+	Secure bool
+	// Header and Body are of the outermost part.
+	Header mail.Header
+	Body   string
+}
+
+// Server listens on the loopback.
+type Server struct {
+	// Addr is host:port.
+	Addr    string
+	options Options
+	letters chan Letter
+
+	mu       sync.Mutex
+	attempts int
+}
+
+// Start listens until the end of the test.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Addr: listener.Addr().String(), options: o, letters: make(chan Letter, 100)}
+	var conns sync.WaitGroup
+	conns.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conns.Go(func() { s.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		conns.Wait()
+	})
+	return s
+}
+
+// Next waits for the next letter.
+func (s *Server) Next(t testing.TB) Letter {
+	t.Helper()
+	select {
+	case l := <-s.letters:
+		return l
+	case <-time.After(20 * time.Second):
+		t.Fatal("no letter came")
+		return Letter{}
+	}
+}
+
+// Waiting is how many letters came that nobody asked for.
+func (s *Server) Waiting() int { return len(s.letters) }
+
+// Attempts is how many recipients were named.
+func (s *Server) Attempts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attempts
+}
+
+// dialog is one connection.
+type dialog struct {
+	server *Server
+	conn   net.Conn
+	lines  *bufio.Reader
+	letter Letter
+	authed bool
+}
+
+func (s *Server) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	d := &dialog{server: s, conn: conn, authed: s.options.User == ""}
+	if s.options.Implicit {
+		d.conn, d.letter.Secure = tls.Server(conn, s.options.TLS), true
+	}
+	d.lines = bufio.NewReader(d.conn)
+	d.say("220 smtptest ready")
+	for {
+		line, err := d.lines.ReadString('\n')
+		if err != nil || !d.answer(strings.TrimRight(line, "\r\n")) {
+			return
+		}
+	}
+}
+
+func (d *dialog) say(lines ...string) {
+	_, _ = io.WriteString(d.conn, strings.Join(lines, "\r\n")+"\r\n")
+}
+
+// answer does one command; false ends the connection.
+func (d *dialog) answer(line string) bool {
+	verb, rest, _ := strings.Cut(line, " ")
+	switch strings.ToUpper(verb) {
+	case "EHLO", "HELO":
+		d.greet()
+	case "STARTTLS":
+		d.say("220 go ahead")
+		d.conn = tls.Server(d.conn, d.server.options.TLS)
+		d.lines, d.letter.Secure = bufio.NewReader(d.conn), true
+	case "AUTH":
+		d.authenticate(rest)
+	case "MAIL":
+		if !d.authed {
+			d.say("530 authentication required")
+			return true
+		}
+		d.letter.From = bare(rest)
+		d.say("250 ok")
+	case "RCPT":
+		d.recipient(rest)
+	case "DATA":
+		return d.data()
+	case "RSET", "NOOP":
+		d.say("250 ok")
+	case "QUIT":
+		d.say("221 bye")
+		return false
+	default:
+		d.say("502 what?")
+	}
+	return true
+}
+
+func (d *dialog) greet() {
+	lines := []string{"250-smtptest", "250-8BITMIME"}
+	if d.server.options.TLS != nil && !d.letter.Secure {
+		lines = append(lines, "250-STARTTLS")
+	}
+	if d.server.options.User != "" {
+		lines = append(lines, "250-AUTH PLAIN")
+	}
+	d.say(append(lines, "250 SIZE 1000000")...)
+}
+
+func (d *dialog) authenticate(rest string) {
+	raw, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(rest, "PLAIN "))
+	if string(raw) != "\x00"+d.server.options.User+"\x00"+d.server.options.Password {
+		d.say("535 wrong credentials")
+		return
+	}
+	d.authed = true
+	d.say("235 welcome")
+}
+
+func (d *dialog) recipient(rest string) {
+	d.server.mu.Lock()
+	d.server.attempts++
+	n := d.server.attempts
+	d.server.mu.Unlock()
+	if d.server.options.Refuse != nil {
+		if refusal := d.server.options.Refuse(n); refusal != "" {
+			d.say(refusal)
+			return
+		}
+	}
+	d.letter.To = bare(rest)
+	d.say("250 ok")
+}
+
+func (d *dialog) data() bool {
+	d.say("354 go ahead")
+	var text strings.Builder
+	for {
+		line, err := d.lines.ReadString('\n')
+		if err != nil {
+			return false
+		}
+		if line == ".\r\n" {
+			break
+		}
+		text.WriteString(strings.TrimPrefix(line, "."))
+	}
+	parsed, err := mail.ReadMessage(strings.NewReader(text.String()))
+	if err != nil {
+		d.say(fmt.Sprintf("554 unreadable: %v", err))
+		return true
+	}
+	body, err := io.ReadAll(parsed.Body)
+	if err != nil {
+		d.say("554 unreadable body")
+		return true
+	}
+	d.letter.Header, d.letter.Body = parsed.Header, string(body)
+	d.server.letters <- d.letter
+	d.say("250 kept")
+	return true
+}
+
+// bare takes the address out of FROM:<…> or TO:<…>.
+func bare(s string) string {
+	_, s, _ = strings.Cut(s, "<")
+	s, _, _ = strings.Cut(s, ">")
+	return s
+}

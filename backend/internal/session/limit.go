@@ -1,0 +1,54 @@
+package session
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// RatePolicy bounds attempts at a password in fixed windows. Its zero value
+// bounds nothing.
+type RatePolicy struct {
+	// Quota is how many attempts a window takes; 0 switches the policy off.
+	Quota  int
+	Window time.Duration
+}
+
+// DefaultLogin is the login policy unless the operator sets another.
+func DefaultLogin() RatePolicy { return RatePolicy{Quota: 10, Window: 300 * time.Second} }
+
+// Decision is what a policy says about one attempt.
+type Decision struct {
+	// Allowed tells that the attempt is within the quota.
+	Allowed bool
+	// Remaining attempts of the window, this one counted.
+	Remaining int
+	// Reset is how long the window still lasts.
+	Reset time.Duration
+}
+
+// Decide judges the attempt that a store counted as the count-th of a window.
+func (p RatePolicy) Decide(count int, resetAt, now time.Time) Decision {
+	return Decision{
+		Allowed: count <= p.Quota, Remaining: max(0, p.Quota-count), Reset: max(0, resetAt.Sub(now)),
+	}
+}
+
+// Stricter returns the decision that leaves less: a refusal before a pass, then
+// fewer attempts, then the longer wait.
+func (d Decision) Stricter(other Decision) Decision {
+	switch {
+	case d.Allowed != other.Allowed && other.Allowed, d.Allowed == other.Allowed && d.Remaining < other.Remaining:
+		return d
+	case d.Allowed == other.Allowed && d.Remaining == other.Remaining && d.Reset > other.Reset:
+		return d
+	}
+	return other
+}
+
+// Subject names what attempts are counted on. It is a hash, because people type
+// their password where the username goes.
+func Subject(kind, value string) string {
+	return token.Hash(kind + "\x00" + strings.ToLower(value))
+}

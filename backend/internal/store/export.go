@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// ListChanges returns the latest changes, limit at most.
+func (t *Tenant) ListChanges(ctx context.Context, limit int) ([]change.Change, error) {
+	ctx, q := t.read(ctx)
+	var rows []change.Change
+	err := q.from(&rows).Order("id DESC").Limit(int64(limit)).Scan(ctx)
+	return rows, translate(err)
+}
+
+// exportPage is how many rows of a table an export reads at a time.
+const exportPage = 500
+
+// Export hands everything that the tenant keeps to each, one object at a time:
+// connections (archived ones too), organisations, notes, interactions, changes,
+// each in the order of their ids. It holds no transaction while each works, so
+// that a slow reader keeps nobody waiting: what is written meanwhile may or may
+// not be in it, but every object is whole. An error of each ends the export.
+func (t *Tenant) Export(ctx context.Context, each func(object any) error) error {
+	ctx, q := t.read(ctx)
+	for _, pages := range []func() error{
+		func() error { return exportTable(ctx, q, q.fillConnections, connectionID, each) },
+		func() error { return exportTable(ctx, q, nil, organizationID, each) },
+		func() error { return exportTable(ctx, q, q.fillNotes, noteID, each) },
+		func() error { return exportTable(ctx, q, q.fillInteractions, interactionID, each) },
+		func() error { return exportTable(ctx, q, nil, changeID, each) },
+	} {
+		if err := pages(); err != nil {
+			return fmt.Errorf("export: %w", translate(err))
+		}
+	}
+	return nil
+}
+
+func connectionID(c *connection.Connection) string     { return c.ID }
+func organizationID(o *connection.Organization) string { return o.ID }
+func noteID(n *timeline.Note) string                   { return n.ID }
+func interactionID(i *timeline.Interaction) string     { return i.ID }
+func changeID(c *change.Change) string                 { return c.ID }
+
+// exportTable reads one table page by page, has each page filled with the lists
+// that its rows hold, and hands the rows on.
+func exportTable[T any](ctx context.Context, q scope, fill func(context.Context, []T) error, id func(*T) string, each func(any) error) error {
+	for after := ""; ; {
+		var rows []T
+		if err := q.from(&rows).Where("id > ?", after).Order("id").Limit(exportPage).Scan(ctx); err != nil {
+			return err
+		}
+		if fill != nil && len(rows) > 0 {
+			if err := fill(ctx, rows); err != nil {
+				return err
+			}
+		}
+		for i := range rows {
+			after = id(&rows[i])
+			if err := each(&rows[i]); err != nil {
+				return err
+			}
+		}
+		if len(rows) < exportPage {
+			return nil
+		}
+	}
+}
+
+// fillConnections adds the handles, positions and tags, each with one statement.
+func (q scope) fillConnections(ctx context.Context, people []connection.Connection) error {
+	byID := make(map[string]*connection.Connection, len(people))
+	for i := range people {
+		byID[people[i].ID] = &people[i]
+	}
+	in := bun.List(ids(people, func(c connection.Connection) string { return c.ID }))
+	var handles []connection.Handle
+	if err := q.from(&handles).Where("connection_id IN (?)", in).Order("connection_id", "ordinal").Scan(ctx); err != nil {
+		return err
+	}
+	for _, h := range handles {
+		byID[h.ConnectionID].Handles = append(byID[h.ConnectionID].Handles, h)
+	}
+	var positions []connection.Position
+	if err := q.positions(&positions).Where("?TableAlias.connection_id IN (?)", in).Scan(ctx); err != nil {
+		return err
+	}
+	for _, p := range positions {
+		byID[p.ConnectionID].Positions = append(byID[p.ConnectionID].Positions, p)
+	}
+	var tags []struct{ ConnectionID, Name string }
+	err := q.db.NewRaw(`SELECT ct.connection_id, t.name FROM connection_tags ct JOIN tags t ON t.tenant_id = ct.tenant_id AND t.id = ct.tag_id
+WHERE ct.tenant_id = ? AND ct.connection_id IN (?) ORDER BY ct.connection_id, t.folded_name`, q.id, in).Scan(ctx, &tags)
+	for _, tag := range tags {
+		byID[tag.ConnectionID].Tags = append(byID[tag.ConnectionID].Tags, tag.Name)
+	}
+	return err
+}
+
+func (q scope) fillNotes(ctx context.Context, notes []timeline.Note) error {
+	people, err := q.people(ctx, "note_connections", "note_id", ids(notes, func(n timeline.Note) string { return n.ID }))
+	for i := range notes {
+		notes[i].ConnectionIDs = people[notes[i].ID]
+	}
+	return err
+}
+
+func (q scope) fillInteractions(ctx context.Context, met []timeline.Interaction) error {
+	people, err := q.people(ctx, "interaction_connections", "interaction_id", ids(met, func(i timeline.Interaction) string { return i.ID }))
+	for i := range met {
+		met[i].ConnectionIDs = people[met[i].ID]
+	}
+	return err
+}

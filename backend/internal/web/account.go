@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net/http"
+)
+
+// accountContent is the content of the account page.
+type accountContent struct {
+	Username string
+	Fields   []field
+}
+
+func (v *visit) showAccount() error {
+	v.renderAccount(http.StatusOK, "", &mistakes{})
+	return nil
+}
+
+func (v *visit) renderAccount(status int, typed string, wrong *mistakes) {
+	v.render(status, "account", page{Title: "Account", Section: pathAccount, Errors: wrong.list, Content: accountContent{
+		Username: v.login.Username,
+		Fields: []field{
+			{
+				Name: fieldUsername, Label: "Your username", Value: typed, Required: true, Plain: true, Autocomplete: "off",
+				Hint: "To be sure that you mean it, type " + v.login.Username + ".", Error: wrong.of(fieldUsername),
+			},
+			passwordField("Your password", wrong),
+		},
+	}})
+}
+
+// deleteAccount deletes the member with everything, when they typed their
+// username and their password.
+func (v *visit) deleteAccount() error {
+	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	wrong := &mistakes{}
+	typed := v.line(fieldUsername)
+	if typed != m.Username {
+		wrong.add(fieldUsername, "This is not your username.")
+	}
+	right, err := v.checkOwnPassword(m)
+	if err != nil {
+		return err
+	}
+	if !right {
+		wrong.add(fieldPassword, notYourPassword)
+	}
+	if len(wrong.list) > 0 {
+		v.renderAccount(http.StatusUnprocessableEntity, typed, wrong)
+		return nil
+	}
+	if err := v.Store.DeleteMember(v.r.Context(), m.ID); err != nil {
+		return err
+	}
+	v.clearCookie(v.w, sessionCookie)
+	v.login, v.secret = nil, ""
+	v.render(http.StatusOK, "problem", page{
+		Title: "Your account is deleted", Content: "Everything you kept is gone, and every agent and token with it. Farewell.",
+	})
+	return nil
+}

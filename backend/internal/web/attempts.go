@@ -1,0 +1,134 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/password"
+	"github.com/kith-crm/kith/backend/internal/session"
+)
+
+// addressSubject is what attempts of one client are counted on: an IPv4 address
+// or the /64 of an IPv6 one, which is what one household or server has.
+func (v *visit) addressSubject(kind string) string {
+	address := v.ClientAddress(v.r)
+	if ip, err := netip.ParseAddr(address); err == nil {
+		ip = ip.Unmap().WithZone("")
+		address = ip.String()
+		if prefix, err := ip.Prefix(64); ip.Is6() && err == nil {
+			address = prefix.String()
+		}
+	}
+	return session.Subject(kind+" address", address)
+}
+
+// attempt counts an attempt on each subject and refuses it when one of them is
+// over the login policy, with a page that says when to try again.
+func (v *visit) attempt(subjects ...string) error {
+	decision, err := v.count(subjects...)
+	if err != nil || v.Login.Quota == 0 {
+		return err
+	}
+	v.limitHeaders(decision)
+	if decision.Allowed {
+		return nil
+	}
+	wait := max(time.Second, decision.Reset.Round(time.Second))
+	v.w.Header().Set("Retry-After", seconds(wait))
+	return &refusal{http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
+		"For the sake of everybody's safety you have to wait. Try again in %s, at %s.", minutes(wait), v.Now().UTC().Add(wait).Format("15:04 UTC"))}
+}
+
+// count counts an attempt on each subject and returns the strictest decision.
+func (v *visit) count(subjects ...string) (session.Decision, error) {
+	strictest := session.Decision{Allowed: true, Remaining: v.Login.Quota}
+	if v.Login.Quota == 0 {
+		return strictest, nil
+	}
+	for _, subject := range subjects {
+		n, resetAt, err := v.Store.CountLoginAttempt(v.r.Context(), subject, v.Login.Window)
+		if err != nil {
+			return session.Decision{}, err
+		}
+		strictest = v.Login.Decide(n, resetAt, v.Now()).Stricter(strictest)
+	}
+	return strictest, nil
+}
+
+// limitHeaders writes the headers that every limited answer has.
+func (v *visit) limitHeaders(d session.Decision) {
+	h := v.w.Header()
+	reset := seconds(d.Reset)
+	h.Set("RateLimit", fmt.Sprintf(`"login";r=%d;t=%s`, d.Remaining, reset))
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"login";q=%d;w=%s`, v.Login.Quota, seconds(v.Login.Window)))
+	h.Set("RateLimit-Limit", strconv.Itoa(v.Login.Quota))
+	h.Set("RateLimit-Remaining", strconv.Itoa(d.Remaining))
+	h.Set("RateLimit-Reset", reset)
+}
+
+// seconds are rounded up, so that nobody comes back too early.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+func minutes(d time.Duration) string {
+	n := int((d + time.Minute - 1) / time.Minute)
+	if n == 1 {
+		return "one minute"
+	}
+	return strconv.Itoa(n) + " minutes"
+}
+
+// checkPassword tells whether the password is the member's. It takes as long for
+// nobody, and for a member who may not sign in, as for anybody.
+func (v *visit) checkPassword(m *member.Member, given string) (bool, error) {
+	hash := v.dummyHash
+	if m != nil && m.MaySignIn() {
+		hash = m.PasswordHash
+	}
+	leave, err := v.enterHashing()
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	return password.Verify(hash, given) && hash != v.dummyHash, nil
+}
+
+func (v *visit) hashPassword(chosen string) (string, error) {
+	leave, err := v.enterHashing()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	return password.Hash(chosen)
+}
+
+// maxHashWait is how long a visit waits for its turn to hash a password.
+const maxHashWait = 10 * time.Second
+
+func (v *visit) enterHashing() (leave func(), err error) {
+	timer := time.NewTimer(maxHashWait)
+	defer timer.Stop()
+	select {
+	case v.hashing <- struct{}{}:
+		return func() { <-v.hashing }, nil
+	case <-timer.C:
+		return nil, fault.New(fault.Unavailable, "too many passwords are checked at this moment")
+	case <-v.r.Context().Done():
+		return nil, fault.Wrap(v.r.Context().Err(), fault.Unavailable, "the browser has gone")
+	}
+}
+
+// checkOwnPassword asks for the password of the member who is signed in, so that
+// an open browser is not enough. The limits of signing in hold here too.
+func (v *visit) checkOwnPassword(m *member.Member) (bool, error) {
+	if err := v.attempt(v.addressSubject("login"), session.Subject("login member", string(m.ID))); err != nil {
+		return false, err
+	}
+	return v.checkPassword(m, v.r.PostForm.Get(fieldPassword))
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Store is what the pages keep and read of members and their credentials.
+type Store interface {
+	member.AccountStore
+	member.LinkStore
+	session.Store
+	profile.OwnStore
+	grant.MemberStore
+	token.Store
+	// CreateMember adds a member with an empty, private profile. It fails with
+	// fault.AlreadyExists when username or e-mail is taken.
+	CreateMember(ctx context.Context, m *member.Member) error
+}
+
+// TenantData is what the pages read of one member's network.
+type TenantData interface {
+	// ListChanges returns the latest changes, limit at most.
+	ListChanges(ctx context.Context, limit int) ([]change.Change, error)
+	// Export hands everything that the member keeps to each, one object at a time.
+	Export(ctx context.Context, each func(object any) error) error
+}
+
+// Mailer sends letters in the background; *mail.Mailer is one.
+type Mailer interface {
+	// Enqueue has a letter written and sent; false when too many wait.
+	Enqueue(write mail.Write) bool
+}
+
+// Credits is what a member has used of this month's allowance.
+type Credits struct{ Used, Allowance int }
+
+// Config is what the pages need. BaseURL, Store, Data and Catalog are required.
+type Config struct {
+	// BaseURL is the public address of the service, without a slash at the end.
+	// Cookies are for https only when it is; http is for localhost and tests.
+	BaseURL string
+	Store   Store
+	// Data returns what one member keeps.
+	Data    func(owner tenant.ID) TenantData
+	Catalog *catalog.Catalog
+	// SignUpOpen lets people make an account by themselves.
+	SignUpOpen bool
+	// SessionLifetime is how long a browser stays signed in; 0 means 14 days.
+	SessionLifetime time.Duration
+	// Login bounds attempts at a password, by address and by account; nil means
+	// session.DefaultLogin, a quota of 0 switches it off.
+	Login *session.RatePolicy
+	// Mailer sends letters. Nil: nobody is asked to prove an address, and forgotten
+	// passwords are the operator's to set.
+	Mailer Mailer
+	// ReservedUsername tells names that nobody may take, beside those of
+	// member.CheckUsername; nil reserves none.
+	ReservedUsername func(name string) bool
+	// Credits returns what the settings page for agents shows of them; nil, or nil
+	// Credits, leaves the section out.
+	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
+	// ClientAddress returns the IP address that a request comes from; nil means
+	// the connection's.
+	ClientAddress func(r *http.Request) string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger takes what operators should know; nil discards it.
+	Logger *slog.Logger
+}
+
+const defaultSessionLifetime = 14 * 24 * time.Hour
+
+// resolved fills in the defaults and refuses what cannot work.
+func (c Config) resolved() (Config, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.Path != "" || base.RawQuery != "" || base.User != nil {
+		return c, errors.New("web: the base URL must be the public address of the service, such as https://kith.example, without a path")
+	}
+	if c.Store == nil || c.Data == nil || c.Catalog == nil {
+		return c, errors.New("web: Store, Data and Catalog are required")
+	}
+	if c.SessionLifetime == 0 {
+		c.SessionLifetime = defaultSessionLifetime
+	}
+	if c.Login == nil {
+		c.Login = new(session.DefaultLogin())
+	}
+	if c.ReservedUsername == nil {
+		c.ReservedUsername = func(string) bool { return false }
+	}
+	if c.Credits == nil {
+		c.Credits = func(context.Context, tenant.ID) (*Credits, error) { return nil, nil }
+	}
+	if c.ClientAddress == nil {
+		c.ClientAddress = connectionAddress
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+func connectionAddress(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -1,0 +1,23 @@
+// Package web serves the pages that people meet: sign-up, sign-in, consent and
+// settings. They are plain HTML from templates, with one stylesheet and no
+// script.
+//
+// A request of a browser goes through these steps; the first that objects
+// answers with a page:
+//
+//	headers   what every page has: policy, no framing, not kept     (headers.go)
+//	origin    a POST of another site: 403                            (visit.go)
+//	body      forms only, bounded                                    (visit.go)
+//	session   the cookie's login session, from the store             (session.go)
+//	token     each POST carries the token of its browser's cookie    (cookie.go)
+//	handler   one file for each page
+//
+// Two cookies exist: the session's, and, before there is a session, one that
+// binds the forms of a browser. Both hold a random secret and nothing else; of
+// the session's only the hash is stored. Form tokens are derived from them, so
+// that nothing has to be kept for a page that was shown.
+//
+// Who signs in with what is decided by internal/member, internal/password and
+// internal/session; what an agent is granted by internal/authserver, whose pages
+// and sessions these are. Letters are written here and sent by internal/mail.
+package web

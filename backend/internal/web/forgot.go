@@ -1,0 +1,135 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// linkContent is the content of the pages that a mailed link leads to.
+type linkContent struct {
+	Fields   []field
+	Link     string
+	Username string
+	Email    string
+	// NewMember tells that the link ends a sign-up.
+	NewMember bool
+}
+
+func (v *visit) noMail() error {
+	return &refusal{http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you."}
+}
+
+func (v *visit) showForgot() error {
+	if v.Mailer == nil {
+		return v.noMail()
+	}
+	v.render(http.StatusOK, "forgot", page{Title: "Forgotten your password?", Content: field{
+		Name: fieldLogin, Label: "Username or e-mail address", Autocomplete: "username", Required: true, Plain: true,
+	}})
+	return nil
+}
+
+func (v *visit) forgot() error {
+	if v.Mailer == nil {
+		return v.noMail()
+	}
+	if err := v.attempt(v.addressSubject("forgot")); err != nil {
+		return err
+	}
+	login := v.line(fieldLogin)
+	return v.sendAndTell(login, func(ctx context.Context) (*mail.Message, error) {
+		m, err := v.Store.FindMember(ctx, login)
+		if fault.Is(err, fault.NotFound) || err == nil && !m.Active() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		secret, err := v.newLink(ctx, m, member.PurposeReset)
+		if err != nil {
+			return nil, err
+		}
+		return v.letters.reset(m, secret)
+	})
+}
+
+// newLink keeps a new mail link and returns its secret.
+func (web *Web) newLink(ctx context.Context, m *member.Member, purpose member.LinkPurpose) (string, error) {
+	secret, err := token.NewSecret("")
+	if err != nil {
+		return "", err
+	}
+	return secret, web.Store.CreateMailLink(ctx, &member.MailLink{Hash: token.Hash(secret), MemberID: m.ID, Purpose: purpose, Email: m.Email})
+}
+
+// linkOver is where a link leads that was used or has expired.
+func linkOver() error {
+	return &refusal{http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one."}
+}
+
+func (v *visit) showReset() error {
+	secret := v.r.URL.Query().Get(fieldLink)
+	l, err := v.Store.GetMailLink(v.r.Context(), token.Hash(secret), member.PurposeReset)
+	if fault.Is(err, fault.NotFound) {
+		return linkOver()
+	}
+	if err != nil {
+		return err
+	}
+	v.renderReset(http.StatusOK, l, secret, &mistakes{})
+	return nil
+}
+
+func (v *visit) renderReset(status int, l *member.MailLink, secret string, m *mistakes) {
+	v.render(status, "reset", page{Title: "Choose a new password", Errors: m.list, Content: linkContent{
+		Fields: newPasswordFields(m), Link: secret, Username: l.Username,
+	}})
+}
+
+func (v *visit) reset() error {
+	secret := v.r.PostForm.Get(fieldLink)
+	l, err := v.Store.GetMailLink(v.r.Context(), token.Hash(secret), member.PurposeReset)
+	if fault.Is(err, fault.NotFound) {
+		return linkOver()
+	}
+	if err != nil {
+		return err
+	}
+	m := &mistakes{}
+	chosen, err := m.newPassword(v.r, l.Username, l.Email)
+	if err != nil {
+		return err
+	}
+	if len(m.list) > 0 {
+		v.renderReset(http.StatusUnprocessableEntity, l, secret, m)
+		return nil
+	}
+	hash, err := v.hashPassword(chosen)
+	if err != nil {
+		return err
+	}
+	err = v.Store.ResetPassword(v.r.Context(), l.Hash, hash)
+	if fault.Is(err, fault.NotFound) {
+		return linkOver()
+	}
+	if err != nil {
+		return err
+	}
+	v.tellPasswordChanged(l.Username, l.Email)
+	v.clearCookie(v.w, sessionCookie)
+	v.redirectDone(pathSignIn, "reset")
+	return nil
+}
+
+// tellPasswordChanged writes to the member, in case it was somebody else.
+func (v *visit) tellPasswordChanged(username, email string) {
+	if v.Mailer == nil {
+		return
+	}
+	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.letters.passwordChanged(username, email) })
+}

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	htmltemplate "html/template"
+	"net/url"
+	"strings"
+	texttemplate "text/template"
+
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/member"
+)
+
+// letters writes what is sent by mail. Every letter is its lines of text, of
+// which one is a link; the HTML says the same.
+type letters struct {
+	baseURL string
+	text    *texttemplate.Template
+	html    *htmltemplate.Template
+}
+
+// letter is what a letter says.
+type letter struct {
+	Subject string
+	// Lines are paragraphs; Button and Link stand after them, Close at the end.
+	Lines        []string
+	Button, Link string
+	Close        string
+}
+
+const (
+	letterText = `{{range .Lines}}{{.}}
+
+{{end}}{{if .Link}}{{.Button}}:
+{{.Link}}
+
+{{end}}{{.Close}}
+
+Kith
+`
+	letterHTML = `<!doctype html><html lang="en"><body style="font-family:sans-serif;line-height:1.5;color:#1c2b2a">` +
+		`{{range .Lines}}<p>{{.}}</p>{{end}}{{if .Link}}<p><a href="{{.Link}}">{{.Button}}</a></p>{{end}}<p>{{.Close}}</p><p>Kith</p></body></html>`
+)
+
+func parseLetters(baseURL string) (*letters, error) {
+	text, err := texttemplate.New("text").Parse(letterText)
+	if err != nil {
+		return nil, fmt.Errorf("web: parse letters: %w", err)
+	}
+	html, err := htmltemplate.New("html").Parse(letterHTML)
+	if err != nil {
+		return nil, fmt.Errorf("web: parse letters: %w", err)
+	}
+	return &letters{baseURL: baseURL, text: text, html: html}, nil
+}
+
+func (l *letters) write(to string, content letter) (*mail.Message, error) {
+	var text strings.Builder
+	var html bytes.Buffer
+	if err := l.text.Execute(&text, content); err != nil {
+		return nil, fmt.Errorf("write letter: %w", err)
+	}
+	if err := l.html.Execute(&html, content); err != nil {
+		return nil, fmt.Errorf("write letter: %w", err)
+	}
+	return &mail.Message{To: to, Subject: content.Subject, Text: text.String(), HTML: html.String()}, nil
+}
+
+// link is the address of a page that takes a mailed secret.
+func (l *letters) link(path, secret string) string {
+	return l.baseURL + path + "?" + url.Values{fieldLink: {secret}}.Encode()
+}
+
+const (
+	lifetimeWords = "The link works once, for 30 minutes."
+	notYou        = "If this was not you, there is nothing to do: without the link nothing happens."
+)
+
+func (l *letters) reset(m *member.Member, secret string) (*mail.Message, error) {
+	return l.write(m.Email, letter{
+		Subject: "Choose a new password for Kith",
+		Lines:   []string{"Somebody, hopefully you, has forgotten the password of the Kith account " + m.Username + ".", lifetimeWords},
+		Button:  "Choose a new password", Link: l.link(pathReset, secret), Close: notYou,
+	})
+}
+
+func (l *letters) verify(m *member.Member, secret string) (*mail.Message, error) {
+	return l.write(m.Email, letter{
+		Subject: "Confirm your e-mail address for Kith",
+		Lines:   []string{"Please confirm that this is the address of the Kith account " + m.Username + ".", lifetimeWords},
+		Button:  "Confirm the address", Link: l.link(pathVerify, secret), Close: notYou,
+	})
+}
+
+func (l *letters) finishSignUp(s *member.SignUp, secret string) (*mail.Message, error) {
+	return l.write(s.Email, letter{
+		Subject: "Finish your Kith account",
+		Lines:   []string{"Somebody, hopefully you, wants to open the Kith account " + s.Username + " with this address.", lifetimeWords},
+		Button:  "Finish the account", Link: l.link(pathVerify, secret), Close: notYou,
+	})
+}
+
+func (l *letters) alreadyMember(m *member.Member) (*mail.Message, error) {
+	return l.write(m.Email, letter{
+		Subject: "You have a Kith account already",
+		Lines: []string{
+			"Somebody, hopefully you, wanted to open a Kith account with this address. It has one already: " + m.Username + ".",
+			"If you have forgotten its password, choose a new one on the sign-in page.",
+		},
+		Button: "Sign in", Link: l.baseURL + pathSignIn, Close: "If this was not you, there is nothing to do.",
+	})
+}
+
+func (l *letters) passwordChanged(username, email string) (*mail.Message, error) {
+	return l.write(email, letter{
+		Subject: "Your Kith password was changed",
+		Lines: []string{
+			"The password of your Kith account " + username + " was changed, and other browsers were signed out.",
+			"If this was not you, choose a new password at once and look through the agents and tokens of your account.",
+		},
+		Button: "Choose a new password", Link: l.baseURL + pathForgot, Close: "If it was you, there is nothing to do.",
+	})
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/profile"
+)
+
+// profileContent is the content of the profile page.
+type profileContent struct {
+	Fields []profileField
+	Name   field
+	Links  linkRows
+	// Page says who sees the page at all.
+	Page   choices
+	Listed bool
+	// Preview is what everybody sees; nil when nobody but the member does.
+	Preview *profile.Profile
+	// Unsaved tells that the preview shows what is typed, not what is kept.
+	Unsaved bool
+	URL     string
+}
+
+func (v *visit) showProfile() error {
+	p, err := v.Store.GetProfile(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	v.renderProfile(http.StatusOK, p, &mistakes{}, false)
+	return nil
+}
+
+func (v *visit) renderProfile(status int, p *profile.Profile, m *mistakes, unsaved bool) {
+	content := profileForm(p, m)
+	content.Unsaved, content.URL = unsaved, v.BaseURL+"/api/human/"+p.Username
+	if p.Visibility == profile.Public {
+		preview := *p
+		preview.Reduce(profile.Public)
+		content.Preview = &preview
+	}
+	v.render(status, "profile", page{Title: "Your profile", Section: pathProfile, Errors: m.list, Content: content})
+}
+
+// saveProfile keeps what was typed, or shows how it would look.
+func (v *visit) saveProfile() error {
+	p, err := v.Store.GetProfile(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	readProfile(v.r.PostForm, p)
+	m := &mistakes{}
+	if err := m.takeAll(p.Check()); err != nil {
+		return err
+	}
+	if len(m.list) > 0 {
+		v.renderProfile(http.StatusUnprocessableEntity, p, m, true)
+		return nil
+	}
+	if v.r.PostForm.Get("action") == "preview" {
+		v.renderProfile(http.StatusOK, p, m, true)
+		return nil
+	}
+	if err := v.Store.UpdateProfile(v.r.Context(), p); err != nil {
+		return err
+	}
+	v.redirectDone(pathProfile, "saved")
+	return nil
+}
+
+// takeAll adds every field that a rule refused, and returns any other error.
+func (m *mistakes) takeAll(err error) error {
+	var coded *fault.Error
+	if err == nil || !errors.As(err, &coded) || coded.Code != fault.Invalid {
+		return err
+	}
+	for _, f := range coded.Fields {
+		m.add(f.Name, sentence(f.Message))
+	}
+	return nil
+}
+
+// withVisibility returns the visibilities with one changed.
+func withVisibility(all map[string]profile.Visibility, field string, to profile.Visibility) map[string]profile.Visibility {
+	all = maps.Clone(all)
+	if all == nil {
+		all = map[string]profile.Visibility{}
+	}
+	all[field] = to
+	return all
+}

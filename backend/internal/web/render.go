@@ -1,0 +1,162 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/authserver"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// page is what a handler has to say; frame adds what every page shows.
+type page struct {
+	Title string
+	// Section is the path of the settings page; empty elsewhere.
+	Section string
+	// Notice tells what was just done.
+	Notice string
+	// Errors are the fields of the form that have to be mended.
+	Errors []fieldError
+	// Content is for the page's own template.
+	Content any
+}
+
+// frame is the data of a template.
+type frame struct {
+	page
+
+	Stylesheet, Icon string
+	// Username is who is signed in; empty for nobody.
+	Username string
+	// FormToken goes into the page's forms, SessionToken into those that end the
+	// session.
+	FormToken, SessionToken string
+	// Sections of the settings.
+	Sections []section
+	// MailOn tells that letters can be sent; SignUpOpen that anybody may join.
+	MailOn, SignUpOpen bool
+}
+
+type section struct{ Path, Title string }
+
+func sections() []section {
+	return []section{{pathProfile, "Profile"}, {pathMCP, "Agents"}, {pathSecurity, "Security"}, {pathAccount, "Account"}}
+}
+
+// parsePages returns a set of templates for each page: the layout, the parts and
+// the page's own.
+func parsePages() (map[string]*template.Template, error) {
+	base, err := template.New("layout").Funcs(template.FuncMap{"day": day, "moment": moment, "machine": machine}).
+		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("web: parse layout: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/pages/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("web: list pages: %w", err)
+	}
+	pages := map[string]*template.Template{}
+	for _, file := range files {
+		set, err := base.Clone()
+		if err == nil {
+			set, err = set.ParseFS(templateFiles, file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("web: parse page: %w", err)
+		}
+		pages[strings.TrimSuffix(path.Base(file), ".html")] = set
+	}
+	return pages, nil
+}
+
+func day(t time.Time) string     { return t.UTC().Format("2 January 2006") }
+func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// render writes a page. Who is signed in is shown on all of them.
+func (v *visit) render(status int, name string, p page) {
+	f := frame{
+		page: p, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(), Sections: sections(),
+		MailOn: v.Mailer != nil, SignUpOpen: v.SignUpOpen,
+	}
+	if len(p.Errors) > 0 {
+		f.Title = "Error: " + f.Title
+	}
+	if v.secret != "" {
+		f.FormToken = formToken(v.secret)
+	}
+	if v.login != nil {
+		f.Username, f.SessionToken = v.login.Username, formToken(v.sessionSecret(v.r))
+	}
+	if f.Notice == "" {
+		f.Notice = notice(v.r)
+	}
+	var buf bytes.Buffer
+	set, ok := v.pages[name]
+	if !ok {
+		v.broken(fmt.Errorf("there is no page %q", name))
+		return
+	}
+	if err := set.ExecuteTemplate(&buf, "layout", f); err != nil {
+		v.broken(err)
+		return
+	}
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(buf.Bytes()) // the browser may have gone
+}
+
+// broken answers when a template cannot be filled, which is a bug.
+func (v *visit) broken(err error) {
+	v.Logger.ErrorContext(v.r.Context(), "render page", "error", err)
+	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	v.w.WriteHeader(http.StatusInternalServerError)
+	_, _ = v.w.Write([]byte("Something went wrong on our side. Try again in a moment.\n"))
+}
+
+const noticeParameter = "done"
+
+// notice returns the sentence that a redirect asked for by its name. Whatever
+// else the parameter holds is not shown.
+func notice(r *http.Request) string {
+	return map[string]string{
+		"signed-out":            "You are signed out.",
+		"signed-out-everywhere": "You are signed out of every browser.",
+		"signed-up":             "Your account is ready. Sign in to use it.",
+		"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
+		"reset":                 "Your password is changed, and every browser is signed out. Agents and tokens still work: look through them after you sign in.",
+		"verified":              "Your e-mail address is confirmed.",
+		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
+		"saved":                 "Your profile is saved.",
+		"password-changed":      "Your password is changed, and every other browser is signed out.",
+		"token-revoked":         "The token is revoked. It stopped working at once.",
+		"agent-revoked":         "The agent is disconnected. Its access ended at once.",
+	}[r.URL.Query().Get(noticeParameter)]
+}
+
+// Problem implements authserver.Pages.
+func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+	v := web.guest(w, r)
+	v.render(status, "problem", page{Title: title, Content: text})
+}
+
+var _ authserver.Pages = (*Web)(nil)
+
+// guest is a visit of a page that another handler asks for. Who is signed in is
+// shown as far as it can be told.
+func (web *Web) guest(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{Web: web, w: w, r: r}
+	setHeaders(w.Header())
+	if login, err := web.Current(r); err == nil && login != nil {
+		v.login, v.secret = login, web.sessionSecret(r)
+	}
+	return v
+}

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/member"
+)
+
+// securityContent is the content of the security page.
+type securityContent struct {
+	Email    string
+	Verified bool
+	// CanVerify tells that a link can be sent to the address.
+	CanVerify bool
+	Username  string
+	Fields    []field
+}
+
+func (v *visit) showSecurity() error {
+	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	v.renderSecurity(http.StatusOK, m, &mistakes{})
+	return nil
+}
+
+func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) {
+	verified := !m.EmailVerifiedAt.IsZero()
+	v.render(status, "security", page{Title: "Security", Section: pathSecurity, Errors: wrong.list, Content: securityContent{
+		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username,
+		Fields: append([]field{passwordField("Current password", wrong)}, newPasswordFields(wrong)...),
+	}})
+}
+
+const notYourPassword = "This is not your password."
+
+func (v *visit) changePassword() error {
+	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	wrong := &mistakes{}
+	right, err := v.checkOwnPassword(m)
+	if err != nil {
+		return err
+	}
+	if !right {
+		wrong.add(fieldPassword, notYourPassword)
+	}
+	chosen, err := wrong.newPassword(v.r, m.Username, m.Email)
+	if err != nil {
+		return err
+	}
+	if len(wrong.list) > 0 {
+		v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
+		return nil
+	}
+	hash, err := v.hashPassword(chosen)
+	if err != nil {
+		return err
+	}
+	if err := v.Store.SetPassword(v.r.Context(), m.ID, hash); err != nil {
+		return err
+	}
+	v.tellPasswordChanged(m.Username, m.Email)
+	// All sessions ended; this browser, which knew both passwords, gets a new one.
+	if err := v.begin(m.ID); err != nil {
+		return err
+	}
+	v.redirectDone(pathSecurity, "password-changed")
+	return nil
+}
+
+// sendVerification sends the member a link to confirm their address.
+func (v *visit) sendVerification() error {
+	if v.Mailer == nil {
+		return v.noMail()
+	}
+	owner, email := v.login.MemberID, v.login.Email
+	taken := v.enqueue(email, func(ctx context.Context) (*mail.Message, error) {
+		m, err := v.Store.GetMemberByID(ctx, owner)
+		if err != nil || !m.EmailVerifiedAt.IsZero() {
+			return nil, err
+		}
+		secret, err := v.newLink(ctx, m, member.PurposeVerify)
+		if err != nil {
+			return nil, err
+		}
+		return v.letters.verify(m, secret)
+	})
+	if !taken {
+		return &refusal{http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes."}
+	}
+	v.redirectDone(pathSecurity, "verify-sent")
+	return nil
+}

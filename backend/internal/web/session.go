@@ -1,0 +1,116 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// Current implements authserver.Sessions. A POST that comes from another site
+// carries no session, whoever handles it.
+func (web *Web) Current(r *http.Request) (*session.LoginSession, error) {
+	secret := web.sessionSecret(r)
+	if secret == "" || web.crossOrigin.Check(r) != nil {
+		return nil, nil
+	}
+	login, err := web.Store.GetLoginSession(r.Context(), token.Hash(secret))
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return login, err
+}
+
+const returnParameter = "return_to"
+
+// SignIn implements authserver.Sessions.
+func (web *Web) SignIn(returnTo string) string {
+	return withReturn(pathSignIn, localPath(returnTo))
+}
+
+// withReturn adds where to go afterwards to a path; nothing when there is none.
+func withReturn(path, returnTo string) string {
+	if returnTo == "" {
+		return path
+	}
+	return path + "?" + url.Values{returnParameter: {returnTo}}.Encode()
+}
+
+// maxReturn bounds where to go afterwards, in bytes.
+const maxReturn = 4096
+
+// localPath returns a path of this site that a browser may be sent to after it
+// signed in, or nothing: the authorization endpoint or a settings page, named
+// in full, and never another host, however it is dressed up.
+func localPath(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || len(raw) > maxReturn || !strings.HasPrefix(raw, "/") || u.IsAbs() || u.Host != "" || u.User != nil ||
+		u.Fragment != "" || u.RawPath != "" || path.Clean(u.Path) != u.Path || strings.Contains(raw, "\\") {
+		return ""
+	}
+	if u.Path != authserver.PathAuthorize && u.Path != pathSettings && !strings.HasPrefix(u.Path, pathSettings+"/") {
+		return ""
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}
+
+// begin signs the browser in: always under a new secret, so that a session that
+// somebody planted is worth nothing (fixation), and in place of the one before.
+func (v *visit) begin(owner tenant.ID) error {
+	secret, err := token.NewSecret("")
+	if err != nil {
+		return err
+	}
+	if old := v.sessionSecret(v.r); old != "" {
+		if err := v.Store.DeleteLoginSession(v.r.Context(), token.Hash(old)); err != nil {
+			return err
+		}
+	}
+	err = v.Store.CreateLoginSession(v.r.Context(), &session.LoginSession{
+		Hash: token.Hash(secret), MemberID: owner, ExpiresAt: v.Now().UTC().Add(v.SessionLifetime),
+	})
+	if err != nil {
+		return err
+	}
+	v.setCookie(v.w, sessionCookie, secret, v.SessionLifetime)
+	v.clearCookie(v.w, formCookie)
+	return nil
+}
+
+// signOut ends this browser's session.
+func (v *visit) signOut() error {
+	// The member wants to be out, whether or not their browser still waits.
+	ctx := context.WithoutCancel(v.r.Context())
+	if err := v.Store.DeleteLoginSession(ctx, v.login.Hash); err != nil {
+		return err
+	}
+	v.clearCookie(v.w, sessionCookie)
+	if back := localPath(v.r.PostForm.Get(returnParameter)); back != "" {
+		v.redirect(v.SignIn(back))
+		return nil
+	}
+	v.redirectDone(pathSignIn, "signed-out")
+	return nil
+}
+
+// signOutEverywhere ends all sessions of the member.
+func (v *visit) signOutEverywhere() error {
+	if err := v.Store.DeleteLoginSessions(v.r.Context(), v.login.MemberID, ""); err != nil {
+		return err
+	}
+	v.clearCookie(v.w, sessionCookie)
+	v.redirectDone(pathSignIn, "signed-out-everywhere")
+	return nil
+}
+
+func (v *visit) showSettings() error {
+	v.redirect(pathProfile)
+	return nil
+}

@@ -1,0 +1,186 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// signUpContent is the content of the sign-up page.
+type signUpContent struct {
+	Fields   []field
+	ReturnTo string
+	// SignIn is where members sign in, and come back from.
+	SignIn string
+}
+
+// signUpForm is what somebody typed who wants to become a member.
+type signUpForm struct{ username, email, password, returnTo string }
+
+func (v *visit) showSignUp() error {
+	back := localPath(v.r.URL.Query().Get(returnParameter))
+	if v.login != nil {
+		v.redirect(orProfile(back))
+		return nil
+	}
+	if !v.SignUpOpen {
+		return v.signUpClosed()
+	}
+	v.renderSignUp(http.StatusOK, signUpForm{returnTo: back}, &mistakes{})
+	return nil
+}
+
+func (v *visit) signUpClosed() error {
+	return &refusal{http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one."}
+}
+
+func (v *visit) renderSignUp(status int, f signUpForm, m *mistakes) {
+	v.render(status, "sign-up", page{Title: "Create your account", Errors: m.list, Content: signUpContent{
+		Fields: append([]field{
+			usernameField(f.username, m),
+			{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.of(fieldEmail)},
+		}, newPasswordFields(m)...),
+		ReturnTo: f.returnTo, SignIn: withReturn(pathSignIn, f.returnTo),
+	}})
+}
+
+func usernameField(value string, m *mistakes) field {
+	return field{
+		Name: fieldUsername, Label: "Username", Value: value, Autocomplete: "username", Required: true, Plain: true, Error: m.of(fieldUsername),
+		Hint: "3 to 30 lower-case letters, digits and hyphens. It is part of your page's address and stays yours.",
+	}
+}
+
+func (v *visit) signUp() error {
+	if !v.SignUpOpen {
+		return v.signUpClosed()
+	}
+	if err := v.attempt(v.addressSubject("sign-up")); err != nil {
+		return err
+	}
+	f, m, err := v.readSignUp()
+	if err != nil {
+		return err
+	}
+	if len(m.list) > 0 {
+		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
+		return nil
+	}
+	hash, err := v.hashPassword(f.password)
+	if err != nil {
+		return err
+	}
+	if v.Mailer != nil {
+		return v.signUpByMail(f, hash)
+	}
+	return v.signUpAtOnce(f, hash, m)
+}
+
+func (v *visit) readSignUp() (signUpForm, *mistakes, error) {
+	m := &mistakes{}
+	f := signUpForm{username: v.line(fieldUsername), email: v.line(fieldEmail), returnTo: localPath(v.r.PostForm.Get(returnParameter))}
+	if err := m.take(fieldUsername, v.checkUsername(f.username)); err != nil {
+		return f, m, err
+	}
+	address, err := member.CheckEmail(f.email)
+	if err == nil {
+		f.email = address
+	}
+	if err := m.take(fieldEmail, err); err != nil {
+		return f, m, err
+	}
+	f.password, err = m.newPassword(v.r, f.username, f.email)
+	return f, m, err
+}
+
+func (v *visit) checkUsername(name string) error {
+	if err := member.CheckUsername(name); err != nil {
+		return err
+	}
+	if v.ReservedUsername(name) {
+		return fault.InvalidField("username", "%q is reserved; choose another", name)
+	}
+	return nil
+}
+
+// signUpAtOnce makes the member and signs them in.
+func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
+	made := &member.Member{
+		Username: f.username, Email: f.email, PasswordHash: hash, Plan: member.PlanFree, Timezone: "UTC", Locale: "en",
+	}
+	err := v.Store.CreateMember(v.r.Context(), made)
+	if fault.Is(err, fault.AlreadyExists) {
+		m.add(fieldUsername, "Somebody has this username or e-mail address already.")
+		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.begin(made.ID); err != nil {
+		return err
+	}
+	if f.returnTo != "" {
+		v.redirect(f.returnTo)
+		return nil
+	}
+	v.redirectDone(pathProfile, "welcome")
+	return nil
+}
+
+// signUpByMail sends a link to the address and says the same whether or not it,
+// or the username, is taken: the owner of the address is told, and nobody else.
+func (v *visit) signUpByMail(f signUpForm, hash string) error {
+	return v.sendAndTell(f.email, func(ctx context.Context) (*mail.Message, error) {
+		m, err := v.Store.FindMember(ctx, f.email)
+		if err == nil {
+			return v.letters.alreadyMember(m)
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return nil, err
+		}
+		secret, err := token.NewSecret("")
+		if err != nil {
+			return nil, err
+		}
+		row := &member.SignUp{Hash: token.Hash(secret), Username: f.username, Email: f.email, PasswordHash: hash, ReturnTo: f.returnTo}
+		if err := v.Store.CreateSignUp(ctx, row); err != nil {
+			return nil, err
+		}
+		return v.letters.finishSignUp(row, secret)
+	})
+}
+
+// The most letters that one recipient is sent in a window, whoever asks.
+const (
+	lettersPerRecipient = 5
+	lettersWindow       = time.Hour
+)
+
+// sendAndTell has a letter written and sent, and shows the page that says so.
+// Whether there is anybody to write to is found out in the background, so that
+// neither the page nor the time it takes tells.
+func (v *visit) sendAndTell(recipient string, write mail.Write) error {
+	if !v.enqueue(recipient, write) {
+		return &refusal{http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes."}
+	}
+	v.render(http.StatusOK, "mail-sent", page{Title: "Look into your mail"})
+	return nil
+}
+
+func (v *visit) enqueue(recipient string, write mail.Write) bool {
+	store := v.Store
+	return v.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) {
+		n, _, err := store.CountLoginAttempt(ctx, session.Subject("letter", recipient), lettersWindow)
+		if err != nil || n > lettersPerRecipient {
+			return nil, err
+		}
+		return write(ctx)
+	})
+}

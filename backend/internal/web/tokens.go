@@ -1,0 +1,127 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// tokenForm is the form that makes a personal token.
+type tokenForm struct {
+	Name    field
+	Scopes  scopeChoices
+	Expires choices
+}
+
+// madeToken is a token that was just made. The bearer is not kept.
+type madeToken struct{ Name, Bearer string }
+
+// maxTokens is how many live tokens a member may have.
+const maxTokens = 50
+
+// lifetimes are what the form offers, in days; 0 does not end.
+func lifetimes() []choice {
+	return []choice{{"30", "30 days", false}, {"90", "90 days", false}, {"365", "One year", false}, {"0", "Never", false}}
+}
+
+const defaultLifetime = "90"
+
+// newTokenForm offers to read everything and to change nothing.
+func (v *visit) newTokenForm() tokenForm {
+	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, &mistakes{})
+}
+
+func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool, m *mistakes) tokenForm {
+	form := tokenForm{
+		Name: field{
+			Name: "name", Label: "Name", Value: name, Required: true, Error: m.of("name"), Autocomplete: "off",
+			Hint: "So that you know it again, for example: backup script.",
+		},
+		Scopes:  choicesOf(v.Catalog.Scopes(), chosen),
+		Expires: choices{Name: "expires", Label: "It works for", Options: lifetimes()},
+	}
+	form.Scopes.Error = m.of("scope")
+	for i, option := range form.Expires.Options {
+		form.Expires.Options[i].Selected = option.Value == lifetime
+	}
+	return form
+}
+
+// createToken makes a token and shows it, this once.
+func (v *visit) createToken() error {
+	scopes := v.r.PostForm["scope"]
+	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
+	if err := m.take("name", token.CheckName(name)); err != nil {
+		return err
+	}
+	if err := m.take("scope", v.checkScopes(scopes)); err != nil {
+		return err
+	}
+	expiresAt, known := v.expiry(lifetime)
+	if !known {
+		m.add("expires", "Choose how long it works.")
+	}
+	if err := v.checkTokenCount(m); err != nil {
+		return err
+	}
+	if len(m.list) > 0 {
+		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, m)
+		return v.renderMCP(http.StatusUnprocessableEntity, form, m, nil)
+	}
+	bearer, err := token.Generate()
+	if err != nil {
+		return err
+	}
+	row := &token.PersonalToken{
+		MemberID: v.login.MemberID, Name: name, Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " "), ExpiresAt: expiresAt,
+	}
+	if err := v.Store.CreatePersonalToken(v.r.Context(), row); err != nil {
+		return err
+	}
+	return v.renderMCP(http.StatusCreated, v.newTokenForm(), &mistakes{}, &madeToken{Name: name, Bearer: bearer})
+}
+
+func (v *visit) checkScopes(scopes []string) error {
+	if !slices.ContainsFunc(scopes, func(s string) bool { return s != catalog.ScopeWrite }) {
+		return fault.InvalidField("scope", "choose at least one area")
+	}
+	for i, scope := range scopes {
+		if !v.Catalog.HasScope(scope) || slices.Contains(scopes[:i], scope) {
+			return fault.InvalidField("scope", "choose from those below")
+		}
+	}
+	return nil
+}
+
+// expiry returns when a token of a lifetime ends; zero when it does not.
+func (v *visit) expiry(lifetime string) (time.Time, bool) {
+	known := slices.ContainsFunc(lifetimes(), func(c choice) bool { return c.Value == lifetime })
+	days, err := strconv.Atoi(lifetime)
+	if !known || err != nil || days == 0 {
+		return time.Time{}, known
+	}
+	return v.Now().UTC().Add(time.Duration(days) * 24 * time.Hour), true
+}
+
+func (v *visit) checkTokenCount(m *mistakes) error {
+	tokens, err := v.Store.ListPersonalTokens(v.r.Context(), v.login.MemberID)
+	if live := v.tokenRows(tokens); len(live) >= maxTokens {
+		m.add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
+	}
+	return err
+}
+
+func (v *visit) revokeToken() error {
+	err := v.Store.RevokePersonalToken(v.r.Context(), v.login.MemberID, v.line("id"), v.Now().UTC())
+	if err != nil {
+		return err
+	}
+	v.redirectDone(pathMCP, "token-revoked")
+	return nil
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// showVerify shows what a link confirms. Looking changes nothing: mail programs
+// open links to see where they lead.
+func (v *visit) showVerify() error {
+	secret := v.r.URL.Query().Get(fieldLink)
+	l, err := v.Store.GetMailLink(v.r.Context(), token.Hash(secret), member.PurposeVerify)
+	if err == nil {
+		v.render(http.StatusOK, "verify", page{Title: "Confirm your e-mail address", Content: linkContent{
+			Link: secret, Username: l.Username, Email: l.Email,
+		}})
+		return nil
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	waiting, err := v.Store.GetSignUp(v.r.Context(), token.Hash(secret))
+	if fault.Is(err, fault.NotFound) {
+		return linkOver()
+	}
+	if err != nil {
+		return err
+	}
+	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, &mistakes{})
+	return nil
+}
+
+func (v *visit) renderFinish(status int, username, email, secret string, m *mistakes) {
+	v.render(status, "verify", page{Title: "Finish your account", Errors: m.list, Content: linkContent{
+		Fields: []field{usernameField(username, m)}, Link: secret, Email: email, NewMember: true,
+	}})
+}
+
+func (v *visit) verify() error {
+	hash := token.Hash(v.r.PostForm.Get(fieldLink))
+	err := v.Store.VerifyEmail(v.r.Context(), hash)
+	if err == nil {
+		if v.login != nil {
+			v.redirectDone(pathSecurity, "verified")
+			return nil
+		}
+		v.redirectDone(pathSignIn, "verified")
+		return nil
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return v.finishSignUp(hash)
+}
+
+// finishSignUp makes the member of a sign-up. They sign in afterwards: whoever
+// has the mail has not shown that they know the password.
+func (v *visit) finishSignUp(hash string) error {
+	waiting, err := v.Store.GetSignUp(v.r.Context(), hash)
+	if fault.Is(err, fault.NotFound) {
+		return linkOver()
+	}
+	if err != nil {
+		return err
+	}
+	username, m := v.line(fieldUsername), &mistakes{}
+	if err := m.take(fieldUsername, v.checkUsername(username)); err != nil {
+		return err
+	}
+	if len(m.list) == 0 {
+		_, err = v.Store.CompleteSignUp(v.r.Context(), hash, username)
+	}
+	switch {
+	case fault.Is(err, fault.AlreadyExists):
+		m.add(fieldUsername, "Somebody has this username already. Choose another.")
+	case fault.Is(err, fault.Conflict):
+		return &refusal{http.StatusConflict, "You have an account already", "There is an account with this e-mail address. Sign in with it."}
+	case fault.Is(err, fault.NotFound):
+		return linkOver()
+	case err != nil:
+		return err
+	}
+	if len(m.list) > 0 {
+		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.r.PostForm.Get(fieldLink), m)
+		return nil
+	}
+	path := withReturn(pathSignIn, waiting.ReturnTo)
+	if waiting.ReturnTo == "" {
+		v.redirectDone(path, "signed-up")
+		return nil
+	}
+	v.redirect(path + "&" + noticeParameter + "=signed-up")
+	return nil
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// maxBody bounds a form, in bytes. The longest is the profile: 4,000 characters
+// of biography may take 48,000 bytes on the wire.
+const maxBody = 256 << 10
+
+// visit is one request of a browser, while it is answered.
+type visit struct {
+	*Web
+
+	w http.ResponseWriter
+	r *http.Request
+	// login is the browser's session; nil when nobody is signed in.
+	login *session.LoginSession
+	// secret is the cookie's that this page's form tokens are derived from.
+	secret string
+}
+
+// handler answers a visit, or says why not.
+type handler func(v *visit) error
+
+// entrance prepares a visit and tells whether it goes on to the handler.
+type entrance func(v *visit) (goOn bool, err error)
+
+func (web *Web) page(enter entrance, handle handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Web: web, w: w, r: r}
+		setHeaders(w.Header())
+		goOn, err := v.admit(enter)
+		if err == nil && goOn {
+			err = handle(v)
+		}
+		if err != nil {
+			v.fail(err)
+		}
+	}
+}
+
+// admit refuses what is no form of ours before anything looks at it.
+func (v *visit) admit(enter entrance) (bool, error) {
+	if v.r.Method == http.MethodPost {
+		if err := v.crossOrigin.Check(v.r); err != nil {
+			return false, &refusal{http.StatusForbidden, "This form came from another site", "Nothing was done. Open the page on this site and try again."}
+		}
+		if err := v.readForm(); err != nil {
+			return false, err
+		}
+	}
+	var err error
+	if v.login, err = v.Current(v.r); err != nil {
+		return false, err
+	}
+	goOn, err := enter(v)
+	if err != nil || !goOn || v.r.Method != http.MethodPost {
+		return goOn, err
+	}
+	if !validToken(v.secret, v.r.PostForm.Get(tokenField)) {
+		return false, &refusal{http.StatusForbidden, "This form is out of date",
+			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site."}
+	}
+	return true, nil
+}
+
+func (v *visit) readForm() error {
+	media, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	if err != nil || media != "application/x-www-form-urlencoded" {
+		return &refusal{http.StatusUnsupportedMediaType, "The form cannot be read", "Go back and try again."}
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxBody)
+	err = v.r.ParseForm()
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return &refusal{http.StatusRequestEntityTooLarge, "That is too much", "The form holds more than this page takes. Go back and shorten it."}
+	}
+	if err != nil {
+		return &refusal{http.StatusBadRequest, "The form cannot be read", "Go back and try again."}
+	}
+	return nil
+}
+
+// anyone lets everybody in. The forms of these pages belong to a cookie of their
+// own, so that signing in elsewhere does not put them out of date.
+func anyone(v *visit) (bool, error) {
+	var err error
+	v.secret, err = v.formSecret(v.w, v.r)
+	return true, err
+}
+
+// membersOnly lets signed-in browsers in and sends others to sign in first.
+func membersOnly(v *visit) (bool, error) {
+	if v.login == nil {
+		v.redirect(v.SignIn(v.pageToReturnTo()))
+		return false, nil
+	}
+	v.secret = v.sessionSecret(v.r)
+	return true, nil
+}
+
+// pageToReturnTo is the page that is asked for, or the one that a form stands on.
+func (v *visit) pageToReturnTo() string {
+	if v.r.Method != http.MethodPost {
+		return v.r.URL.RequestURI()
+	}
+	for _, page := range []string{pathProfile, pathMCP, pathSecurity, pathAccount} {
+		if strings.HasPrefix(v.r.URL.Path, page) {
+			return page
+		}
+	}
+	return pathProfile
+}
+
+// redirect sends the browser to a path of this site, by GET.
+func (v *visit) redirect(path string) { http.Redirect(v.w, v.r, path, http.StatusSeeOther) }
+
+// redirectDone redirects to a page that shows the notice of that name.
+func (v *visit) redirectDone(path, notice string) {
+	v.redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
+}
+
+// line returns a form's value as one clean line.
+func (v *visit) line(name string) string { return text.Line(v.r.PostForm.Get(name)) }
+
+// refusal is an outcome that is told on a page of its own.
+type refusal struct {
+	status      int
+	title, text string
+}
+
+func (e *refusal) Error() string { return e.title }
+
+// fail answers with a page that says what went wrong; what nobody can act on is
+// logged in full and told in one sentence.
+func (v *visit) fail(err error) {
+	refused, ok := errors.AsType[*refusal](err)
+	switch {
+	case ok:
+	case fault.Is(err, fault.NotFound):
+		refused = &refusal{http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more."}
+	case fault.Is(err, fault.ReadOnly):
+		refused = &refusal{http.StatusForbidden, "This account is read-only", "Nothing was changed."}
+	case fault.Is(err, fault.Unavailable):
+		v.w.Header().Set("Retry-After", "1")
+		v.Logger.WarnContext(v.r.Context(), "page unavailable", "error", err)
+		refused = &refusal{http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment."}
+	default:
+		v.Logger.ErrorContext(v.r.Context(), "page failed", "error", err)
+		refused = &refusal{http.StatusInternalServerError, "Something went wrong on our side", "It has been noted. Try again in a moment."}
+	}
+	v.render(refused.status, "problem", page{Title: refused.title, Content: refused.text})
+}

@@ -1,0 +1,187 @@
+package webtest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/password"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Password is that of every member made by Member.
+const Password = "violet kettle drum"
+
+// Clock is a clock that stands still until it is moved.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that shows the present.
+func NewClock() *Clock { return &Clock{now: time.Now().UTC().Truncate(time.Second)} }
+
+// Now is what the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Options say how a site differs from the usual: open to sign-up, without mail,
+// over http, with no limit on attempts.
+type Options struct {
+	TLS bool
+	// Web changes the configuration of the pages.
+	Web func(c *web.Config)
+	// Auth changes the configuration of the authorization server.
+	Auth func(c *authserver.Config)
+}
+
+// Site is a running site.
+type Site struct {
+	URL   string
+	Store *store.Store
+	Clock *Clock
+	Web   *web.Web
+
+	server *httptest.Server
+}
+
+// New starts a site on a new SQLite database, for the time of the test.
+func New(t testing.TB, o Options) *Site {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kith.db")
+	if _, err := store.Migrate(t.Context(), store.Config{URL: path}); err != nil {
+		t.Fatal(err)
+	}
+	return Start(t, path, o)
+}
+
+// Each calls test with a site on each kind of database.
+func Each(t *testing.T, o Options, test func(t *testing.T, s *Site)) {
+	t.Helper()
+	storetest.Databases(t, func(t *testing.T, url string) { test(t, Start(t, url, o)) })
+}
+
+// Start starts a site on a migrated database.
+func Start(t testing.TB, databaseURL string, o Options) *Site {
+	t.Helper()
+	clock := NewClock()
+	s := &Site{Clock: clock, Store: storetest.Open(t, databaseURL, clock.Now)}
+	mux := http.NewServeMux()
+	s.server = httptest.NewUnstartedServer(mux)
+	s.URL = "http://" + s.server.Listener.Addr().String()
+	if o.TLS {
+		s.URL = "https://" + s.server.Listener.Addr().String()
+	}
+	s.mount(t, mux, o)
+	if o.TLS {
+		s.server.StartTLS()
+	} else {
+		s.server.Start()
+	}
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
+	t.Helper()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := web.Config{
+		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, SignUpOpen: true, Now: s.Clock.Now, Login: &session.RatePolicy{},
+		Data: func(owner tenant.ID) web.TenantData { return s.Store.Tenant(owner, true) },
+	}
+	if o.Web != nil {
+		o.Web(&pages)
+	}
+	if s.Web, err = web.New(pages); err != nil {
+		t.Fatal(err)
+	}
+	server := authserver.Config{
+		Issuer: s.URL, Store: s.Store, Sessions: s.Web, Pages: s.Web, Catalog: rpcs, AccessLifetime: time.Hour,
+		RefreshIdle: 60 * 24 * time.Hour, Now: s.Clock.Now, Logger: pages.Logger,
+	}
+	if server.Logger == nil {
+		server.Logger = testLogger()
+	}
+	if o.Auth != nil {
+		o.Auth(&server)
+	}
+	s.Web.Mount(mux)
+	authserver.New(server).Mount(mux)
+}
+
+// hash is the password's, made once: it is slow on purpose.
+var hash = sync.OnceValues(func() (string, error) { return password.Hash(Password) })
+
+// Member makes a member with Password.
+func (s *Site) Member(t testing.TB, username string) tenant.ID {
+	t.Helper()
+	h, err := hash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &member.Member{
+		Username: username, Email: username + "@people.example", PasswordHash: h, Plan: member.PlanFree, Timezone: "UTC", Locale: "en",
+	}
+	if err := s.Store.CreateMember(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	return m.ID
+}
+
+// SignedIn makes a member and returns their browser, signed in.
+func (s *Site) SignedIn(t testing.TB, username string) *Browser {
+	t.Helper()
+	return s.BrowserOf(t, s.Member(t, username))
+}
+
+// BrowserOf returns a new browser in which the member is signed in.
+func (s *Site) BrowserOf(t testing.TB, owner tenant.ID) *Browser {
+	t.Helper()
+	secret, err := token.NewSecret("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &session.LoginSession{Hash: token.Hash(secret), MemberID: owner, ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
+	if err := s.Store.CreateLoginSession(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	b := s.Browser(t)
+	b.Owner = owner
+	b.SetCookie(b.CookieName("kith_session"), secret)
+	return b
+}
+
+// Client registers an OAuth client with one redirect URI.
+func (s *Site) Client(t testing.TB, name, redirectURI string) *grant.Client {
+	t.Helper()
+	c := &grant.Client{Name: name, RedirectURIs: []string{redirectURI}}
+	if err := s.Store.CreateClient(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
