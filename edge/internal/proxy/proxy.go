@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// The headers that only the edge may send to the backend.
+const (
+	headerPrefix        = "Kith-"
+	headerServiceToken  = "Kith-Service-Token"
+	headerRequestID     = "Kith-Request-Id"
+	headerClientAddress = "Kith-Client-Address"
+)
+
+// maxBody bounds what is handed on, in bytes. The backend's own bounds are lower.
+const maxBody = 2 << 20
+
+// Options are what the proxy needs. All are required but ServiceToken and Logger.
+type Options struct {
+	// BackendURL is the backend's address, without a path.
+	BackendURL string
+	// Transport carries the requests.
+	Transport http.RoundTripper
+	// ServiceToken is the edge's credential.
+	ServiceToken string
+	// Refusers answer when the backend cannot, in the shape of the protocol.
+	Refusers map[route.Protocol]route.Refuser
+	Logger   *slog.Logger
+}
+
+// Proxy hands requests on.
+type Proxy struct {
+	Options
+
+	proxy *httputil.ReverseProxy
+}
+
+// New builds a proxy. It fails when the backend's address is none.
+func New(o Options) (*Proxy, error) {
+	target, err := url.Parse(o.BackendURL)
+	if err != nil || target.Host == "" {
+		return nil, errors.New("proxy: the backend's address is no address")
+	}
+	p := &Proxy{Options: o}
+	p.proxy = &httputil.ReverseProxy{
+		Transport: o.Transport,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
+			r.Out.URL.RawPath = "" // the router lets plain paths through only
+			r.Out.Host = r.In.Host
+			p.identify(r)
+		},
+		ModifyResponse: keepDefaults,
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
+	return p, nil
+}
+
+// identify adds what the edge vouches for in place of what the caller claims.
+func (p *Proxy) identify(r *httputil.ProxyRequest) {
+	for name := range r.Out.Header {
+		if strings.HasPrefix(name, headerPrefix) {
+			delete(r.Out.Header, name)
+		}
+	}
+	if p.ServiceToken != "" {
+		r.Out.Header.Set(headerServiceToken, p.ServiceToken)
+	}
+	r.Out.Header.Set(headerRequestID, exchange.RequestID(r.In.Context()))
+	if host, _, err := net.SplitHostPort(r.In.RemoteAddr); err == nil {
+		r.Out.Header.Set(headerClientAddress, host)
+	}
+}
+
+// defaults are the security headers of answers that set none of their own.
+func defaults() http.Header {
+	return http.Header{
+		"X-Content-Type-Options":  {"nosniff"},
+		"Referrer-Policy":         {"no-referrer"},
+		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	}
+}
+
+func keepDefaults(res *http.Response) error {
+	for name, values := range defaults() {
+		if res.Header.Get(name) == "" {
+			res.Header[name] = values
+		}
+	}
+	for name := range res.Header {
+		if strings.HasPrefix(name, headerPrefix) {
+			delete(res.Header, name)
+		}
+	}
+	return nil
+}
+
+// Handler returns the handler of a row with the protocol. When the backend
+// cannot be reached it answers 503 in the protocol's shape.
+func (p *Proxy) Handler(protocol route.Protocol) route.Handler {
+	proxy := *p.proxy
+	proxy.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
+		if r.Context().Err() != nil {
+			return // the caller has gone
+		}
+		p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", exchange.RequestID(r.Context()), "error", err)
+		maps.Copy(w.Header(), defaults())
+		w.Header().Set("Retry-After", "1")
+		p.Refusers[protocol].Refuse(w, r, problem.Unavailable, "Kith cannot answer right now. Try again in a moment.")
+	}
+	return func(w http.ResponseWriter, r *http.Request, _ string) {
+		for name := range defaults() {
+			w.Header().Del(name) // the backend's pages have policies of their own
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		proxy.ServeHTTP(w, r)
+	}
+}

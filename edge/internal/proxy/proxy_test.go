@@ -1,0 +1,110 @@
+package proxy_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/proxy"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// transport answers in place of the backend.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+func serve(t *testing.T, protocol route.Protocol, backend transport, r *http.Request) *httptest.ResponseRecorder {
+	t.Helper()
+	page, err := proxy.NewPageRefuser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := proxy.New(proxy.Options{
+		BackendURL: "http://backend:1", Transport: backend, ServiceToken: "the-edge's-own", Logger: slog.New(slog.DiscardHandler),
+		Refusers: map[route.Protocol]route.Refuser{route.OAuth: proxy.OAuthRefuser{}, route.Page: page},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Security-Policy", "default of the edge")
+	r = r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{RequestID: "req_1"}))
+	p.Handler(protocol)(w, r, "")
+	return w
+}
+
+func answer(status int, header http.Header) *http.Response {
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("body"))}
+}
+
+// What a caller sends under the edge's names is dropped; the edge vouches for
+// itself, the request's id and the address.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequest(http.MethodPost, "https://kith.example/oauth/token?x=1", strings.NewReader("a=b"))
+	r.RemoteAddr = "192.0.2.7:1234"
+	for _, name := range []string{"Kith-Service-Token", "Kith-Request-Id", "Kith-Client-Address", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded"} {
+		r.Header.Set(name, "spoofed")
+	}
+	r.Header.Set("Cookie", "kith_session=s")
+	var seen *http.Request
+	serve(t, route.OAuth, func(r *http.Request) (*http.Response, error) {
+		seen = r
+		return answer(http.StatusOK, http.Header{}), nil
+	}, r)
+	for name, want := range map[string]string{
+		"Kith-Service-Token": "the-edge's-own", "Kith-Request-Id": "req_1", "Kith-Client-Address": "192.0.2.7",
+		"X-Forwarded-For": "", "X-Forwarded-Host": "", "Forwarded": "", "Cookie": "kith_session=s",
+	} {
+		if got := seen.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if seen.Host != "kith.example" || seen.URL.String() != "http://backend:1/oauth/token?x=1" {
+		t.Errorf("host %q, address %q", seen.Host, seen.URL)
+	}
+}
+
+// The backend's own policies hold; where it has none, the defaults do; what it
+// says to the edge stays here.
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ policy, want string }{
+		"a page of its own policy": {"default-src 'none'; style-src 'self'", "default-src 'none'; style-src 'self'"},
+		"data":                     {"", "default-src 'none'; frame-ancestors 'none'"},
+	} {
+		w := serve(t, route.Page, func(*http.Request) (*http.Response, error) {
+			header := http.Header{"Kith-Credential-Id": {"pat_1"}}
+			if test.policy != "" {
+				header.Set("Content-Security-Policy", test.policy)
+			}
+			return answer(http.StatusOK, header), nil
+		}, httptest.NewRequest(http.MethodGet, "/sign-in", nil))
+		if got := w.Header().Values("Content-Security-Policy"); len(got) != 1 || got[0] != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+		if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Kith-Credential-Id") != "" {
+			t.Errorf("%s: %v", name, w.Header())
+		}
+	}
+}
+
+// An outage is told in the shape of the protocol, and never as a 4xx.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	for protocol, want := range map[route.Protocol]string{
+		route.OAuth: `"error":"temporarily_unavailable"`, route.Page: "<h1>",
+	} {
+		w := serve(t, protocol, func(*http.Request) (*http.Response, error) { return nil, errors.New("down") },
+			httptest.NewRequest(http.MethodPost, "/oauth/token", strings.NewReader("")))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %v %s", protocol, w.Code, w.Header(), w.Body)
+		}
+	}
+}

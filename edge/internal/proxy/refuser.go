@@ -1,0 +1,61 @@
+package proxy
+
+import (
+	"html/template"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/problem"
+)
+
+// OAuthRefuser writes errors as RFC 6749, section 5.2, has them.
+type OAuthRefuser struct{}
+
+type oauthError struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+// Refuse implements route.Refuser.
+func (OAuthRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string) {
+	status := code.Status()
+	answer := oauthError{Error: "invalid_request", Description: detail}
+	if status >= http.StatusInternalServerError {
+		answer.Error = "temporarily_unavailable"
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the caller may be gone
+	}
+}
+
+// PageRefuser writes errors as pages for people.
+type PageRefuser struct{ page *template.Template }
+
+// NewPageRefuser returns a PageRefuser.
+func NewPageRefuser() (PageRefuser, error) {
+	page, err := template.New("problem").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Title}} · Kith</title></head>
+<body><main><h1>{{.Title}}</h1><p>{{.Detail}}</p><p>Request {{.RequestID}}</p></main></body></html>
+`)
+	return PageRefuser{page: page}, err
+}
+
+// Refuse implements route.Refuser.
+func (p PageRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code.Status())
+	if r.Method != http.MethodHead {
+		_ = p.page.Execute(w, struct{ Title, Detail, RequestID string }{code.Title(), detail, exchange.RequestID(r.Context())})
+	}
+}
