@@ -3,6 +3,7 @@ package member_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -133,6 +134,23 @@ func TestCheckPlan(t *testing.T) {
 		err := member.CheckPlan(plan)
 		if ok && err != nil || !ok && !fault.Is(err, fault.Invalid) {
 			t.Errorf("%q: got %v", plan, err)
+		}
+	}
+}
+
+func TestMaySignIn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		m               member.Member
+		active, maySign bool
+	}{
+		"with a password":    {member.Member{PasswordHash: "x"}, true, true},
+		"without a password": {member.Member{}, true, false},
+		"suspended":          {member.Member{PasswordHash: "x", SuspendedAt: time.Now()}, false, false},
+		"a demo account":     {member.Member{PasswordHash: "x", ReadOnly: true}, false, false},
+	} {
+		if c.m.Active() != c.active || c.m.MaySignIn() != c.maySign {
+			t.Errorf("%s: active %v, may sign in %v", name, c.m.Active(), c.m.MaySignIn())
 		}
 	}
 }

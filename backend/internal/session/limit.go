@@ -50,5 +50,5 @@ func (d Decision) Stricter(other Decision) Decision {
 // Subject names what attempts are counted on. It is a hash, because people type
 // their password where the username goes.
 func Subject(kind, value string) string {
-	return token.Hash(kind + "\x00" + strings.ToLower(value))
+	return token.Hash(token.Hash(kind) + strings.ToLower(value))
 }

@@ -87,7 +87,7 @@ func (v *visit) showReset() error {
 
 func (v *visit) renderReset(status int, l *member.MailLink, secret string, m *mistakes) {
 	v.render(status, "reset", page{Title: "Choose a new password", Errors: m.list, Content: linkContent{
-		Fields: newPasswordFields(m), Link: secret, Username: l.Username,
+		Fields: newPasswordFields("New password", m), Link: secret, Username: l.Username,
 	}})
 }
 

@@ -98,10 +98,10 @@ func passwordField(label string, m *mistakes) field {
 	return field{Name: fieldPassword, Label: label, Kind: "password", Autocomplete: "current-password", Required: true, Error: m.of(fieldPassword)}
 }
 
-func newPasswordFields(m *mistakes) []field {
+func newPasswordFields(label string, m *mistakes) []field {
 	return []field{
 		{
-			Name: fieldNewPassword, Label: "New password", Kind: "password", Autocomplete: "new-password", Required: true,
+			Name: fieldNewPassword, Label: label, Kind: "password", Autocomplete: "new-password", Required: true,
 			Hint: "At least 10 characters. A few words that do not belong together are good.", Error: m.of(fieldNewPassword),
 		},
 		{

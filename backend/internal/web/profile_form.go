@@ -72,9 +72,9 @@ func profileForm(p *profile.Profile, m *mistakes) profileContent {
 		{field: field{Name: profile.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
 		{field: field{Name: profile.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
 		{field: field{Name: profile.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
-		{field: field{Name: profile.FieldLinks, Label: "Links", Hint: "Addresses that start with https://."}, Links: rowsOf(p.Links, m)},
+		{field: field{Name: profile.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
 		{field: field{Name: profile.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
-		{field: field{Name: profile.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The address of a picture, starting with https://."}},
+		{field: field{Name: profile.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
 	}
 	for i := range inputs {
 		f := &inputs[i]

@@ -31,7 +31,7 @@ func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) {
 	verified := !m.EmailVerifiedAt.IsZero()
 	v.render(status, "security", page{Title: "Security", Section: pathSecurity, Errors: wrong.list, Content: securityContent{
 		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username,
-		Fields: append([]field{passwordField("Current password", wrong)}, newPasswordFields(wrong)...),
+		Fields: append([]field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
 	}})
 }
 

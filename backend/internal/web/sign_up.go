@@ -45,7 +45,7 @@ func (v *visit) renderSignUp(status int, f signUpForm, m *mistakes) {
 		Fields: append([]field{
 			usernameField(f.username, m),
 			{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.of(fieldEmail)},
-		}, newPasswordFields(m)...),
+		}, newPasswordFields("Password", m)...),
 		ReturnTo: f.returnTo, SignIn: withReturn(pathSignIn, f.returnTo),
 	}})
 }

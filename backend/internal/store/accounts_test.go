@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// readOnly makes a member one of the sandbox's.
+func readOnly(t *testing.T, url string, owner tenant.ID) {
+	t.Helper()
+	exec(t, storetest.OpenSQL(t, url), "UPDATE tenant_states SET read_only = TRUE WHERE tenant_id = '"+string(owner)+"'")
+}
+
+func suspend(t *testing.T, url string, owner tenant.ID) {
+	t.Helper()
+	exec(t, storetest.OpenSQL(t, url), "UPDATE members SET suspended_at = created_at WHERE id = '"+string(owner)+"'")
+}
+
+func login(t *testing.T, s *store.Store, owner tenant.ID, hash string) {
+	t.Helper()
+	row := &session.LoginSession{Hash: hash, MemberID: owner, ExpiresAt: time.Now().Add(time.Hour)}
+	if err := s.CreateLoginSession(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFindMember(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		maria := storetest.Member(t, s, "maria")
+		storetest.Member(t, s, "other")
+		for _, name := range []string{"maria", "Maria", "maria@people.example", "MARIA@People.Example"} {
+			if m, err := s.FindMember(t.Context(), name); err != nil || m.ID != maria || m.Email != "maria@people.example" || m.ReadOnly {
+				t.Errorf("%q: got %+v, %v", name, m, err)
+			}
+		}
+		for _, name := range []string{"", "mari", "maria@", "@people.example", "maria@people.example ", "%", "mar_a", "' OR ''='"} {
+			if m, err := s.FindMember(t.Context(), name); !fault.Is(err, fault.NotFound) || m != nil {
+				t.Errorf("%q: got %+v, %v", name, m, err)
+			}
+		}
+		if m, err := s.GetMemberByID(t.Context(), maria); err != nil || m.Username != "maria" {
+			t.Errorf("by id: %+v, %v", m, err)
+		}
+		if _, err := s.GetMemberByID(t.Context(), "mem_x"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("unknown id: %v", err)
+		}
+	})
+}
+
+func TestSetPassword(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		maria, other, demo := storetest.Member(t, s, "maria"), storetest.Member(t, s, "other"), storetest.Member(t, s, "demo-one")
+		readOnly(t, url, demo)
+		login(t, s, maria, "m1")
+		login(t, s, maria, "m2")
+		login(t, s, other, "o1")
+		for _, purpose := range []member.LinkPurpose{member.PurposeReset, member.PurposeVerify} {
+			mailLink(t, s, maria, "maria", "link-"+string(purpose), purpose)
+		}
+		if err := s.SetPassword(t.Context(), maria, "new"); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := s.GetMemberByID(t.Context(), maria); err != nil || m.PasswordHash != "new" {
+			t.Errorf("got %+v, %v", m, err)
+		}
+		for hash, alive := range map[string]bool{"m1": false, "m2": false, "o1": true} {
+			if _, err := s.GetLoginSession(t.Context(), hash); (err == nil) != alive {
+				t.Errorf("session %s: %v", hash, err)
+			}
+		}
+		if _, err := s.GetMailLink(t.Context(), "link-reset", member.PurposeReset); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the reset link still works: %v", err)
+		}
+		if _, err := s.GetMailLink(t.Context(), "link-verify", member.PurposeVerify); err != nil {
+			t.Errorf("the verification link is gone: %v", err)
+		}
+		for _, nobody := range []tenant.ID{demo, "mem_x"} {
+			if err := s.SetPassword(t.Context(), nobody, "new"); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: %v", nobody, err)
+			}
+		}
+	})
+}
+
+func TestMarkEmailVerified(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		maria := storetest.Member(t, s, "maria")
+		if err := s.MarkEmailVerified(t.Context(), maria, "another@people.example"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("another address: %v", err)
+		}
+		if err := s.MarkEmailVerified(t.Context(), maria, "maria@people.example"); err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.GetMemberByID(t.Context(), maria)
+		if err != nil || m.EmailVerifiedAt.IsZero() {
+			t.Errorf("got %+v, %v", m, err)
+		}
+	})
+}
+
+func TestSessionsEndWithTheirMember(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		suspended, demo := storetest.Member(t, s, "suspended"), storetest.Member(t, s, "demo-one")
+		login(t, s, suspended, "s")
+		login(t, s, demo, "d")
+		suspend(t, url, suspended)
+		readOnly(t, url, demo)
+		for _, hash := range []string{"s", "d"} {
+			if _, err := s.GetLoginSession(t.Context(), hash); !fault.Is(err, fault.NotFound) {
+				t.Errorf("session %s: %v", hash, err)
+			}
+		}
+	})
+}
+
+func TestProfileRoundTrip(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		maria := storetest.Member(t, s, "maria")
+		p, err := s.GetProfile(t.Context(), maria)
+		if err != nil || p.Username != "maria" || p.Visibility != profile.Private {
+			t.Fatalf("got %+v, %v", p, err)
+		}
+		p.Name, p.Headline, p.Bio, p.LocationText, p.Country = "María Łopez", "Öko", "Two\nlines", "Bilbao", "ES"
+		p.Organization, p.Title, p.AvatarURL = "Helios", "Founder", "https://m.example/a.png"
+		p.Skills, p.Languages, p.OpenTo = []string{"Go"}, []string{"Basque"}, []string{"advice"}
+		p.Links, p.Listed, p.Visibility = []profile.Link{{Label: "Site", URL: "https://m.example"}}, true, profile.Public
+		p.FieldVisibility = map[string]profile.Visibility{profile.FieldTitle: profile.Public, profile.FieldHeadline: profile.Members}
+		if err := s.UpdateProfile(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.GetProfile(t.Context(), maria)
+		if diff := cmp.Diff(p, got, cmp.Comparer(time.Time.Equal)); diff != "" || err != nil {
+			t.Errorf("(-want +got) %v:\n%s", err, diff)
+		}
+		listed, err := s.ListPublicProfiles(t.Context(), []string{"lopez", "founder"}, profile.Position{}, 10)
+		if err != nil || len(listed) != 1 {
+			t.Errorf("in the directory: %v, %v", listed, err)
+		}
+		if hidden, err := s.ListPublicProfiles(t.Context(), []string{"oko"}, profile.Position{}, 10); err != nil || len(hidden) != 0 {
+			t.Errorf("what members see is found by all: %v, %v", hidden, err)
+		}
+		readOnly(t, url, maria)
+		if err := s.UpdateProfile(t.Context(), p); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a read-only page: %v", err)
+		}
+		if _, err := s.GetProfile(t.Context(), "mem_x"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("nobody's page: %v", err)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
+)
+
+func TestRequestIsAnsweredInItsOwnSessionOnce(t *testing.T) {
+	t.Parallel()
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		other := newFlow(t, f.s, "other", nil)
+		f.request(t, "request")
+		code := func(n int) *grant.AuthorizationCode {
+			return &grant.AuthorizationCode{Hash: fmt.Sprintf("code%d", n), MemberID: f.owner, Scopes: "timeline"}
+		}
+		if _, err := f.s.DecideRequest(t.Context(), "request", other.session, code(100)); !fault.Is(err, fault.NotFound) {
+			t.Errorf("in another session: %v", err)
+		}
+		oneWins(t, together(20, func(n int) error {
+			_, err := f.s.DecideRequest(t.Context(), "request", f.session, code(n))
+			return err
+		}), fault.NotFound)
+		f.request(t, "denied")
+		if r, err := f.s.DecideRequest(t.Context(), "denied", f.session, nil); err != nil || r.State != "st" || r.RedirectURI != "https://a.example/cb" {
+			t.Errorf("denied: %+v, %v", r, err)
+		}
+		f.request(t, "late")
+		advance(grant.RequestLifetime)
+		if _, err := f.s.DecideRequest(t.Context(), "late", f.session, code(200)); !fault.Is(err, fault.NotFound) {
+			t.Errorf("after its end: %v", err)
+		}
+		codes := 0
+		for _, n := range append(seq(20), 100, 200) {
+			if _, err := f.s.GetCode(t.Context(), fmt.Sprintf("code%d", n)); err == nil {
+				codes++
+			}
+		}
+		if codes != 1 {
+			t.Errorf("%d codes from one consent", codes)
+		}
+	})
+}
+
+func seq(n int) (out []int) {
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
+}
+
+func TestRequestEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f flow) {
+		f.request(t, "request")
+		if err := f.s.DeleteLoginSession(t.Context(), f.session); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.s.DecideRequest(t.Context(), "request", f.session, nil); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestConsentNarrowsScopes(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, chosen, kept string
+		code               fault.Code
+	}{
+		{"all", "connections timeline write", "connections timeline write", ""},
+		{"in another order", "write connections", "connections write", ""},
+		{"one", "timeline", "timeline", ""},
+		{"none", "", "", fault.Invalid},
+		{"more than asked", "connections account", "", fault.Invalid},
+		{"what does not exist", "everything", "", fault.Invalid},
+	}
+	eachFlow(t, func(t *testing.T, f flow) {
+		for n, c := range cases {
+			request, code := fmt.Sprintf("r%d", n), fmt.Sprintf("c%d", n)
+			f.request(t, request)
+			_, err := f.s.DecideRequest(t.Context(), request, f.session, &grant.AuthorizationCode{Hash: code, MemberID: f.owner, Scopes: c.chosen})
+			if c.code != "" {
+				if !fault.Is(err, c.code) {
+					t.Errorf("%s: got %v", c.name, err)
+				}
+				if _, err := f.s.DecideRequest(t.Context(), request, f.session, nil); err != nil {
+					t.Errorf("%s: the request cannot be answered again: %v", c.name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			g := f.redeem(t, code, code)
+			p, err := f.s.Authenticate(t.Context(), grant.PrefixAccessToken+f.name+code)
+			if err != nil || g.Scopes != c.kept || fmt.Sprint(p.Credential.Scopes) != fmt.Sprintf("[%s]", c.kept) {
+				t.Errorf("%s: %q, %+v, %v", c.name, g.Scopes, p, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+func TestListChanges(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		owner := storetest.Member(t, s, "maria")
+		for n := range 5 {
+			create(t, s, owner, connection.Draft{Name: fmt.Sprintf("Person %d", n), Emails: []string{fmt.Sprintf("p%d@x.example", n)}})
+		}
+		changes, err := s.Tenant(owner, true).ListChanges(t.Context(), 3)
+		if err != nil || len(changes) != 3 {
+			t.Fatalf("got %v, %v", changes, err)
+		}
+		for i, c := range changes {
+			if i > 0 && c.ID >= changes[i-1].ID || c.Tool != "test" || c.ObjectKind != connection.ObjectKind || c.CreatedAt.IsZero() {
+				t.Errorf("change %d: %+v", i, c)
+			}
+		}
+	})
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		owner, other := storetest.Member(t, s, "maria"), storetest.Member(t, s, "other")
+		create(t, s, other, connection.Draft{Name: "Not mine"})
+		const people = 501 // one more than is read at a time
+		err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
+			for n := range people {
+				made, err := connection.Create(ctx, u, connection.Draft{
+					Name: fmt.Sprintf("Person %d", n), Organization: "Helios", Title: "Founder", Tags: []string{"Friend"},
+					Emails: []string{fmt.Sprintf("p%d@x.example", n), fmt.Sprintf("q%d@x.example", n)},
+				})
+				if err != nil || n > 0 {
+					continue
+				}
+				about := []string{made.Connection.ID}
+				if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "note", ConnectionIDs: about}); err != nil {
+					return err
+				}
+				if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "call", ConnectionIDs: about}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int{}
+		err = s.Tenant(owner, true).Export(t.Context(), func(object any) error {
+			counts[fmt.Sprintf("%T", object)]++
+			checkExported(t, object)
+			return nil
+		})
+		want := map[string]int{
+			"*connection.Connection": people, "*connection.Organization": 1, "*timeline.Note": 1, "*timeline.Interaction": 1, "*change.Change": people + 2,
+		}
+		if err != nil || fmt.Sprint(counts) != fmt.Sprint(want) {
+			t.Errorf("got %v, %v", counts, err)
+		}
+	})
+}
+
+func checkExported(t *testing.T, object any) {
+	t.Helper()
+	switch o := object.(type) {
+	case *connection.Connection:
+		if len(o.Handles) != 2 || o.CurrentPosition().Headline() != "Founder at Helios" || len(o.Tags) != 1 {
+			t.Errorf("not whole: %+v", o)
+		}
+	case *timeline.Note:
+		if len(o.ConnectionIDs) != 1 || o.Body != "note" {
+			t.Errorf("not whole: %+v", o)
+		}
+	case *timeline.Interaction:
+		if len(o.ConnectionIDs) != 1 || o.Summary != "call" {
+			t.Errorf("not whole: %+v", o)
+		}
+	case *change.Change:
+		if o.After == "" {
+			t.Errorf("not whole: %+v", o)
+		}
+	}
+}
+
+func TestExportStopsWhenTheReaderDoes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		owner := storetest.Member(t, s, "maria")
+		create(t, s, owner, connection.Draft{Name: "One"})
+		create(t, s, owner, connection.Draft{Name: "Two"})
+		gone, calls := errors.New("gone"), 0
+		err := s.Tenant(owner, true).Export(t.Context(), func(any) error {
+			calls++
+			return gone
+		})
+		if !errors.Is(err, gone) || calls != 1 {
+			t.Errorf("%d calls, %v", calls, err)
+		}
+	})
+}
