@@ -95,6 +95,42 @@ func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
 	return a.store.SetPlan(ctx, username, plan, a.now().UTC())
 }
 
+// SetPassword replaces a member's password, ends all of their login sessions and
+// makes open reset links worthless. Agents and tokens go on.
+func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
+	if err := password.Check(plain); err != nil {
+		return err
+	}
+	m, err := a.store.GetMember(ctx, username)
+	if err != nil {
+		return err
+	}
+	hash, err := password.Hash(plain)
+	if err != nil {
+		return err
+	}
+	return a.store.SetPassword(ctx, m.ID, hash)
+}
+
+// VerifyEmail notes that the member's e-mail address is theirs, and returns it.
+func (a *Admin) VerifyEmail(ctx context.Context, username string) (email string, err error) {
+	m, err := a.store.GetMember(ctx, username)
+	if err != nil {
+		return "", err
+	}
+	return m.Email, a.store.MarkEmailVerified(ctx, m.ID, m.Email)
+}
+
+// RevokeEverything ends all login sessions, agents' grants and personal tokens of
+// a member. The very next call with one of them is refused.
+func (a *Admin) RevokeEverything(ctx context.Context, username string) error {
+	m, err := a.store.GetMember(ctx, username)
+	if err != nil {
+		return err
+	}
+	return a.store.RevokeEverything(ctx, m.ID)
+}
+
 // CreateToken makes a personal token of a member and returns the bearer, which
 // is not kept. No scopes means all; ttl 0 means that it does not expire.
 func (a *Admin) CreateToken(ctx context.Context, username, name string, scopes []string, ttl time.Duration) (bearer string, err error) {

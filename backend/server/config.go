@@ -24,6 +24,23 @@ type Config struct {
 	ServiceToken string
 	// TLS is used for the listener when it is not nil.
 	TLS *tls.Config
+	// BaseURL is the public address of the service: the issuer of tokens, and where
+	// the people's pages are. Empty: neither is served.
+	BaseURL string
+	// SignUp lets people make an account by themselves.
+	SignUp bool
+	// SMTPURL names the server that sends mail, as mail.Config has it. Empty: no
+	// mail is sent, and operators set forgotten passwords.
+	SMTPURL string
+	// AccessLifetime, RefreshIdle and SessionLifetime are how long an access token
+	// works, a refresh token may lie unused, and a browser stays signed in; 0 means
+	// 1 hour, 60 days and 14 days.
+	AccessLifetime, RefreshIdle, SessionLifetime time.Duration
+	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
+	AllowPrivateSchemes bool
+	// Login bounds attempts at a password, by address and by account; nil means 10
+	// in 300 s.
+	Login *RatePolicy
 	// Sandbox seeds the demo account and keeps it fresh.
 	Sandbox bool
 	// SearchMemory bounds the search indexes held, in bytes; 0 means 256 MiB.
@@ -36,10 +53,21 @@ type Config struct {
 	Now func() time.Time
 }
 
+// RatePolicy bounds attempts in fixed windows; a quota of 0 switches it off.
+type RatePolicy struct {
+	Quota  int
+	Window time.Duration
+}
+
 // MinServiceToken is the shortest service credential, in characters.
 const MinServiceToken = 16
 
-const defaultSearchMemory = 256 << 20
+// The defaults of Config.
+const (
+	defaultSearchMemory   = 256 << 20
+	defaultAccessLifetime = time.Hour
+	defaultRefreshIdle    = 60 * 24 * time.Hour
+)
 
 // resolved fills in the defaults and refuses what cannot work.
 func (c Config) resolved() (Config, error) {
@@ -57,6 +85,15 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.SearchMemory == 0 {
 		c.SearchMemory = defaultSearchMemory
+	}
+	if c.AccessLifetime == 0 {
+		c.AccessLifetime = defaultAccessLifetime
+	}
+	if c.RefreshIdle == 0 {
+		c.RefreshIdle = defaultRefreshIdle
+	}
+	if c.AccessLifetime < 0 || c.RefreshIdle < 0 || c.SessionLifetime < 0 {
+		return c, errors.New("the lifetimes of access tokens, refresh tokens and login sessions must not be negative")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -23,6 +23,7 @@ type Server struct {
 	config   Config
 	store    *store.Store
 	handler  http.Handler
+	people   *people // nil without a public address
 	seeder   *demo.Seeder
 	recorder *token.Recorder
 	http     *http.Server
@@ -55,17 +56,22 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	load := func(ctx context.Context, t tenant.ID, since int64) (finder.Documents, error) {
 		return data.Tenant(t, true).LoadDocuments(ctx, since)
 	}
-	s.handler, err = rpc.NewHandler(rpc.Options{
-		Catalog: rpcs, Store: data, Finder: finder.New(load, c.SearchMemory), Service: rpc.NewServiceCredential(c.ServiceToken),
+	service := rpc.NewServiceCredential(c.ServiceToken)
+	calls, err := rpc.NewHandler(rpc.Options{
+		Catalog: rpcs, Store: data, Finder: finder.New(load, c.SearchMemory), Service: service,
 		Used: s.recorder.Used, Now: c.Now, Metrics: c.Metrics, Logger: c.Logger,
 	})
+	if err == nil {
+		err = s.compose(rpcs, calls, service)
+	}
 	if err != nil {
 		return nil, errors.Join(err, data.Close())
 	}
 	return s, nil
 }
 
-// Handler serves every RPC, health and reflection.
+// Handler serves every RPC, health, reflection, the authorization server and the
+// people's pages.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Ready fails while the store cannot be reached.
@@ -83,6 +89,9 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	s.recorder.Start(ctx)
+	if s.people != nil {
+		s.people.start(ctx)
+	}
 	if s.config.Addr == "" {
 		return nil
 	}
@@ -131,6 +140,9 @@ func (s *Server) Stop(ctx context.Context) error {
 		if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if s.people != nil {
+		s.people.stop(ctx)
 	}
 	s.seeder.Stop()
 	s.recorder.Stop(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/manners"
 	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/sandboxmount"
@@ -36,6 +37,9 @@ type parts struct {
 	problems *problem.Writer
 	cors     *cors.Policy
 	routes   []route.Route
+	// transport carries what is handed on to the backend as it is.
+	transport http.RoundTripper
+	pages     proxy.PageRefuser
 }
 
 func newParts(c resolved) (*parts, error) {
@@ -60,7 +64,12 @@ func newParts(c resolved) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := proxy.NewPageRefuser()
+	if err != nil {
+		return nil, err
+	}
 	return &parts{
+		transport: transport, pages: pages,
 		resolved: c,
 		catalog:  tools,
 		backend:  backend,
@@ -74,7 +83,7 @@ func newParts(c resolved) (*parts, error) {
 func (p *parts) handler() (http.Handler, error) {
 	handlers := map[string]route.Handler{}
 	for _, add := range []func(map[string]route.Handler) error{
-		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity,
+		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity, p.addProxied,
 	} {
 		if err := add(handlers); err != nil {
 			return nil, err
@@ -84,7 +93,7 @@ func (p *parts) handler() (http.Handler, error) {
 		BaseURL:  p.BaseURL,
 		Host:     p.host,
 		Handlers: handlers,
-		Refusers: map[route.Protocol]route.Refuser{route.HTTP: p.problems, route.MCP: mcp.Refuser{}},
+		Refusers: p.refusers(),
 		CORS:     p.cors,
 		Now:      p.Now,
 	})
@@ -94,6 +103,29 @@ func (p *parts) handler() (http.Handler, error) {
 	return manners.New(router, manners.Options{
 		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Now: p.Now,
 	}), nil
+}
+
+// refusers write errors in the shape of each protocol.
+func (p *parts) refusers() map[route.Protocol]route.Refuser {
+	return map[route.Protocol]route.Refuser{
+		route.HTTP: p.problems, route.MCP: mcp.Refuser{}, route.OAuth: proxy.OAuthRefuser{}, route.Page: p.pages,
+	}
+}
+
+// addProxied hands the rows that the backend serves on to it.
+func (p *parts) addProxied(handlers map[string]route.Handler) error {
+	forward, err := proxy.New(proxy.Options{
+		BackendURL: p.BackendURL, Transport: p.transport, ServiceToken: p.ServiceToken, Refusers: p.refusers(), Logger: p.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range p.routes {
+		if r.Proxied {
+			handlers[r.HandlerName()] = forward.Handler(r.Protocol)
+		}
+	}
+	return nil
 }
 
 func (p *parts) addPublicReads(handlers map[string]route.Handler) error {

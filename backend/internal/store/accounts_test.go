@@ -95,6 +95,50 @@ func TestSetPassword(t *testing.T) {
 	})
 }
 
+func TestRevokeEverything(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		maria, other := newFlow(t, s, "maria", nil), newFlow(t, s, "other", nil)
+		bearers := map[string]bool{}
+		for i, f := range []flow{maria, other} {
+			f.redeem(t, f.code(t, "used "+f.name), "0")
+			bearers[storetest.Token(t, s, f.owner, asked)] = i == 1
+			f.code(t, "open "+f.name)
+			f.request(t, "waits "+f.name)
+		}
+		if err := s.RevokeEverything(t.Context(), maria.owner); err != nil {
+			t.Fatal(err)
+		}
+		for bearer, alive := range bearers {
+			if _, err := s.Authenticate(t.Context(), bearer); (err == nil) != alive {
+				t.Errorf("a personal token that should be alive=%v: %v", alive, err)
+			}
+		}
+		for f, alive := range map[*flow]bool{&maria: false, &other: true} {
+			if f.alive(t, "0") != alive {
+				t.Errorf("%s: the access token is not alive=%v", f.name, alive)
+			}
+			if _, err := s.RedeemCode(t.Context(), "open "+f.name, f.pair("1")); (err == nil) != alive {
+				t.Errorf("%s: open code: %v", f.name, err)
+			}
+			if _, err := s.DecideRequest(t.Context(), "waits "+f.name, f.session, nil); (err == nil) != alive {
+				t.Errorf("%s: request: %v", f.name, err)
+			}
+			if _, err := s.GetLoginSession(t.Context(), f.session); (err == nil) != alive {
+				t.Errorf("%s: login session: %v", f.name, err)
+			}
+		}
+		demo := storetest.Member(t, s, "demo-one")
+		readOnly(t, url, demo)
+		for _, nobody := range []tenant.ID{demo, "mem_x"} {
+			if err := s.RevokeEverything(t.Context(), nobody); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: %v", nobody, err)
+			}
+		}
+	})
+}
+
 func TestMarkEmailVerified(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -63,6 +63,10 @@ type memberCommand struct {
 	Create  memberCreate  `cmd:"" help:"Create a member; the password is read from standard input."`
 	List    memberList    `cmd:"" help:"List all members."`
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
+
+	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and sign them out everywhere."`
+	VerifyEmail memberVerifyEmail `cmd:"" help:"Note that a member's e-mail address is theirs."`
+	Revoke      memberRevoke      `cmd:"" help:"End all login sessions, agents and personal tokens of a member."`
 }
 
 type memberCreate struct {
@@ -75,12 +79,19 @@ type memberCreate struct {
 // maxPasswordLine bounds what is read as a password, in bytes.
 const maxPasswordLine = 4096
 
-func (c memberCreate) Run(p *program) error {
+func (p *program) readPassword() (string, error) {
 	line, err := io.ReadAll(io.LimitReader(p.in, maxPasswordLine))
 	if err != nil {
-		return fmt.Errorf("the password cannot be read: %w", err)
+		return "", fmt.Errorf("the password cannot be read: %w", err)
 	}
-	password := strings.TrimRight(string(line), "\r\n")
+	return strings.TrimRight(string(line), "\r\n"), nil
+}
+
+func (c memberCreate) Run(p *program) error {
+	password, err := p.readPassword()
+	if err != nil {
+		return err
+	}
 	return p.withAdmin(func(a *server.Admin) error {
 		err := a.CreateMember(p.ctx, server.NewMember{Username: c.Username, Email: c.Email, Password: password, Plan: c.Plan})
 		if err == nil {
@@ -117,6 +128,54 @@ func (c memberSetPlan) Run(p *program) error {
 			return err
 		}
 		_, err := fmt.Fprintf(p.out, "Member %s is on the plan %s.\n", c.Username, c.Plan)
+		return err
+	})
+}
+
+type memberSetPassword struct {
+	Username      string `arg:""`
+	PasswordStdin bool   `required:"" help:"Read the password from standard input, so that no process list shows it."`
+}
+
+func (c memberSetPassword) Run(p *program) error {
+	password, err := p.readPassword()
+	if err != nil {
+		return err
+	}
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.SetPassword(p.ctx, c.Username, password); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.out, "The password of %s is set, and every browser is signed out.\n", c.Username)
+		return err
+	})
+}
+
+type memberVerifyEmail struct {
+	Username string `arg:""`
+}
+
+func (c memberVerifyEmail) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		email, err := a.VerifyEmail(p.ctx, c.Username)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.out, "The address %s of %s counts as verified.\n", email, c.Username)
+		return err
+	})
+}
+
+type memberRevoke struct {
+	Username string `arg:""`
+}
+
+func (c memberRevoke) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.RevokeEverything(p.ctx, c.Username); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.out, "Every login session, agent and personal token of %s is ended.\n", c.Username)
 		return err
 	})
 }

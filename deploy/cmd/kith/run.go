@@ -47,6 +47,11 @@ func (p *program) runProcess(start func(r *process) error) (err error) {
 	if err != nil {
 		return err
 	}
+	if p.settings.LogLevel != "debug" { // libraries log through slog's default: what they are doing is of no interest here
+		if libraries, err := logging.New(p.err, "warn", p.settings.LogFormat); err == nil {
+			slog.SetDefault(libraries)
+		}
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -148,7 +153,10 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
-		Metrics: observe, Logger: r.logger,
+		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
+		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime,
+		AllowPrivateSchemes: r.settings.PrivateSchemes,
+		Metrics:             observe, Logger: r.logger,
 	})
 	if err != nil {
 		return nil, err
@@ -228,11 +236,12 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 func (r *process) announce(addr net.Addr) error {
 	s := r.settings
 	text := fmt.Sprintf("kith %s is ready on %s (listening on %s).\n\n", version, s.BaseURL, addr)
-	text += fmt.Sprintf("  MCP for agents   %s/mcp/v1   (a bearer token: kith token create USERNAME --name laptop)\n", s.BaseURL)
+	text += fmt.Sprintf("  MCP for agents   %s/mcp/v1   (by OAuth, or a bearer of kith token create USERNAME --name laptop)\n", s.BaseURL)
 	if s.Sandbox {
 		text += fmt.Sprintf("  MCP sandbox      %s/mcp/sandbox   (no credential; what it offers: %s/sandbox)\n", s.BaseURL, s.BaseURL)
 	}
 	text += fmt.Sprintf("  Members          %s/api/network/members\n", s.BaseURL)
+	text += fmt.Sprintf("  People           %s/sign-in\n", s.BaseURL)
 	if r.admin != nil {
 		text += fmt.Sprintf("  Operators        http://%s/\n", reachable(r.admin))
 	}

@@ -33,6 +33,13 @@ func (p *Policy) Mark(h http.Header) {
 	h["Access-Control-Expose-Headers"] = p.expose
 }
 
+// Clear takes back what Mark added: pages are for the people who open them, and
+// no other site's script has business there.
+func (p *Policy) Clear(h http.Header) {
+	delete(h, "Access-Control-Allow-Origin")
+	delete(h, "Access-Control-Expose-Headers")
+}
+
 // Preflight adds what the answer to OPTIONS carries besides. methods is the
 // value of Allow.
 func (p *Policy) Preflight(h http.Header, methods []string) {

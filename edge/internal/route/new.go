@@ -29,6 +29,7 @@ func New(rows []Route, o Options) (*Router, error) {
 			allow:     []string{allowed(r.Methods)},
 			handle:    o.Handlers[r.HandlerName()],
 			refuser:   o.Refusers[r.Protocol],
+			page:      r.Protocol == Page,
 			lifecycle: newLifecycle(r, o.BaseURL),
 		})
 	}

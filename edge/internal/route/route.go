@@ -60,6 +60,8 @@ type Route struct {
 	Protocol Protocol
 	// Sandbox paths are mounted under /sandbox as well, with the same handler.
 	Sandbox bool
+	// Proxied paths are served by the backend; the edge hands them on.
+	Proxied bool
 	// SandboxOnly paths exist for the demo account and go when the sandbox is off.
 	SandboxOnly bool
 	// Summary is one sentence for documentation.

@@ -53,6 +53,7 @@ type entry struct {
 	allow     []string
 	handle    Handler
 	refuser   Refuser
+	page      bool
 	lifecycle lifecycle
 }
 
@@ -105,6 +106,9 @@ func (rt *Router) refuseUnknown(w http.ResponseWriter, r *http.Request) {
 
 func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, argument, query string) {
 	exchange.FromContext(r.Context()).Route = e.name
+	if e.page {
+		rt.cors.Clear(w.Header())
+	}
 	if gone := e.lifecycle.mark(w.Header(), rt.now); gone {
 		e.refuser.Refuse(w, r, problem.Gone, "This path was removed; the Link header names its successor.")
 		return
@@ -126,7 +130,9 @@ func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, arg
 
 func (rt *Router) serveOptions(w http.ResponseWriter, e *entry) {
 	w.Header()["Allow"] = e.allow
-	rt.cors.Preflight(w.Header(), e.allow)
+	if !e.page {
+		rt.cors.Preflight(w.Header(), e.allow)
+	}
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -29,7 +29,7 @@ func testOptions(rows []Route) Options {
 	}
 	return Options{
 		BaseURL: "https://kith.example", Host: "kith.example", Handlers: handlers, CORS: cors.NewPolicy(),
-		Refusers: map[Protocol]Refuser{HTTP: refuser{""}, MCP: refuser{"rpc "}},
+		Refusers: map[Protocol]Refuser{HTTP: refuser{""}, MCP: refuser{"rpc "}, OAuth: refuser{"oauth "}, Page: refuser{"page "}},
 		Now:      func() time.Time { return date("2027-01-01") },
 	}
 }

@@ -26,6 +26,9 @@ const (
 	PolicyMCP        = "mcp"
 	PolicyMCPSandbox = "mcp-sandbox"
 	PolicyIdentity   = "identity"
+
+	PolicyOAuthRegister = "oauth-register"
+	PolicyOAuthToken    = "oauth-token"
 )
 
 // ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
@@ -48,7 +51,9 @@ func Table() []Route {
 	table = append(table, mcpServers()...)
 	table = append(table, sandboxIndex())
 	table = append(table, resourceMetadata()...)
-	return append(table, identity())
+	table = append(table, identity())
+	table = append(table, authorizationServer()...)
+	return append(table, pages()...)
 }
 
 func publicReads() []Route {

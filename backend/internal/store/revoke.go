@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// RevokeEverything ends what a member or an agent of theirs could come in with:
+// login sessions, requests for consent, codes, grants with their tokens, personal
+// tokens and mail links. It fails with fault.NotFound when there is no such
+// member or the account is the sandbox's.
+func (s *Store) RevokeEverything(ctx context.Context, owner tenant.ID) error {
+	now := s.time()
+	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		result, err := tx.NewRaw("UPDATE members SET updated_at = ? WHERE id = ?"+writable, now, owner).Exec(ctx)
+		if err := mustMeet(result, err, "there is no such member whose access can be revoked"); err != nil {
+			return err
+		}
+		for _, step := range []struct {
+			statement string
+			args      []any
+		}{
+			{"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)", []any{owner}},
+			{"DELETE FROM login_sessions WHERE member_id = ?", []any{owner}},
+			{"DELETE FROM mail_links WHERE member_id = ?", []any{owner}},
+			{"DELETE FROM authorization_codes WHERE member_id = ? AND used_at IS NULL", []any{owner}},
+			{"UPDATE grants SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
+			{"UPDATE personal_tokens SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
+		} {
+			if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return translate(err)
+}
