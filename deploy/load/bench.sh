@@ -46,7 +46,8 @@ serve kith 18301 18302
 all=${pids[-1]}
 awk '/VmRSS/ {printf "RSS of kith serve with the sandbox seeded: %.1f MiB\n", $2/1024}' "/proc/$all/status"
 token=$(member)
-"$work/bin/seed" -peers "$work/req/bench.db" -database "$work/kith.db" -url http://127.0.0.1:18301 -token "$token" -username bench
+"$work/bin/seed" -peers "$work/req/bench.db" -database "$work/kith.db" -url http://127.0.0.1:18301 -token "$token" -username bench -out "$work"
+cp "$work/ours-refresh.vars" "$work/ours-refresh-split.vars"
 kill "$all"; wait "$all" 2>/dev/null || :
 
 start=$(date +%s%N)
@@ -68,7 +69,9 @@ ready 18307
   printf 'ours-search-split\thttp://127.0.0.1:18306\t%s\t%s,%s\n' "$work/ours-search.jsonl" "$edge" "$backend"
   printf 'ours-list\thttp://127.0.0.1:18301\t%s\t%s\n' "$work/ours-list.jsonl" "$all"
   printf 'ours-profile\thttp://127.0.0.1:18301\t%s\t%s\n' "$work/ours-profile.jsonl" "$all"
+  printf 'ours-refresh\thttp://127.0.0.1:18301\t%s\t%s\t%s\n' "$work/ours-refresh.jsonl" "$all" "$work/ours-refresh.vars"
+  printf 'ours-refresh-split\thttp://127.0.0.1:18306\t%s\t%s,%s\t%s\n' "$work/ours-refresh.jsonl" "$edge" "$backend" "$work/ours-refresh-split.vars"
 } >"$work/ours.tsv"
-only=${KITH_BENCH_ONLY:-'^(limit-fixed|mcpgo-fts|gosdk-fts|mcpgo-list|pb-view|ours-.*)$'}
+only=${KITH_BENCH_ONLY:-'^(limit-fixed|mcpgo-fts|gosdk-fts|mcpgo-list|pb-view|oidc-refresh|ours-.*)$'}
 bash "$peers/run.sh" "$work" -r "${KITH_BENCH_ROUNDS:-5}" -o "$only" -x "$work/ours.tsv" ${KITH_BENCH_FLAGS-}
 awk '/VmRSS/ {printf "RSS of kith serve after the load: %.1f MiB\n", $2/1024}' "/proc/$all/status"

@@ -1,7 +1,7 @@
 // Command seed fills a running Kith with the people of a benchmark database, so
 // that it can be measured on the request files that its peers get.
 //
-//	seed -peers bench.db -database kith.db -url http://127.0.0.1:PORT -token T -username U
+//	seed -peers bench.db -database kith.db -url http://127.0.0.1:PORT -token T -username U -out DIR
 //
 // Connections are made through the service's own tools. The thousand bearers of
 // the request files and the public members are written into the database, since
@@ -37,7 +37,7 @@ const (
 )
 
 type seeder struct {
-	peers, database, url, token, username string
+	peers, database, url, token, username, out string
 }
 
 func main() {
@@ -47,6 +47,7 @@ func main() {
 	flag.StringVar(&s.url, "url", "", "address of the running service")
 	flag.StringVar(&s.token, "token", "", "a personal token of the member")
 	flag.StringVar(&s.username, "username", "", "the member")
+	flag.StringVar(&s.out, "out", ".", "the folder for the request files")
 	flag.Parse()
 	if err := s.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "seed:", err)
@@ -67,7 +68,7 @@ func (s seeder) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return errors.Join(s.tokens(ctx, db), s.members(ctx, db))
+	return errors.Join(s.tokens(ctx, db), s.members(ctx, db), s.grants(ctx, db))
 }
 
 // connections makes every contact of the peers' data set through the tool.
@@ -165,7 +166,10 @@ VALUES ('mem_bench%d', 'Bench Member %d', 'bench%d@example.com answers every que
 	})
 }
 
-func now() string { return time.Now().UTC().Format("2006-01-02 15:04:05.999999-07:00") }
+// timestamp is how the store writes a time into SQLite.
+const timestamp = "2006-01-02 15:04:05.999999-07:00"
+
+func now() string { return time.Now().UTC().Format(timestamp) }
 
 func inTransaction(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
