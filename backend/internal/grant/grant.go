@@ -111,7 +111,8 @@ type Store interface {
 	RedeemCode(ctx context.Context, hash string, pair Pair) (*Grant, error)
 	// RotateRefreshToken spends the current refresh token of a client's live
 	// grant and puts the pair in its place. For a spent one it kills the grant;
-	// for that and every other token it fails with fault.Conflict.
+	// for that and every other token it fails with fault.Conflict. Of the grant
+	// only id and scopes are returned.
 	RotateRefreshToken(ctx context.Context, hash, clientID string, pair Pair) (*Grant, error)
 	// RevokeToken kills the grant of an access or refresh token of the client;
 	// an unknown token is no error.

@@ -159,15 +159,13 @@ func (s *Store) RotateRefreshToken(ctx context.Context, hash, clientID string, p
 		now := s.time()
 		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
 AND EXISTS (SELECT 1 FROM grants g JOIN members m ON m.id = g.member_id
-WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL) RETURNING grant_id`,
-			now, hash, now, clientID).Scan(ctx, &g.ID)
+WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL)
+RETURNING grant_id AS id, (SELECT g.scopes FROM grants g WHERE g.id = refresh_tokens.grant_id) AS scopes`,
+			now, hash, now, clientID).Scan(ctx, g)
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.killReplayed(ctx, tx, hash, clientID)
 		}
 		if err != nil {
-			return err
-		}
-		if err := tx.NewRaw("UPDATE grants SET last_used_at = ? WHERE id = ? RETURNING *", now, g.ID).Scan(ctx, g); err != nil {
 			return err
 		}
 		if pair.Scopes != "" {

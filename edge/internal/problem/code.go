@@ -14,6 +14,7 @@ const (
 	UnsupportedIdentityType Code = "unsupported_identity_type"
 	Unauthenticated         Code = "unauthenticated"
 	ForbiddenOrigin         Code = "forbidden_origin"
+	NotBatchable            Code = "not_batchable"
 	NotFound                Code = "not_found"
 	MethodNotAllowed        Code = "method_not_allowed"
 	NotAcceptable           Code = "not_acceptable"
@@ -22,6 +23,8 @@ const (
 	ContentTooLarge         Code = "content_too_large"
 	UnsupportedMediaType    Code = "unsupported_media_type"
 	MisdirectedRequest      Code = "misdirected_request"
+	RateLimited             Code = "rate_limited"
+	AnswerTooLarge          Code = "answer_too_large"
 	Internal                Code = "internal"
 	NotImplemented          Code = "not_implemented"
 	Unavailable             Code = "unavailable"
@@ -44,6 +47,7 @@ func table() []entry {
 		{UnsupportedIdentityType, http.StatusBadRequest, "There is no such identity type"},
 		{Unauthenticated, http.StatusUnauthorized, "A live credential is needed"},
 		{ForbiddenOrigin, http.StatusForbidden, "This origin or host is not allowed"},
+		{NotBatchable, http.StatusForbidden, "This cannot be an item of a batch"},
 		{NotFound, http.StatusNotFound, "There is nothing here"},
 		{MethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here"},
 		{NotAcceptable, http.StatusNotAcceptable, "No acceptable representation"},
@@ -52,6 +56,8 @@ func table() []entry {
 		{ContentTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
 		{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The media type is not supported"},
 		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not answer for that host"},
+		{RateLimited, http.StatusTooManyRequests, "Too many requests"},
+		{AnswerTooLarge, http.StatusInternalServerError, "The answer is too large"},
 		{Internal, http.StatusInternalServerError, "Something went wrong on our side"},
 		{NotImplemented, http.StatusNotImplemented, "The method is not implemented"},
 		{Unavailable, http.StatusServiceUnavailable, "The service is not available right now"},

@@ -2,6 +2,7 @@ package publicapi
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/singleflight"
@@ -69,7 +70,7 @@ func (p *profileReader) read(ctx context.Context, key profileKey) (*representati
 }
 
 func (p *profileReader) fetch(ctx context.Context, key profileKey) (*representation, error) {
-	profiles, err := p.backend.BatchGetProfiles(ctx, key.username)
+	profiles, err := p.profiles(ctx, key.username)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +80,14 @@ func (p *profileReader) fetch(ctx context.Context, key profileKey) (*representat
 		}
 	}
 	return nil, nil // no profile is no error
+}
+
+// profiles reads the profile of a username, or those preloaded with it.
+func (p *profileReader) profiles(ctx context.Context, username string) ([]*directoryv1.Profile, error) {
+	if preload, ok := ctx.Value(preloadKey{}).(*preloaded); ok && slices.Contains(preload.usernames, username) {
+		return preload.read()
+	}
+	return p.backend.BatchGetProfiles(ctx, username)
 }
 
 func (p *profileReader) render(profile *directoryv1.Profile, f format) (*representation, error) {

@@ -36,10 +36,10 @@ func cleanText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// carriesCredential says whether a query parameter looks like a bearer
+// CarriesCredential says whether a query parameter looks like a bearer
 // credential, which is never accepted there (RFC 6750, section 2.3, is not
 // implemented).
-func carriesCredential(values url.Values) bool {
+func CarriesCredential(values url.Values) bool {
 	for name := range values {
 		switch strings.ToLower(name) {
 		case "access_token", "token", "api_key":

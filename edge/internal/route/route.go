@@ -54,6 +54,8 @@ type Route struct {
 	Anonymous bool
 	// Batchable paths may be items of a batch.
 	Batchable bool
+	// Query names the query parameters that the path takes.
+	Query []string
 	// RatePolicy is the name of the rate policy that applies; "" for none.
 	RatePolicy string
 	// Protocol is the shape of HTTP-level errors.

@@ -143,7 +143,7 @@ func (rt *Router) acceptQuery(w http.ResponseWriter, r *http.Request, e *entry, 
 		e.refuser.Refuse(w, r, problem.MalformedRequest, "The query string is not well-formed.")
 		return false
 	}
-	if carriesCredential(values) {
+	if CarriesCredential(values) {
 		e.refuser.Refuse(w, r, problem.CredentialInQuery,
 			"A credential in the query string is never accepted; send it in the Authorization header.")
 		return false

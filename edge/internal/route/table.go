@@ -69,7 +69,7 @@ func publicReads() []Route {
 	asMarkdown.Name, asMarkdown.Pattern = ProfileMarkdown, "/api/human/{username}.md"
 	asMarkdown.Summary = "The same profile as Markdown."
 	members.Name, members.Pattern = Members, "/api/network/members"
-	members.RatePolicy = PolicyDirectory
+	members.RatePolicy, members.Query = PolicyDirectory, []string{"q", "per_page", "cursor"}
 	members.Summary = "A page of the public member directory; parameters q, per_page and cursor."
 	return []Route{profile, asJSON, asMarkdown, members}
 }

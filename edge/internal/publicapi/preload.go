@@ -1,0 +1,37 @@
+package publicapi
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+)
+
+type preloadKey struct{}
+
+// preloaded are profiles that several requests of one caller ask for together.
+type preloaded struct {
+	usernames []string
+	read      func() ([]*directoryv1.Profile, error)
+}
+
+// Preload returns a context under which the profiles of these usernames are read
+// with one call of the backend, when the first of them is asked for.
+func (a *API) Preload(ctx context.Context, usernames []string) context.Context {
+	var names []string
+	for _, username := range usernames {
+		if name, ok := normalUsername(username); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 2 {
+		return ctx
+	}
+	return context.WithValue(ctx, preloadKey{}, &preloaded{
+		usernames: names,
+		read: sync.OnceValues(func() ([]*directoryv1.Profile, error) {
+			return a.options.Backend.BatchGetProfiles(ctx, names...)
+		}),
+	})
+}
