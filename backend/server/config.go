@@ -38,6 +38,9 @@ type Config struct {
 	AccessLifetime, RefreshIdle, SessionLifetime time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
+	// Provider is an identity provider that members may sign in with besides; nil
+	// means none.
+	Provider *Provider
 	// Login bounds attempts at a password, by address and by account; nil means 10
 	// in 300 s.
 	Login *RatePolicy
@@ -51,6 +54,15 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// Provider is an OpenID provider of the operator's. Its redirect URI is
+// BaseURL + "/sign-in/provider/callback".
+type Provider struct {
+	// Issuer is https, or http on a loopback host, exactly as the provider spells
+	// it. ClientSecret is empty for a public client. Name is what the button says;
+	// empty means the issuer's host.
+	Issuer, ClientID, ClientSecret, Name string
 }
 
 // RatePolicy bounds attempts in fixed windows; a quota of 0 switches it off.

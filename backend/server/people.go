@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/periodic"
+	"github.com/kith-crm/kith/backend/internal/provider"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/store"
@@ -45,6 +46,15 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, mux *http.Ser
 	}
 	if c.Login != nil {
 		pages.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
+	}
+	if c.Provider != nil {
+		own, err := provider.New(provider.Config{
+			Issuer: c.Provider.Issuer, ClientID: c.Provider.ClientID, ClientSecret: c.Provider.ClientSecret, Name: c.Provider.Name,
+		})
+		if err != nil {
+			return nil, err
+		}
+		pages.Provider = own
 	}
 	if c.SMTPURL != "" {
 		var err error

@@ -40,7 +40,9 @@ func newService(t *testing.T, way topology) *service {
 		s.settings["KITH_LOG_FORMAT"] = "json"
 	}
 	// Rate limits are not the subject of these tests.
-	for _, policy := range []string{"PROFILE", "DIRECTORY", "MCP", "MCP_SANDBOX"} {
+	for _, policy := range []string{
+		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_TOKEN", "LOGIN", "IDENTITY",
+	} {
 		s.settings["KITH_RATE_"+policy] = "off"
 	}
 	return s

@@ -3,9 +3,14 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/kith-crm/kith/proto/catalog"
 
+	"github.com/kith-crm/kith/edge/internal/admission"
+	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/compression"
 	"github.com/kith-crm/kith/edge/internal/cors"
 	"github.com/kith-crm/kith/edge/internal/identity"
 	"github.com/kith-crm/kith/edge/internal/manners"
@@ -17,12 +22,6 @@ import (
 	"github.com/kith-crm/kith/edge/internal/sandboxmount"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 	"github.com/kith-crm/kith/edge/internal/wellknown"
-)
-
-// Limits that the specification fixes.
-const (
-	sandboxQuota  = 60
-	sandboxWindow = 60 // seconds
 )
 
 // RouteNames returns the names under which requests are observed and logged.
@@ -37,6 +36,7 @@ type parts struct {
 	problems *problem.Writer
 	cors     *cors.Policy
 	routes   []route.Route
+	limits   *limits
 	// transport carries what is handed on to the backend as it is.
 	transport http.RoundTripper
 	pages     proxy.PageRefuser
@@ -68,8 +68,12 @@ func newParts(c resolved) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	turnAway, err := newLimits(c)
+	if err != nil {
+		return nil, err
+	}
 	return &parts{
-		transport: transport, pages: pages,
+		transport: transport, pages: pages, limits: turnAway,
 		resolved: c,
 		catalog:  tools,
 		backend:  backend,
@@ -89,12 +93,17 @@ func (p *parts) handler() (http.Handler, error) {
 			return nil, err
 		}
 	}
+	if err := p.compress(handlers); err != nil {
+		return nil, err
+	}
 	router, err := route.New(p.routes, route.Options{
 		BaseURL:  p.BaseURL,
 		Host:     p.host,
 		Handlers: handlers,
 		Refusers: p.refusers(),
 		CORS:     p.cors,
+		Limiter:  p.limits.limiter,
+		Gate:     admission.New(p.MaxInFlight),
 		Now:      p.Now,
 	})
 	if err != nil {
@@ -103,6 +112,22 @@ func (p *parts) handler() (http.Handler, error) {
 	return manners.New(router, manners.Options{
 		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Now: p.Now,
 	}), nil
+}
+
+// compress has large answers compressed, but not the pages: what they hold beside
+// a visitor's own input must not show in an answer's length.
+func (p *parts) compress(handlers map[string]route.Handler) error {
+	wrapper, err := compression.New()
+	if err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	for _, r := range p.routes {
+		if name := r.HandlerName(); !r.Proxied && !done[name] {
+			handlers[name], done[name] = wrapper.Handler(handlers[name]), true
+		}
+	}
+	return nil
 }
 
 // refusers write errors in the shape of each protocol.
@@ -116,6 +141,7 @@ func (p *parts) refusers() map[route.Protocol]route.Refuser {
 func (p *parts) addProxied(handlers map[string]route.Handler) error {
 	forward, err := proxy.New(proxy.Options{
 		BackendURL: p.BackendURL, Transport: p.transport, ServiceToken: p.ServiceToken, Refusers: p.refusers(), Logger: p.Logger,
+		ClientAddress: func(r *http.Request) string { return p.limits.clients.Resolve(r).Bucket },
 	})
 	if err != nil {
 		return err
@@ -144,6 +170,18 @@ func (p *parts) addPublicReads(handlers map[string]route.Handler) error {
 	handlers[route.ProfileJSON] = api.ServeJSON
 	handlers[route.ProfileMarkdown] = api.ServeMarkdown
 	handlers[route.Members] = api.ServeMembers
+	return p.addBatch(handlers, api)
+}
+
+func (p *parts) addBatch(handlers map[string]route.Handler, api *publicapi.API) error {
+	endpoint, err := batch.New(batch.Options{
+		Rows: p.routes, Handlers: handlers, Limiter: p.limits.limiter, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL,
+		Preload: api.Preload,
+	})
+	if err != nil {
+		return err
+	}
+	handlers[route.Batch] = endpoint.Serve
 	return nil
 }
 
@@ -211,11 +249,23 @@ func (p *parts) addSandbox(handlers map[string]route.Handler) error {
 		Username: p.SandboxUsername,
 		Routes:   p.routes,
 		Requests: p.SandboxRequests,
-		Limits:   []sandboxmount.Limit{{Policy: route.PolicyMCPSandbox, Quota: sandboxQuota, Window: sandboxWindow}},
+		Limits:   p.sandboxLimits(),
 	})
 	if err != nil {
 		return err
 	}
 	handlers[route.SandboxIndex] = index.Serve
 	return nil
+}
+
+// sandboxLimits are the policies that bound the sandbox's paths.
+func (p *parts) sandboxLimits() []sandboxmount.Limit {
+	var out []sandboxmount.Limit
+	for _, policy := range p.limits.policies {
+		inSandbox := slices.ContainsFunc(p.routes, func(r route.Route) bool { return r.SandboxOnly && r.RatePolicy == policy.Name })
+		if policy.Enabled() && inSandbox {
+			out = append(out, sandboxmount.Limit{Policy: policy.Name, Quota: policy.Quota, Window: int(policy.Window / time.Second)})
+		}
+	}
+	return out
 }

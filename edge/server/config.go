@@ -26,6 +26,8 @@ const (
 	// DefaultProfileCacheTTL is what programs set Config.ProfileCacheTTL to: the
 	// zero value there means no cache.
 	DefaultProfileCacheTTL = time.Second
+	// DefaultMaxInFlight is how many requests are worked on at once.
+	DefaultMaxInFlight = 128
 	// DefaultMaxConnections is how many connections are served at once.
 	DefaultMaxConnections = 4096
 )
@@ -95,6 +97,23 @@ type Config struct {
 	// MaxConnections caps the connections served at once; others wait in the
 	// listener's queue. Defaults to DefaultMaxConnections.
 	MaxConnections int
+	// RateLimits replace what the policies of RatePolicies are set to, by name:
+	// quota/window in seconds, such as "120/60", or "off".
+	RateLimits map[string]string
+	// RedisURL is where several edges count together, redis://host:6379/0. Empty
+	// counts in the memory of this one.
+	RedisURL string
+	// Edges is how many edges share a Redis; while that cannot be reached each one
+	// admits its part. Defaults to 1.
+	Edges int
+	// TrustedProxies are CIDRs of proxies whose ClientHeader is believed. Nobody
+	// else can say where a request comes from. ClientHeader defaults to
+	// X-Forwarded-For.
+	TrustedProxies []string
+	ClientHeader   string
+	// MaxInFlight is how many requests are worked on at once; more are answered 503
+	// at once. Defaults to DefaultMaxInFlight; negative bounds nothing.
+	MaxInFlight int
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -113,6 +132,8 @@ func resolve(c Config) (resolved, error) {
 	c.BackendURL = cmp.Or(c.BackendURL, DefaultBackendURL)
 	c.Version = cmp.Or(c.Version, "dev")
 	c.MaxConnections = cmp.Or(c.MaxConnections, DefaultMaxConnections)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, DefaultMaxInFlight)
+	c.Edges = cmp.Or(c.Edges, 1)
 	c.AllowedOrigins = slices.Clone(c.AllowedOrigins)
 	c.SandboxRequests = slices.Clone(c.SandboxRequests)
 	if c.Logger == nil {

@@ -24,6 +24,7 @@ func testConfig(backend *backendtest.Backend) Config {
 		SandboxToken:    backendtest.TokenSandbox,
 		SandboxUsername: backendtest.SandboxUsername,
 		ProfileCacheTTL: DefaultProfileCacheTTL,
+		RateLimits:      backendtest.NoLimits(RatePolicies()),
 	}
 }
 

@@ -32,6 +32,9 @@ type Server struct {
 	backend *upstream.Client
 	handler http.Handler
 	http    *http.Server
+	limits  *limits
+
+	closeStore sync.Once
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -56,6 +59,7 @@ func New(c Config) (*Server, error) {
 	return &Server{
 		config:  config,
 		backend: p.backend,
+		limits:  p.limits,
 		handler: handler,
 		http:    newHTTPServer(config, handler),
 		done:    make(chan error, 1),
@@ -131,6 +135,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		_ = s.http.Close() // the error that counts is the one above
+	}
+	s.closeStore.Do(func() { err = errors.Join(err, s.limits.store.Close()) })
+	if err != nil {
 		return fmt.Errorf("stop edge: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
@@ -59,7 +60,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 // knownClient returns the client when it and the redirect URI belong together,
 // or says on a page what is wrong.
 func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.Values) (*grant.Client, bool) {
-	c, err := s.Store.GetClient(r.Context(), query.Get("client_id"))
+	c, err := s.client(r.Context(), query.Get("client_id"))
 	switch {
 	case len(query["client_id"]) > 1 || len(query["redirect_uri"]) > 1:
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The application is named twice. Start again at the application.")
@@ -93,6 +94,8 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 		return nil, &oauthError{codeInvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier"}
 	case query.Get("state") == "":
 		return nil, &oauthError{codeInvalidRequest, "state is missing"}
+	case !isText(query.Get("state")):
+		return nil, &oauthError{codeInvalidRequest, "state must be text"}
 	case query.Has("resource") && !s.isResource(query.Get("resource")):
 		return nil, &oauthError{codeInvalidTarget, "the resource is not one of this service"}
 	}
@@ -102,6 +105,9 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 	}
 	return scopes, nil
 }
+
+// isText tells whether every database can keep s.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *grant.Client, login *session.LoginSession, req *grant.Request) {
 	secret, err := grant.Generate("")
@@ -166,8 +172,11 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, hash string, log
 	req, err := s.Store.DecideRequest(r.Context(), hash, login.Hash, code)
 	var coded *fault.Error
 	switch {
-	case errors.As(err, &coded) && (coded.Code == fault.NotFound || coded.Code == fault.Invalid):
+	case errors.As(err, &coded) && coded.Code == fault.NotFound:
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This request is over", coded.Message)
+	case fault.Is(err, fault.Invalid): // nothing happened: the page can be answered again
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Nothing was allowed",
+			"Go back and tick at least one of the things that the application asks for, or don’t allow it.")
 	case err != nil:
 		s.unavailable(w, r, "decide request", err)
 	default:

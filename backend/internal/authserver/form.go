@@ -1,9 +1,11 @@
 package authserver
 
 import (
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/zitadel/oidc/v3/pkg/oidc"
@@ -22,7 +24,7 @@ func strictForm(next http.Handler) http.Handler {
 		w.Header().Set("Pragma", "no-cache")
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := checkForm(r); err != nil {
-			op.WriteError(w, r, err, nil)
+			op.WriteError(w, r, err, slog.New(slog.DiscardHandler)) // a caller's mistake is theirs to read
 			return
 		}
 		next.ServeHTTP(retryAfter{w}, r)
@@ -44,14 +46,17 @@ func checkForm(r *http.Request) error {
 		return oidc.ErrInvalidRequest().WithDescription("the parameter %s is given twice", name)
 	}
 	if _, _, basic := r.BasicAuth(); basic || r.PostForm.Has("client_secret") || r.PostForm.Has("client_assertion") {
-		return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("clients are public here: send client_id and no secret"), http.StatusBadRequest)
+		return invalidClient("clients are public here: send client_id and no secret")
+	}
+	if asked := r.PostForm.Get("grant_type"); asked != "" && !slices.Contains(grantTypes(), asked) {
+		return oidc.ErrUnsupportedGrantType().WithDescription("grant_type takes authorization_code and refresh_token")
 	}
 	return nil
 }
 
-// repeatedParameter names a known parameter that is given more than once
-// (RFC 6749 §3.1 and §3.2 forbid it). Only resource may repeat (RFC 8707 §2),
-// and even that is of no use here.
+// repeatedParameter names a parameter that is given more than once, which
+// RFC 6749 §3.1 and §3.2 forbid. RFC 8707 §2 lets a resource repeat; here all
+// resources are one, so a second one is as wrong as any other.
 func repeatedParameter(form url.Values) (string, bool) {
 	for name, values := range form {
 		if len(values) > 1 {

@@ -36,9 +36,9 @@ func (c client) GrantTypes() []oidc.GrantType {
 
 // VerifyClient implements op.Server: an unknown client is 400 invalid_client.
 func (p *protocol) VerifyClient(ctx context.Context, r *op.Request[op.ClientCredentials]) (op.Client, error) {
-	record, err := p.server.Store.GetClient(ctx, r.Data.ClientID)
+	record, err := p.server.client(ctx, r.Data.ClientID)
 	if fault.Is(err, fault.NotFound) {
-		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("the client is not registered here: register again"), http.StatusBadRequest)
+		return nil, invalidClient("the client is not registered here: register again")
 	}
 	if err != nil {
 		return nil, p.outage(ctx, "read client", err)
@@ -55,6 +55,11 @@ func (p *protocol) outage(ctx context.Context, what string, err error) error {
 		status = http.StatusServiceUnavailable
 	}
 	return op.NewStatusError(oidc.ErrServerError().WithDescription("something went wrong on our side; try again shortly"), status)
+}
+
+// invalidClient is a 400, as the specification has it, where op would say 401.
+func invalidClient(text string) error {
+	return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%s", text), http.StatusBadRequest)
 }
 
 func invalidGrant(text string) error { return oidc.ErrInvalidGrant().WithDescription("%s", text) }

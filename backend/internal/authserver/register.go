@@ -1,24 +1,28 @@
 package authserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// maxRegistration bounds the body of a registration, in bytes.
-const maxRegistration = 64 << 10
+// Bounds of a registration's body and of a client's address, in bytes.
+const (
+	maxRegistration = 64 << 10
+	maxClientURI    = 500
+)
 
 // registration is client metadata (RFC 7591 §2), as far as it means something
-// here; other members are ignored, as the RFC asks.
+// here.
 type registration struct {
 	ClientName    string   `json:"client_name,omitempty"`
 	ClientURI     string   `json:"client_uri,omitempty"`
@@ -26,7 +30,8 @@ type registration struct {
 	GrantTypes    []string `json:"grant_types"`
 	ResponseTypes []string `json:"response_types"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
-	Scope         string   `json:"scope,omitempty"`
+	// Scope is checked and not kept: what a client asks for, it asks each time.
+	Scope string `json:"-"`
 }
 
 // registered is the answer: what was stored (RFC 7591 §3.2.1).
@@ -71,10 +76,39 @@ func readRegistration(w http.ResponseWriter, r *http.Request) (registration, err
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return asked, fault.New(fault.Invalid, "the metadata takes %d bytes at most", maxRegistration)
 	}
-	if err != nil || json.Unmarshal(body, &asked) != nil {
-		return asked, fault.New(fault.Invalid, "the metadata is no JSON object of the expected form")
+	if err != nil {
+		return asked, fault.New(fault.Invalid, "the metadata cannot be read")
 	}
-	return asked, nil
+	return asked, asked.decode(body)
+}
+
+// decode reads a JSON object. Members with other names are ignored, as the RFC
+// asks; one that is given twice is refused, for nobody can tell which is meant.
+func (c *registration) decode(body []byte) error {
+	known := map[json.Token]any{
+		"client_name": &c.ClientName, "client_uri": &c.ClientURI, "redirect_uris": &c.RedirectURIs, "grant_types": &c.GrantTypes,
+		"response_types": &c.ResponseTypes, "token_endpoint_auth_method": &c.AuthMethod, "scope": &c.Scope,
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if start, err := d.Token(); !json.Valid(body) || err != nil || start != json.Delim('{') {
+		return fault.New(fault.Invalid, "the metadata is no JSON object")
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil || seen[name] {
+			return fault.New(fault.Invalid, "the metadata names a member twice")
+		}
+		seen[name] = true
+		field, ok := known[name]
+		if !ok {
+			field = new(json.RawMessage)
+		}
+		if err := d.Decode(field); err != nil {
+			return fault.New(fault.Invalid, "the metadata's %v is of another type", name)
+		}
+	}
+	return nil
 }
 
 // checkRegistration refuses what cannot be and fills in what is implied.
@@ -87,26 +121,23 @@ func (s *Server) checkRegistration(c *registration) error {
 			return err
 		}
 	}
-	c.ClientName = text.Line(c.ClientName)
+	if c.ClientName = text.Line(c.ClientName); !text.Visible(c.ClientName) {
+		c.ClientName = "" // shown as one without a name
+	}
 	if err := grant.CheckClientName(c.ClientName); err != nil {
 		return err
 	}
-	if c.ClientURI != "" && (!strings.HasPrefix(c.ClientURI, "https://") || len(c.ClientURI) > 500) {
+	if u, err := url.Parse(c.ClientURI); c.ClientURI != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(c.ClientURI) > maxClientURI) {
 		return fault.InvalidField("client_uri", "must be an https address")
 	}
-	c.AuthMethod = "none" // whatever was asked for: there are public clients only
-	if c.GrantTypes == nil {
-		c.GrantTypes = grantTypes()
-	}
-	if c.ResponseTypes == nil {
-		c.ResponseTypes = responseTypes()
-	}
-	if unknown := firstUnknown(c.GrantTypes, grantTypes()); unknown != "" || !slices.Contains(c.GrantTypes, "authorization_code") {
+	if !allKnown(c.GrantTypes, grantTypes()) || c.GrantTypes != nil && !slices.Contains(c.GrantTypes, "authorization_code") {
 		return fault.InvalidField("grant_types", "takes authorization_code and refresh_token")
 	}
-	if unknown := firstUnknown(c.ResponseTypes, responseTypes()); unknown != "" {
+	if !allKnown(c.ResponseTypes, responseTypes()) {
 		return fault.InvalidField("response_types", "takes code")
 	}
+	// Whatever was asked for, every client is a public one and may use both.
+	c.AuthMethod, c.GrantTypes, c.ResponseTypes = "none", grantTypes(), responseTypes()
 	if c.Scope != "" {
 		if _, err := grant.ParseScopes(c.Scope, true, s.Catalog.Scopes()); err != nil {
 			return err
@@ -118,13 +149,8 @@ func (s *Server) checkRegistration(c *registration) error {
 func grantTypes() []string    { return []string{"authorization_code", "refresh_token"} }
 func responseTypes() []string { return []string{"code"} }
 
-func firstUnknown(given, known []string) string {
-	for _, v := range given {
-		if !slices.Contains(known, v) {
-			return v
-		}
-	}
-	return ""
+func allKnown(given, known []string) bool {
+	return !slices.ContainsFunc(given, func(v string) bool { return !slices.Contains(known, v) })
 }
 
 func (s *Server) refuseRegistration(w http.ResponseWriter, r *http.Request, err error) {

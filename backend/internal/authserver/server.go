@@ -8,7 +8,9 @@ import (
 
 	"github.com/zitadel/oidc/v3/pkg/op"
 
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -84,7 +86,8 @@ func New(c Config) *Server {
 		Token:      op.NewEndpoint(PathToken[1:]),
 		Revocation: op.NewEndpoint(PathRevoke[1:]),
 	}
-	s.tokens = op.RegisterServer(&protocol{server: s}, endpoints, op.WithServerCORSOptions(nil))
+	s.tokens = op.RegisterServer(&protocol{server: s}, endpoints, op.WithServerCORSOptions(nil),
+		op.WithFallbackLogger(slog.New(slog.DiscardHandler))) // callers' mistakes are theirs to read; outages are logged by fail
 	return s
 }
 
@@ -96,6 +99,15 @@ func (s *Server) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+PathConsent, s.consent)
 	mux.Handle("POST "+PathToken, strictForm(s.tokens))
 	mux.Handle("POST "+PathRevoke, strictForm(s.tokens))
+}
+
+// client returns a registered client, or fault.NotFound. What is no client's id
+// is not asked of the store: there are bytes that a database fails on.
+func (s *Server) client(ctx context.Context, clientID string) (*grant.Client, error) {
+	if !id.Valid(id.Client, clientID) {
+		return nil, fault.New(fault.NotFound, "the client is not registered")
+	}
+	return s.Store.GetClient(ctx, clientID)
 }
 
 // pair generates a new pair of tokens: what to keep, and what to hand out.

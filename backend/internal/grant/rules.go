@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,11 +26,11 @@ func CheckRedirectURI(uri string, privateSchemes bool) error {
 	switch {
 	case len(uri) > maxRedirectURI:
 		return fault.InvalidField("redirect_uris", "each takes %d characters at most", maxRedirectURI)
-	case err != nil || u.Scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case err != nil || u.Scheme == "" || strings.ContainsFunc(uri, notAddress):
 		return fault.InvalidField("redirect_uris", "%q is no absolute address", uri)
 	case strings.Contains(uri, "#") || u.User != nil:
 		return fault.InvalidField("redirect_uris", "no fragment and no user name are allowed")
-	case u.Scheme == "https" && u.Hostname() != "", u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https" && u.Hostname() != "", u.Scheme == "http" && isLoopback(u):
 		return nil
 	case privateSchemes && strings.ContainsAny(u.Scheme, ".-+") && !slices.Contains(dangerousSchemes(), u.Scheme):
 		return nil
@@ -41,17 +40,21 @@ func CheckRedirectURI(uri string, privateSchemes bool) error {
 	return fault.InvalidField("redirect_uris", "use https, or http on localhost, 127.0.0.1 or [::1]")
 }
 
+// notAddress tells a character that an address cannot hold. Browsers take a
+// backslash for a slash, and nobody else does.
+func notAddress(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+
 // dangerousSchemes are never redirected to, whatever is allowed besides.
 func dangerousSchemes() []string {
 	return []string{"javascript", "data", "vbscript", "file", "about", "blob", "http", "https", "ftp", "ws", "wss"}
 }
 
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback))
+// loopbackHosts are the hosts that plain http may lead to, as an address spells
+// them. Other spellings of the same hosts are refused: they are compared as bytes.
+func loopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]"} }
+
+func isLoopback(u *url.URL) bool {
+	return slices.Contains(loopbackHosts(), strings.TrimSuffix(u.Host, ":"+u.Port()))
 }
 
 // MatchRedirectURI tells whether a given redirect URI is one of the registered
@@ -65,31 +68,22 @@ func MatchRedirectURI(registered []string, given string) bool {
 // withoutLoopbackPort cuts the port out of an http loopback address without
 // touching another byte; empty for any other address.
 func withoutLoopbackPort(uri string) string {
-	rest, ok := strings.CutPrefix(uri, "http://")
-	if !ok {
-		return ""
+	for _, host := range loopbackHosts() {
+		rest, ok := strings.CutPrefix(uri, "http://"+host)
+		if !ok {
+			continue
+		}
+		if port, ok := strings.CutPrefix(rest, ":"); ok {
+			rest = strings.TrimLeft(port, "0123456789")
+			if digits := len(port) - len(rest); digits == 0 || digits > 5 {
+				return ""
+			}
+		}
+		if rest == "" || rest[0] == '/' || rest[0] == '?' {
+			return "http://" + host + rest
+		}
 	}
-	end := strings.IndexAny(rest, "/?#\\@")
-	if end < 0 {
-		end = len(rest)
-	}
-	authority, tail := rest[:end], rest[end:]
-	if strings.HasPrefix(tail, "@") || strings.HasPrefix(tail, "\\") {
-		return ""
-	}
-	host := authority
-	if h, port, err := net.SplitHostPort(authority); err == nil && isPort(port) {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	if !isLoopback(host) {
-		return ""
-	}
-	return "http://" + host + tail
-}
-
-func isPort(s string) bool {
-	return len(s) <= 5 && strings.Trim(s, "0123456789") == ""
+	return ""
 }
 
 // CheckClientName fails with fault.Invalid unless the name can stand on a
@@ -104,7 +98,9 @@ func CheckClientName(name string) error {
 // CheckChallenge fails with fault.Invalid unless challenge is the base64url form
 // of a SHA-256 (RFC 7636 §4.2).
 func CheckChallenge(challenge string) error {
-	if raw, err := base64.RawURLEncoding.Strict().DecodeString(challenge); err != nil || len(raw) != sha256.Size {
+	// The decoder skips line breaks, so the length is asked of the text as well.
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(challenge)
+	if err != nil || len(raw) != sha256.Size || len(challenge) != base64.RawURLEncoding.EncodedLen(sha256.Size) {
 		return fault.InvalidField("code_challenge", "must be the base64url SHA-256 of the verifier")
 	}
 	return nil

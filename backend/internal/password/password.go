@@ -3,6 +3,7 @@
 package password
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
@@ -21,13 +22,22 @@ const (
 	MaxLength = 256
 )
 
-// Cost of one hash: RFC 9106's second recommended option with less memory, as
-// OWASP lists it (19 MiB, two passes).
+// Cost is what one hash takes of memory and time. The zero value is what the
+// passwords of members get, OWASP's choice of RFC 9106's parameters: 19 MiB and
+// two passes in one lane. Tests set a small one. Verify takes the cost from the
+// hash, so that hashes of different costs live side by side.
+type Cost struct {
+	// MemoryKiB is the memory of one hash, in KiB; 0 means 19 MiB.
+	MemoryKiB uint32
+	// Passes over that memory; 0 means 2.
+	Passes uint32
+}
+
 const (
-	memoryKiB = 19 * 1024
-	passes    = 2
-	lanes     = 1
-	keyLength = 32
+	defaultMemoryKiB = 19 * 1024
+	defaultPasses    = 2
+	lanes            = 1
+	keyLength        = 32
 )
 
 // Most that Verify spends on a hash, so that a damaged one can neither panic nor
@@ -61,14 +71,22 @@ func Check(password string, names ...string) error {
 // shorter ones are in many words.
 const minName = 3
 
-// Hash returns the encoded argon2id hash of a password with a fresh salt.
-func Hash(password string) (string, error) {
+// Hash is Cost.Hash at the default cost.
+func Hash(password string) (string, error) { return Cost{}.Hash(password) }
+
+// Hash returns the encoded argon2id hash of a password with a fresh salt. It
+// fails for a cost that Verify would refuse.
+func (c Cost) Hash(password string) (string, error) {
+	memory, passes := cmp.Or(c.MemoryKiB, defaultMemoryKiB), cmp.Or(c.Passes, defaultPasses)
+	if memory > maxMemoryKiB || passes > maxPasses {
+		return "", fmt.Errorf("hash password: a cost of %d KiB and %d passes is more than Verify takes", memory, passes)
+	}
 	salt := make([]byte, 16)
 	if _, err := rand.Read(salt); err != nil {
 		return "", fmt.Errorf("hash password: %w", err)
 	}
-	key := argon2.IDKey([]byte(password), salt, passes, memoryKiB, lanes, keyLength)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memoryKiB, passes, lanes,
+	key := argon2.IDKey([]byte(password), salt, passes, memory, lanes, keyLength)
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, lanes,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 

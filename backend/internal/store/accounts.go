@@ -114,8 +114,10 @@ func deleteMember(ctx context.Context, tx bun.Tx, owner tenant.ID) error {
 			return fmt.Errorf("delete %s: %w", table, err)
 		}
 	}
-	if _, err := tx.NewRaw("DELETE FROM sign_ups WHERE email = (SELECT email FROM members WHERE id = ?)", owner).Exec(ctx); err != nil {
-		return fmt.Errorf("delete sign-ups: %w", err)
+	for _, table := range []string{"sign_ups", "provider_attempts"} { // known by the address alone
+		if _, err := tx.NewRaw("DELETE FROM ? WHERE email = (SELECT email FROM members WHERE id = ?)", bun.Ident(table), owner).Exec(ctx); err != nil {
+			return fmt.Errorf("delete %s: %w", table, err)
+		}
 	}
 	if _, err := tx.NewRaw("DELETE FROM members WHERE id = ?", owner).Exec(ctx); err != nil {
 		return fmt.Errorf("delete member: %w", err)

@@ -37,6 +37,8 @@ func furnish(t *testing.T, s *store.Store, owner tenant.ID, username string) {
 	if err := s.CreateSignUp(t.Context(), &member.SignUp{Hash: "sign-up-" + username, Username: username, Email: username + "@people.example"}); err != nil {
 		t.Fatal(err)
 	}
+	linked(t, s, owner, "sub-"+username)
+	answered(t, s, "answered-"+username, "sub-"+username, username)
 	err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
 		made, err := connection.Create(ctx, u, connection.Draft{
 			Name: username, Organization: username, Title: username, Emails: []string{username + "@x.example"}, Tags: []string{username},

@@ -9,8 +9,8 @@ import (
 )
 
 // RevokeEverything ends what a member or an agent of theirs could come in with:
-// login sessions, requests for consent, codes, grants with their tokens, personal
-// tokens and mail links. It fails with fault.NotFound when there is no such
+// login sessions, links to an identity provider, requests for consent, codes,
+// grants with their tokens, personal tokens and mail links. It fails with fault.NotFound when there is no such
 // member or the account is the sandbox's.
 func (s *Store) RevokeEverything(ctx context.Context, owner tenant.ID) error {
 	now := s.time()
@@ -26,6 +26,7 @@ func (s *Store) RevokeEverything(ctx context.Context, owner tenant.ID) error {
 			{"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)", []any{owner}},
 			{"DELETE FROM login_sessions WHERE member_id = ?", []any{owner}},
 			{"DELETE FROM mail_links WHERE member_id = ?", []any{owner}},
+			{"DELETE FROM linked_identities WHERE member_id = ?", []any{owner}},
 			{"DELETE FROM authorization_codes WHERE member_id = ? AND used_at IS NULL", []any{owner}},
 			{"UPDATE grants SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
 			{"UPDATE personal_tokens SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},

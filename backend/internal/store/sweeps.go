@@ -19,13 +19,13 @@ const (
 // SweepResult is how many rows a sweep deleted, by what they were.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
-	MailLinks, SignUps, LoginAttempts, Clients int64
+	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients int64
 }
 
 // Total is the number of all rows deleted.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
-		r.MailLinks + r.SignUps + r.LoginAttempts + r.Clients
+		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -43,7 +43,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 )
 
 // Sweep deletes what has ended by now: sessions, requests, codes, tokens, mail
-// links and counted attempts that expired, and clients that nobody has used in
+// links, sign-ins and counted attempts that expired, and clients that nobody has used in
 // the 30 days since they registered. What one statement fails to delete does not
 // keep the others; the next sweep comes back to it.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
@@ -65,6 +65,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 		{&r.PersonalTokens, "DELETE FROM personal_tokens WHERE revoked_at <= ? OR expires_at <= ?", []any{ended, ended}},
 		{&r.MailLinks, "DELETE FROM mail_links WHERE expires_at <= ?", []any{now}},
 		{&r.SignUps, "DELETE FROM sign_ups WHERE expires_at <= ?", []any{now}},
+		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.Clients, idleClients, []any{now.Add(-keepIdleClients)}},
 	} {

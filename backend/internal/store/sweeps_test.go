@@ -27,6 +27,8 @@ func litter(t *testing.T, f flow) {
 	f.code(t, "unused")
 	mailLink(t, f.s, f.owner, f.name, "link", member.PurposeVerify)
 	signUp(t, f.s, "sign-up", "newby")
+	wentAway(t, f.s, "asked")
+	answered(t, f.s, "answered", "sub", f.name)
 	row := &token.PersonalToken{MemberID: f.owner, Name: "short", Hash: "h", Scopes: "account", ExpiresAt: f.now().Add(time.Hour)}
 	if err := f.s.CreatePersonalToken(t.Context(), row); err != nil {
 		t.Fatal(err)
@@ -48,7 +50,7 @@ func TestSweep(t *testing.T) {
 	}{
 		{0, store.SweepResult{}},
 		{5 * time.Minute, store.SweepResult{LoginAttempts: 1}},
-		{10 * time.Minute, store.SweepResult{Requests: 1}},
+		{10 * time.Minute, store.SweepResult{Requests: 1, ProviderAttempts: 2}},
 		{30 * time.Minute, store.SweepResult{MailLinks: 1, SignUps: 1}},
 		{2 * time.Hour, store.SweepResult{LoginSessions: 1}},
 		{day, store.SweepResult{}},

@@ -40,7 +40,7 @@ func (v *visit) deleteAccount() error {
 	if typed != m.Username {
 		wrong.add(fieldUsername, "This is not your username.")
 	}
-	right, err := v.checkOwnPassword(m)
+	right, err := v.checkOwnPassword(m, fieldPassword)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/password"
 	"github.com/kith-crm/kith/backend/internal/session"
 )
 
@@ -38,10 +37,11 @@ func (v *visit) attempt(subjects ...string) error {
 	if decision.Allowed {
 		return nil
 	}
-	wait := max(time.Second, decision.Reset.Round(time.Second))
+	wait := max(time.Second, decision.Reset)
 	v.w.Header().Set("Retry-After", seconds(wait))
+	fullMinute := v.Now().UTC().Add(wait + time.Minute - 1).Format("15:04 UTC")
 	return &refusal{http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
-		"For the sake of everybody's safety you have to wait. Try again in %s, at %s.", minutes(wait), v.Now().UTC().Add(wait).Format("15:04 UTC"))}
+		"For the sake of everybody's safety you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute)}
 }
 
 // count counts an attempt on each subject and returns the strictest decision.
@@ -96,7 +96,7 @@ func (v *visit) checkPassword(m *member.Member, given string) (bool, error) {
 		return false, err
 	}
 	defer leave()
-	return password.Verify(hash, given) && hash != v.dummyHash, nil
+	return v.verifyHash(hash, given) && hash != v.dummyHash, nil
 }
 
 func (v *visit) hashPassword(chosen string) (string, error) {
@@ -105,7 +105,7 @@ func (v *visit) hashPassword(chosen string) (string, error) {
 		return "", err
 	}
 	defer leave()
-	return password.Hash(chosen)
+	return v.PasswordCost.Hash(chosen)
 }
 
 // maxHashWait is how long a visit waits for its turn to hash a password.
@@ -125,10 +125,11 @@ func (v *visit) enterHashing() (leave func(), err error) {
 }
 
 // checkOwnPassword asks for the password of the member who is signed in, so that
-// an open browser is not enough. The limits of signing in hold here too.
-func (v *visit) checkOwnPassword(m *member.Member) (bool, error) {
+// an open browser is not enough; name is the field that holds it. The limits of
+// signing in hold here too.
+func (v *visit) checkOwnPassword(m *member.Member, name string) (bool, error) {
 	if err := v.attempt(v.addressSubject("login"), session.Subject("login member", string(m.ID))); err != nil {
 		return false, err
 	}
-	return v.checkPassword(m, v.r.PostForm.Get(fieldPassword))
+	return v.checkPassword(m, v.r.PostForm.Get(name))
 }

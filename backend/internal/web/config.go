@@ -13,7 +13,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/password"
 	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/provider"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
@@ -28,6 +30,7 @@ type Store interface {
 	profile.OwnStore
 	grant.MemberStore
 	token.Store
+	provider.Store
 	// CreateMember adds a member with an empty, private profile. It fails with
 	// fault.AlreadyExists when username or e-mail is taken.
 	CreateMember(ctx context.Context, m *member.Member) error
@@ -66,6 +69,11 @@ type Config struct {
 	// Login bounds attempts at a password, by address and by account; nil means
 	// session.DefaultLogin, a quota of 0 switches it off.
 	Login *session.RatePolicy
+	// PasswordCost is what the hash of a password takes. The zero value, the
+	// default, is right for members' passwords; tests choose less.
+	PasswordCost password.Cost
+	// Provider is where members may sign in instead of here; nil offers none.
+	Provider Provider
 	// Mailer sends letters. Nil: nobody is asked to prove an address, and forgotten
 	// passwords are the operator's to set.
 	Mailer Mailer

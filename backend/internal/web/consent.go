@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/session"
 )
 
 // consentContent is the content of the consent page.
@@ -20,9 +21,11 @@ type consentContent struct {
 	Again string
 }
 
-// Consent implements authserver.Pages.
+// Consent implements authserver.Pages. Whoever asks for it has looked the session
+// up; the page needs no more of it.
 func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view authserver.ConsentView) {
-	v := web.guest(w, r)
+	v := &visit{Web: web, w: w, r: r, login: &session.LoginSession{Username: view.Username}}
+	setHeaders(w.Header())
 	allowRedirect(w.Header(), view.RedirectURI)
 	v.render(http.StatusOK, "consent", page{Title: "Allow access to your account?", Content: consentContent{
 		ConsentView: view, Action: authserver.PathConsent, Choices: choicesOf(view.Scopes, func(string) bool { return true }),

@@ -17,7 +17,10 @@ import (
 const (
 	sessionCookie = "kith_session"
 	formCookie    = "kith_form"
-	hostPrefix    = "__Host-"
+	// providerCookie binds sign-ins at the identity provider to their browser. It
+	// is not the form's, which ends with the first tab that signs in.
+	providerCookie = "kith_provider"
+	hostPrefix     = "__Host-"
 )
 
 // tokenField is the form field that holds the form's token.

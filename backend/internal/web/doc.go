@@ -12,12 +12,15 @@
 //	token     each POST carries the token of its browser's cookie    (cookie.go)
 //	handler   one file for each page
 //
-// Two cookies exist: the session's, and, before there is a session, one that
-// binds the forms of a browser. Both hold a random secret and nothing else; of
-// the session's only the hash is stored. Form tokens are derived from them, so
-// that nothing has to be kept for a page that was shown.
+// Three cookies exist: the session's; before there is a session, one that binds
+// the forms of a browser; and, for the minutes that somebody spends at their
+// identity provider, one that binds their coming back. Each holds a random secret
+// and nothing else, of which no more than the hash is stored. Form tokens are
+// derived from the first two, so that nothing has to be kept for a page that was
+// shown.
 //
 // Who signs in with what is decided by internal/member, internal/password and
 // internal/session; what an agent is granted by internal/authserver, whose pages
-// and sessions these are. Letters are written here and sent by internal/mail.
+// and sessions these are; what an identity provider's word is worth by
+// internal/provider. Letters are written here and sent by internal/mail.
 package web

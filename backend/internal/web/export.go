@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/provider"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
@@ -29,10 +31,17 @@ type head struct {
 	profile *profile.Profile
 	grants  []grant.Grant
 	tokens  []token.PersonalToken
+	links   []provider.LinkedIdentity
 }
 
+// exportBuffer is how much of a file is held back, in bytes: when the store fails
+// that early, a page can still say so.
+const exportBuffer = 64 << 10
+
 // export sends everything that the member keeps as one JSON file, as it is read.
-// Its last word is "complete": a file that was cut off lacks it.
+// When it has to break off, the connection is closed in the middle, so that the
+// browser does not take the file for whole: the member may delete the account
+// next. Its last word is "complete" besides.
 func (v *visit) export() error {
 	ctx := v.r.Context()
 	data, err := v.exportHead(ctx)
@@ -45,16 +54,44 @@ func (v *visit) export() error {
 	if v.r.Method == http.MethodHead {
 		return nil
 	}
-	w := &exportWriter{out: v.w}
-	w.begin(data.objects(v.Now()))
-	err = v.Data(v.login.MemberID).Export(ctx, w.object)
+	sent := &sentWriter{Writer: v.w}
+	out := bufio.NewWriterSize(sent, exportBuffer)
+	err = v.writeExport(ctx, out, data)
 	if err == nil {
-		err = w.end()
+		err = out.Flush()
 	}
-	if err != nil {
-		v.Logger.WarnContext(ctx, "export broken off", "error", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if !sent.begun {
+		v.w.Header().Del("Content-Disposition")
+		setHeaders(v.w.Header())
+		setAlone(v.w.Header())
+		return err
+	}
+	v.Logger.WarnContext(ctx, "export broken off", "error", err)
+	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own word for "close the connection"
+}
+
+func (v *visit) writeExport(ctx context.Context, out io.Writer, data head) error {
+	w := &exportWriter{out: out}
+	w.begin(data.objects(v.Now()))
+	if err := v.Data(v.login.MemberID).Export(ctx, w.object); err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// sentWriter remembers whether anything was written.
+type sentWriter struct {
+	io.Writer
+
+	begun bool
+}
+
+func (w *sentWriter) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.Writer.Write(p)
 }
 
 func (v *visit) exportHead(ctx context.Context) (head, error) {
@@ -69,7 +106,10 @@ func (v *visit) exportHead(ctx context.Context) (head, error) {
 	if h.grants, err = v.Store.ListGrants(ctx, v.login.MemberID); err != nil {
 		return h, err
 	}
-	h.tokens, err = v.Store.ListPersonalTokens(ctx, v.login.MemberID)
+	if h.tokens, err = v.Store.ListPersonalTokens(ctx, v.login.MemberID); err != nil {
+		return h, err
+	}
+	h.links, err = v.Store.ListIdentities(ctx, v.login.MemberID)
 	return h, err
 }
 

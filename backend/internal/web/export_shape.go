@@ -58,6 +58,12 @@ type (
 		LastUsedAt time.Time `json:"last_used_at,omitzero"`
 		RevokedAt  time.Time `json:"revoked_at,omitzero"`
 	}
+	identityShape struct {
+		Issuer     string    `json:"issuer"`
+		Subject    string    `json:"subject"`
+		CreatedAt  time.Time `json:"created_at"`
+		LastUsedAt time.Time `json:"last_used_at"`
+	}
 	connectedShape struct {
 		ID                string          `json:"id"`
 		Name              string          `json:"name"`
@@ -138,12 +144,15 @@ type named struct {
 // objects is the head of an export, in its order.
 func (h head) objects(now time.Time) []named {
 	m, p := h.member, h.profile
-	agents, tokens := []agentShape{}, []tokenShape{}
+	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}
 	for _, g := range h.grants {
 		agents = append(agents, agentShape{g.ID, g.ClientName, scopeList(g.Scopes), g.CreatedAt, g.LastUsedAt})
 	}
 	for _, t := range h.tokens {
 		tokens = append(tokens, tokenShape{t.ID, t.Name, scopeList(t.Scopes), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
+	}
+	for _, link := range h.links {
+		identities = append(identities, identityShape{link.Issuer, link.Subject, link.CreatedAt, link.LastUsedAt})
 	}
 	return []named{
 		{"format", exportFormat},
@@ -155,6 +164,7 @@ func (h head) objects(now time.Time) []named {
 		}},
 		{"agents", agents},
 		{"personal_tokens", tokens},
+		{"linked_identities", identities},
 	}
 }
 

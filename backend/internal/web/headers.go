@@ -24,20 +24,25 @@ func setHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
+
+// setAlone cuts a page off from the window that opened it. The pages on the way
+// to consent are left out: web clients open them in a window of their own and
+// wait for it to come back, and a window that was cut off once stays so.
+func setAlone(h http.Header) { h.Set("Cross-Origin-Opener-Policy", "same-origin") }
 
 var (
 	schemePattern = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 	hostPattern   = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$`)
 )
 
-// allowRedirect lets the form of a page end at a client: Chromium holds
-// form-action against every redirect that follows a form. A client's callback
-// often sends the browser on, to another host of the client's, when it has the
-// code; under a policy that named its own origin only, the browser would stay
+// allowRedirect lets the form of a page end at a client, or at the identity
+// provider: Chromium holds form-action against every redirect that follows a form.
+// A client's callback often sends the browser on, to another host of the client's,
+// when it has the code, and a provider to where its sessions or its upstream are;
+// under a policy that named its own origin only, the browser would stay
 // where it is although access was granted. So https may follow, and beside it the
 // redirect URI's origin, when that is a loopback address or an app's own scheme.
 func allowRedirect(h http.Header, uri string) {

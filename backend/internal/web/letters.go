@@ -112,6 +112,17 @@ func (l *letters) alreadyMember(m *member.Member) (*mail.Message, error) {
 	})
 }
 
+func (l *letters) identityLinked(m *member.Member, provider string) (*mail.Message, error) {
+	return l.write(m.Email, letter{
+		Subject: "Your Kith account is connected with " + provider,
+		Lines: []string{
+			"From now on you can sign in to the Kith account " + m.Username + " with " + provider + ".",
+			"If this was not you, change your password at once and disconnect " + provider + " in your security settings.",
+		},
+		Button: "Security settings", Link: l.baseURL + pathSecurity, Close: "If it was you, there is nothing to do.",
+	})
+}
+
 func (l *letters) passwordChanged(username, email string) (*mail.Message, error) {
 	return l.write(email, letter{
 		Subject: "Your Kith password was changed",

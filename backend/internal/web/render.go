@@ -135,6 +135,8 @@ func notice(r *http.Request) string {
 		"reset":                 "Your password is changed, and every browser is signed out. Agents and tokens still work: look through them after you sign in.",
 		"verified":              "Your e-mail address is confirmed.",
 		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
+		"provider-linked":       "The two are connected: from now on you can sign in without your password.",
+		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
 		"saved":                 "Your profile is saved.",
 		"password-changed":      "Your password is changed, and every other browser is signed out.",
 		"token-revoked":         "The token is revoked. It stopped working at once.",

@@ -16,6 +16,9 @@ type securityContent struct {
 	CanVerify bool
 	Username  string
 	Fields    []field
+	// Linked are the identities that the member may sign in with.
+	Linked         []linkedRow
+	UnlinkPassword field
 }
 
 func (v *visit) showSecurity() error {
@@ -23,16 +26,24 @@ func (v *visit) showSecurity() error {
 	if err != nil {
 		return err
 	}
-	v.renderSecurity(http.StatusOK, m, &mistakes{})
-	return nil
+	return v.renderSecurity(http.StatusOK, m, &mistakes{})
 }
 
-func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) {
+func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) error {
+	links, err := v.Store.ListIdentities(v.r.Context(), m.ID)
+	if err != nil {
+		return err
+	}
 	verified := !m.EmailVerifiedAt.IsZero()
 	v.render(status, "security", page{Title: "Security", Section: pathSecurity, Errors: wrong.list, Content: securityContent{
 		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username,
 		Fields: append([]field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
+		Linked: v.linkedRows(links), UnlinkPassword: field{
+			Name: fieldUnlinkPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,
+			Error: wrong.of(fieldUnlinkPassword),
+		},
 	}})
+	return nil
 }
 
 const notYourPassword = "This is not your password."
@@ -43,7 +54,7 @@ func (v *visit) changePassword() error {
 		return err
 	}
 	wrong := &mistakes{}
-	right, err := v.checkOwnPassword(m)
+	right, err := v.checkOwnPassword(m, fieldPassword)
 	if err != nil {
 		return err
 	}
@@ -55,8 +66,7 @@ func (v *visit) changePassword() error {
 		return err
 	}
 	if len(wrong.list) > 0 {
-		v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
-		return nil
+		return v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
 	}
 	hash, err := v.hashPassword(chosen)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -51,7 +52,7 @@ const maxReturn = 4096
 // in full, and never another host, however it is dressed up.
 func localPath(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil || len(raw) > maxReturn || !strings.HasPrefix(raw, "/") || u.IsAbs() || u.Host != "" || u.User != nil ||
+	if err != nil || len(raw) > maxReturn || !utf8.ValidString(raw) || !strings.HasPrefix(raw, "/") || u.IsAbs() || u.Host != "" || u.User != nil ||
 		u.Fragment != "" || u.RawPath != "" || path.Clean(u.Path) != u.Path || strings.Contains(raw, "\\") {
 		return ""
 	}

@@ -14,6 +14,8 @@ type signInContent struct {
 	ReturnTo string
 	// SignUp is where to make an account, and come back from.
 	SignUp string
+	// Provider is what the identity provider is called; empty when there is none.
+	Provider string
 }
 
 func (v *visit) showSignIn() error {
@@ -34,12 +36,16 @@ func orProfile(path string) string {
 }
 
 func (v *visit) renderSignIn(status int, login, back string, m *mistakes) {
+	if v.Provider != nil {
+		// The button's form ends at the provider, which may send the browser on.
+		allowRedirect(v.w.Header(), v.Provider.Issuer())
+	}
 	v.render(status, "sign-in", page{Title: "Sign in", Errors: m.list, Content: signInContent{
 		Fields: []field{
 			{Name: fieldLogin, Label: "Username or e-mail address", Value: login, Autocomplete: "username", Required: true, Plain: true},
 			passwordField("Password", &mistakes{}),
 		},
-		ReturnTo: back, SignUp: withReturn(pathSignUp, back),
+		ReturnTo: back, SignUp: withReturn(pathSignUp, back), Provider: v.providerName(),
 	}})
 }
 

@@ -22,15 +22,27 @@ func (v *visit) showVerify() error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	waiting, err := v.Store.GetSignUp(v.r.Context(), token.Hash(secret))
-	if fault.Is(err, fault.NotFound) {
-		return linkOver()
-	}
+	waiting, err := v.waitingSignUp(token.Hash(secret))
 	if err != nil {
 		return err
 	}
 	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, &mistakes{})
 	return nil
+}
+
+// waitingSignUp returns the sign-up of a link. One that began before sign-up was
+// closed does not end after.
+func (v *visit) waitingSignUp(hash string) (*member.SignUp, error) {
+	waiting, err := v.Store.GetSignUp(v.r.Context(), hash)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil, linkOver()
+	case err != nil:
+		return nil, err
+	case !v.SignUpOpen:
+		return nil, v.signUpClosed()
+	}
+	return waiting, nil
 }
 
 func (v *visit) renderFinish(status int, username, email, secret string, m *mistakes) {
@@ -59,10 +71,7 @@ func (v *visit) verify() error {
 // finishSignUp makes the member of a sign-up. They sign in afterwards: whoever
 // has the mail has not shown that they know the password.
 func (v *visit) finishSignUp(hash string) error {
-	waiting, err := v.Store.GetSignUp(v.r.Context(), hash)
-	if fault.Is(err, fault.NotFound) {
-		return linkOver()
-	}
+	waiting, err := v.waitingSignUp(hash)
 	if err != nil {
 		return err
 	}

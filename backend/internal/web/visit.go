@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -103,6 +104,7 @@ func membersOnly(v *visit) (bool, error) {
 		v.redirect(v.SignIn(v.pageToReturnTo()))
 		return false, nil
 	}
+	setAlone(v.w.Header())
 	v.secret = v.sessionSecret(v.r)
 	return true, nil
 }
@@ -149,7 +151,7 @@ func (v *visit) fail(err error) {
 		refused = &refusal{http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more."}
 	case fault.Is(err, fault.ReadOnly):
 		refused = &refusal{http.StatusForbidden, "This account is read-only", "Nothing was changed."}
-	case fault.Is(err, fault.Unavailable):
+	case fault.Is(err, fault.Unavailable), errors.Is(err, context.Canceled): // or nobody waits for the answer any more
 		v.w.Header().Set("Retry-After", "1")
 		v.Logger.WarnContext(v.r.Context(), "page unavailable", "error", err)
 		refused = &refusal{http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment."}

@@ -13,17 +13,20 @@ import (
 
 // The paths of the pages.
 const (
-	pathSignIn   = "/sign-in"
-	pathSignUp   = "/sign-up"
-	pathSignOut  = "/sign-out"
-	pathForgot   = "/forgot"
-	pathReset    = "/reset"
-	pathVerify   = "/verify"
-	pathSettings = "/settings"
-	pathProfile  = "/settings/profile"
-	pathMCP      = "/settings/mcp"
-	pathSecurity = "/settings/security"
-	pathAccount  = "/settings/account"
+	pathSignIn           = "/sign-in"
+	pathProvider         = "/sign-in/provider"
+	pathProviderCallback = "/sign-in/provider/callback"
+	pathProviderLink     = "/sign-in/provider/link"
+	pathSignUp           = "/sign-up"
+	pathSignOut          = "/sign-out"
+	pathForgot           = "/forgot"
+	pathReset            = "/reset"
+	pathVerify           = "/verify"
+	pathSettings         = "/settings"
+	pathProfile          = "/settings/profile"
+	pathMCP              = "/settings/mcp"
+	pathSecurity         = "/settings/security"
+	pathAccount          = "/settings/account"
 )
 
 // Web serves the pages. It is safe for concurrent use.
@@ -38,6 +41,8 @@ type Web struct {
 	// hashing holds a place for each password that may be hashed at a time: each
 	// takes 19 MiB and a processor.
 	hashing chan struct{}
+	// verifyHash is password.Verify; tests count its calls.
+	verifyHash func(hash, given string) bool
 	// dummyHash is verified where there is no hash, so that it takes as long.
 	dummyHash string
 }
@@ -48,7 +53,9 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	web := &Web{Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection()}
+	web := &Web{
+		Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection(), verifyHash: password.Verify,
+	}
 	if err := web.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
 	}
@@ -65,7 +72,7 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	if web.dummyHash, err = password.Hash(secret); err != nil {
+	if web.dummyHash, err = c.PasswordCost.Hash(secret); err != nil {
 		return nil, err
 	}
 	web.hashing = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
@@ -84,6 +91,10 @@ func routes() []route {
 	return []route{
 		{"GET " + pathSignIn, anyone, (*visit).showSignIn},
 		{"POST " + pathSignIn, anyone, (*visit).signIn},
+		{"POST " + pathProvider, anyone, (*visit).goToProvider},
+		{"GET " + pathProviderCallback, anyone, (*visit).comeFromProvider},
+		{"GET " + pathProviderLink, anyone, (*visit).showProviderLink},
+		{"POST " + pathProviderLink, anyone, (*visit).linkProvider},
 		{"POST " + pathSignOut, membersOnly, (*visit).signOut},
 		{"GET " + pathSignUp, anyone, (*visit).showSignUp},
 		{"POST " + pathSignUp, anyone, (*visit).signUp},
@@ -104,6 +115,7 @@ func routes() []route {
 		{"POST " + pathSecurity + "/password", membersOnly, (*visit).changePassword},
 		{"POST " + pathSecurity + "/verify", membersOnly, (*visit).sendVerification},
 		{"POST " + pathSecurity + "/sign-out", membersOnly, (*visit).signOutEverywhere},
+		{"POST " + pathSecurity + "/provider/unlink", membersOnly, (*visit).unlinkProvider},
 		{"GET " + pathAccount, membersOnly, (*visit).showAccount},
 		{"GET " + pathAccount + "/export", membersOnly, (*visit).export},
 		{"POST " + pathAccount + "/delete", membersOnly, (*visit).deleteAccount},

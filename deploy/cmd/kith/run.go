@@ -151,12 +151,17 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	if err != nil {
 		return nil, err
 	}
+	login, err := r.settings.login()
+	if err != nil {
+		return nil, err
+	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
 		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime,
-		AllowPrivateSchemes: r.settings.PrivateSchemes,
-		Metrics:             observe, Logger: r.logger,
+		AllowPrivateSchemes: r.settings.PrivateSchemes, Login: login,
+		Provider: r.settings.provider(),
+		Metrics:  observe, Logger: r.logger,
 	})
 	if err != nil {
 		return nil, err
@@ -200,6 +205,8 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
+		RateLimits: r.settings.Rates, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
+		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
 		Version: version, Logger: r.logger, Requests: requestMetrics, Tools: calls,
 	})
 	if err != nil {

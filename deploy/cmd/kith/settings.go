@@ -5,9 +5,12 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"reflect"
 	"strings"
 	"time"
+
+	backend "github.com/kith-crm/kith/backend/server"
 )
 
 // settings are all settings of the service; each is a flag and an environment
@@ -33,6 +36,18 @@ type settings struct {
 	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in."`
 	PrivateSchemes  bool          `name:"allow-private-use-schemes" env:"KITH_OAUTH_ALLOW_PRIVATE_USE_SCHEMES" default:"false" negatable:"" help:"Let clients register redirect addresses such as cursor://callback."`
 
+	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"OpenID provider that members may sign in with besides; its redirect address is the base URL and /sign-in/provider/callback."`
+	ProviderClient string `name:"provider-client-id" env:"KITH_PROVIDER_CLIENT_ID" placeholder:"ID" help:"Client id at the provider."`
+	ProviderSecret string `name:"provider-client-secret" env:"KITH_PROVIDER_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Client secret at the provider; empty for a public client."`
+	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"What the button says; the issuer's host when not given."`
+
+	Rates          map[string]string `kong:"-" env:"KITH_RATE_<POLICY>"`
+	RedisURL       string            `name:"redis-url" env:"KITH_REDIS_URL" secret:"" placeholder:"URL" help:"Redis in which several edges count rate limits together, such as redis://localhost:6379/0."`
+	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its part."`
+	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is believed."`
+	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
+	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once; more are answered 503."`
+
 	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it speaks TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
 	BackendTLSCert  string `name:"backend-tls-cert" env:"KITH_BACKEND_TLS_CERT" placeholder:"FILE" help:"Certificate of the backend's listener; on the edge, the client certificate for the backend."`
@@ -56,6 +71,9 @@ func (s *settings) resolve() error {
 		}
 		_, port, _ = net.SplitHostPort(s.Addr)
 	}
+	if s.Rates, err = rateLimits(os.Environ()); err != nil {
+		return err
+	}
 	if s.BaseURL == "" {
 		s.BaseURL = "http://localhost:" + port
 	}
@@ -73,6 +91,16 @@ func freeAddr(host string) (string, error) {
 		return "", fmt.Errorf("no port is free on KITH_ADDR's host: %w", err)
 	}
 	return listener.Addr().String(), listener.Close()
+}
+
+// provider is the identity provider that is set, or nil.
+func (s *settings) provider() *backend.Provider {
+	if s.ProviderIssuer == "" {
+		return nil
+	}
+	return &backend.Provider{
+		Issuer: s.ProviderIssuer, ClientID: s.ProviderClient, ClientSecret: s.ProviderSecret, Name: s.ProviderName,
+	}
 }
 
 const masked = "[masked]"
@@ -124,6 +152,12 @@ func (s *settings) print(out io.Writer) error {
 	value := reflect.ValueOf(*s)
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
+		if rates, ok := reflect.TypeAssert[map[string]string](value.Field(i)); ok {
+			if err := printRates(out, rates); err != nil {
+				return err
+			}
+			continue
+		}
 		text := fmt.Sprint(value.Field(i).Interface())
 		if list, ok := reflect.TypeAssert[[]string](value.Field(i)); ok {
 			text = strings.Join(list, ",")

@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -30,7 +31,7 @@ type budgets struct {
 	asked map[string]int
 }
 
-func (b *budgets) TakeN(_ *http.Request, policy string, n int) (int, time.Duration) {
+func (b *budgets) TakeN(_ http.ResponseWriter, _ *http.Request, policy string, n int) (int, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked[policy] += n
@@ -178,7 +179,7 @@ func TestProfilesAreOneCall(t *testing.T) {
 	if calls := len(b.backend.Requests()) - before; calls != 1 {
 		t.Errorf("%d calls of the backend", calls)
 	}
-	if b.budgets.asked[route.PolicyProfile] != batch.MaxItems {
+	if b.budgets.asked[ratelimit.PolicyProfile] != batch.MaxItems {
 		t.Errorf("counted %v", b.budgets.asked)
 	}
 }
@@ -194,7 +195,7 @@ func TestIdenticalReadsAreMadeOnce(t *testing.T) {
 	if calls := len(b.backend.Requests()) - before; calls != 2 {
 		t.Errorf("%d calls of the backend", calls)
 	}
-	if b.budgets.asked[route.PolicyDirectory] != 3 || string(got[0].Body) != string(got[1].Body) {
+	if b.budgets.asked[ratelimit.PolicyDirectory] != 3 || string(got[0].Body) != string(got[1].Body) {
 		t.Errorf("counted %v: %+v", b.budgets.asked, got)
 	}
 }
@@ -203,7 +204,7 @@ func TestIdenticalReadsAreMadeOnce(t *testing.T) {
 func TestItemsOverTheBudget(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.budgets.left[route.PolicyProfile] = 2
+	b.budgets.left[ratelimit.PolicyProfile] = 2
 	got := b.run(t, get("1", "/api/human/amara"), `{"id":"2","path":"/api/network/members"}`, get("3", "/api/human/amara.md"),
 		get("4", "/api/human/amara"), get("5", "/mcp/v1"), get("6", "/api/human/bo-b"))
 	var statuses []int

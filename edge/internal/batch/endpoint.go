@@ -19,8 +19,9 @@ import (
 // Limiter counts items against the budgets of their endpoints.
 type Limiter interface {
 	// TakeN counts n requests under a policy for the caller of r, and returns how
-	// many of them, from the first, are admitted and when the window ends.
-	TakeN(r *http.Request, policy string, n int) (admitted int, reset time.Duration)
+	// many of them, from the first, are admitted and when the window ends. It
+	// writes headers that tell of it.
+	TakeN(w http.ResponseWriter, r *http.Request, policy string, n int) (admitted int, reset time.Duration)
 }
 
 // Options are what the endpoint needs. All but Preload and Observe are required.
@@ -88,7 +89,7 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 		e.Problems.Write(w, r, problem.InvalidParameter, "The batch is not valid.", faults...)
 		return
 	}
-	outcomes := e.answer(r, items)
+	outcomes := e.answer(w, r, items)
 	answer := e.appendAnswer(make([]byte, 0, 4096), items, outcomes)
 	e.observe(r, outcomes)
 	h := w.Header()
@@ -119,7 +120,7 @@ func (e *Endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, boo
 }
 
 // answer returns the outcome of each item, in their order.
-func (e *Endpoint) answer(r *http.Request, items []item) []*outcome {
+func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, items []item) []*outcome {
 	outcomes := make([]*outcome, len(items))
 	wanted := make([]*read, len(items))
 	for i, it := range items {
@@ -132,7 +133,7 @@ func (e *Endpoint) answer(r *http.Request, items []item) []*outcome {
 			outcomes[i] = e.problem(r, problem.CredentialInQuery, "A credential in the query string is never accepted.")
 		}
 	}
-	e.spend(r, wanted, outcomes)
+	e.spend(w, r, wanted, outcomes)
 	reads := make(map[string]*read)
 	for i, want := range wanted {
 		if want != nil && outcomes[i] == nil {
@@ -150,7 +151,7 @@ func (e *Endpoint) answer(r *http.Request, items []item) []*outcome {
 
 // spend takes each item from the budget of its endpoint, one by one even where
 // items are identical, and refuses those that it has no room for.
-func (e *Endpoint) spend(r *http.Request, wanted []*read, outcomes []*outcome) {
+func (e *Endpoint) spend(w http.ResponseWriter, r *http.Request, wanted []*read, outcomes []*outcome) {
 	members := map[string][]int{} // policy to items
 	var order []string
 	for i, want := range wanted {
@@ -164,7 +165,7 @@ func (e *Endpoint) spend(r *http.Request, wanted []*read, outcomes []*outcome) {
 		members[policy] = append(members[policy], i)
 	}
 	for _, policy := range order {
-		admitted, reset := e.Limiter.TakeN(r, policy, len(members[policy]))
+		admitted, reset := e.Limiter.TakeN(w, r, policy, len(members[policy]))
 		for _, i := range members[policy][min(admitted, len(members[policy])):] {
 			outcomes[i] = e.overBudget(policy, reset)
 		}

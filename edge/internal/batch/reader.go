@@ -30,7 +30,6 @@ type outcome struct {
 	status      int
 	contentType string
 	body        []byte
-	tooLarge    bool
 }
 
 // readAll makes each read of the map once and fills in its outcome.

@@ -3,6 +3,8 @@ package exchange
 import (
 	"context"
 	"log/slog"
+
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
 // Exchange is one request and its answer. It belongs to the goroutine that
@@ -12,6 +14,12 @@ type Exchange struct {
 	RequestID string
 	// Route is the name of the route that matched, "" if none did.
 	Route string
+	// Decisions are those of the rate limits that the request was counted under.
+	Decisions []ratelimit.Decision
+	// Credential is the stable id of the caller's credential, once the backend has
+	// told it; Dead says that the backend called the credential dead.
+	Credential string
+	Dead       bool
 
 	attrs []slog.Attr
 }
@@ -19,6 +27,12 @@ type Exchange struct {
 // Note adds attributes to the request's log line. They must come from closed
 // sets or from the service itself: never a query, a body or a credential.
 func (e *Exchange) Note(attrs ...slog.Attr) { e.attrs = append(e.attrs, attrs...) }
+
+// Recognise notes the caller's live credential.
+func (e *Exchange) Recognise(credentialID string) {
+	e.Credential = credentialID
+	e.Note(slog.String("credential", credentialID))
+}
 
 // Attrs returns what was noted.
 func (e *Exchange) Attrs() []slog.Attr { return e.attrs }

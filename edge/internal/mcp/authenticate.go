@@ -42,7 +42,7 @@ func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
 		return e.backendFailure(ctx, upstream.AsError(err))
 	}
 	c.principal = principal
-	exchange.FromContext(ctx).Note(slog.String("credential", principal.GetCredentialId()))
+	exchange.FromContext(ctx).Recognise(principal.GetCredentialId())
 	return nil
 }
 
@@ -53,6 +53,7 @@ func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *fai
 	e.logBackend(ctx, err)
 	switch {
 	case err.Kind == upstream.Unauthenticated && e.mount.Policy != DemoAccount:
+		exchange.FromContext(ctx).Dead = true
 		return deadBearer()
 	case err.Kind == upstream.Unauthenticated:
 		return unavailable("The demo account is not ready yet.")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kith-crm/kith/edge/internal/backendtest"
 	"github.com/kith-crm/kith/edge/server"
 )
 
@@ -44,7 +45,8 @@ func (repeat) Close() error { return nil }
 func benchmark(b *testing.B, path, body string) {
 	b.Helper()
 	s, err := server.New(server.Config{
-		Addr: ":0", BaseURL: "https://kith.example", Transport: ready{threeKilobytes()},
+		RateLimits: backendtest.NoLimits(server.RatePolicies()),
+		Addr:       ":0", BaseURL: "https://kith.example", Transport: ready{threeKilobytes()},
 		SandboxEnabled: true, SandboxToken: "kith_pat_demo", SandboxUsername: "demo",
 	})
 	if err != nil {

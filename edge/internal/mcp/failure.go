@@ -60,7 +60,11 @@ type Refuser struct{}
 
 // Refuse writes the code's status with a JSON-RPC error.
 func (Refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, detail string) {
-	write(w, code.Status(), appendError(nil, nil, refusal(code.Status(), detail)))
+	f := refusal(code.Status(), detail)
+	if code == problem.RateLimited {
+		f.code = codeRateLimited
+	}
+	write(w, f.status, appendError(nil, nil, f))
 }
 
 // appendError appends a whole JSON-RPC error message.

@@ -32,6 +32,7 @@ func newEdge(t testing.TB) *edge {
 	t.Helper()
 	e := &edge{backend: backendtest.New(), tools: &toolLog{}}
 	s, err := server.New(server.Config{
+		RateLimits:      backendtest.NoLimits(server.RatePolicies()),
 		Addr:            ":0",
 		BaseURL:         "https://kith.example",
 		Transport:       e.backend.Transport(),

@@ -33,6 +33,8 @@ const (
 	codeUnauthorized = -32000
 	// codeRefused is a live credential that may not do this. Retrying is no use.
 	codeRefused = -32001
+	// codeRateLimited goes with a 429.
+	codeRateLimited = -32003
 )
 
 // Limits of a request.

@@ -130,6 +130,6 @@ func (e *endpoint) toolFailure(
 
 func noteCredential(ctx context.Context, receipt upstream.Receipt) {
 	if receipt.CredentialID != "" {
-		exchange.FromContext(ctx).Note(slog.String("credential", receipt.CredentialID))
+		exchange.FromContext(ctx).Recognise(receipt.CredentialID)
 	}
 }

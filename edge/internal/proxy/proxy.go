@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -37,6 +36,8 @@ type Options struct {
 	// Refusers answer when the backend cannot, in the shape of the protocol.
 	Refusers map[route.Protocol]route.Refuser
 	Logger   *slog.Logger
+	// ClientAddress returns what limits by address count a request as.
+	ClientAddress func(r *http.Request) string
 }
 
 // Proxy hands requests on.
@@ -78,9 +79,7 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 		r.Out.Header.Set(headerServiceToken, p.ServiceToken)
 	}
 	r.Out.Header.Set(headerRequestID, exchange.RequestID(r.In.Context()))
-	if host, _, err := net.SplitHostPort(r.In.RemoteAddr); err == nil {
-		r.Out.Header.Set(headerClientAddress, host)
-	}
+	r.Out.Header.Set(headerClientAddress, p.ClientAddress(r.In))
 }
 
 // defaults are the security headers of answers that set none of their own.

@@ -27,7 +27,8 @@ func serve(t *testing.T, protocol route.Protocol, backend transport, r *http.Req
 	}
 	p, err := proxy.New(proxy.Options{
 		BackendURL: "http://backend:1", Transport: backend, ServiceToken: "the-edge's-own", Logger: slog.New(slog.DiscardHandler),
-		Refusers: map[route.Protocol]route.Refuser{route.OAuth: proxy.OAuthRefuser{}, route.Page: page},
+		ClientAddress: func(*http.Request) string { return "192.0.2.7" },
+		Refusers:      map[route.Protocol]route.Refuser{route.OAuth: proxy.OAuthRefuser{}, route.Page: page},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +49,6 @@ func answer(status int, header http.Header) *http.Response {
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequest(http.MethodPost, "https://kith.example/oauth/token?x=1", strings.NewReader("a=b"))
-	r.RemoteAddr = "192.0.2.7:1234"
 	for _, name := range []string{"Kith-Service-Token", "Kith-Request-Id", "Kith-Client-Address", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded"} {
 		r.Header.Set(name, "spoofed")
 	}

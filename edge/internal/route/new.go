@@ -11,14 +11,14 @@ import (
 // row is incomplete, has a pattern that another has, lacks a handler, or has
 // dates that break the promise of MinimumNotice.
 func New(rows []Route, o Options) (*Router, error) {
-	if err := errors.Join(checkRows(rows), checkHandlers(rows, o)); err != nil {
+	if err := errors.Join(checkRows(rows), checkHandlers(rows, o), checkPolicies(rows, o.Limiter)); err != nil {
 		return nil, err
 	}
 	m, err := newMatcher(rows)
 	if err != nil {
 		return nil, err
 	}
-	rt := &Router{host: o.Host, matcher: m, http: o.Refusers[HTTP], cors: o.CORS, now: o.Now}
+	rt := &Router{host: o.Host, matcher: m, http: o.Refusers[HTTP], cors: o.CORS, limiter: o.Limiter, gate: o.Gate, now: o.Now}
 	if rt.now == nil {
 		rt.now = time.Now
 	}
@@ -30,6 +30,7 @@ func New(rows []Route, o Options) (*Router, error) {
 			handle:    o.Handlers[r.HandlerName()],
 			refuser:   o.Refusers[r.Protocol],
 			page:      r.Protocol == Page,
+			policy:    r.RatePolicy,
 			lifecycle: newLifecycle(r, o.BaseURL),
 		})
 	}
@@ -85,6 +86,22 @@ func checkHandlers(rows []Route, o Options) error {
 	}
 	if o.Refusers[HTTP] == nil || o.CORS == nil {
 		faults = append(faults, errors.New("the router needs a refuser for HTTP and a CORS policy"))
+	}
+	return errors.Join(faults...)
+}
+
+func checkPolicies(rows []Route, limiter Limiter) error {
+	if limiter == nil {
+		return nil
+	}
+	var faults []error
+	for _, r := range rows {
+		if r.RatePolicy == "" {
+			continue
+		}
+		if err := limiter.Check(r.RatePolicy); err != nil {
+			faults = append(faults, fmt.Errorf("route %q: %w", r.Name, err))
+		}
 	}
 	return errors.Join(faults...)
 }

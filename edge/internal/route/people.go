@@ -1,6 +1,10 @@
 package route
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+)
 
 // The names of the rows of the authorization server and the people's pages.
 const (
@@ -20,7 +24,7 @@ func authorizationServer() []Route {
 	metadata.Name, metadata.Pattern = AuthServerMetadata, "/.well-known/oauth-authorization-server"
 	metadata.Methods = []string{http.MethodGet}
 	metadata.Summary = "Authorization server metadata (RFC 8414)."
-	register.Name, register.Pattern, register.RatePolicy = OAuthRegister, "/oauth/register", PolicyOAuthRegister
+	register.Name, register.Pattern, register.RatePolicy = OAuthRegister, "/oauth/register", ratelimit.PolicyOAuthRegister
 	register.Summary = "Registers a client (RFC 7591): open, public clients only."
 	authorize.Name, authorize.Pattern, authorize.Protocol = OAuthAuthorize, "/oauth/authorize", Page
 	authorize.Methods = []string{http.MethodGet}
@@ -28,9 +32,9 @@ func authorizationServer() []Route {
 	consent.Name, consent.Pattern, consent.Protocol = OAuthConsent, "/oauth/consent", Page
 	consent.Summary = "Takes the member's answer to the consent page."
 	consent.Anonymous = false
-	token.Name, token.Pattern, token.RatePolicy = OAuthToken, "/oauth/token", PolicyOAuthToken
+	token.Name, token.Pattern, token.RatePolicy = OAuthToken, "/oauth/token", ratelimit.PolicyOAuthToken
 	token.Summary = "Exchanges an authorization code or a refresh token for tokens."
-	revoke.Name, revoke.Pattern, revoke.RatePolicy = OAuthRevoke, "/oauth/revoke", PolicyOAuthToken
+	revoke.Name, revoke.Pattern, revoke.RatePolicy = OAuthRevoke, "/oauth/revoke", ratelimit.PolicyOAuthToken
 	revoke.Summary = "Revokes an access or refresh token and its pair (RFC 7009)."
 	return []Route{metadata, register, authorize, consent, token, revoke}
 }
@@ -42,6 +46,9 @@ func pages() []Route {
 	rows := []Route{
 		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Makes an account."},
 		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
+		{Name: "sign-in-provider", Methods: post, Pattern: "/sign-in/provider", Anonymous: true, Summary: "Goes to the operator's identity provider."},
+		{Name: "sign-in-provider-callback", Methods: get, Pattern: "/sign-in/provider/callback", Anonymous: true, Summary: "Takes the identity provider's answer."},
+		{Name: "sign-in-provider-link", Methods: both, Pattern: "/sign-in/provider/link", Anonymous: true, Summary: "Links an identity to a member who knows the password."},
 		{Name: "sign-out", Methods: post, Pattern: "/sign-out", Summary: "Signs the member out."},
 		{Name: "forgot", Methods: both, Pattern: "/forgot", Anonymous: true, Summary: "Sends a link that sets a new password."},
 		{Name: "reset", Methods: both, Pattern: "/reset", Anonymous: true, Summary: "Sets a new password by a link that was sent."},
@@ -58,6 +65,7 @@ func pages() []Route {
 		{Name: "settings-password", Methods: post, Pattern: "/settings/security/password", Summary: "Changes the password."},
 		{Name: "settings-verify", Methods: post, Pattern: "/settings/security/verify", Summary: "Sends a link that confirms the e-mail address."},
 		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs other browsers out."},
+		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
 		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a file."},
 		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},

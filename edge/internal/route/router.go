@@ -20,7 +20,26 @@ type Refuser interface {
 	Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string)
 }
 
-// Options are what a router needs besides its rows. All but Now are required.
+// Limiter counts requests under the rate policies that the rows name.
+type Limiter interface {
+	// Check fails if there is no such policy.
+	Check(policy string) error
+	// Limit counts a request, has the answer tell of it, and reports whether the
+	// request may go on.
+	Limit(w http.ResponseWriter, r *http.Request, policy string) bool
+	// Learn takes from an answered request whose credential it carried.
+	Learn(r *http.Request)
+}
+
+// Gate bounds how many requests are worked on at once.
+type Gate interface {
+	// Enter reports whether a request may go on. One that may must Leave.
+	Enter() bool
+	Leave()
+}
+
+// Options are what a router needs besides its rows. All but Limiter, Gate and Now
+// are required.
 type Options struct {
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
@@ -32,6 +51,9 @@ type Options struct {
 	Refusers map[Protocol]Refuser
 	// CORS marks answers to OPTIONS.
 	CORS *cors.Policy
+	// Limiter and Gate turn requests away; nil lets all of them through.
+	Limiter Limiter
+	Gate    Gate
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -43,6 +65,8 @@ type Router struct {
 	matcher *matcher
 	http    Refuser
 	cors    *cors.Policy
+	limiter Limiter
+	gate    Gate
 	now     func() time.Time
 }
 
@@ -54,6 +78,7 @@ type entry struct {
 	handle    Handler
 	refuser   Refuser
 	page      bool
+	policy    string // "" for none
 	lifecycle lifecycle
 }
 
@@ -124,6 +149,27 @@ func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, arg
 	}
 	if query != "" && !rt.acceptQuery(w, r, e, query) {
 		return
+	}
+	rt.admit(w, r, e, argument)
+}
+
+// admit has the handler serve a request that is within its limits while there is
+// room for it.
+func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argument string) {
+	if e.policy != "" && rt.limiter != nil {
+		if !rt.limiter.Limit(w, r, e.policy) {
+			e.refuser.Refuse(w, r, problem.RateLimited, "Too many requests: Retry-After says for how many seconds to wait.")
+			return
+		}
+		defer rt.limiter.Learn(r)
+	}
+	if rt.gate != nil {
+		if !rt.gate.Enter() {
+			w.Header()["Retry-After"] = []string{"1"}
+			e.refuser.Refuse(w, r, problem.Unavailable, "The service is busy. Try again in a moment.")
+			return
+		}
+		defer rt.gate.Leave()
 	}
 	e.handle(w, r, argument)
 }

@@ -1,6 +1,10 @@
 package route
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+)
 
 // The names of the rows, under which handlers are registered.
 const (
@@ -8,6 +12,7 @@ const (
 	ProfileJSON     = "profile-json"
 	ProfileMarkdown = "profile-markdown"
 	Members         = "members"
+	Batch           = "batch"
 	MCPCurrent      = "mcp-v1"
 	MCPDeprecated   = "mcp"
 	MCPSandbox      = "mcp-sandbox"
@@ -17,18 +22,6 @@ const (
 	ResourceMCP     = "protected-resource-mcp"
 	ResourceMCPV1   = "protected-resource-mcp-v1"
 	Identity        = "agent-identity"
-)
-
-// Rate policies that the rows name.
-const (
-	PolicyProfile    = "profile"
-	PolicyDirectory  = "directory"
-	PolicyMCP        = "mcp"
-	PolicyMCPSandbox = "mcp-sandbox"
-	PolicyIdentity   = "identity"
-
-	PolicyOAuthRegister = "oauth-register"
-	PolicyOAuthToken    = "oauth-token"
 )
 
 // ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
@@ -48,6 +41,7 @@ const (
 func Table() []Route {
 	var table []Route
 	table = append(table, publicReads()...)
+	table = append(table, batch())
 	table = append(table, mcpServers()...)
 	table = append(table, sandboxIndex())
 	table = append(table, resourceMetadata()...)
@@ -59,7 +53,7 @@ func Table() []Route {
 func publicReads() []Route {
 	read := Route{
 		Methods: []string{http.MethodGet}, State: Current, Protocol: HTTP,
-		Anonymous: true, Batchable: true, Sandbox: true, RatePolicy: PolicyProfile,
+		Anonymous: true, Batchable: true, Sandbox: true, RatePolicy: ratelimit.PolicyProfile,
 	}
 	profile, asJSON, asMarkdown, members := read, read, read, read
 	profile.Name, profile.Pattern = Profile, "/api/human/{username}"
@@ -69,14 +63,22 @@ func publicReads() []Route {
 	asMarkdown.Name, asMarkdown.Pattern = ProfileMarkdown, "/api/human/{username}.md"
 	asMarkdown.Summary = "The same profile as Markdown."
 	members.Name, members.Pattern = Members, "/api/network/members"
-	members.RatePolicy, members.Query = PolicyDirectory, []string{"q", "per_page", "cursor"}
+	members.RatePolicy, members.Query = ratelimit.PolicyDirectory, []string{"q", "per_page", "cursor"}
 	members.Summary = "A page of the public member directory; parameters q, per_page and cursor."
 	return []Route{profile, asJSON, asMarkdown, members}
 }
 
+func batch() Route {
+	return Route{
+		Name: Batch, Methods: []string{http.MethodPost}, Pattern: "/api/batch", State: Current, Protocol: HTTP,
+		Anonymous: true, Sandbox: true, RatePolicy: ratelimit.PolicyBatch,
+		Summary: "Up to 20 of the batchable reads in one request; each item has its own status.",
+	}
+}
+
 func mcpServers() []Route {
 	server := Route{
-		Methods: []string{http.MethodPost}, State: Current, Protocol: MCP, RatePolicy: PolicyMCP,
+		Methods: []string{http.MethodPost}, State: Current, Protocol: MCP, RatePolicy: ratelimit.PolicyMCP,
 	}
 	current, deprecated, short, long := server, server, server, server
 	current.Name, current.Pattern = MCPCurrent, PathMCPCurrent
@@ -87,7 +89,7 @@ func mcpServers() []Route {
 	short.Name, short.Pattern = MCPSandbox, PathMCPSandbox
 	long.Name, long.Pattern = SandboxMCP, PathSandboxMCP
 	for _, r := range []*Route{&short, &long} {
-		r.Anonymous, r.SandboxOnly, r.RatePolicy = true, true, PolicyMCPSandbox
+		r.Anonymous, r.SandboxOnly, r.RatePolicy = true, true, ratelimit.PolicyMCPSandbox
 		r.Summary = "The MCP server of the demo account: no credential, and every writing tool is refused."
 	}
 	return []Route{current, deprecated, short, long}

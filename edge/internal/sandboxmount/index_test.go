@@ -103,7 +103,7 @@ func TestIndexListsTheMount(t *testing.T) {
 		paths = append(paths, e.Method+" "+e.Path)
 	}
 	want := []string{
-		"POST /mcp/sandbox", "GET /sandbox", "GET /sandbox/api/human/{username}", "GET /sandbox/api/human/{username}.json",
+		"POST /mcp/sandbox", "GET /sandbox", "POST /sandbox/api/batch", "GET /sandbox/api/human/{username}", "GET /sandbox/api/human/{username}.json",
 		"GET /sandbox/api/human/{username}.md", "GET /sandbox/api/network/members", "POST /sandbox/mcp/v1",
 	}
 	if diff := cmp.Diff(want, paths); diff != "" {

@@ -112,16 +112,26 @@ func (b *Browser) Request(method, path string, form url.Values) *http.Request {
 // Do sends a request and reads the answer.
 func (b *Browser) Do(r *http.Request) *Page {
 	b.t.Helper()
-	res, err := b.client.Do(r)
+	p, err := b.Try(r)
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	return p
+}
+
+// Try is Do for an answer that may break off in the middle, which is an error.
+func (b *Browser) Try(r *http.Request) (*Page, error) {
+	b.t.Helper()
+	res, err := b.client.Do(r)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		b.t.Fatal(err)
+		return nil, err
 	}
-	return newPage(b.t, res, string(body))
+	return newPage(b.t, res, string(body)), nil
 }
 
 // Post sends a form's values as they are given.

@@ -1,8 +1,10 @@
 package webtest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -23,6 +25,10 @@ import (
 
 // Password is that of every member made by Member.
 const Password = "violet kettle drum"
+
+// cost is the least that argon2 takes: tests hash by the hundred, and the race
+// detector makes each many times as slow.
+var cost = password.Cost{MemoryKiB: 8, Passes: 1}
 
 // Clock is a clock that stands still until it is moved.
 type Clock struct {
@@ -70,12 +76,30 @@ type Site struct {
 // New starts a site on a new SQLite database, for the time of the test.
 func New(t testing.TB, o Options) *Site {
 	t.Helper()
+	data, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := store.Migrate(t.Context(), store.Config{URL: path}); err != nil {
+	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return Start(t, path, o)
 }
+
+// migrated is a migrated SQLite database, made once and copied for each site.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "kith-webtest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "kith.db")
+	if _, err := store.Migrate(context.Background(), store.Config{URL: path}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // Each calls test with a site on each kind of database.
 func Each(t *testing.T, o Options, test func(t *testing.T, s *Site)) {
@@ -111,7 +135,7 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 		t.Fatal(err)
 	}
 	pages := web.Config{
-		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, SignUpOpen: true, Now: s.Clock.Now, Login: &session.RatePolicy{},
+		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, SignUpOpen: true, Now: s.Clock.Now, Login: &session.RatePolicy{}, PasswordCost: cost,
 		Data: func(owner tenant.ID) web.TenantData { return s.Store.Tenant(owner, true) },
 	}
 	if o.Web != nil {
@@ -134,18 +158,24 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	authserver.New(server).Mount(mux)
 }
 
-// hash is the password's, made once: it is slow on purpose.
-var hash = sync.OnceValues(func() (string, error) { return password.Hash(Password) })
+// hash is the password's, made once.
+var hash = sync.OnceValues(func() (string, error) { return cost.Hash(Password) })
 
-// Member makes a member with Password.
-func (s *Site) Member(t testing.TB, username string) tenant.ID {
+// Hash is that of Password, as Member keeps it.
+func (s *Site) Hash(t testing.TB) string {
 	t.Helper()
 	h, err := hash()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return h
+}
+
+// Member makes a member with Password.
+func (s *Site) Member(t testing.TB, username string) tenant.ID {
+	t.Helper()
 	m := &member.Member{
-		Username: username, Email: username + "@people.example", PasswordHash: h, Plan: member.PlanFree, Timezone: "UTC", Locale: "en",
+		Username: username, Email: username + "@people.example", PasswordHash: s.Hash(t), Plan: member.PlanFree, Timezone: "UTC", Locale: "en",
 	}
 	if err := s.Store.CreateMember(t.Context(), m); err != nil {
 		t.Fatal(err)

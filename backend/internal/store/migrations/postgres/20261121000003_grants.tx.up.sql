@@ -113,6 +113,34 @@ CREATE TABLE sign_ups (
 --bun:split
 CREATE INDEX sign_ups_email ON sign_ups (email);
 --bun:split
+-- Who a member is at an identity provider: one identity of each issuer, and
+-- one member for each identity.
+CREATE TABLE linked_identities (
+    issuer       TEXT COLLATE "C" NOT NULL,
+    subject      TEXT COLLATE "C" NOT NULL,
+    member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at   TIMESTAMPTZ NOT NULL,
+    last_used_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (member_id, issuer)
+);
+--bun:split
+-- Sign-ins that wait for the answer of an identity provider, or, with a subject,
+-- for the password of the member who is to be linked.
+CREATE TABLE provider_attempts (
+    hash         TEXT COLLATE "C" PRIMARY KEY,
+    browser_hash TEXT COLLATE "C" NOT NULL,
+    issuer       TEXT NOT NULL,
+    redirect_uri TEXT NOT NULL,
+    nonce        TEXT NOT NULL,
+    verifier     TEXT NOT NULL,
+    subject      TEXT NOT NULL,
+    email        TEXT COLLATE "C" NOT NULL,
+    return_to    TEXT NOT NULL,
+    created_at   TIMESTAMPTZ NOT NULL,
+    expires_at   TIMESTAMPTZ NOT NULL
+);
+--bun:split
 -- Counts of password attempts in fixed windows, by account and by address.
 CREATE TABLE login_attempts (
     subject    TEXT COLLATE "C" PRIMARY KEY,
@@ -123,4 +151,4 @@ CREATE TABLE login_attempts (
 ALTER TABLE members ADD COLUMN email_verified_at TIMESTAMPTZ;
 --bun:split
 GRANT SELECT, INSERT, UPDATE, DELETE ON clients, login_sessions, authorization_requests, grants, authorization_codes,
-    access_tokens, refresh_tokens, mail_links, sign_ups, login_attempts TO kith_service;
+    access_tokens, refresh_tokens, mail_links, sign_ups, linked_identities, provider_attempts, login_attempts TO kith_service;

@@ -112,6 +112,34 @@ CREATE TABLE sign_ups (
 --bun:split
 CREATE INDEX sign_ups_email ON sign_ups (email);
 --bun:split
+-- Who a member is at an identity provider: one identity of each issuer, and
+-- one member for each identity.
+CREATE TABLE linked_identities (
+    issuer       TEXT NOT NULL,
+    subject      TEXT NOT NULL,
+    member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at   TIMESTAMP NOT NULL,
+    last_used_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (member_id, issuer)
+);
+--bun:split
+-- Sign-ins that wait for the answer of an identity provider, or, with a subject,
+-- for the password of the member who is to be linked.
+CREATE TABLE provider_attempts (
+    hash         TEXT PRIMARY KEY,
+    browser_hash TEXT NOT NULL,
+    issuer       TEXT NOT NULL,
+    redirect_uri TEXT NOT NULL,
+    nonce        TEXT NOT NULL,
+    verifier     TEXT NOT NULL,
+    subject      TEXT NOT NULL,
+    email        TEXT NOT NULL,
+    return_to    TEXT NOT NULL,
+    created_at   TIMESTAMP NOT NULL,
+    expires_at   TIMESTAMP NOT NULL
+);
+--bun:split
 -- Counts of password attempts in fixed windows, by account and by address.
 CREATE TABLE login_attempts (
     subject    TEXT PRIMARY KEY,

@@ -1,0 +1,123 @@
+package authserver_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// oneWins returns the one answer with tokens; the others are all invalid_grant.
+func oneWins(t *testing.T, answers []answer) answer {
+	t.Helper()
+	var won []answer
+	for _, got := range answers {
+		if got.Status == http.StatusOK {
+			won = append(won, got)
+			continue
+		}
+		wantError(t, got, "invalid_grant")
+	}
+	if len(won) != 1 {
+		t.Fatalf("%d of %d won", len(won), len(answers))
+	}
+	return won[0]
+}
+
+// What forty callers do at once has the outcome that some order of them has.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	testRows(t, []row{
+		// A used code that comes again with its verifier kills its grant: so the
+		// tokens of the one that won are dead as well.
+		{"40 redemptions of one code", func(t *testing.T, a agent, b *webtest.Browser) {
+			other, form := a.tokens(t, b), a.exchangeForm(a.code(t, b))
+			answers, err := together(40, func(int) (answer, error) { return a.try(t.Context(), authserver.PathToken, form) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.wantDead(t, oneWins(t, answers))
+			if grants, err := a.site.Store.ListGrants(t.Context(), b.Owner); err != nil || len(grants) != 1 {
+				t.Errorf("%d grants live beside the other one, %v", len(grants)-1, err)
+			}
+			a.wantAlive(t, other)
+		}},
+		// One that knows the code and not the verifier can neither have the tokens
+		// nor keep the client from them.
+		{"one redemption among 39 with a wrong verifier", func(t *testing.T, a agent, b *webtest.Browser) {
+			form := a.exchangeForm(a.code(t, b))
+			answers, err := together(40, func(n int) (answer, error) {
+				if n == 20 {
+					return a.try(t.Context(), authserver.PathToken, form)
+				}
+				return a.try(t.Context(), authserver.PathToken, with(form, "code_verifier", wrongVerifier))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.wantAlive(t, oneWins(t, answers))
+		}},
+		{"40 refreshes of one token", func(t *testing.T, a agent, b *webtest.Browser) {
+			other, pair := a.tokens(t, b), a.tokens(t, b)
+			answers, err := together(40, func(int) (answer, error) {
+				return a.try(t.Context(), authserver.PathToken, a.refreshForm(pair.RefreshToken))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.wantDead(t, oneWins(t, answers))
+			a.wantDead(t, pair)
+			a.wantAlive(t, other)
+		}},
+		// Whoever is first, nothing is alive afterwards.
+		{"a refresh and a revocation", func(t *testing.T, a agent, b *webtest.Browser) {
+			for range 5 {
+				pair := a.tokens(t, b)
+				answers, err := together(2, func(n int) (answer, error) {
+					if n == 0 {
+						return a.try(t.Context(), authserver.PathRevoke, values("token", pair.RefreshToken, "client_id", a.id))
+					}
+					return a.try(t.Context(), authserver.PathToken, a.refreshForm(pair.RefreshToken))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantRevoked(t, answers[0])
+				if answers[1].Status == http.StatusOK {
+					a.wantDead(t, answers[1])
+					continue
+				}
+				wantError(t, answers[1], "invalid_grant")
+				a.wantDead(t, pair)
+			}
+		}},
+		{"20 answers to one consent", func(t *testing.T, a agent, b *webtest.Browser) {
+			form := with(authorize(b, a.ask()).Form(authserver.PathConsent), "decision", "allow")
+			cookie := b.CookieName("kith_session") + "=" + b.Cookie("kith_session")
+			answers, err := together(20, func(int) (answer, error) {
+				r, err := a.request(t.Context(), http.MethodPost, authserver.PathConsent, formMedia, form.Encode())
+				if err != nil {
+					return answer{}, err
+				}
+				r.Header.Set("Cookie", cookie)
+				return send(r)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes := 0
+			for _, got := range answers {
+				if strings.Contains(got.Header.Get("Location"), "code=") {
+					codes++
+				} else if got.Status != http.StatusBadRequest {
+					t.Errorf("%d %s", got.Status, got.Body)
+				}
+			}
+			if codes != 1 {
+				t.Errorf("%d codes from one consent", codes)
+			}
+		}},
+	})
+}

@@ -1,0 +1,231 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// keepPerson has a member keep somebody, as an agent would.
+func keepPerson(t *testing.T, s *webtest.Site, owner tenant.ID, name string) {
+	t.Helper()
+	err := s.Store.Tenant(owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "create_connection"},
+		func(ctx context.Context, u *store.Unit) error {
+			_, err := connection.Create(ctx, u, connection.Draft{Name: name})
+			return err
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDeleteAccount(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		second := s.BrowserOf(t, b.Owner)
+		access := grantOf(t, s, b)
+		made := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "x"))
+		bearer := webtest.TextOf(made.ByID("made-token"))
+		page := b.Get("/settings/account")
+		want(t, page, http.StatusOK, "Download my data", "Delete your account", "type maria")
+		for name, change := range map[string]map[string][]string{
+			"another username": values("username", "mario", "password", webtest.Password),
+			"no username":      values("username", "", "password", webtest.Password),
+			"a wrong password": values("username", "maria", "password", "wrong"),
+			"no password":      values("username", "maria", "password", ""),
+		} {
+			if p := b.Submit(page, "/settings/account/delete", change); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), "This is not your") {
+				t.Errorf("%s: %d", name, p.Status)
+			}
+		}
+		want(t, b.Submit(page, "/settings/account/delete", values("username", "maria", "password", webtest.Password)), http.StatusOK, "Your account is deleted")
+		if isSignedIn(b) || isSignedIn(second) || b.Cookie("kith_session") != "" {
+			t.Error("a session goes on")
+		}
+		for _, dead := range []string{access, bearer} {
+			if _, err := s.Store.Authenticate(t.Context(), dead); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("a token goes on: %v", err)
+			}
+		}
+		if _, err := s.Store.FindMember(t.Context(), "maria"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the member is there: %v", err)
+		}
+		want(t, signIn(b, "maria", webtest.Password, ""), http.StatusForbidden)
+	})
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		keepPerson(t, s, s.Member(t, "other"), "Not Marias")
+		grantOf(t, s, b)
+		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *store.Unit) error {
+			made, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"}})
+			if err != nil {
+				return err
+			}
+			people := []string{made.Connection.ID}
+			if _, _, err = timeline.AddNote(ctx, u, timeline.Note{Body: "Wrote a compiler", ConnectionIDs: people}); err != nil {
+				return err
+			}
+			_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "About bugs", OccurredAt: s.Clock.Now(), ConnectionIDs: people})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := b.Get("/settings/account/export")
+		day := s.Clock.Now().Format(time.DateOnly)
+		if p.Status != http.StatusOK || p.Header.Get("Content-Disposition") != `attachment; filename="kith-export-maria-`+day+`.json"` ||
+			p.Header.Get("Content-Type") != "application/json; charset=utf-8" {
+			t.Errorf("%d %v", p.Status, p.Header)
+		}
+		checkExport(t, p.Body)
+		if strings.Contains(p.Body, "Not Marias") {
+			t.Error("it holds what another member keeps")
+		}
+		wantRedirect(t, s.Browser(t).Get("/settings/account/export"), "/sign-in?return_to=%2Fsettings%2Faccount%2Fexport")
+	})
+}
+
+func checkExport(t *testing.T, body string) {
+	t.Helper()
+	type named struct {
+		Name, Body, Summary string
+		ClientName          string `json:"client_name"`
+		Scopes              []string
+		Handles             []struct{ Kind, Value string }
+		Positions           []struct{ Organization string }
+		Tags                []string
+		After               map[string]any
+		People              []string `json:"connection_ids"`
+	}
+	var file struct {
+		Format                                                           string
+		Member                                                           struct{ Username, Email string }
+		Profile                                                          struct{ Visibility string }
+		Agents, Connections, Organizations, Notes, Interactions, Changes []named
+		Tokens                                                           []named `json:"personal_tokens"`
+		Complete                                                         bool
+	}
+	if err := json.Unmarshal([]byte(body), &file); err != nil {
+		t.Fatalf("%v:\n%s", err, body)
+	}
+	if file.Format != "kith-export-1" || file.Member.Username != "maria" || file.Member.Email != "maria@people.example" || file.Profile.Visibility != "private" || !file.Complete {
+		t.Errorf("head: %s", body)
+	}
+	if len(file.Agents) != 1 || file.Agents[0].ClientName != "Agent Smith" || len(file.Tokens) != 1 || file.Tokens[0].Name != "script" || len(file.Tokens[0].Scopes) != 8 {
+		t.Errorf("agents and tokens: %s", body)
+	}
+	if len(file.Connections) != 1 || file.Connections[0].Name != "Grace Hopper" || file.Connections[0].Handles[0].Value != "g@navy.example" ||
+		file.Connections[0].Positions[0].Organization != "Navy" || file.Connections[0].Tags[0] != "Hero" {
+		t.Errorf("connections: %s", body)
+	}
+	if len(file.Organizations) != 1 || len(file.Notes) != 1 || file.Notes[0].Body != "Wrote a compiler" || len(file.Notes[0].People) != 1 ||
+		len(file.Interactions) != 1 || file.Interactions[0].Summary != "About bugs" || len(file.Interactions[0].People) != 1 ||
+		len(file.Changes) != 3 || file.Changes[0].After["Name"] != "Grace Hopper" {
+		t.Errorf("lists: %s", body)
+	}
+	for _, secret := range []string{"argon2", "kith_pat_", "hash"} {
+		if strings.Contains(body, secret) {
+			t.Errorf("it holds %q", secret)
+		}
+	}
+}
+
+func TestExportOfAnEmptyAccount(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	var file map[string]any
+	if err := json.Unmarshal([]byte(s.SignedIn(t, "maria").Get("/settings/account/export").Body), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{"agents", "personal_tokens", "connections", "organizations", "notes", "interactions", "changes"} {
+		if got, ok := file[list].([]any); !ok || len(got) != 0 {
+			t.Errorf("%s: %v", list, file[list])
+		}
+	}
+	if file["complete"] != true {
+		t.Error("it is not complete")
+	}
+}
+
+// keeper is what a member keeps when the store fails: the changes cannot be read,
+// and an export breaks off after some people.
+type keeper struct {
+	people int
+	err    error
+}
+
+func (k keeper) ListChanges(context.Context, int) ([]change.Change, error) { return nil, k.err }
+
+func (k keeper) Export(_ context.Context, each func(object any) error) error {
+	for range k.people {
+		if err := each(&connection.Connection{ID: "con_1", Bio: strings.Repeat("x", 1000)}); err != nil {
+			return err
+		}
+	}
+	return k.err
+}
+
+// An export that breaks off is never taken for whole: it is a page when nothing
+// was sent yet, and else a connection that ends in the middle.
+func TestExportBreaksOff(t *testing.T) {
+	t.Parallel()
+	down := fault.Wrap(errors.New("secret-host refused"), fault.Unavailable, "the store cannot be reached")
+	for name, c := range map[string]struct {
+		kept keeper
+		page bool
+	}{"at once": {keeper{0, down}, true}, "early": {keeper{3, down}, true}, "late": {keeper{500, down}, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := webtest.New(t, webtest.Options{Web: func(w *web.Config) { w.Data = func(tenant.ID) web.TenantData { return c.kept } }})
+			b := s.SignedIn(t, "maria")
+			p, err := b.Try(b.Request(http.MethodGet, "/settings/account/export", nil))
+			if !c.page {
+				if err == nil {
+					t.Errorf("%d, %d bytes that look whole", p.Status, len(p.Body))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantOutage(t, name, p)
+			if p.Header.Get("Content-Disposition") != "" {
+				t.Error("the page would be saved as a file")
+			}
+		})
+	}
+}
+
+// Whoever wants to delete their account is shown how to take their data first.
+func TestExportComesBeforeDeletion(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	page := b.Get("/settings/account")
+	export, deletion := strings.Index(page.Body, `href="/settings/account/export"`), strings.Index(page.Body, `action="/settings/account/delete"`)
+	if export < 0 || deletion < export || !strings.Contains(page.Text(), "Download your data first.") {
+		t.Error(page.Text())
+	}
+	want(t, b.Get("/settings/account/export"), http.StatusOK)
+	want(t, b.Submit(page, "/settings/account/delete", values("username", "maria", "password", webtest.Password)), http.StatusOK)
+	wantRedirect(t, b.Get("/settings/account/export"), "/sign-in?return_to=%2Fsettings%2Faccount%2Fexport")
+}

@@ -1,0 +1,304 @@
+package web_test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// posts are all forms there are: the page that each stands on, and where it goes.
+func posts() map[string]string {
+	return map[string]string{
+		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
+		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
+		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
+		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account",
+		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in",
+		"/sign-in/provider": "/sign-in", "/sign-in/provider/link": "/sign-in", "/settings/security/provider/unlink": "/settings/security",
+	}
+}
+
+func TestEveryFormIsAttacked(t *testing.T) {
+	t.Parallel()
+	var served []string
+	for _, pattern := range web.Routes() {
+		if action, ok := strings.CutPrefix(pattern, "POST "); ok {
+			served = append(served, action)
+		}
+	}
+	slices.Sort(served)
+	if attacked := slices.Sorted(maps.Keys(posts())); !slices.Equal(attacked, served) {
+		t.Errorf("served: %v\nattacked: %v", served, attacked)
+	}
+}
+
+// tokenOf returns the form token that a page holds for its own forms.
+func tokenOf(p *webtest.Page) string {
+	token := ""
+	for _, n := range p.All("input") {
+		if webtest.Attr(n, "name") == "form_token" {
+			token = webtest.Attr(n, "value")
+		}
+	}
+	return token
+}
+
+// tokensOf returns the form tokens that a browser is given: those of the pages
+// for everybody, and those of the settings, when somebody is signed in.
+func tokensOf(b *webtest.Browser) (anonymous, settings string) {
+	if b.Owner != "" {
+		return "", tokenOf(b.Get("/settings/profile"))
+	}
+	return tokenOf(b.Get("/sign-in")), ""
+}
+
+func TestCrossSitePost(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{TLS: true})
+	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
+	formToken, _ := tokensOf(anonymous)
+	_, settingsToken := tokensOf(b)
+	for name, c := range map[string]struct{ site, origin string }{
+		"a cross-site form":       {"cross-site", "https://evil.example"},
+		"a form of a sibling":     {"same-site", "https://evil.kith.example"},
+		"an older browser":        {"", "https://evil.example"},
+		"a hidden origin":         {"cross-site", "null"},
+		"an older, hidden origin": {"", "null"},
+	} {
+		for action, page := range posts() {
+			who, token := anonymous, formToken
+			if strings.HasPrefix(page, "/settings") {
+				who, token = b, settingsToken
+			}
+			r := who.Request(http.MethodPost, action, values("form_token", token, "username", "x"))
+			r.Header.Set("Origin", c.origin)
+			r.Header.Set("Sec-Fetch-Site", c.site)
+			if c.site == "" {
+				r.Header.Del("Sec-Fetch-Site")
+			}
+			if p := who.Do(r); p.Status != http.StatusForbidden || !strings.Contains(p.Text(), "another site") {
+				t.Errorf("%s to %s: %d\n%s", name, action, p.Status, p.Text())
+			}
+		}
+	}
+	if !isSignedIn(b) {
+		t.Error("the session ended")
+	}
+}
+
+func TestFormTokens(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
+	anonymousToken, _ := tokensOf(anonymous)
+	strangersToken, _ := tokensOf(s.Browser(t))
+	_, settingsToken := tokensOf(b)
+	_, othersToken := tokensOf(s.SignedIn(t, "other"))
+	if anonymousToken == "" || settingsToken == "" {
+		t.Fatal("there are no tokens")
+	}
+	for action, page := range posts() {
+		who, own, anothers, otherKind := b, settingsToken, othersToken, anonymousToken
+		if !strings.HasPrefix(page, "/settings") {
+			who, own, anothers, otherKind = anonymous, anonymousToken, strangersToken, settingsToken
+		}
+		for name, token := range map[string]string{
+			"none": "", "another browser's": anothers, "a cut one": own[:len(own)-1], "one of the other kind": otherKind,
+		} {
+			if p := who.Post(action, values("form_token", token)); p.Status != http.StatusForbidden || !strings.Contains(p.Text(), "out of date") {
+				t.Errorf("%s with %s: %d", action, name, p.Status)
+			}
+		}
+	}
+	if !isSignedIn(b) {
+		t.Error("the session ended")
+	}
+	if strings.Contains(b.Cookie("kith_session"), settingsToken) || settingsToken == b.Cookie("kith_session") {
+		t.Error("the token gives the cookie away")
+	}
+}
+
+// Every form holds the token that its page was given.
+func TestFormsHoldTheirToken(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	_, settings := tokensOf(b)
+	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/security", "/settings/account"} {
+		p := b.Get(path)
+		forms := p.All("form")
+		for _, form := range forms {
+			for _, values := range p.Forms(webtest.Attr(form, "action")) {
+				if values.Get("form_token") != settings {
+					t.Errorf("%s: the form to %s has the token %q", path, webtest.Attr(form, "action"), values.Get("form_token"))
+				}
+			}
+		}
+		if len(forms) < 2 {
+			t.Errorf("%s has %d forms", path, len(forms))
+		}
+	}
+}
+
+func TestFormsOfSignedOutBrowsersDoNothing(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	token := tokenOf(b.Get("/settings/profile"))
+	s.Member(t, "other")
+	b.SetCookie("kith_session", "")
+	for action, page := range posts() {
+		if strings.HasPrefix(action, "/settings") {
+			wantRedirect(t, b.Post(action, values("form_token", token)), "/sign-in?"+values("return_to", page).Encode())
+		}
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.Browser(t)
+	form := b.Get("/sign-in").Form("/sign-in")
+	form.Set("login", strings.Repeat("x", 300<<10))
+	want(t, b.Post("/sign-in", form), http.StatusRequestEntityTooLarge, "too much")
+	for name, media := range map[string]string{"multipart": "multipart/form-data; boundary=x", "text": "text/plain", "JSON": "application/json", "none": ""} {
+		r := b.Request(http.MethodPost, "/sign-in", values("login", "x"))
+		r.Header.Set("Content-Type", media)
+		if p := b.Do(r); p.Status != http.StatusUnsupportedMediaType {
+			t.Errorf("%s: %d", name, p.Status)
+		}
+	}
+	r := b.Request(http.MethodPost, "/sign-in?form_token="+url.QueryEscape(form.Get("form_token"))+"&login=maria", values("password", "x"))
+	want(t, b.Do(r), http.StatusForbidden, "out of date") // nothing is taken from the address
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{
+		{http.MethodPut, "/settings/profile", http.StatusMethodNotAllowed}, {http.MethodDelete, "/settings/account", http.StatusMethodNotAllowed},
+		{http.MethodGet, "/sign-out", http.StatusMethodNotAllowed}, {http.MethodGet, "/settings/account/delete", http.StatusMethodNotAllowed},
+		{http.MethodGet, "/settings/nothing", http.StatusNotFound}, {http.MethodHead, "/settings/account/export", http.StatusOK},
+		{http.MethodHead, "/settings/profile", http.StatusOK},
+	} {
+		if p := b.Do(b.Request(c.method, c.path, nil)); p.Status != c.status || p.Status == http.StatusOK && p.Body != "" {
+			t.Errorf("%s %s: %d", c.method, c.path, p.Status)
+		}
+	}
+}
+
+// What members and clients write is shown as they wrote it, and is never markup.
+func TestStoredScripts(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	const attack = `"><script>alert(1)</script><img src=x onerror=alert(1)>'{{.}}`
+	short := attack[:38]
+	change := values("name", attack, "headline", attack, "bio", "</textarea>"+attack, "location", attack, "organization", attack, "title", attack,
+		"skills", short, "languages", short, "open_to", short, "visibility", "public", "link_label", short, "link_url", "https://a.example/?x")
+	for _, field := range []string{"headline", "bio", "location", "organization", "title", "skills", "languages", "links", "open_to", "avatar_url"} {
+		change.Set("visibility_"+field, "public")
+	}
+	page := b.Get("/settings/profile")
+	preview := b.Submit(page, "/settings/profile", merge(change, values("action", "preview")))
+	want(t, preview, http.StatusOK, "once it is saved")
+	wantRedirect(t, b.Submit(page, "/settings/profile", change), "/settings/profile?done=saved")
+	saved := b.Get("/settings/profile")
+	tokens := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", attack))
+	want(t, tokens, http.StatusCreated, attack)
+	c := s.Client(t, attack, "https://a.example/cb")
+	consent := b.Get(authorizePath(c.ID, "https://a.example/cb"))
+	want(t, consent, http.StatusOK, attack)
+	wrong := signIn(s.Browser(t), attack, "x", "")
+	for name, p := range map[string]*webtest.Page{"preview": preview, "profile": saved, "tokens": tokens, "consent": consent, "sign-in": wrong} {
+		if len(p.All("script")) > 0 || strings.Contains(p.Body, "<script") {
+			t.Errorf("%s holds a script", name)
+		}
+		for _, n := range p.All("img") {
+			if webtest.Has(n, "onerror") {
+				t.Errorf("%s holds the picture", name)
+			}
+		}
+	}
+	if got := saved.Form("/settings/profile").Get("name"); got != attack {
+		t.Errorf("the name became %q", got)
+	}
+	if got := saved.Form("/settings/profile").Get("bio"); got != "</textarea>"+attack {
+		t.Errorf("the biography became %q", got)
+	}
+}
+
+func merge(a, b url.Values) url.Values {
+	out := url.Values{}
+	for _, from := range []url.Values{a, b} {
+		maps.Copy(out, from)
+	}
+	return out
+}
+
+func authorizePath(clientID, redirectURI string, more ...string) string {
+	q := values("response_type", "code", "client_id", clientID, "redirect_uri", redirectURI, "state", "st",
+		"code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method", "S256")
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	return "/oauth/authorize?" + q.Encode()
+}
+
+func TestScriptLinksAreRefused(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	for _, address := range []string{"javascript:alert(1)", "data:text/html,x", "http://a.example", "https://a.example@b.example"} {
+		page := b.Get("/settings/profile")
+		p := b.Submit(page, "/settings/profile", values("link_url", address, "visibility", "public"))
+		want(t, p, http.StatusUnprocessableEntity, "address that starts with https://")
+		want(t, b.Submit(page, "/settings/profile", values("avatar_url", address)), http.StatusUnprocessableEntity, "address that starts with https://")
+		for _, n := range append(p.All("a"), p.All("img")...) {
+			if strings.HasPrefix(webtest.Attr(n, "href")+webtest.Attr(n, "src"), address) {
+				t.Errorf("%q became a link", address)
+			}
+		}
+	}
+}
+
+func TestSecondMemberCannotRevoke(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	victim, attacker := s.SignedIn(t, "victim"), s.SignedIn(t, "attacker")
+	made := victim.Submit(victim.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+	want(t, made, http.StatusCreated)
+	id := made.Form("/settings/mcp/tokens/revoke").Get("id")
+	bearer := webtest.TextOf(made.ByID("made-token"))
+	token := tokenOf(attacker.Get("/settings/mcp"))
+	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
+		want(t, attacker.Post(action, values("form_token", token, "id", id)), http.StatusNotFound)
+	}
+	if _, err := s.Store.Authenticate(t.Context(), bearer); err != nil {
+		t.Errorf("the token was revoked: %v", err)
+	}
+	if p := attacker.Get("/settings/mcp"); strings.Contains(p.Body, "script</bdi>") || strings.Contains(p.Body, id) {
+		t.Error("the token is shown to another member")
+	}
+	grantOf(t, s, victim)
+	grants, err := s.Store.ListGrants(t.Context(), victim.Owner)
+	if err != nil || len(grants) != 1 {
+		t.Fatal(grants, err)
+	}
+	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
+		want(t, attacker.Post(action, values("form_token", token, "id", grants[0].ID)), http.StatusNotFound)
+	}
+	if grants, err = s.Store.ListGrants(t.Context(), victim.Owner); err != nil || len(grants) != 1 {
+		t.Errorf("the agent was revoked: %v, %v", grants, err)
+	}
+}

@@ -1,0 +1,99 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// broken is what no form of ours sends and no database keeps.
+const broken = "a\x00b\xff\xed\xa0\x80c\u202e\u200b'; DROP TABLE members; --\r\nSet-Cookie: kith_session=x;"
+
+func garbage() map[string]string {
+	return map[string]string{"nothing": "", "very much": strings.Repeat("é", 20_000), "what breaks": broken}
+}
+
+// Whatever is in a field or an address, it is no failure of ours: it is taken,
+// refused or explained.
+func TestGarbage(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
+		for name, form := range formsToFill(t, s, b, anonymous) {
+			send := func(what string, garbage url.Values) {
+				p := form.who.Post(form.action, merge(form.get(), garbage))
+				if p.Status >= http.StatusInternalServerError || strings.Contains(strings.Join(p.Header.Values("Set-Cookie"), " "), "=x;") {
+					t.Errorf("%s, %s: %d %v", name, what, p.Status, p.Header)
+				}
+			}
+			all := map[string]url.Values{}
+			for field := range form.get() {
+				if field == "form_token" {
+					continue // TestFormTokens
+				}
+				send(field, url.Values{field: {broken, broken}})
+				for kind, value := range garbage() {
+					all[kind] = merge(all[kind], url.Values{field: {value, value}})
+				}
+			}
+			for kind, values := range all {
+				send(kind+" in all fields", values)
+			}
+		}
+		garbageInAddresses(t, map[string]*webtest.Browser{"a member": b, "nobody": anonymous})
+		if !isSignedIn(b) || isSignedIn(anonymous) {
+			t.Error("garbage signed somebody in or out")
+		}
+	})
+}
+
+// filled is a form with values that would do.
+type filled struct {
+	who    *webtest.Browser
+	action string
+	get    func() url.Values
+}
+
+// formsToFill are the forms by their names.
+func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) map[string]filled {
+	t.Helper()
+	want(t, b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "x")), http.StatusCreated)
+	grantOf(t, s, b)
+	reset, _, finish := links(t, s, b.Owner)
+	forms := map[string]filled{}
+	for action, c := range map[string]struct {
+		who  *webtest.Browser
+		page string
+	}{
+		"/sign-in": {anonymous, "/sign-in"}, "/sign-up": {anonymous, "/sign-up"}, "/reset": {anonymous, reset}, "/verify": {anonymous, finish},
+		"/settings/profile": {b, "/settings/profile"}, "/settings/mcp/tokens": {b, "/settings/mcp"},
+		"/settings/mcp/tokens/revoke": {b, "/settings/mcp"}, "/settings/mcp/agents/revoke": {b, "/settings/mcp"},
+		"/settings/security/password": {b, "/settings/security"}, "/settings/account/delete": {b, "/settings/account"},
+	} {
+		form := c.who.Get(c.page).Form(action)
+		forms[action] = filled{c.who, action, func() url.Values { return form }}
+	}
+	consent := authorizePath(s.Client(t, "Agent", "https://a.example/cb").ID, "https://a.example/cb")
+	forms["consent"] = filled{b, "/oauth/consent", func() url.Values { return allow(b.Get(consent)) }}
+	return forms
+}
+
+func garbageInAddresses(t *testing.T, browsers map[string]*webtest.Browser) {
+	t.Helper()
+	for who, b := range browsers {
+		for _, path := range []string{
+			"/sign-in?return_to=", "/sign-up?return_to=", "/reset?link=", "/verify?link=", "/settings/profile?done=", "/settings/mcp?",
+			"/sign-in/provider/callback?state=",
+		} {
+			for kind, value := range garbage() {
+				p := b.Get(path + url.QueryEscape(value[:min(len(value), 5000)]))
+				if p.Status >= http.StatusInternalServerError || p.Heading() == "" && p.Status != http.StatusSeeOther {
+					t.Errorf("%s, %s at %s: %d", who, kind, path, p.Status)
+				}
+			}
+		}
+	}
+}

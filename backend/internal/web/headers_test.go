@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+func TestHeadersOfEveryPage(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
+	pages := map[string]*webtest.Page{
+		"sign-in": anonymous.Get("/sign-in"), "sign-up": anonymous.Get("/sign-up"), "forgot": anonymous.Get("/forgot"), "reset": anonymous.Get("/reset?link=x"),
+		"verify": anonymous.Get("/verify?link=x"), "redirect": anonymous.Get("/settings/profile"), "profile": b.Get("/settings/profile"),
+		"mcp": b.Get("/settings/mcp"), "security": b.Get("/settings/security"), "account": b.Get("/settings/account"),
+		"refused": b.Post("/settings/account/delete", values("x", "y")), "wrong": signIn(anonymous, "x", "y", ""),
+		"problem": b.Get("/oauth/authorize?client_id=x"), "export": b.Get("/settings/account/export"),
+	}
+	for name, p := range pages {
+		checkHeaders(t, name, p, ownPolicy)
+	}
+	c := s.Client(t, "Agent", "https://a.example/cb")
+	checkHeaders(t, "consent", b.Get(authorizePath(c.ID, "https://a.example/cb")), ownPolicy+" https:")
+}
+
+const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+// checkHeaders fails unless a page has what all have, and nothing that the policy
+// would forbid. The referrer policy sends nothing to any other site, as
+// no-referrer does; why it is not that is said at setHeaders.
+func checkHeaders(t *testing.T, name string, p *webtest.Page, policy string) {
+	t.Helper()
+	for header, value := range map[string]string{
+		"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+		"Cross-Origin-Resource-Policy": "same-origin", "Content-Security-Policy": policy,
+	} {
+		if p.Header.Get(header) != value {
+			t.Errorf("%s: %s is %q", name, header, p.Header.Get(header))
+		}
+	}
+	for _, forbidden := range []string{"<script", "<style", " style=", " onclick", "javascript:"} {
+		if strings.Contains(strings.ToLower(p.Body), forbidden) {
+			t.Errorf("%s holds %q", name, forbidden)
+		}
+	}
+}
+
+// A web client that opens the consent page in a window of its own waits for the
+// window to come back, through sign-in and sign-up if need be. The settings are
+// cut off from whoever opened them.
+func TestWindowsOfClientsComeBack(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
+	c := s.Client(t, "Agent", "https://a.example/cb")
+	path := authorizePath(c.ID, "https://a.example/cb")
+	s.Member(t, "newby")
+	signedIn := signIn(anonymous, "newby", webtest.Password, path)
+	wantRedirect(t, signedIn, path)
+	for name, p := range map[string]*webtest.Page{
+		"to sign in": s.Browser(t).Get(path), "sign-in": s.Browser(t).Get("/sign-in"), "signed in": signedIn, "sign-up": s.Browser(t).Get("/sign-up"),
+		"consent": b.Get(path), "problem": b.Get("/oauth/authorize"), "granted": b.Post("/oauth/consent", allow(b.Get(path))),
+	} {
+		if got := p.Header.Get("Cross-Origin-Opener-Policy"); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/security", "/settings/account"} {
+		if got := b.Get(path).Header.Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+func TestCookies(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]struct {
+		options webtest.Options
+		prefix  string
+	}{
+		"over https": {webtest.Options{TLS: true}, "__Host-"},
+		"over http":  {webtest.Options{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := webtest.New(t, o.options)
+			s.Member(t, "maria")
+			b := s.Browser(t)
+			got := map[string]int{}
+			form := b.Get("/sign-in")
+			in := b.Submit(form, "/sign-in", values("login", "maria", "password", webtest.Password))
+			if !isSignedIn(b) {
+				t.Error("not signed in")
+			}
+			out := b.Submit(b.Get("/settings/profile"), "/sign-out", nil)
+			for step, p := range []*webtest.Page{form, in, out} {
+				for _, c := range p.Cookies {
+					if c.Secure != o.options.TLS || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+						t.Errorf("cookie: %v", c)
+					}
+					got[string(rune('1'+step))+" "+c.Name] = c.MaxAge
+				}
+			}
+			const twoWeeks = int(14 * 24 * time.Hour / time.Second)
+			if expected := map[string]int{
+				"1 " + o.prefix + "kith_form": 0, "2 " + o.prefix + "kith_form": -1, "2 " + o.prefix + "kith_session": twoWeeks,
+				"3 " + o.prefix + "kith_session": -1,
+			}; !maps.Equal(got, expected) {
+				t.Errorf("cookies and how long they live: %v", got)
+			}
+		})
+	}
+}

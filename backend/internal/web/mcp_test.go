@@ -1,0 +1,182 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// grantOf gives a client access by the store, and returns its access token.
+func grantOf(t *testing.T, s *webtest.Site, b *webtest.Browser) string {
+	t.Helper()
+	return grantTo(t, s, b, s.Client(t, "Agent Smith", "https://a.example/cb"))
+}
+
+func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *grant.Client) string {
+	t.Helper()
+	p := b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "connections timeline"))
+	form := p.Form("/oauth/consent")
+	form.Set("decision", "allow")
+	answer := b.Post("/oauth/consent", form)
+	to := answer.Header.Get("Location")
+	_, rest, ok := strings.Cut(to, "code=")
+	if !ok {
+		t.Fatalf("no code: %d %s\n%s", answer.Status, to, answer.Text())
+	}
+	code, _, _ := strings.Cut(rest, "&")
+	access := grant.PrefixAccessToken + code
+	now := s.Clock.Now()
+	_, err := s.Store.RedeemCode(t.Context(), grant.Hash(code), grant.Pair{
+		AccessHash: grant.Hash(access), RefreshHash: grant.Hash(grant.PrefixRefreshToken + code), AccessExpiresAt: now.Add(time.Hour), RefreshExpiresAt: now.Add(24 * time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return access
+}
+
+func TestPersonalTokens(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		page := b.Get("/settings/mcp")
+		want(t, page, http.StatusOK, "No agent has access", "You have none", "Nothing was changed yet", s.URL+"/mcp/v1")
+		form := page.Form("/settings/mcp/tokens")
+		if got := strings.Join(form["scope"], " "); got != "connections timeline organize reminders insights imports directory account" || form.Get("expires") != "90" {
+			t.Errorf("offered: %q for %s days", got, form.Get("expires"))
+		}
+		made := b.Submit(page, "/settings/mcp/tokens", map[string][]string{"name": {" backup  script "}, "scope": {"connections", "write"}, "expires": {"30"}})
+		want(t, made, http.StatusCreated, "backup script", "not shown again")
+		bearer := webtest.TextOf(made.ByID("made-token"))
+		p, err := s.Store.Authenticate(t.Context(), bearer)
+		if err != nil || strings.Join(p.Credential.Scopes, " ") != "connections write" || !p.Credential.ExpiresAt.Equal(s.Clock.Now().Add(30*24*time.Hour)) || p.Tenant != b.Owner {
+			t.Fatalf("got %+v, %v", p, err)
+		}
+		listed := b.Get("/settings/mcp")
+		want(t, listed, http.StatusOK, "backup script", "Your people", "reads and changes", "not used yet", "works until")
+		if strings.Contains(listed.Body, bearer) || strings.Contains(listed.Body, strings.TrimPrefix(bearer, "kith_pat_")) {
+			t.Error("the token is shown again")
+		}
+		if err := s.Store.MarkUsed(t.Context(), p.Credential.ID, s.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		want(t, b.Get("/settings/mcp"), http.StatusOK, "last used on "+s.Clock.Now().Format("2 January 2006, 15:04 UTC"))
+		wantRedirect(t, b.Submit(listed, "/settings/mcp/tokens/revoke", nil), "/settings/mcp?done=token-revoked")
+		if _, err := s.Store.Authenticate(t.Context(), bearer); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("the revoked token: %v", err)
+		}
+		want(t, b.Get("/settings/mcp?done=token-revoked"), http.StatusOK, "The token is revoked", "You have none")
+		want(t, b.Submit(listed, "/settings/mcp/tokens/revoke", nil), http.StatusNotFound)
+	})
+}
+
+func TestPersonalTokenRules(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	page := b.Get("/settings/mcp")
+	for name, c := range map[string]struct {
+		change map[string][]string
+		words  string
+	}{
+		"no name":             {map[string][]string{"name": {"  "}}, "Use 1 to 100 characters."},
+		"a long name":         {map[string][]string{"name": {strings.Repeat("x", 101)}}, "Use 1 to 100 characters."},
+		"no scope":            {map[string][]string{"name": {"x"}, "scope": nil}, "Choose at least one area."},
+		"writing alone":       {map[string][]string{"name": {"x"}, "scope": {"write"}}, "Choose at least one area."},
+		"an unknown scope":    {map[string][]string{"name": {"x"}, "scope": {"connections", "everything"}}, "Choose from those below."},
+		"two scopes in one":   {map[string][]string{"name": {"x"}, "scope": {"connections write"}}, "Choose from those below."},
+		"a scope twice":       {map[string][]string{"name": {"x"}, "scope": {"connections", "connections"}}, "Choose from those below."},
+		"an unknown lifetime": {map[string][]string{"name": {"x"}, "expires": {"-1"}}, "Choose how long it works."},
+		"no lifetime":         {map[string][]string{"name": {"x"}, "expires": nil}, "Choose how long it works."},
+		"a lifetime of words": {map[string][]string{"name": {"x"}, "expires": {"90 "}}, "Choose how long it works."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := b.Submit(page, "/settings/mcp/tokens", c.change)
+			want(t, p, http.StatusUnprocessableEntity, c.words)
+		})
+	}
+	never := b.Submit(page, "/settings/mcp/tokens", map[string][]string{"name": {"for ever"}, "expires": {"0"}})
+	want(t, never, http.StatusCreated, "It does not end.")
+}
+
+func TestTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	page := b.Get("/settings/mcp")
+	for range 49 {
+		storetest.Token(t, s.Store, b.Owner, "connections")
+	}
+	want(t, b.Submit(page, "/settings/mcp/tokens", values("name", "x")), http.StatusCreated)
+	want(t, b.Submit(page, "/settings/mcp/tokens", values("name", "x")), http.StatusUnprocessableEntity, "You have 50 tokens")
+}
+
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		c := s.Client(t, "Agent Smith", "https://a.example/cb")
+		access := grantTo(t, s, b, c)
+		page := b.Get("/settings/mcp")
+		want(t, page, http.StatusOK, "Agent Smith", "Your people Notes and contacts reads only", "Connected on", "not used yet")
+		other := grantOf(t, s, b)
+		wantRedirect(t, b.Submit(page, "/settings/mcp/agents/revoke", nil), "/settings/mcp?done=agent-revoked")
+		if _, err := s.Store.Authenticate(t.Context(), access); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("its access: %v", err)
+		}
+		refresh := strings.Replace(access, grant.PrefixAccessToken, grant.PrefixRefreshToken, 1)
+		form := values("grant_type", "refresh_token", "client_id", c.ID, "refresh_token", refresh)
+		if p := s.Browser(t).Post("/oauth/token", form); p.Status != http.StatusBadRequest || !strings.Contains(p.Body, "invalid_grant") {
+			t.Errorf("its refresh token: %d %s", p.Status, p.Body)
+		}
+		if _, err := s.Store.Authenticate(t.Context(), other); err != nil {
+			t.Errorf("another agent's access: %v", err)
+		}
+		wantRedirect(t, b.Submit(b.Get("/settings/mcp"), "/settings/mcp/agents/revoke", nil), "/settings/mcp?done=agent-revoked")
+		want(t, b.Get("/settings/mcp"), http.StatusOK, "No agent has access")
+	})
+}
+
+func TestRecentChanges(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "create_connection"},
+			func(ctx context.Context, u *store.Unit) error {
+				_, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper"})
+				return err
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, b.Get("/settings/mcp"), http.StatusOK, "Add a connection: Grace Hopper By Claude")
+		if p := s.SignedIn(t, "other").Get("/settings/mcp"); strings.Contains(p.Body, "Grace") {
+			t.Error("another member sees the change")
+		}
+	})
+}
+
+func TestCreditsAreShownWhereThereAreAny(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
+		c.Credits = func(context.Context, tenant.ID) (*web.Credits, error) {
+			return &web.Credits{Used: 12, Allowance: 1000}, nil
+		}
+	}})
+	want(t, s.SignedIn(t, "maria").Get("/settings/mcp"), http.StatusOK, "12 of 1000 used")
+	if p := webtest.New(t, webtest.Options{}).SignedIn(t, "maria").Get("/settings/mcp"); strings.Contains(p.Text(), "Credits") {
+		t.Error("credits are shown where there are none")
+	}
+}

@@ -1,0 +1,269 @@
+package web_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// everyPage loads each page there is, with and without mistakes. What stands
+// before a comma is the page's template.
+func everyPage(t *testing.T) map[string]*webtest.Page {
+	t.Helper()
+	_, options := withMail(t)
+	s := webtest.New(t, options)
+	b, anonymous, leaving := s.SignedIn(t, "maria"), s.Browser(t), s.SignedIn(t, "leaving")
+	grantOf(t, s, b)
+	c := s.Client(t, "Agent", "https://a.example/cb")
+	signUp, security, agents, account := anonymous.Get("/sign-up"), b.Get("/settings/security"), b.Get("/settings/mcp"), b.Get("/settings/account")
+	reset, verify, finish := links(t, s, b.Owner)
+	resetPage, finishPage := anonymous.Get(reset), anonymous.Get(finish)
+	return map[string]*webtest.Page{
+		"sign-in": anonymous.Get("/sign-in"), "sign-in, wrong": signIn(anonymous, "x", "y", ""), "sign-up": signUp,
+		"sign-up, wrong": anonymous.Submit(signUp, "/sign-up", values("username", "x")), "forgot": anonymous.Get("/forgot"),
+		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", values("login", "x")),
+		"reset":     resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", values("new_password", "x")), "verify": anonymous.Get(verify),
+		"verify, new": finishPage, "verify, new and wrong": anonymous.Submit(finishPage, "/verify", values("username", "x")),
+		"consent": b.Get(authorizePath(c.ID, "https://a.example/cb")), "consent, reading": b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "timeline")),
+		"problem": anonymous.Get("/oauth/authorize"), "problem, over": anonymous.Get("/reset?link=x"), "problem, refused": b.Post("/sign-out", values("x", "y")),
+		"problem, deleted": leaving.Submit(leaving.Get("/settings/account"), "/settings/account/delete", values("username", "leaving", "password", webtest.Password)),
+		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "", "link_url", "x", "country", "x")),
+		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
+		"mcp":              agents, "mcp, made": b.Submit(agents, "/settings/mcp/tokens", values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
+		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
+		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
+		"account":         account, "account, wrong": b.Submit(account, "/settings/account/delete", values("username", "x")),
+	}
+}
+
+// links makes a link of each kind, as if it had been mailed, and returns its path.
+func links(t *testing.T, s *webtest.Site, owner tenant.ID) (reset, verify, finish string) {
+	t.Helper()
+	m, err := s.Store.GetMemberByID(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := rand.Text()
+	for _, purpose := range []member.LinkPurpose{member.PurposeReset, member.PurposeVerify} {
+		row := &member.MailLink{Hash: token.Hash(string(purpose) + tag), MemberID: owner, Purpose: purpose, Email: m.Email}
+		if err := s.Store.CreateMailLink(t.Context(), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := "new-" + strings.ToLower(tag)
+	row := &member.SignUp{Hash: token.Hash("finish" + tag), Username: name, Email: name + "@people.example", PasswordHash: s.Hash(t)}
+	if err := s.Store.CreateSignUp(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	return "/reset?link=reset" + tag, "/verify?link=verify" + tag, "/verify?link=finish" + tag
+}
+
+func TestPagesForEverybody(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for name, p := range everyPage(t) {
+		template, _, _ := strings.Cut(name, ", ")
+		seen[template] = true
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkPage(t, p)
+		})
+	}
+	files, err := filepath.Glob("templates/pages/*.html")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		template := strings.TrimSuffix(filepath.Base(file), ".html")
+		if !seen[template] && !strings.HasPrefix(template, "provider-") { // those have a test of their own
+			t.Errorf("nobody looked at %s", file)
+		}
+	}
+}
+
+// checkPage fails unless everybody finds their way about a page, whether they see
+// it, hear it or have no mouse.
+func checkPage(t *testing.T, p *webtest.Page) {
+	t.Helper()
+	checkLandmarks(t, p)
+	checkNames(t, p)
+	checkReferences(t, p)
+}
+
+func checkLandmarks(t *testing.T, p *webtest.Page) {
+	t.Helper()
+	root := p.All("html")
+	if len(root) != 1 || webtest.Attr(root[0], "lang") != "en" {
+		t.Error("no language")
+	}
+	for tag, n := range map[string]int{"title": 1, "h1": 1, "main": 1, "header": 1, "footer": 1} {
+		if got := p.All(tag); len(got) != n || webtest.TextOf(got[0]) == "" {
+			t.Errorf("%d of %s", len(got), tag)
+		}
+	}
+	if title := webtest.TextOf(p.All("title")[0]); !strings.Contains(title, p.Heading()) || !strings.HasSuffix(title, " · Kith") {
+		t.Errorf("title %q over %q", title, p.Heading())
+	}
+	if skip := p.All("a")[0]; webtest.Attr(skip, "href") != "#main" || p.ByID("main") == nil {
+		t.Error("no skip link")
+	}
+	if p.ByID("summary-title") != nil != strings.HasPrefix(webtest.TextOf(p.All("title")[0]), "Error: ") {
+		t.Error("the title does not tell of the mistakes")
+	}
+}
+
+// checkNames fails unless each input, button and link has a name.
+func checkNames(t *testing.T, p *webtest.Page) {
+	t.Helper()
+	labelled := map[string]bool{}
+	for _, l := range p.All("label") {
+		labelled[webtest.Attr(l, "for")] = webtest.TextOf(l) != ""
+	}
+	for _, tag := range []string{"input", "select", "textarea"} {
+		for _, n := range p.All(tag) {
+			if webtest.Attr(n, "type") == "hidden" || webtest.Attr(n, "aria-hidden") == "true" {
+				continue
+			}
+			if !labelled[webtest.Attr(n, "id")] && webtest.Attr(n, "aria-label") == "" {
+				t.Errorf("%s %s has no label", tag, webtest.Attr(n, "name"))
+			}
+			if kind := webtest.Attr(n, "type"); kind == "password" && webtest.Attr(n, "autocomplete") == "" {
+				t.Errorf("%s does not say what it holds", webtest.Attr(n, "name"))
+			}
+		}
+	}
+	for _, tag := range []string{"button", "a", "legend", "h2", "h3"} {
+		for _, n := range p.All(tag) {
+			if webtest.TextOf(n) == "" {
+				t.Errorf("an empty %s", tag)
+			}
+		}
+	}
+	for _, n := range p.All("img") {
+		if !webtest.Has(n, "alt") {
+			t.Error("a picture without a text")
+		}
+	}
+}
+
+// checkReferences fails unless ids are unique and what names one finds it.
+func checkReferences(t *testing.T, p *webtest.Page) {
+	t.Helper()
+	ids := map[string]int{}
+	var visit func(n *html.Node)
+	visit = func(n *html.Node) {
+		if id := webtest.Attr(n, "id"); id != "" {
+			ids[id]++
+		}
+		for c := range n.ChildNodes() {
+			visit(c)
+		}
+	}
+	visit(p.All("html")[0])
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%d elements are called %s", n, id)
+		}
+	}
+	for _, tag := range []string{"input", "select", "textarea", "fieldset", "section", "div", "label", "a"} {
+		for _, n := range p.All(tag) {
+			wanted := strings.Fields(webtest.Attr(n, "aria-describedby") + " " + webtest.Attr(n, "aria-labelledby") + " " + webtest.Attr(n, "for"))
+			if to, ok := strings.CutPrefix(webtest.Attr(n, "href"), "#"); ok {
+				wanted = append(wanted, to)
+			}
+			for _, id := range wanted {
+				if ids[id] == 0 {
+					t.Errorf("%s names %s, which is not there", tag, id)
+				}
+			}
+		}
+	}
+}
+
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.Browser(t)
+	page := b.Get("/sign-in")
+	links := page.All("link")
+	if len(links) != 2 {
+		t.Fatalf("%d links", len(links))
+	}
+	for _, l := range links {
+		address := webtest.Attr(l, "href")
+		file, plain := b.Get(address), b.Get(strings.Split(address, "?")[0])
+		if file.Status != http.StatusOK || file.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" || file.Header.Get("ETag") == "" ||
+			file.Header.Get("X-Content-Type-Options") != "nosniff" || len(file.Cookies) > 0 {
+			t.Errorf("%s: %d %v", address, file.Status, file.Header)
+		}
+		if plain.Header.Get("Cache-Control") != "no-cache" || plain.Body != file.Body {
+			t.Errorf("without its version: %v", plain.Header)
+		}
+		r := b.Request(http.MethodGet, address, nil)
+		r.Header.Set("If-None-Match", file.Header.Get("ETag"))
+		if again := b.Do(r); again.Status != http.StatusNotModified || again.Body != "" {
+			t.Errorf("asked again: %d", again.Status)
+		}
+	}
+	css := b.Get(webtest.Attr(links[1], "href"))
+	if css.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css.Body, "prefers-color-scheme: dark") || strings.Contains(css.Body, "url(") {
+		t.Errorf("stylesheet: %s", css.Header.Get("Content-Type"))
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := webtest.New(t, webtest.Options{})
+	good := web.Config{BaseURL: "https://kith.example", Store: s.Store, Catalog: rpcs, Data: func(tenant.ID) web.TenantData { return nil }}
+	if _, err := web.New(good); err != nil {
+		t.Errorf("the smallest: %v", err)
+	}
+	for name, change := range map[string]func(c *web.Config){
+		"no address":               func(c *web.Config) { c.BaseURL = "" },
+		"an address with a path":   func(c *web.Config) { c.BaseURL += "/" },
+		"an address with a query":  func(c *web.Config) { c.BaseURL += "?x" },
+		"an address with a name":   func(c *web.Config) { c.BaseURL = "https://me@kith.example" },
+		"an address of no website": func(c *web.Config) { c.BaseURL = "ftp://kith.example" },
+		"no host":                  func(c *web.Config) { c.BaseURL = "https://" },
+		"no store":                 func(c *web.Config) { c.Store = nil },
+		"no data":                  func(c *web.Config) { c.Data = nil },
+		"no catalogue":             func(c *web.Config) { c.Catalog = nil },
+	} {
+		c := good
+		change(&c)
+		if _, err := web.New(c); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSessionLifetimeIsConfigured(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
+		c.SessionLifetime, c.Login = time.Hour, &session.RatePolicy{}
+	}})
+	s.Member(t, "maria")
+	b := s.Browser(t)
+	signIn(b, "maria", webtest.Password, "")
+	s.Clock.Advance(time.Hour)
+	if isSignedIn(b) {
+		t.Error("it goes on")
+	}
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// providerLinkContent is the content of the page that asks a member for their
+// password, once, to link their identity.
+type providerLinkContent struct {
+	Provider, Email string
+	Fields          []field
+	Link            string
+	// SignUp is where somebody who is no member makes an account, and comes back
+	// from.
+	SignUp string
+}
+
+// waiting returns the attempt that waits for the password in this browser; nil,
+// with a page that says so, when there is none.
+func (v *visit) waiting(secret string) (*provider.Attempt, error) {
+	if v.Provider == nil {
+		return nil, v.noProvider()
+	}
+	a, err := v.Store.GetProviderAttempt(v.r.Context(), token.Hash(secret), token.Hash(v.cookieSecret(v.r, providerCookie)))
+	if fault.Is(err, fault.NotFound) {
+		return nil, v.attemptOver()
+	}
+	return a, err
+}
+
+func (v *visit) showProviderLink() error {
+	secret := v.r.URL.Query().Get(fieldLink)
+	a, err := v.waiting(secret)
+	if err != nil || a == nil {
+		return err
+	}
+	v.renderProviderLink(http.StatusOK, a, secret, &mistakes{})
+	return nil
+}
+
+func (v *visit) renderProviderLink(status int, a *provider.Attempt, secret string, wrong *mistakes) {
+	v.render(status, "provider-link", page{Title: "One more step", Errors: wrong.list, Content: providerLinkContent{
+		Provider: v.Provider.Name(), Email: a.Email, Fields: []field{passwordField("Password of your Kith account", wrong)},
+		Link: secret, SignUp: withReturn(pathSignUp, a.ReturnTo),
+	}})
+}
+
+// wrongLinkPassword is the one sentence for an address of no member, a wrong
+// password and a member who may not sign in.
+const wrongLinkPassword = "This is not the password of an account with that address."
+
+// linkProvider links the identity to the member who shows their password, and
+// signs them in. It is a sign-in by password, with the same limits, and answers
+// one who is no member as it answers a wrong password.
+func (v *visit) linkProvider() error {
+	secret := v.r.PostForm.Get(fieldLink)
+	a, err := v.waiting(secret)
+	if err != nil || a == nil {
+		return err
+	}
+	if err := v.attempt(v.addressSubject("login"), session.Subject("login name", a.Email)); err != nil {
+		return err
+	}
+	m, err := v.memberToSignIn(a.Email)
+	if err != nil {
+		return err
+	}
+	right, err := v.checkPassword(m, v.r.PostForm.Get(fieldPassword))
+	if err != nil {
+		return err
+	}
+	if !right {
+		wrong := &mistakes{}
+		wrong.add(fieldPassword, wrongLinkPassword)
+		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
+		return nil
+	}
+	err = v.Store.LinkIdentity(v.r.Context(), a.Hash, a.BrowserHash, m.ID)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return v.attemptOver()
+	case fault.Is(err, fault.Conflict):
+		return &refusal{http.StatusConflict, "This cannot be connected", "Your account, or what you have at " + v.Provider.Name() +
+			", is connected with another already. Sign in with your password and look at your security settings."}
+	case err != nil:
+		return err
+	}
+	v.tellIdentityLinked(m)
+	if err := v.begin(m.ID); err != nil {
+		return err
+	}
+	if back := localPath(a.ReturnTo); back != "" {
+		v.redirect(back)
+		return nil
+	}
+	v.redirectDone(pathProfile, "provider-linked")
+	return nil
+}
+
+// tellIdentityLinked writes to the member, in case it was somebody else.
+func (v *visit) tellIdentityLinked(m *member.Member) {
+	if v.Mailer == nil {
+		return
+	}
+	name := v.Provider.Name()
+	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.letters.identityLinked(m, name) })
+}
+
+// fieldUnlinkPassword is apart from fieldPassword, which the same page has for
+// another form.
+const fieldUnlinkPassword = "unlink_password"
+
+// linkedRow is a linked identity on the security page.
+type linkedRow struct {
+	provider.LinkedIdentity
+
+	Name string
+}
+
+// linkedRows shows the member's linked identities. One of a provider that is not
+// configured any more goes by its address.
+func (v *visit) linkedRows(links []provider.LinkedIdentity) []linkedRow {
+	rows := make([]linkedRow, len(links))
+	for i, link := range links {
+		rows[i] = linkedRow{link, link.Issuer}
+		if v.Provider != nil && link.Issuer == v.Provider.Issuer() {
+			rows[i].Name = v.Provider.Name()
+		}
+	}
+	return rows
+}
+
+// unlinkProvider unlinks the member's identities, when they show their password.
+func (v *visit) unlinkProvider() error {
+	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	right, err := v.checkOwnPassword(m, fieldUnlinkPassword)
+	if err != nil {
+		return err
+	}
+	if !right {
+		wrong := &mistakes{}
+		wrong.add(fieldUnlinkPassword, notYourPassword)
+		return v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
+	}
+	if err := v.Store.DeleteIdentities(v.r.Context(), m.ID); err != nil {
+		return err
+	}
+	v.redirectDone(pathSecurity, "provider-unlinked")
+	return nil
+}

@@ -1,0 +1,339 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/mail/smtptest"
+	"github.com/kith-crm/kith/backend/internal/provider/providertest"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+func TestLinkByPassword(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
+		s.Member(t, "maria")
+		s.op.Be(providertest.Person{Subject: "m-1", Email: "Maria@People.example", Verified: true})
+		b := s.Browser(t)
+		answer := s.visit(t, b, "/settings/mcp")
+		page := b.Follow(answer)
+		want(t, page, http.StatusOK, "Example says that you are maria@people.example", "Password of your Kith account", "No account here yet?")
+		want(t, b.Follow(answer), http.StatusOK, "One more step") // a reload
+		for _, wrong := range []string{"wrong password", ""} {
+			p := b.Submit(page, "/sign-in/provider/link", values("password", wrong))
+			want(t, p, http.StatusForbidden, "This is not the password of an account with that address.")
+			if isSignedIn(b) {
+				t.Error("signed in")
+			}
+		}
+		wantRedirect(t, b.Submit(page, "/sign-in/provider/link", values("password", webtest.Password)), "/settings/mcp")
+		if !isSignedIn(b) {
+			t.Error("not signed in")
+		}
+		b.Submit(b.Get("/settings/security"), "/sign-out", nil)
+		form := merge(page.Form("/sign-in/provider/link"), values("password", webtest.Password, "form_token", tokenOf(b.Get("/sign-in"))))
+		want(t, b.Post("/sign-in/provider/link", form), http.StatusBadRequest, overWords)
+		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+	})
+}
+
+var linkSecret = regexp.MustCompile(`name="link" value="[^"]*"`)
+
+// An address of nobody, a wrong password and members who may not sign in are told
+// the same, at the same cost, and by the same limits.
+func TestLinkTellsNobodyApart(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
+		for _, who := range []string{"maria", "suspended", "demo-one", "blank-one"} {
+			s.Member(t, who)
+		}
+		restrict(t, databaseURL)
+		var checked int
+		var mu sync.Mutex
+		s.Web.OnVerify(func(string) {
+			mu.Lock()
+			defer mu.Unlock()
+			checked++
+		})
+		shape := func(username, password string) string {
+			s.op.Be(person(username))
+			b := s.Browser(t)
+			b.Get("/sign-in")
+			shown := b.Follow(s.visit(t, b, ""))
+			p := b.Submit(shown, "/sign-in/provider/link", values("password", password))
+			if p.Status != http.StatusForbidden || isSignedIn(b) {
+				t.Errorf("%s: %d", username, p.Status)
+			}
+			form := regexp.MustCompile(`name="form_token" value="[^"]*"`)
+			text := strings.ReplaceAll(shown.Body+p.Body, username+"@", "SOMEBODY@")
+			return form.ReplaceAllString(linkSecret.ReplaceAllString(text, ""), "")
+		}
+		normal := shape("maria", "wrong password")
+		others := map[string]string{"nobody": webtest.Password, "suspended": webtest.Password, "demo-one": webtest.Password, "blank-one": ""}
+		for username, password := range others {
+			if got := shape(username, password); got != normal {
+				t.Errorf("%s:\n%s\nnot\n%s", username, got, normal)
+			}
+		}
+		if checked != 1+len(others) {
+			t.Errorf("%d passwords were checked", checked)
+		}
+	})
+}
+
+// One who is linked and then suspended is nobody.
+func TestSuspendedMemberElsewhere(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
+		s.linked(t, "maria")
+		b := s.Browser(t)
+		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
+		if isSignedIn(b) {
+			t.Error("the session goes on")
+		}
+		b = s.Browser(t)
+		want(t, s.prove(t, b, webtest.Password), http.StatusForbidden, "This is not the password of an account with that address.")
+		if isSignedIn(b) {
+			t.Error("signed in")
+		}
+		statement(t, databaseURL, "UPDATE members SET suspended_at = NULL WHERE username = 'maria'")
+		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+	})
+}
+
+func TestUnverifiedAddress(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.Member(t, "maria")
+	for name, p := range map[string]providertest.Person{
+		"a member's":    {Subject: "x", Email: "maria@people.example"},
+		"nobody's":      {Subject: "x", Email: "nobody@people.example"},
+		"none":          {Subject: "x", Verified: true},
+		"no address":    {Subject: "x", Email: "maria", Verified: true},
+		"two addresses": {Subject: "x", Email: "maria@people.example, evil@evil.example", Verified: true},
+		"a named one":   {Subject: "x", Email: "Maria <maria@people.example>", Verified: true},
+	} {
+		s.op.Be(p)
+		b := s.Browser(t)
+		got := s.visit(t, b, "/settings/mcp")
+		if got.Status != http.StatusForbidden || !strings.Contains(got.Text(), "Example does not vouch for your e-mail address") ||
+			!strings.Contains(got.Body, `href="/sign-in?return_to=%2Fsettings%2Fmcp"`) {
+			t.Errorf("%s: %d %s", name, got.Status, got.Text())
+		}
+	}
+}
+
+// The question for the password belongs to the browser that came back, for ten
+// minutes more, and only its secret leads to it.
+func TestQuestionBelongsToItsBrowser(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.Member(t, "victim")
+	s.op.Be(person("victim"))
+	attacker, victim, second := s.Browser(t), s.Browser(t), s.Browser(t)
+	answer := s.visit(t, attacker, "")
+	page := attacker.Follow(answer)
+	s.leave(t, victim, "")
+	path := answer.Header.Get("Location")
+	for name, b := range map[string]*webtest.Browser{"a browser with its own attempt": victim, "a browser without": second} {
+		if p := b.Get(path); p.Status != http.StatusBadRequest || !strings.Contains(p.Text(), overWords) {
+			t.Errorf("%s sees %d %s", name, p.Status, p.Text())
+		}
+		form := merge(page.Form("/sign-in/provider/link"), values("password", webtest.Password, "form_token", tokenOf(b.Get("/sign-in"))))
+		want(t, b.Post("/sign-in/provider/link", form), http.StatusBadRequest, overWords)
+		if isSignedIn(b) {
+			t.Errorf("%s is signed in", name)
+		}
+	}
+	u, err := url.Parse(s.leave(t, attacker, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := u.Query().Get("state")
+	for _, secret := range []string{"", "x", state} {
+		want(t, attacker.Get("/sign-in/provider/link?"+values("link", secret).Encode()), http.StatusBadRequest, overWords)
+	}
+	secret := page.Form("/sign-in/provider/link").Get("link")
+	want(t, arrive(attacker, "/sign-in/provider/callback?"+values("state", secret, "code", "x").Encode()), http.StatusBadRequest, overWords)
+	s.Clock.Advance(10*time.Minute - time.Second)
+	want(t, attacker.Get(path), http.StatusOK, "One more step")
+	s.Clock.Advance(time.Second)
+	want(t, attacker.Get(path), http.StatusBadRequest, overWords)
+	want(t, attacker.Submit(page, "/sign-in/provider/link", values("password", webtest.Password)), http.StatusBadRequest, overWords)
+	if isSignedIn(attacker) {
+		t.Error("signed in")
+	}
+}
+
+func TestLinkIsLimited(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t, func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 3, Window: time.Minute} })
+	s.Member(t, "maria")
+	s.op.Be(person("maria"))
+	b := s.Browser(t)
+	page := b.Follow(s.visit(t, b, ""))
+	want(t, signIn(s.Browser(t), "maria@people.example", "wrong", ""), http.StatusForbidden) // counts together
+	for range 2 {
+		want(t, b.Submit(page, "/sign-in/provider/link", values("password", "wrong")), http.StatusForbidden)
+	}
+	p := b.Submit(page, "/sign-in/provider/link", values("password", webtest.Password))
+	want(t, p, http.StatusTooManyRequests, "Too many attempts")
+	if p.Header.Get("Retry-After") != "60" || isSignedIn(b) {
+		t.Errorf("Retry-After: %q", p.Header.Get("Retry-After"))
+	}
+	s.Clock.Advance(time.Minute)
+	wantRedirect(t, b.Submit(page, "/sign-in/provider/link", values("password", webtest.Password)), "/settings/profile?done=provider-linked")
+}
+
+func TestOneMemberOneIdentity(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
+		s.linked(t, "maria")
+		s.op.Be(providertest.Person{Subject: "second", Email: "maria@people.example", Verified: true})
+		b := s.Browser(t)
+		want(t, s.prove(t, b, "wrong password"), http.StatusForbidden) // tells nothing before the password
+		want(t, s.prove(t, b, webtest.Password), http.StatusConflict, "This cannot be connected")
+		s.Member(t, "other")
+		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
+		s.op.Be(providertest.Person{Subject: "sub-maria", Email: "other@people.example", Verified: true})
+		want(t, s.prove(t, b, webtest.Password), http.StatusConflict, "This cannot be connected")
+		if isSignedIn(b) {
+			t.Error("signed in")
+		}
+	})
+}
+
+// Two tabs that both ask for the password: the second finds what it wanted.
+func TestTwoTabsLinkAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.Member(t, "maria")
+	s.op.Be(person("maria"))
+	b := s.Browser(t)
+	first, second := s.leave(t, b, "/settings/mcp"), s.leave(t, b, "/settings/account")
+	one, two := arrive(b, s.answer(t, first)), arrive(b, s.answer(t, second))
+	wantRedirect(t, b.Submit(b.Follow(one), "/sign-in/provider/link", values("password", webtest.Password)), "/settings/mcp")
+	wantRedirect(t, b.Submit(b.Follow(two), "/sign-in/provider/link", values("password", webtest.Password)), "/settings/account")
+	links, err := s.Store.ListIdentities(t.Context(), s.memberID(t, "maria"))
+	if err != nil || len(links) != 1 {
+		t.Errorf("linked: %v, %v", links, err)
+	}
+}
+
+func TestUnlink(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
+		s.linked(t, "other")
+		s.linked(t, "maria")
+		b := s.Browser(t)
+		s.visit(t, b, "")
+		page := b.Get("/settings/security")
+		for _, wrong := range []url.Values{values("unlink_password", "wrong"), values("unlink_password", "", "password", webtest.Password)} {
+			p := b.Submit(page, "/settings/security/provider/unlink", wrong)
+			want(t, p, http.StatusUnprocessableEntity, "This is not your password.", "Signing in elsewhere")
+			if p.ByID("unlink_password-error") == nil || p.ByID("password-error") != nil {
+				t.Error("the wrong field is marked")
+			}
+		}
+		answer := b.Submit(page, "/settings/security/provider/unlink", values("unlink_password", webtest.Password))
+		wantRedirect(t, answer, "/settings/security?done=provider-unlinked")
+		p := b.Follow(answer)
+		want(t, p, http.StatusOK, "Your identity provider is disconnected. Sign in with your password.")
+		if strings.Contains(p.Text(), "elsewhere") {
+			t.Error("it is still shown")
+		}
+		anonymous := s.Browser(t)
+		want(t, anonymous.Follow(s.visit(t, anonymous, "")), http.StatusOK, "One more step")
+		s.op.Be(person("other"))
+		wantRedirect(t, s.visit(t, s.Browser(t), ""), "/settings/profile")
+	})
+}
+
+// What was linked at a provider that is not configured any more is shown by its
+// address, and can be unlinked.
+func TestFormerProvider(t *testing.T) {
+	t.Parallel()
+	op, options := withProvider(t)
+	path := newDatabase(t)
+	before := elsewhere{webtest.Start(t, path, options), op}
+	before.linked(t, "maria")
+	after := webtest.Start(t, path, webtest.Options{})
+	b := after.BrowserOf(t, before.memberID(t, "maria"))
+	page := b.Get("/settings/security")
+	want(t, page, http.StatusOK, op.URL)
+	wantRedirect(t, b.Submit(page, "/settings/security/provider/unlink", values("unlink_password", webtest.Password)), "/settings/security?done=provider-unlinked")
+}
+
+func TestExportHoldsIdentities(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.linked(t, "maria")
+	b := s.Browser(t)
+	s.visit(t, b, "")
+	var file struct {
+		Identities []struct {
+			Issuer, Subject string
+			CreatedAt       time.Time `json:"created_at"`
+			LastUsedAt      time.Time `json:"last_used_at"`
+		} `json:"linked_identities"`
+	}
+	if err := json.Unmarshal([]byte(b.Get("/settings/account/export").Body), &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Identities) != 1 || file.Identities[0].Issuer != s.op.URL || file.Identities[0].Subject != "sub-maria" ||
+		!file.Identities[0].CreatedAt.Equal(s.Clock.Now()) || !file.Identities[0].LastUsedAt.Equal(s.Clock.Now()) {
+		t.Errorf("got %+v", file)
+	}
+}
+
+func TestMemberIsToldOfLink(t *testing.T) {
+	t.Parallel()
+	server := smtptest.Start(t, smtptest.Options{})
+	mailer, err := mail.New(mail.Config{URL: "smtp://" + server.Addr + "?from=Kith%20<kith@kith.example>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mailer.Start(t.Context())
+	t.Cleanup(func() { mailer.Stop(context.Background()) })
+	s := newElsewhere(t, func(c *web.Config) { c.Mailer = mailer })
+	s.linked(t, "maria")
+	letter := server.Next(t)
+	text, html := letter.Parts(t)
+	if letter.To != "maria@people.example" || letter.Header.Get("Subject") != "Your Kith account is connected with Example" ||
+		!strings.Contains(text, s.URL+"/settings/security") || !strings.Contains(html, "with Example") {
+		t.Errorf("to %s, %q:\n%s", letter.To, letter.Header.Get("Subject"), text)
+	}
+}
+
+func TestProviderPagesForEverybody(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.linked(t, "maria")
+	b, other := s.Browser(t), s.Browser(t)
+	s.visit(t, b, "")
+	s.op.Be(person("nobody"))
+	asked := other.Follow(s.visit(t, other, ""))
+	for name, p := range map[string]*webtest.Page{
+		"sign-in": s.Browser(t).Get("/sign-in"), "security": b.Get("/settings/security"), "link": asked, "over": b.Get("/sign-in/provider/callback"),
+		"wrong link":     other.Submit(asked, "/sign-in/provider/link", values("password", "x")),
+		"wrong security": b.Submit(b.Get("/settings/security"), "/settings/security/provider/unlink", nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkLandmarks(t, p)
+			checkNames(t, p)
+			checkReferences(t, p)
+		})
+	}
+}

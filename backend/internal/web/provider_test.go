@@ -1,0 +1,372 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/provider/providertest"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// elsewhere is a site with an identity provider called Example.
+type elsewhere struct {
+	*webtest.Site
+
+	op *providertest.Server
+}
+
+// person is who a member of the site is at the provider.
+func person(username string) providertest.Person {
+	return providertest.Person{Subject: "sub-" + username, Email: username + "@people.example", Verified: true}
+}
+
+func withProvider(t *testing.T, more ...func(c *web.Config)) (*providertest.Server, webtest.Options) {
+	t.Helper()
+	op := providertest.Start(t)
+	p, err := provider.New(op.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op, webtest.Options{Web: func(c *web.Config) {
+		c.Provider = p
+		for _, change := range more {
+			change(c)
+		}
+	}}
+}
+
+func newElsewhere(t *testing.T, more ...func(c *web.Config)) elsewhere {
+	t.Helper()
+	op, options := withProvider(t, more...)
+	return elsewhere{webtest.New(t, options), op}
+}
+
+func eachElsewhere(t *testing.T, test func(t *testing.T, s elsewhere, databaseURL string)) {
+	t.Helper()
+	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+		op, options := withProvider(t)
+		test(t, elsewhere{webtest.Start(t, databaseURL, options), op}, databaseURL)
+	})
+}
+
+// leave presses the button on the sign-in page and returns where that leads.
+func (s elsewhere) leave(t *testing.T, b *webtest.Browser, returnTo string) string {
+	t.Helper()
+	p := b.Submit(b.Get("/sign-in?"+values("return_to", returnTo).Encode()), "/sign-in/provider", nil)
+	to := p.Header.Get("Location")
+	if p.Status != http.StatusSeeOther || !strings.HasPrefix(to, s.op.URL+"/authorize?") {
+		t.Fatalf("%d leads to %q:\n%s", p.Status, to, p.Text())
+	}
+	return to
+}
+
+// answer lets the provider answer and returns the path that it sends the browser
+// back to.
+func (s elsewhere) answer(t *testing.T, address string) string {
+	t.Helper()
+	path, ok := strings.CutPrefix(s.op.Visit(t, address).String(), s.URL)
+	if !ok || !strings.HasPrefix(path, "/sign-in/provider/callback?") {
+		t.Fatalf("the provider leads to %s", path)
+	}
+	return path
+}
+
+// arrive loads a page as somebody who comes from another site.
+func arrive(b *webtest.Browser, path string) *webtest.Page {
+	r := b.Request(http.MethodGet, path, nil)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	return b.Do(r)
+}
+
+// visit goes to the provider and back.
+func (s elsewhere) visit(t *testing.T, b *webtest.Browser, returnTo string) *webtest.Page {
+	t.Helper()
+	return arrive(b, s.answer(t, s.leave(t, b, returnTo)))
+}
+
+// linked makes a member who has linked their identity.
+func (s elsewhere) linked(t *testing.T, username string) {
+	t.Helper()
+	s.Member(t, username)
+	s.op.Be(person(username))
+	b := s.Browser(t)
+	wantRedirect(t, s.prove(t, b, webtest.Password), "/settings/profile?done=provider-linked")
+}
+
+// prove goes to the provider and answers the question for the password.
+func (s elsewhere) prove(t *testing.T, b *webtest.Browser, password string) *webtest.Page {
+	t.Helper()
+	p := b.Follow(s.visit(t, b, ""))
+	want(t, p, http.StatusOK, "One more step")
+	return b.Submit(p, "/sign-in/provider/link", values("password", password))
+}
+
+// wantMember fails unless the browser is signed in as the member.
+func wantMember(t *testing.T, b *webtest.Browser, username string) {
+	t.Helper()
+	p := b.Get("/settings/security")
+	if names := p.All("bdi"); p.Status != http.StatusOK || webtest.TextOf(names[0]) != username {
+		t.Errorf("%d, signed in as another than %s:\n%s", p.Status, username, p.Body)
+	}
+}
+
+const overWords = "Signing in with Example has to end in the browser where it began, once, within 10 minutes. Begin again."
+
+func TestSignInElsewhere(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
+		s.linked(t, "maria")
+		b := s.Browser(t)
+		page := b.Get("/sign-in")
+		want(t, page, http.StatusOK, "Sign in with Example")
+		checkHeaders(t, "sign-in", page, ownPolicy+" https: "+s.op.URL)
+		checkHeaders(t, "wrong sign-in", signIn(b, "x", "y", ""), ownPolicy+" https: "+s.op.URL)
+		wantRedirect(t, s.visit(t, b, "/settings/mcp?x=y"), "/settings/mcp?x=y")
+		wantMember(t, b, "maria")
+		want(t, b.Get("/settings/security"), http.StatusOK, "Signing in elsewhere", "Example", "last used on "+s.Clock.Now().Format("2 January 2006"))
+		wantRedirect(t, b.Submit(b.Get("/settings/security"), "/sign-out", nil), "/sign-in?done=signed-out")
+		wantRedirect(t, s.visit(t, b, "https://evil.example"), "/settings/profile")
+	})
+}
+
+// The address that named the member once does not matter any more.
+func TestIdentityIsTheSubject(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.linked(t, "maria")
+	s.Member(t, "victim")
+	for name, p := range map[string]providertest.Person{
+		"another's address":     {Subject: "sub-maria", Email: "victim@people.example", Verified: true},
+		"an unverified address": {Subject: "sub-maria", Email: "maria@people.example"},
+		"no address":            {Subject: "sub-maria"},
+	} {
+		s.op.Be(p)
+		b := s.Browser(t)
+		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+		wantMember(t, b, "maria")
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	for name, p := range map[string]providertest.Person{
+		"another subject": {Subject: "sub-other", Email: "maria@people.example", Verified: true},
+		"its own case":    {Subject: "SUB-MARIA", Email: "maria@people.example", Verified: true},
+	} {
+		s.op.Be(p)
+		b := s.Browser(t)
+		want(t, b.Follow(s.visit(t, b, "")), http.StatusOK, "One more step")
+		if isSignedIn(b) {
+			t.Errorf("%s is signed in", name)
+		}
+	}
+}
+
+func TestSessionBegunElsewhereIsNew(t *testing.T) {
+	t.Parallel()
+	op, options := withProvider(t)
+	options.TLS = true
+	s := elsewhere{webtest.New(t, options), op}
+	s.linked(t, "maria")
+	attacker, victim := s.SignedIn(t, "attacker"), s.Browser(t)
+	planted := attacker.Cookie("kith_session")
+	p := victim.Submit(victim.Get("/sign-in"), "/sign-in/provider", nil)
+	for _, c := range p.Cookies {
+		if c.Name != "__Host-kith_provider" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != 600 {
+			t.Errorf("cookie: %v", c)
+		}
+	}
+	victim.SetCookie("__Host-kith_session", planted)
+	wantRedirect(t, arrive(victim, s.answer(t, p.Header.Get("Location"))), "/settings/profile")
+	wantMember(t, victim, "maria")
+	if got := victim.Cookie("kith_session"); got == planted || got == "" || isSignedIn(attacker) {
+		t.Error("the planted session goes on, or is the victim's")
+	}
+}
+
+func TestTwoTabsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
+		s.linked(t, "maria")
+		b := s.Browser(t)
+		first, second := s.leave(t, b, "/settings/mcp"), s.leave(t, b, "/settings/account")
+		one, two := s.answer(t, second), s.answer(t, first)
+		wantRedirect(t, arrive(b, one), "/settings/account")
+		wantRedirect(t, arrive(b, two), "/settings/mcp")
+		if !isSignedIn(b) {
+			t.Error("not signed in")
+		}
+		want(t, arrive(b, one), http.StatusBadRequest, overWords)
+	})
+}
+
+// What comes back in another browser, again, too late or from nowhere is told the
+// same, and signs nobody in.
+func TestAnswersThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
+		s.linked(t, "attacker")
+		attacker := s.Browser(t)
+		bare, busy := s.Browser(t), s.Browser(t)
+		own := s.leave(t, busy, "")
+		path := s.answer(t, s.leave(t, attacker, ""))
+		for name, victim := range map[string]*webtest.Browser{"a browser without a cookie": bare, "a browser with its own attempt": busy} {
+			p := arrive(victim, path) // login CSRF
+			want(t, p, http.StatusBadRequest, "This sign-in did not work", overWords)
+			if isSignedIn(victim) || p.Header.Get("Location") != "" {
+				t.Errorf("%s is signed in", name)
+			}
+		}
+		planted := s.Browser(t)
+		planted.SetCookie("kith_provider", "")
+		want(t, arrive(planted, path), http.StatusBadRequest, overWords)
+		wantRedirect(t, arrive(attacker, path), "/settings/profile")
+		attacker.Submit(attacker.Get("/settings/profile"), "/sign-out", nil)
+		want(t, arrive(attacker, path), http.StatusBadRequest, overWords) // a replay
+		mine := s.answer(t, own)
+		for name, change := range map[string]func(q url.Values){
+			"another state": func(q url.Values) { q.Set("state", strings.Repeat("x", 43)) },
+			"no state":      func(q url.Values) { q.Del("state") },
+		} {
+			u, err := url.Parse(mine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := u.Query()
+			change(q)
+			if p := arrive(busy, u.Path+"?"+q.Encode()); p.Status != http.StatusBadRequest || !strings.Contains(p.Text(), overWords) {
+				t.Errorf("%s: %d %s", name, p.Status, p.Text())
+			}
+		}
+		s.Clock.Advance(10*time.Minute - time.Second)
+		wantRedirect(t, arrive(busy, mine), "/settings/profile")
+		late := s.Browser(t)
+		path = s.answer(t, s.leave(t, late, ""))
+		s.Clock.Advance(10 * time.Minute)
+		want(t, arrive(late, path), http.StatusBadRequest, overWords)
+		if isSignedIn(late) || isSignedIn(attacker) {
+			t.Error("signed in")
+		}
+	})
+}
+
+func TestLyingProvider(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.linked(t, "maria")
+	claim := func(name string, value any) providertest.Lies {
+		return providertest.Lies{Claims: func(claims map[string]any) { claims[name] = value }}
+	}
+	for name, lies := range map[string]providertest.Lies{
+		"a foreign nonce":     claim("nonce", "x"),
+		"a wrong audience":    claim("aud", "another"),
+		"an expired token":    claim("exp", time.Now().Add(-time.Minute).Unix()),
+		"another issuer":      {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
+		"the member said no":  {Answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
+		"words of its own":    {Answer: func(q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "Call 555 0100") }},
+		"a foreign signature": {Token: providertest.Resign},
+	} {
+		s.op.Lie(lies)
+		b := s.Browser(t)
+		path := s.answer(t, s.leave(t, b, "/settings/mcp"))
+		p := arrive(b, path)
+		if p.Status != http.StatusForbidden || !strings.Contains(p.Text(), "Signing in with Example did not work. Try again, or sign in with your password.") {
+			t.Errorf("%s: %d %s", name, p.Status, p.Text())
+		}
+		if strings.Contains(p.Body, "555") || !strings.Contains(p.Body, `href="/sign-in?return_to=%2Fsettings%2Fmcp"`) {
+			t.Errorf("%s: %s", name, p.Body)
+		}
+		s.op.Lie(providertest.Lies{})
+		want(t, arrive(b, path), http.StatusBadRequest, overWords) // used up
+		if isSignedIn(b) {
+			t.Errorf("%s: signed in", name)
+		}
+	}
+}
+
+// The site starts and signs in by password while the provider is down.
+func TestProviderOutage(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t)
+	s.linked(t, "maria")
+	b := s.Browser(t)
+	path := s.answer(t, s.leave(t, b, ""))
+	s.op.Stop()
+	checkOutage(t, arrive(b, path))
+	down := newElsewhere(t)
+	down.op.Stop()
+	down.Member(t, "maria")
+	b = down.Browser(t)
+	page := b.Get("/sign-in")
+	want(t, page, http.StatusOK, "Sign in with Example")
+	checkOutage(t, b.Submit(page, "/sign-in/provider", nil))
+	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+}
+
+func checkOutage(t *testing.T, p *webtest.Page) {
+	t.Helper()
+	want(t, p, http.StatusServiceUnavailable, "Example cannot be reached right now. Try again in a moment, or sign in with your password.")
+	if p.Header.Get("Retry-After") != "5" {
+		t.Errorf("Retry-After: %q", p.Header.Get("Retry-After"))
+	}
+}
+
+func TestWithoutProvider(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.Browser(t)
+	page := b.Get("/sign-in")
+	if strings.Contains(page.Body, "provider") {
+		t.Error("the sign-in page offers a provider")
+	}
+	form := values("form_token", tokenOf(page))
+	for _, p := range []*webtest.Page{
+		b.Post("/sign-in/provider", form), b.Get("/sign-in/provider/callback?state=x"), b.Get("/sign-in/provider/link?link=x"), b.Post("/sign-in/provider/link", form),
+	} {
+		want(t, p, http.StatusNotFound, "There is no other way to sign in here")
+	}
+	if strings.Contains(s.SignedIn(t, "maria").Get("/settings/security").Text(), "elsewhere") {
+		t.Error("the security page shows a provider")
+	}
+}
+
+// Nobody fills the store with sign-ins that never end.
+func TestLeavingIsLimited(t *testing.T) {
+	t.Parallel()
+	s := newElsewhere(t, func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 2, Window: time.Minute} })
+	s.Member(t, "maria")
+	b := s.Browser(t)
+	for range 2 {
+		s.leave(t, b, "")
+	}
+	want(t, b.Submit(b.Get("/sign-in"), "/sign-in/provider", nil), http.StatusTooManyRequests, "Too many attempts")
+	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+}
+
+func (s elsewhere) memberID(t *testing.T, username string) tenant.ID {
+	t.Helper()
+	m, err := s.Store.FindMember(t.Context(), username)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.ID
+}
+
+// newDatabase returns the path of a new, migrated SQLite database.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kith.db")
+	if _, err := store.Migrate(t.Context(), store.Config{URL: path}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

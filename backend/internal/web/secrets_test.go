@@ -1,0 +1,74 @@
+package web_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// Whoever reads the database, or a copy of it, can sign in with nothing in it:
+// every secret that the pages give out or take is kept as a hash.
+func TestSecretsAreKeptAsHashes(t *testing.T) {
+	t.Parallel()
+	p, options := withMail(t)
+	path := filepath.Join(t.TempDir(), "kith.db")
+	if _, err := store.Migrate(t.Context(), store.Config{URL: path}); err != nil {
+		t.Fatal(err)
+	}
+	s := webtest.Start(t, path, options)
+	s.Member(t, "maria")
+	b := s.Browser(t)
+	page := b.Get("/sign-in")
+	secrets := map[string]string{"password": webtest.Password, "form cookie": b.Cookie("kith_form"), "form token": tokenOf(page)}
+	wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/settings/profile")
+	secrets["session"], secrets["form token of the session"] = b.Cookie("kith_session"), tokenOf(b.Get("/settings/mcp"))
+	made := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+	_, secrets["personal token"], _ = strings.Cut(webtest.TextOf(made.ByID("made-token")), "kith_pat_")
+	c := s.Client(t, "Agent", "https://a.example/cb")
+	asked := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
+	secrets["request"] = asked.Get("request")
+	answer := b.Post("/oauth/consent", asked)
+	wantCode(t, answer)
+	secrets["code"], _, _ = strings.Cut(strings.TrimPrefix(answer.Header.Get("Location"), "https://a.example/cb?code="), "&")
+	b.Submit(b.Get("/settings/security"), "/settings/security/verify", nil)
+	secrets["verification link"] = strings.TrimPrefix(p.link(t, s, "maria@people.example", verifySubject), "/verify?link=")
+	b.Submit(b.Get("/forgot"), "/forgot", values("login", "maria"))
+	secrets["reset link"] = strings.TrimPrefix(p.link(t, s, "maria@people.example", resetSubject), "/reset?link=")
+	other := s.Browser(t)
+	other.Submit(other.Get("/sign-up"), "/sign-up", signUpForm("newby"))
+	secrets["sign-up link"] = strings.TrimPrefix(p.link(t, s, "newby@people.example", finishSubject), "/verify?link=")
+
+	kept := databaseFiles(t, path)
+	for _, known := range []string{"maria@people.example", "newby@people.example", "script", "$argon2id$", "https://a.example/cb"} {
+		if !bytes.Contains(kept, []byte(known)) {
+			t.Fatalf("%q is not where it was looked for", known)
+		}
+	}
+	for name, secret := range secrets {
+		if len(secret) < 18 {
+			t.Errorf("the %s is %q", name, secret)
+		}
+		if bytes.Contains(kept, []byte(secret)) {
+			t.Errorf("the %s is in the database", name)
+		}
+	}
+}
+
+// databaseFiles returns a SQLite database's bytes, with what was last written.
+func databaseFiles(t *testing.T, path string) []byte {
+	t.Helper()
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wal, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(kept, wal...)
+}

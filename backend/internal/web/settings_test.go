@@ -1,0 +1,183 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+func TestSettingsBeginWithTheProfile(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	wantRedirect(t, s.SignedIn(t, "maria").Get("/settings"), "/settings/profile")
+	wantRedirect(t, s.Browser(t).Get("/settings"), "/sign-in?return_to=%2Fsettings")
+}
+
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		page := b.Get("/settings/profile")
+		change := map[string][]string{
+			"name": {"María López"}, "headline": {"Builds houses"}, "bio": {"One\r\nTwo"}, "location": {"Bilbao"}, "country": {"es"},
+			"organization": {"Helios"}, "title": {"Founder"}, "skills": {"Wood\r\nStone\r\n\r\nWood"}, "languages": {"Basque"}, "open_to": {"advice"},
+			"link_label": {"Site", ""}, "link_url": {"https://maria.example", ""}, "avatar_url": {"https://maria.example/a.png"},
+			"visibility": {"public"}, "listed": {"yes"},
+			"visibility_headline": {"public"}, "visibility_bio": {"members"}, "visibility_links": {"public"}, "visibility_avatar_url": {"public"}, "visibility_skills": {"public"},
+		}
+		preview := b.Submit(page, "/settings/profile", merge(change, values("action", "preview")))
+		want(t, preview, http.StatusOK, "What everyone sees, once it is saved", "Builds houses", "Wood Stone")
+		if p, err := s.Store.GetProfile(t.Context(), b.Owner); err != nil || p.Name != "maria" {
+			t.Errorf("the preview was saved: %+v, %v", p, err)
+		}
+		wantRedirect(t, b.Submit(page, "/settings/profile", merge(change, values("action", "save"))), "/settings/profile?done=saved")
+		saved := b.Get("/settings/profile?done=saved")
+		want(t, saved, http.StatusOK, "Your profile is saved.", "What everyone sees", "María López", s.URL+"/api/human/maria")
+		_, shown, _ := strings.Cut(saved.Text(), "What everyone sees")
+		for _, hidden := range []string{"One", "Bilbao", "Helios", "Founder", "Basque", "advice"} {
+			if strings.Contains(shown, hidden) {
+				t.Errorf("everyone sees %q", hidden)
+			}
+		}
+		public, err := s.Store.GetPublicProfiles(t.Context(), []string{"maria"})
+		if err != nil || len(public) != 1 || public[0].Country != "ES" || !public[0].Listed || public[0].Bio != "One\nTwo" ||
+			public[0].FieldVisibility[profile.FieldBio] != profile.Members || public[0].FieldVisibility[profile.FieldTitle] != profile.Private {
+			t.Errorf("kept: %+v, %v", public, err)
+		}
+		form := saved.Form("/settings/profile")
+		if form.Get("listed") != "yes" || form.Get("visibility") != "public" || form.Get("visibility_bio") != "members" || form.Get("skills") != "Wood\nStone" {
+			t.Errorf("the form shows %v", form)
+		}
+		wantRedirect(t, b.Submit(saved, "/settings/profile", map[string][]string{"listed": nil, "visibility": {"private"}}), "/settings/profile?done=saved")
+		if public, err := s.Store.GetPublicProfiles(t.Context(), []string{"maria"}); err != nil || len(public) != 0 {
+			t.Errorf("the private page is public: %v, %v", public, err)
+		}
+	})
+}
+
+func TestProfileMistakesAreExplained(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	p := b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", " ", "bio", strings.Repeat("x", 4001), "country", "Spain", "visibility_title", "all"))
+	want(t, p, http.StatusUnprocessableEntity, "Enter the name that others shall see.", "Use 4000 characters at most; these are 4001.", "Choose who sees each field.")
+	if p.Heading() == "" || !strings.HasPrefix(webtest.TextOf(p.All("title")[0]), "Error: ") {
+		t.Errorf("title: %s", webtest.TextOf(p.All("title")[0]))
+	}
+	for _, name := range []string{"name", "bio", "country"} {
+		input, problem := p.ByID(name), p.ByID(name+"-error")
+		if problem == nil || webtest.Attr(input, "aria-invalid") != "true" || !strings.Contains(webtest.Attr(input, "aria-describedby"), name+"-error") {
+			t.Errorf("%s is not marked", name)
+		}
+	}
+	if got := p.Form("/settings/profile").Get("country"); got != "SPAIN" {
+		t.Errorf("what was typed is gone: %q", got)
+	}
+}
+
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		second := s.BrowserOf(t, b.Owner)
+		access := grantOf(t, s, b)
+		page := b.Get("/settings/security")
+		old := b.Cookie("kith_session")
+		for name, c := range map[string]struct {
+			change map[string][]string
+			words  string
+		}{
+			"a wrong password":   {values("password", "wrong"), "This is not your password."},
+			"no password":        {values("password", ""), "This is not your password."},
+			"a short one":        {values("new_password", "x", "repeat_password", "x"), "Use 10 to 256 characters."},
+			"a common one":       {values("new_password", "Summer2024!", "repeat_password", "Summer2024!"), "easy to guess"},
+			"the username in it": {values("new_password", "oh maria oh", "repeat_password", "oh maria oh"), "Do not use your username"},
+			"two that differ":    {values("repeat_password", "x"), "The two passwords are not the same."},
+		} {
+			change := merge(values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword), c.change)
+			if p := b.Submit(page, "/settings/security/password", change); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), c.words) {
+				t.Errorf("%s: %d %s", name, p.Status, p.Text())
+			}
+		}
+		if !isSignedIn(second) {
+			t.Error("a refused change ended a session")
+		}
+		change := values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+		wantRedirect(t, b.Submit(page, "/settings/security/password", change), "/settings/security?done=password-changed")
+		if !isSignedIn(b) || isSignedIn(second) || b.Cookie("kith_session") == old {
+			t.Error("the wrong sessions ended, or this one kept its secret")
+		}
+		if _, err := s.Store.Authenticate(t.Context(), access); err != nil {
+			t.Errorf("the agent lost its access: %v", err)
+		}
+		want(t, signIn(second, "maria", webtest.Password, ""), http.StatusForbidden)
+		wantRedirect(t, signIn(second, "maria", newPassword, ""), "/settings/profile")
+	})
+}
+
+// An open browser is not enough to find the password out.
+func TestOwnPasswordIsLimited(t *testing.T) {
+	t.Parallel()
+	for action, page := range map[string]string{"/settings/security/password": "/settings/security", "/settings/account/delete": "/settings/account"} {
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 2, Window: time.Minute} }})
+			b := s.SignedIn(t, "maria")
+			p := b.Get(page)
+			for range 2 {
+				want(t, b.Submit(p, action, values("password", "wrong")), http.StatusUnprocessableEntity)
+			}
+			right := values("username", "maria", "password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+			want(t, b.Submit(p, action, right), http.StatusTooManyRequests)
+			if !isSignedIn(b) {
+				t.Error("it was done")
+			}
+		})
+	}
+}
+
+// Each field is shown to those whom it is for, and the preview shows what
+// everyone sees.
+func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	marks := map[string]string{
+		"headline": "mark-headline", "bio": "mark-bio", "location": "mark-location", "organization": "mark-organization", "title": "mark-title",
+		"skills": "mark-skill", "languages": "mark-language", "open_to": "mark-open", "links": "mark-link", "avatar_url": "https://a.example/mark.png",
+	}
+	if len(marks) != len(profile.Fields()) {
+		t.Fatalf("the fields are %v", profile.Fields())
+	}
+	page := b.Get("/settings/profile")
+	for _, field := range profile.Fields() {
+		for _, v := range []profile.Visibility{profile.Members, profile.Public} { // all others are private meanwhile
+			change := values("action", "preview", "name", "mark-name", "visibility", "public", "link_label", marks["links"], "link_url", "https://a.example")
+			for name, mark := range marks {
+				change.Set(name, mark)
+				change.Set("visibility_"+name, "private")
+			}
+			change.Del("links")
+			change.Set("visibility_"+field, string(v))
+			_, preview, found := strings.Cut(b.Submit(page, "/settings/profile", change).Body, "What everyone sees, once it is saved")
+			if !found || !strings.Contains(preview, "mark-name") {
+				t.Fatalf("no preview of %s", field)
+			}
+			for name, mark := range marks {
+				if shown := strings.Contains(preview, mark); shown != (name == field && v == profile.Public) {
+					t.Errorf("%s is for %q: %s is shown: %t", field, v, name, shown)
+				}
+			}
+		}
+	}
+	change := values("action", "preview", "headline", "mark-headline", "visibility_headline", "public", "visibility", "members")
+	if p := b.Submit(page, "/settings/profile", change); !strings.Contains(p.Text(), "Nothing: the page is not for everyone.") {
+		t.Errorf("a page for members is previewed: %s", p.Text())
+	}
+}

@@ -1,0 +1,193 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+func TestPolicySource(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{
+		"https://a.example/cb":                            "",
+		"http://127.0.0.1:33418/cb":                       " http://127.0.0.1:33418",
+		"http://localhost/cb":                             " http://localhost",
+		"http://[::1]:33418/cb":                           " http:",
+		"cursor://callback":                               " cursor:",
+		"com.example.app:/cb":                             " com.example.app:",
+		"http://localhost; script-src *":                  "",
+		"http://localhost,script-src/cb":                  " http:",
+		"http://a;script-src 'unsafe-inline';x/":          "",
+		"http://a;script-src/cb":                          " http:",
+		"http://localhost:99999999/cb":                    " http:",
+		"://x":                                            "",
+		"":                                                "",
+		"http://user@localhost/cb":                        " http://localhost",
+		"https://a.example;script-src/cb":                 "",
+		"x" + strings.Repeat("y", 30) + "://a;b/'unsafe'": " x" + strings.Repeat("y", 30) + ":",
+	} {
+		if got := policySource(uri); got != want {
+			t.Errorf("%q: got %q", uri, got)
+		}
+		h := http.Header{}
+		allowRedirect(h, uri)
+		policy := h.Get("Content-Security-Policy")
+		if strings.Count(policy, ";") != strings.Count(contentPolicy, ";") || strings.ContainsAny(policy, ",\r\n") {
+			t.Errorf("%q gets another directive in: %s", uri, policy)
+		}
+	}
+}
+
+// Whatever is asked for, a browser that is sent there stays on this site.
+func FuzzLocalPath(f *testing.F) {
+	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil"} {
+		f.Add(seed)
+	}
+	base, err := url.Parse("https://kith.example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		got := localPath(raw)
+		if got == "" {
+			return
+		}
+		u, err := base.Parse(got)
+		if err != nil || u.Host != base.Host || u.Scheme != base.Scheme || u.User != nil || path.Clean(u.Path) != u.Path {
+			t.Fatalf("%q leads to %v", got, u)
+		}
+		if strings.HasPrefix(got, "//") || strings.ContainsAny(got, "\\\r\n\t") || !strings.HasPrefix(got, "/settings") && !strings.HasPrefix(got, "/oauth/authorize") {
+			t.Fatalf("%q became %q", raw, got)
+		}
+		if again := localPath(got); again != got {
+			t.Fatalf("%q became %q, and that %q", raw, got, again)
+		}
+	})
+}
+
+func TestEveryScopeHasWords(t *testing.T) {
+	t.Parallel()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range rpcs.Scopes() {
+		if words := wordsOf(scope); scope != catalog.ScopeWrite && (words.Title == scope || words.Read == "") {
+			t.Errorf("%s is explained nowhere", scope)
+		}
+	}
+	for _, rpc := range rpcs.Tools() {
+		if rpc.Writes && wordsOf(rpc.Tool.Group).Write == "" {
+			t.Errorf("%s writes, and the consent page does not say so", rpc.Tool.Name)
+		}
+	}
+	if words := wordsOf("future"); words.Title != "future" || !strings.Contains(words.Read, "future") || !strings.Contains(words.Write, "future") {
+		t.Errorf("a group without words: %+v", words)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change change.Change
+		want   string
+	}{
+		"a name":            {change.Change{After: `{"Name":"Grace  Hopper"}`}, "Grace Hopper"},
+		"what was there":    {change.Change{Before: `{"Name":"Grace"}`, After: "null"}, "Grace"},
+		"a text":            {change.Change{After: `{"Body":"` + strings.Repeat("x", 100) + `"}`}, strings.Repeat("x", 80) + "…"},
+		"a summary":         {change.Change{After: `{"Summary":"Called"}`}, "Called"},
+		"nothing to say":    {change.Change{ObjectKind: "note", Before: "null", After: "null"}, "note"},
+		"what is no object": {change.Change{ObjectKind: "note", Before: "", After: "[1]"}, "note"},
+	} {
+		if got := describe(c.change); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"use 3": "Use 3.", "éa": "Éa.", "Done.": "Done.", `"x" is`: `"x" is.`} {
+		if got := sentence(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+func TestWaitsAreRoundedUp(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 0: "0"} {
+		if got := seconds(d); got != want {
+			t.Errorf("%s: %s seconds", d, got)
+		}
+	}
+	for d, want := range map[time.Duration]string{time.Second: "one minute", time.Minute: "one minute", 61 * time.Second: "2 minutes", 5 * time.Minute: "5 minutes"} {
+		if got := minutes(d); got != want {
+			t.Errorf("%s: %s", d, got)
+		}
+	}
+}
+
+// An export that lacks a list in between is whole all the same.
+func TestExportWriter(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := &exportWriter{out: &out}
+	w.begin([]named{{"format", "x"}})
+	for _, object := range []any{&connection.Connection{ID: "con_1"}, &connection.Connection{ID: "con_2"}, &timeline.Interaction{ID: "int_1"}} {
+		if err := w.object(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.end(); err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := json.Unmarshal(out.Bytes(), &file); err != nil {
+		t.Fatalf("%v:\n%s", err, out.String())
+	}
+	for list, n := range map[string]int{"connections": 2, "organizations": 0, "notes": 0, "interactions": 1, "changes": 0} {
+		if got, ok := file[list].([]any); !ok || len(got) != n {
+			t.Errorf("%s: %v", list, file[list])
+		}
+	}
+	if err := w.object(&connection.Connection{}); err == nil {
+		t.Error("a list was opened again")
+	}
+	if err := w.object("something else"); err == nil {
+		t.Error("an unknown object was written")
+	}
+}
+
+// failing takes a few bytes and then no more.
+type failing struct{ left int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errors.New("gone")
+	}
+	return len(p), nil
+}
+
+func TestExportEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	w := &exportWriter{out: &failing{left: 40}}
+	w.begin([]named{{"format", "x"}})
+	if err := w.object(&connection.Connection{ID: "con_1"}); err == nil {
+		t.Error("no error")
+	}
+	if err := w.end(); err == nil {
+		t.Error("no error at the end")
+	}
+}

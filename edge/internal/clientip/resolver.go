@@ -1,0 +1,163 @@
+package clientip
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+const (
+	// DefaultHeader is the header that most proxies add to.
+	DefaultHeader = "X-Forwarded-For"
+	// MaxHops is how many elements of the header are read at most.
+	MaxHops = 32
+	// unknown is the bucket of all callers without an IP address.
+	unknown = "unknown"
+)
+
+// Config says whom to believe. The zero value believes no one: the peer is the
+// client.
+type Config struct {
+	// TrustedProxies are CIDRs ("10.0.0.0/8", "2001:db8::/32") or single addresses
+	// of proxies that append to Header. A client must not be able to connect from
+	// any of them by itself, which is why "0.0.0.0/0" is refused.
+	TrustedProxies []string
+	// Header is the one that the trusted proxies set: a list like
+	// X-Forwarded-For, or one address like X-Real-IP. All others are ignored.
+	// Defaults to DefaultHeader.
+	Header string
+}
+
+// Client is who sent a request.
+type Client struct {
+	// Addr is for logs. An IPv4 address is never in its IPv6 form, and there is
+	// no zone. It is invalid if the peer has no IP address, as on a Unix socket.
+	Addr netip.Addr
+	// Bucket is what a limit by address counts: the IPv4 address, or the /64 of an
+	// IPv6 address, within which a client changes its address as it likes.
+	Bucket string
+}
+
+// Resolver finds out clients. It is safe for concurrent use.
+type Resolver struct {
+	trusted []netip.Prefix
+	header  string // canonical
+}
+
+// New returns a resolver. The error names the proxy or header that is not one.
+func New(c Config) (*Resolver, error) {
+	r := &Resolver{header: http.CanonicalHeaderKey(cmp.Or(c.Header, DefaultHeader))}
+	if err := checkHeader(r.header); err != nil {
+		return nil, err
+	}
+	for _, s := range c.TrustedProxies {
+		prefix, err := parsePrefix(s)
+		if err != nil {
+			return nil, err
+		}
+		r.trusted = append(r.trusted, prefix)
+	}
+	return r, nil
+}
+
+// Resolve returns the client of a request that a server received. Where the
+// header is missing, or has something else than an address next to a trusted
+// hop, the client is that hop.
+func (r *Resolver) Resolve(request *http.Request) Client {
+	addr, ok := parseAddr(request.RemoteAddr)
+	if !ok {
+		return Client{Bucket: unknown}
+	}
+	if r.trusts(addr) {
+		addr = r.walk(addr, request.Header[r.header])
+	}
+	return Client{Addr: addr, Bucket: Bucket(addr)}
+}
+
+// walk goes from hop to hop while they are trusted.
+func (r *Resolver) walk(addr netip.Addr, lines []string) netip.Addr {
+	rest := elements{lines: lines}
+	for range MaxHops {
+		element, ok := rest.last()
+		if !ok {
+			break
+		}
+		if element == "" {
+			continue // an empty list element means nothing (RFC 9110, section 5.6.1.2)
+		}
+		next, ok := parseAddr(element)
+		if !ok {
+			break
+		}
+		addr = next
+		if !r.trusts(addr) {
+			break
+		}
+	}
+	return addr
+}
+
+func (r *Resolver) trusts(addr netip.Addr) bool {
+	for _, prefix := range r.trusted {
+		if prefix.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bucket returns what a limit by address counts addr as; see Client.
+func Bucket(addr netip.Addr) string {
+	addr = addr.Unmap().WithZone("")
+	switch {
+	case !addr.IsValid():
+		return unknown
+	case addr.Is4():
+		return addr.String()
+	}
+	prefix, err := addr.Prefix(64)
+	if err != nil {
+		return unknown // cannot be: 64 bits fit
+	}
+	return prefix.String()
+}
+
+// elements is a list that may be spread over several header lines, which are one
+// list in their order (RFC 9110, section 5.3).
+type elements struct {
+	lines []string // that are not begun
+	line  string   // what is left of the one that is
+	begun bool
+}
+
+// last takes the last element off the list, without the white space around it.
+func (e *elements) last() (string, bool) {
+	if !e.begun {
+		n := len(e.lines)
+		if n == 0 {
+			return "", false
+		}
+		e.line, e.lines, e.begun = e.lines[n-1], e.lines[:n-1], true
+	}
+	comma := strings.LastIndexByte(e.line, ',')
+	element := e.line[comma+1:]
+	if comma < 0 {
+		e.begun = false
+	} else {
+		e.line = e.line[:comma]
+	}
+	return strings.Trim(element, " \t"), true
+}
+
+// checkHeader returns an error for what is not a header with plain addresses.
+func checkHeader(name string) error {
+	if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return fmt.Errorf("client address: %q is not the name of a header", name)
+	}
+	if name == "Forwarded" {
+		return fmt.Errorf("client address: the header Forwarded is not supported; have the proxy set %s", DefaultHeader)
+	}
+	return nil
+}

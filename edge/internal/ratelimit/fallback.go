@@ -1,0 +1,194 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults of FallbackConfig.
+const (
+	DefaultBudget   = 50 * time.Millisecond
+	DefaultFailures = 3
+	DefaultProbe    = 500 * time.Millisecond
+)
+
+// State says which store a Fallback asks.
+type State uint8
+
+// The states.
+const (
+	// StateShared asks the shared store, and the local one for the calls that
+	// fail there.
+	StateShared State = iota
+	// StateLocal asks the local store only, until the shared one answers a probe.
+	StateLocal
+)
+
+// String returns the state's name for logs and metrics.
+func (s State) String() string {
+	if s == StateLocal {
+		return "local"
+	}
+	return "shared"
+}
+
+// FallbackConfig says when a Fallback gives up on the shared store. The zero
+// value works for a single edge.
+type FallbackConfig struct {
+	// Nodes is how many edges share the quotas: the local store admits one part
+	// in so many of each, but at least one hit. Defaults to 1.
+	Nodes int
+	// Budget is how long one call, or all calls of a request (see WithBudget), may
+	// wait for the shared store. Defaults to DefaultBudget.
+	Budget time.Duration
+	// Failures in a row make it local. Defaults to DefaultFailures.
+	Failures int
+	// Probe is the pause between attempts to reach the shared store again.
+	// Defaults to DefaultProbe.
+	Probe time.Duration
+	// OnState is called with every change of the state, in order, and with the
+	// error that caused it, nil when the shared store is back. It must return
+	// soon, and must not call the Fallback. Nil does nothing.
+	OnState func(State, error)
+}
+
+// Fallback asks a shared store while that answers in time, and else a local one
+// with smaller quotas. So an outage of Redis never opens the limits: however
+// often Redis comes and goes, its own windows and the local ones admit about
+// twice the quota at most, and as much again only when it loses its data. Nor
+// does an outage close the service, or hold up an answer by more than the budget.
+type Fallback struct {
+	shared, local Store
+	config        FallbackConfig
+
+	open     atomic.Bool  // the state is StateLocal
+	failures atomic.Int32 // in a row
+
+	mu     sync.Mutex // orders the changes of the state
+	closed bool
+	done   context.Context // ends the probes
+	stop   context.CancelFunc
+	probes sync.WaitGroup
+}
+
+// NewFallback returns a store in StateShared. It owns both stores, and starts
+// nothing until the shared one fails.
+func NewFallback(shared, local Store, c FallbackConfig) *Fallback {
+	c.Nodes = positive(c.Nodes, 1)
+	c.Budget = positive(c.Budget, DefaultBudget)
+	c.Failures = positive(c.Failures, DefaultFailures)
+	c.Probe = positive(c.Probe, DefaultProbe)
+	if c.OnState == nil {
+		c.OnState = func(State, error) {}
+	}
+	f := &Fallback{shared: shared, local: local, config: c}
+	f.done, f.stop = context.WithCancel(context.Background())
+	return f
+}
+
+// State returns the store that is asked now.
+func (f *Fallback) State() State {
+	if f.open.Load() {
+		return StateLocal
+	}
+	return StateShared
+}
+
+// Take implements Store. It takes no notice of the end of ctx: a caller that
+// hangs up spares neither its budget nor the time for which it is counted.
+func (f *Fallback) Take(ctx context.Context, p Policy, key string, n int) (Taken, error) {
+	if err := checkTake(p, n); err != nil {
+		return Taken{}, err
+	}
+	if f.State() == StateShared {
+		if taken, ok := f.ask(ctx, p, key, n); ok {
+			return taken, nil
+		}
+	}
+	p.Quota = max(1, p.Quota/f.config.Nodes)
+	return f.local.Take(ctx, p, key, n)
+}
+
+// ask asks the shared store within what is left of the budget.
+func (f *Fallback) ask(ctx context.Context, p Policy, key string, n int) (Taken, bool) {
+	b := budgetOf(ctx)
+	left := b.left(f.config.Budget)
+	if left <= 0 {
+		return Taken{}, false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+	defer cancel()
+	start := time.Now()
+	taken, err := f.shared.Take(ctx, p, key, n)
+	b.spend(time.Since(start))
+	if err != nil {
+		f.failed(err)
+		return Taken{}, false
+	}
+	if f.failures.Load() != 0 {
+		f.failures.Store(0)
+	}
+	return taken, true
+}
+
+// failed counts a failure in a row, and goes local if it is one too many.
+func (f *Fallback) failed(err error) {
+	if int(f.failures.Add(1)) < f.config.Failures {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.open.Load() {
+		return
+	}
+	f.open.Store(true)
+	f.config.OnState(StateLocal, err)
+	f.probes.Go(f.probe)
+}
+
+// probe asks the shared store from time to time, until it answers or Close.
+func (f *Fallback) probe() {
+	ticker := time.NewTicker(f.config.Probe)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-f.done.Done():
+			return
+		case <-ticker.C:
+			if f.answers() {
+				f.recovered()
+				return
+			}
+		}
+	}
+}
+
+// answers counts a hit that is nobody's, because a Redis that answers a ping may
+// still refuse to count.
+func (f *Fallback) answers() bool {
+	ctx, cancel := context.WithTimeout(f.done, f.config.Budget)
+	defer cancel()
+	_, err := f.shared.Take(ctx, Policy{Name: "probe", Quota: 1, Window: time.Second}, "probe", 1)
+	return err == nil
+}
+
+func (f *Fallback) recovered() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failures.Store(0)
+	f.open.Store(false)
+	f.config.OnState(StateShared, nil)
+}
+
+// Close ends the probes and closes both stores.
+func (f *Fallback) Close() error {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.stop()
+	f.probes.Wait()
+	return errors.Join(f.shared.Close(), f.local.Close())
+}

@@ -1,0 +1,165 @@
+package ratelimit
+
+import (
+	"cmp"
+	"context"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultMaxKeys is how many windows a Memory holds unless told otherwise:
+	// about 30 MB of fixed ones.
+	DefaultMaxKeys = 100_000
+	// shards is a power of two.
+	shards = 64
+)
+
+// MemoryConfig says how a Memory store works. The zero value works.
+type MemoryConfig struct {
+	// MaxKeys bounds how many windows are remembered at once, rounded up to a
+	// multiple of 64. Defaults to DefaultMaxKeys.
+	MaxKeys int
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Memory counts in the memory of this process.
+//
+// It is bounded. A window that has ended is dropped when another key is counted
+// for the first time. At MaxKeys the window that would end first makes room, which
+// gives its owner a new budget a little early: to gain by that, a caller must
+// speak from more than MaxKeys addresses, each of which has a budget anyway. No
+// one is refused for the number of others. A sliding window takes 8 bytes more
+// for each hit that it admitted.
+type Memory struct {
+	now      func() time.Time
+	start    time.Time // time is kept as the duration since then, on the monotonic clock
+	seed     maphash.Seed
+	perShard int
+	shards   [shards]shard
+}
+
+// NewMemory returns an empty store. It runs nothing in the background.
+func NewMemory(c MemoryConfig) *Memory {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	m := &Memory{
+		now: c.Now, start: c.Now(), seed: maphash.MakeSeed(),
+		perShard: (positive(c.MaxKeys, DefaultMaxKeys) + shards - 1) / shards,
+	}
+	for i := range m.shards {
+		m.shards[i].windows = make(map[identity]*window)
+	}
+	return m
+}
+
+// positive returns v, or what it defaults to if v is 0 or less.
+func positive[T cmp.Ordered](v, otherwise T) T {
+	var zero T
+	if v > zero {
+		return v
+	}
+	return otherwise
+}
+
+// Take implements Store. It does not allocate for a key that it knows.
+func (m *Memory) Take(_ context.Context, p Policy, key string, n int) (Taken, error) {
+	if err := checkTake(p, n); err != nil {
+		return Taken{}, err
+	}
+	s := &m.shards[maphash.String(m.seed, key)%shards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// The clock is read under the lock, so that the shard's times are in order.
+	now := m.now().Sub(m.start)
+	w := s.find(p, key, now, m.perShard)
+	if p.Sliding {
+		return w.slide(p, n, now), nil
+	}
+	return w.count(p, n, now), nil
+}
+
+// Len returns how many windows are remembered, those that have ended included.
+func (m *Memory) Len() int {
+	n := 0
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		n += len(s.windows)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Close implements Store; there is nothing to end.
+func (m *Memory) Close() error { return nil }
+
+// identity is what a window is the window of.
+type identity struct {
+	policy, key string
+	length      time.Duration
+	sliding     bool
+}
+
+// shard holds the windows of some of the keys. mu guards the rest.
+type shard struct {
+	mu      sync.Mutex
+	windows map[identity]*window
+	queues  []*queue // one for each length of window: there are few
+
+	_ [64]byte // keeps the locks of two shards out of one cache line
+}
+
+// find returns the window of a key, a new one if there is none. Two windows that
+// have ended are dropped for each new one, so that what has ended goes in time.
+func (s *shard) find(p Policy, key string, now time.Duration, capacity int) *window {
+	id := identity{policy: p.Name, key: key, length: p.Window, sliding: p.Sliding}
+	if w, ok := s.windows[id]; ok {
+		return w
+	}
+	for range 2 {
+		if oldest := s.oldest(); oldest != nil && oldest.ends <= now {
+			s.drop(oldest)
+		}
+	}
+	if len(s.windows) >= capacity {
+		s.drop(s.oldest())
+	}
+	id.key = strings.Clone(key) // it may be a part of a long header
+	w := &window{id: id, queue: s.queue(p.Window), ends: now}
+	s.windows[id] = w
+	w.queue.push(w)
+	return w
+}
+
+// oldest returns the window that ends first, nil if there is none.
+func (s *shard) oldest() *window {
+	var oldest *window
+	for _, q := range s.queues {
+		if first := q.first(); first != nil && (oldest == nil || first.ends < oldest.ends) {
+			oldest = first
+		}
+	}
+	return oldest
+}
+
+func (s *shard) drop(w *window) {
+	w.queue.remove(w)
+	delete(s.windows, w.id)
+}
+
+// queue returns the queue of the windows of a length.
+func (s *shard) queue(length time.Duration) *queue {
+	for _, q := range s.queues {
+		if q.length == length {
+			return q
+		}
+	}
+	q := newQueue(length)
+	s.queues = append(s.queues, q)
+	return q
+}

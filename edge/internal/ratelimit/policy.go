@@ -1,0 +1,112 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Bounds of a policy.
+const (
+	// MaxQuota is the most that a window may take.
+	MaxQuota = 1_000_000_000
+	// MaxWindow is the longest window.
+	MaxWindow = 24 * time.Hour
+	// maxName is how many bytes a policy's name may have.
+	maxName = 64
+)
+
+// Subject says what a policy counts.
+type Subject string
+
+// The subjects of a policy.
+const (
+	// Address is the caller's IPv4 address or IPv6 /64.
+	Address Subject = "address"
+	// Credential is the grant or personal token that the caller presents; a
+	// caller without a live one counts as an Address.
+	Credential Subject = "credential"
+)
+
+// Policy bounds how often something may be asked for.
+type Policy struct {
+	// Name is what the headers call the policy: lower-case letters, digits and
+	// hyphens, at most 64 of them.
+	Name string
+	// Quota is how many requests a window takes, at most MaxQuota; 0 switches the
+	// policy off.
+	Quota int
+	// Window is in whole seconds, one at least and MaxWindow at most.
+	Window time.Duration
+	// By is what is counted.
+	By Subject
+	// Sliding counts the requests of any window of that length, to the letter;
+	// otherwise windows are fixed and begin with the first request.
+	Sliding bool
+}
+
+// Names of the policies.
+const (
+	PolicyProfile       = "profile"
+	PolicyDirectory     = "directory"
+	PolicyBatch         = "batch"
+	PolicyMCP           = "mcp"
+	PolicyMCPSandbox    = "mcp-sandbox"
+	PolicyJobs          = "jobs"
+	PolicyOAuthRegister = "oauth-register"
+	PolicyOAuthToken    = "oauth-token"
+	PolicyLogin         = "login"
+	PolicyIdentity      = "identity"
+)
+
+// Defaults returns the policies as they are unless the operator sets others.
+// The login policy is enforced by the backend, which alone sees the account.
+func Defaults() []Policy {
+	return []Policy{
+		{Name: PolicyProfile, Quota: 120, Window: time.Minute, By: Address},
+		{Name: PolicyDirectory, Quota: 60, Window: time.Minute, By: Address},
+		{Name: PolicyBatch, Quota: 30, Window: time.Minute, By: Address},
+		{Name: PolicyMCP, Quota: 120, Window: time.Minute, By: Credential},
+		{Name: PolicyMCPSandbox, Quota: 60, Window: time.Minute, By: Address, Sliding: true},
+		{Name: PolicyJobs, Quota: 60, Window: time.Minute, By: Credential},
+		{Name: PolicyOAuthRegister, Quota: 20, Window: time.Hour, By: Address},
+		{Name: PolicyOAuthToken, Quota: 60, Window: time.Minute, By: Address},
+		{Name: PolicyLogin, Quota: 10, Window: 5 * time.Minute, By: Address},
+		{Name: PolicyIdentity, Quota: 30, Window: time.Minute, By: Address},
+	}
+}
+
+// Enabled reports whether the policy limits anything.
+func (p Policy) Enabled() bool { return p.Quota > 0 }
+
+// Validate reports what keeps the policy from being enforced or from being
+// written into a header. Programs call it at start-up, for each policy.
+func (p Policy) Validate() error {
+	var errs []error
+	if !validName(p.Name) {
+		errs = append(errs, errors.New("its name is not 1 to 64 lower-case letters, digits and hyphens"))
+	}
+	if p.Quota < 0 || p.Quota > MaxQuota {
+		errs = append(errs, fmt.Errorf("its quota is not from 0 to %d", MaxQuota))
+	}
+	if p.Window < time.Second || p.Window > MaxWindow || p.Window%time.Second != 0 {
+		errs = append(errs, fmt.Errorf("its window is not from 1 to %d whole seconds", MaxWindow/time.Second))
+	}
+	if p.By != Address && p.By != Credential {
+		errs = append(errs, errors.New("it counts neither addresses nor credentials"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("rate policy %q: %w", p.Name, err)
+	}
+	return nil
+}
+
+func validName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}

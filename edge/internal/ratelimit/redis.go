@@ -1,0 +1,183 @@
+package ratelimit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed" // for the scripts
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Defaults of the Redis store. The library's own would turn an outage of Redis
+// into one of ours: it waits for seconds, and again for each retry.
+const (
+	// DefaultRedisPrefix begins the names of all keys.
+	DefaultRedisPrefix = "kith:rate:"
+	// RedisTimeout is how long one read or write may take.
+	RedisTimeout = 40 * time.Millisecond
+	// RedisDialTimeout is how long connecting may take.
+	RedisDialTimeout = 50 * time.Millisecond
+)
+
+//go:embed fixed.lua
+var fixedSource string
+
+//go:embed sliding.lua
+var slidingSource string
+
+// RedisConfig says where the shared windows are.
+type RedisConfig struct {
+	// URL is redis://[user:password@]host[:port][/db], rediss:// for TLS, or
+	// unix://path. Parameters that go-redis knows may follow, such as
+	// ?read_timeout=100ms&pool_size=50; without them the timeouts above hold.
+	URL string
+	// Prefix begins the names of all keys. Defaults to DefaultRedisPrefix.
+	Prefix string
+	// Secret, the same on every edge, keys the hash of what is counted, so that
+	// whoever reads Redis cannot find an address by trying them all. Without it
+	// the hash hides them from a glance only.
+	Secret []byte
+}
+
+// Redis counts in a Redis that several edges share. Each Take is one script on
+// one key, and so atomic, and fit for a Redis Cluster behind a proxy. Keys end
+// with their windows. Time is the server's, so that edges need not agree on it.
+//
+// Take returns an error whenever Redis does; Fallback makes an answer of that.
+type Redis struct {
+	client *redis.Client
+	prefix string
+	secret [sha256.Size]byte
+
+	fixed, sliding *redis.Script
+	now            func() time.Time // in tests; nil is the server's clock
+}
+
+// NewRedis returns a store for the Redis at c.URL, without connecting to it. The
+// error never repeats the address, which may hold a password.
+func NewRedis(c RedisConfig) (*Redis, error) {
+	options, err := redisOptions(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("read the address of Redis: %w", err)
+	}
+	// The library logs to standard error what it returns to us as errors anyway.
+	logging.Disable()
+	return &Redis{
+		client:  redis.NewClient(options),
+		prefix:  cmp.Or(c.Prefix, DefaultRedisPrefix),
+		secret:  sha256.Sum256(c.Secret),
+		fixed:   redis.NewScript(fixedSource),
+		sliding: redis.NewScript(slidingSource),
+	}, nil
+}
+
+func redisOptions(address string) (*redis.Options, error) {
+	o, err := redis.ParseURL(address)
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return nil, errors.New("it is not a URL, such as redis://localhost:6379/0")
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries = -1
+	o.DialerRetries = 1 // 5 by default, with 100 ms in between
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, RedisTimeout)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, RedisTimeout)
+	o.PoolTimeout = cmp.Or(o.PoolTimeout, RedisTimeout)
+	o.DialTimeout = cmp.Or(o.DialTimeout, RedisDialTimeout)
+	// What is not needed for scripts would only make connecting slower.
+	o.Protocol = 2
+	o.PipelinePoolSize = -1
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}
+
+// Take implements Store. It is bound by the deadline of ctx and by the timeouts
+// of the configuration.
+func (r *Redis) Take(ctx context.Context, p Policy, key string, n int) (Taken, error) {
+	if err := checkTake(p, n); err != nil {
+		return Taken{}, err
+	}
+	take := r.takeFixed
+	if p.Sliding {
+		take = r.takeSliding
+	}
+	taken, err := take(ctx, p, r.name(p, key), n)
+	if err != nil {
+		return Taken{}, fmt.Errorf("count in Redis: %w", err)
+	}
+	return taken, nil
+}
+
+func (r *Redis) takeFixed(ctx context.Context, p Policy, name string, n int) (Taken, error) {
+	reply, err := r.run(ctx, r.fixed, 2, name, n, p.Window.Milliseconds())
+	if err != nil {
+		return Taken{}, err
+	}
+	used, left := int(reply[0]), time.Duration(reply[1])*time.Millisecond
+	return Taken{
+		Admitted:  max(0, min(n, p.Quota-(used-n))),
+		Remaining: max(0, p.Quota-used),
+		Reset:     max(left, time.Millisecond), // 0 is the window's last millisecond
+	}, nil
+}
+
+func (r *Redis) takeSliding(ctx context.Context, p Policy, name string, n int) (Taken, error) {
+	now := ""
+	if r.now != nil {
+		now = fmt.Sprint(r.now().UnixMicro())
+	}
+	reply, err := r.run(ctx, r.sliding, 3, name, n, p.Window.Microseconds(), p.Quota, now)
+	if err != nil {
+		return Taken{}, err
+	}
+	return Taken{
+		Admitted:  int(reply[0]),
+		Remaining: max(0, p.Quota-int(reply[1])),
+		Reset:     time.Duration(reply[2]) * time.Microsecond,
+	}, nil
+}
+
+// run returns the numbers that a script answers.
+func (r *Redis) run(ctx context.Context, script *redis.Script, numbers int, name string, args ...any) ([]int64, error) {
+	reply, err := script.Run(ctx, r.client, []string{name}, args...).Int64Slice()
+	if err == nil && len(reply) != numbers {
+		err = fmt.Errorf("the script answered %d numbers, not %d", len(reply), numbers)
+	}
+	return reply, err
+}
+
+// name returns the key in Redis of what p counts under key. The policy can be
+// read in it, the key cannot: it is hashed, to 128 bits, with all that makes a
+// window another one.
+func (r *Redis) name(p Policy, key string) string {
+	var room [256]byte
+	b := append(room[:0], r.secret[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Window))
+	if p.Sliding {
+		b = append(b, 's')
+	}
+	b = append(b, 0)
+	b = append(b, p.Name...)
+	b = append(b, 0)
+	sum := sha256.Sum256(append(b, key...))
+
+	b = append(room[:0], r.prefix...)
+	b = append(b, p.Name...)
+	b = append(b, ':')
+	return string(base64.RawURLEncoding.AppendEncode(b, sum[:16]))
+}
+
+// Close closes the connections.
+func (r *Redis) Close() error { return r.client.Close() }

@@ -1,0 +1,54 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrTake is what Take returns for a call that makes no sense; see Store.
+var ErrTake = errors.New("cannot count")
+
+// Store counts hits in windows. A window belongs to a key under a policy, that
+// is, under its name, its length and whether it slides: a policy that gets
+// another quota keeps its counts. Stores are safe for concurrent use.
+type Store interface {
+	// Take asks for n hits of key under p at once, n ≥ 1. The first ones that the
+	// window still has room for are admitted, the others refused; that is one
+	// atomic step, so calls at the same time never admit more than p.Quota.
+	//
+	// The key is a short, stable name that its owner cannot choose: an address
+	// bucket or a credential id.
+	//
+	// The error is ErrTake for an n below 1 or a policy without a quota or a
+	// window, before anything is counted. Memory and Fallback have no other. After
+	// an error of Redis it is unknown whether the hits were counted.
+	Take(ctx context.Context, p Policy, key string, n int) (Taken, error)
+	// Close ends what the store runs in the background. Call it once, after the
+	// last Take.
+	Close() error
+}
+
+// Taken is what became of the hits of one Take.
+type Taken struct {
+	// Admitted is how many of the hits were let in: from 0 to n.
+	Admitted int
+	// Remaining is how many hits the window has room for after these, 0 at least.
+	Remaining int
+	// Reset is the time in which no more than Remaining hits will be admitted: to
+	// the end of a fixed window, or until the oldest hit leaves a sliding one.
+	// It is above 0.
+	Reset time.Duration
+}
+
+// checkTake returns ErrTake, with a reason, for what Take does not accept.
+func checkTake(p Policy, n int) error {
+	switch {
+	case n < 1:
+		return fmt.Errorf("%w %d hits", ErrTake, n)
+	case p.Quota < 1 || p.Window <= 0:
+		return fmt.Errorf("%w under rate policy %q: it has a quota of %d in %s", ErrTake, p.Name, p.Quota, p.Window)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/clientip"
+	"github.com/kith-crm/kith/edge/internal/limiter"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+)
+
+// RatePolicies returns the names of the rate policies, for Config.RateLimits.
+func RatePolicies() []string {
+	var names []string
+	for _, p := range ratelimit.Defaults() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// ParseRateLimit reads a value of Config.RateLimits; off is 0 requests.
+func ParseRateLimit(text string) (quota int, window time.Duration, err error) {
+	return ratelimit.ParseOverride(text)
+}
+
+// limits are the parts that turn requests away.
+type limits struct {
+	policies []ratelimit.Policy
+	store    ratelimit.Store
+	clients  *clientip.Resolver
+	limiter  *limiter.Limiter
+}
+
+func newLimits(c resolved) (*limits, error) {
+	policies, err := ratelimit.Apply(ratelimit.Defaults(), c.RateLimits)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := clientip.New(clientip.Config{TrustedProxies: c.TrustedProxies, Header: c.ClientHeader})
+	if err != nil {
+		return nil, err
+	}
+	store, err := newRateStore(c)
+	if err != nil {
+		return nil, err
+	}
+	l, err := limiter.New(limiter.Options{Policies: policies, Store: store, Clients: clients, Logger: c.Logger})
+	return &limits{policies: policies, store: store, clients: clients, limiter: l}, err
+}
+
+// newRateStore counts in memory, or in a Redis that several edges share, with
+// memory to fall back on.
+func newRateStore(c resolved) (ratelimit.Store, error) {
+	memory := ratelimit.NewMemory(ratelimit.MemoryConfig{Now: c.Now})
+	if c.RedisURL == "" {
+		return memory, nil
+	}
+	shared, err := ratelimit.NewRedis(ratelimit.RedisConfig{URL: c.RedisURL, Secret: []byte(c.ServiceToken)})
+	if err != nil {
+		return nil, err
+	}
+	return ratelimit.NewFallback(shared, memory, ratelimit.FallbackConfig{
+		Nodes: c.Edges,
+		OnState: func(state ratelimit.State, cause error) {
+			if cause != nil {
+				c.Logger.Warn("rate limits are counted here only", slog.String("state", state.String()), slog.String("error", cause.Error()))
+				return
+			}
+			c.Logger.Info("rate limits are counted together again", slog.String("state", state.String()))
+		},
+	}), nil
+}
