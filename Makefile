@@ -70,7 +70,7 @@ deploy/e2e/node_modules/.installed: deploy/e2e/package-lock.json
 update: ## Rewrite the golden files from what the code does now
 	cd observability && go test . -update
 	cd sandbox && go test . -update
-	cd edge && go test ./internal/mcp -update
+	cd edge && go test ./internal/mcp ./internal/docs -update
 
 .PHONY: bench
 bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)

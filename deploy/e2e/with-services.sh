@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# with-services.sh COMMAND...: runs the command with a PostgreSQL of its own, and
-# ends it afterwards. What is missing is installed from Debian's packages.
+# with-services.sh COMMAND...: runs the command with a PostgreSQL and a Redis of
+# its own, and ends them afterwards. What is missing is installed from Debian's
+# packages, Chromium too.
 #
-# The command finds the server in KITH_TEST_POSTGRES_URL (a superuser's address).
+# The command finds the servers in KITH_TEST_POSTGRES_URL (a superuser's address)
+# and KITH_TEST_REDIS_URL, and the browser in KITH_TEST_CHROMIUM, which may name
+# another one than Debian's.
 set -euo pipefail
 
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1 || true)
@@ -12,6 +15,20 @@ if [ -z "$bin" ] || [ ! -x "$bin/initdb" ]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends postgresql postgresql-contrib >&2
   bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 fi
+if ! command -v redis-server >/dev/null; then
+  echo "installing Redis from Debian's packages" >&2
+  apt-get update -q >&2
+  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends redis-server >&2
+fi
+if [ -z "${KITH_TEST_CHROMIUM:-}" ]; then
+  if ! command -v chromium >/dev/null; then
+    echo "installing Chromium from Debian's packages" >&2
+    apt-get update -q >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium >&2
+  fi
+  KITH_TEST_CHROMIUM=$(command -v chromium)
+fi
+export KITH_TEST_CHROMIUM
 
 data=$(mktemp -d)
 run=()
@@ -19,15 +36,22 @@ if [ "$(id -u)" = 0 ]; then # the server refuses to run as root
   chown postgres "$data"
   run=(setpriv --reuid=postgres --regid=postgres --init-groups)
 fi
-port=$(python3 - <<'PY' 2>/dev/null || echo $((20000 + RANDOM % 20000))
+free_port() {
+  python3 - <<'PY' 2>/dev/null || echo $((20000 + RANDOM % 20000))
 import socket
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])
 PY
-)
+}
+port=$(free_port)
 
+redis=
 stop() {
+  if [ -n "$redis" ]; then
+    kill "$redis" 2>/dev/null || true
+    wait "$redis" 2>/dev/null || true
+  fi
   "${run[@]}" "$bin/pg_ctl" -D "$data/db" -m immediate stop >/dev/null 2>&1 || true
   rm -rf "$data"
 }
@@ -40,4 +64,13 @@ cd "$data" # a folder that both users may enter
 "${run[@]}" "$bin/pg_ctl" -D "$data/db" -w -l "$data/log" -o "-c listen_addresses=127.0.0.1 -p $port -k $data -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=300" start >/dev/null
 cd "$OLDPWD"
 export KITH_TEST_POSTGRES_URL="postgres://kith@127.0.0.1:$port/postgres?sslmode=disable"
+
+port=$(free_port)
+redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$data" >"$data/redis.log" 2>&1 &
+redis=$!
+until redis-cli -p "$port" ping >/dev/null 2>&1; do
+  kill -0 "$redis" 2>/dev/null || { cat "$data/redis.log" >&2; exit 1; }
+  sleep 0.1
+done
+export KITH_TEST_REDIS_URL="redis://127.0.0.1:$port/0"
 "$@"

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/compression"
 	"github.com/kith-crm/kith/edge/internal/cors"
+	"github.com/kith-crm/kith/edge/internal/docs"
 	"github.com/kith-crm/kith/edge/internal/identity"
 	"github.com/kith-crm/kith/edge/internal/manners"
 	"github.com/kith-crm/kith/edge/internal/mcp"
@@ -87,7 +88,7 @@ func newParts(c resolved) (*parts, error) {
 func (p *parts) handler() (http.Handler, error) {
 	handlers := map[string]route.Handler{}
 	for _, add := range []func(map[string]route.Handler) error{
-		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity, p.addProxied,
+		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity, p.addProxied, p.addDocuments,
 	} {
 		if err := add(handlers); err != nil {
 			return nil, err
@@ -255,6 +256,28 @@ func (p *parts) addSandbox(handlers map[string]route.Handler) error {
 		return err
 	}
 	handlers[route.SandboxIndex] = index.Serve
+	return nil
+}
+
+func (p *parts) addDocuments(handlers map[string]route.Handler) error {
+	documents, err := docs.New(docs.Options{
+		BaseURL: p.BaseURL, Version: p.Version, Routes: p.routes, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,
+		Policies: p.limits.policies, Requests: p.SandboxRequests, DemoUsername: p.SandboxUsername, Now: p.Now,
+	})
+	if err != nil {
+		return err
+	}
+	handlers[route.Landing] = documents.Landing()
+	handlers[route.AgentIndex] = documents.AgentIndex()
+	handlers[route.LLMs] = documents.LLMs()
+	handlers[route.DocsPeople] = documents.PeopleDocs()
+	handlers[route.DocsAgents] = documents.AgentDocs()
+	handlers[route.DocsErrors] = documents.ErrorList()
+	handlers[route.DocsError] = documents.Error()
+	handlers[route.APICatalog] = documents.APICatalog()
+	for _, asset := range documents.Assets() {
+		handlers[route.AssetName(asset.Path)] = asset.Serve
+	}
 	return nil
 }
 

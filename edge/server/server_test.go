@@ -35,7 +35,7 @@ func TestServes(t *testing.T) {
 		"/.well-known/openid-configuration":                    404,
 		"/sandbox/oauth/register":                              404,
 		"/sandbox/api/jobs/1":                                  404,
-		"/":                                                    404,
+		"/nothing":                                             404,
 		"/mcp":                                                 405,
 		"/mcp/v1":                                              405,
 	} {

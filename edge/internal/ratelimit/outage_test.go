@@ -30,7 +30,8 @@ func outages() []outage {
 }
 
 // However long it lasts, and with Redis asked every time, no answer is late. A
-// busy machine may spoil a measurement; a wrong setting spoils them all.
+// busy machine spoils some measurements, a wrong setting all of them, so that the
+// median decides; TestFallbackBoundsTheWait has the bound itself.
 func TestOutageDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, o := range outages() {
@@ -48,7 +49,7 @@ func TestOutageDelaysNoAnswer(t *testing.T) {
 			o.begin(t, p)
 			var waits []time.Duration
 			for range 5 {
-				if waits = measure(t, f, 12); waits[len(waits)-2] <= maxDelay {
+				if waits = measure(t, f, 12); waits[len(waits)/2] <= maxDelay {
 					want(t, take(t, f, perMinute, "k", 1), 0, 0)
 					return
 				}

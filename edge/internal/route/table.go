@@ -46,6 +46,7 @@ func Table() []Route {
 	table = append(table, sandboxIndex())
 	table = append(table, resourceMetadata()...)
 	table = append(table, identity())
+	table = append(table, documents()...)
 	table = append(table, authorizationServer()...)
 	return append(table, pages()...)
 }
