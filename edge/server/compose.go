@@ -19,6 +19,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/sandboxmount"
 	"github.com/kith-crm/kith/edge/internal/upstream"
@@ -110,7 +111,13 @@ func (p *parts) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build route table: %w", err)
 	}
-	return manners.New(router, manners.Options{
+	var routed http.Handler = router
+	if p.RedisURL != "" { // whatever a request is counted under, Redis may delay it once
+		routed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			router.ServeHTTP(w, r.WithContext(ratelimit.WithBudget(r.Context())))
+		})
+	}
+	return manners.New(routed, manners.Options{
 		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Now: p.Now,
 	}), nil
 }

