@@ -207,7 +207,7 @@ func TestPlanChangeWidensNoToken(t *testing.T) {
 		for _, plan := range []string{"pro", "free"} {
 			statement(t, databaseURL, "UPDATE members SET plan = '"+plan+"'")
 			for range 2 {
-				if p := a.principal(t, pair.AccessToken); p == nil || strings.Join(p.Credential.Scopes, " ") != "timeline" || string(p.Plan) != plan {
+				if p := a.principal(t, pair.AccessToken); p == nil || strings.Join(p.Credential.Scopes, " ") != "timeline" || p.Plan != plan {
 					t.Errorf("%s: %+v", plan, p)
 				}
 				wantError(t, a.refresh(t, pair.RefreshToken, "scope", "timeline write"), "invalid_scope")

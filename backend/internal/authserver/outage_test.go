@@ -257,24 +257,23 @@ func TestEveryCallFails(t *testing.T) {
 			if got := strings.Join(f.called(), " "); got != c.calls {
 				t.Fatalf("it calls %s", got)
 			}
+			outage := fault.Wrap(errors.New(innards), fault.Unavailable, "the store cannot be reached")
 			for n, call := range strings.Fields(c.calls) {
-				for _, late := range []bool{false, true} {
-					for kind, err := range map[string]error{
-						"outage": fault.Wrap(errors.New(innards), fault.Unavailable, "the store cannot be reached"), "error": errors.New(innards),
-					} {
-						t.Run(fmt.Sprintf("%s, %s, late %v", call, kind, late), func(t *testing.T) {
-							b := s.SignedIn(t, fmt.Sprintf("m-%d-%v-%s", n, late, kind))
-							request := c.prepare(t, a, b)
-							f.plan(failure{n, late, err})
-							wantOutage(t, request(), kind == "outage")
-							f.plan(failure{})
-							if got := request(); late && n == len(strings.Fields(c.calls))-1 {
-								c.lost(t, a, b, got)
-							} else {
-								c.again(t, a, b, got)
-							}
-						})
-					}
+				for kind, fails := range map[string]failure{
+					"is an outage": {n, false, outage}, "is lost": {n, true, outage}, "is a bug": {n, false, errors.New(innards)},
+				} {
+					t.Run(call+" "+kind, func(t *testing.T) {
+						b := s.SignedIn(t, fmt.Sprintf("m-%d-%s", n, strings.ReplaceAll(kind, " ", "-")))
+						request := c.prepare(t, a, b)
+						f.plan(fails)
+						wantOutage(t, request(), fault.Is(fails.err, fault.Unavailable))
+						f.plan(failure{})
+						if got := request(); fails.late && n == len(strings.Fields(c.calls))-1 {
+							c.lost(t, a, b, got)
+						} else {
+							c.again(t, a, b, got)
+						}
+					})
 				}
 			}
 		})

@@ -86,8 +86,7 @@ func New(c Config) *Server {
 		Token:      op.NewEndpoint(PathToken[1:]),
 		Revocation: op.NewEndpoint(PathRevoke[1:]),
 	}
-	s.tokens = op.RegisterServer(&protocol{server: s}, endpoints, op.WithServerCORSOptions(nil),
-		op.WithFallbackLogger(slog.New(slog.DiscardHandler))) // callers' mistakes are theirs to read; outages are logged by fail
+	s.tokens = op.RegisterServer(&protocol{server: s}, endpoints, op.WithServerCORSOptions(nil))
 	return s
 }
 

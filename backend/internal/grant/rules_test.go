@@ -145,7 +145,7 @@ func scopesProperty(raw string) string {
 			return "one too many"
 		}
 	}
-	for _, named := range strings.Split(raw, " ") {
+	for named := range strings.SplitSeq(raw, " ") {
 		if !slices.Contains(got, named) {
 			return "one was dropped in silence"
 		}

@@ -47,8 +47,8 @@ func (p *program) runProcess(start func(r *process) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.settings.LogLevel != "debug" { // libraries log through slog's default: what they are doing is of no interest here
-		if libraries, err := logging.New(p.err, "warn", p.settings.LogFormat); err == nil {
+	if p.settings.LogLevel != "debug" { // libraries log through slog's default, and callers' mistakes as warnings
+		if libraries, err := logging.New(p.err, "error", p.settings.LogFormat); err == nil {
 			slog.SetDefault(libraries)
 		}
 	}
