@@ -70,7 +70,7 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, mux *http.Ser
 	site.Mount(mux)
 	authserver.New(authserver.Config{
 		Issuer: c.BaseURL, Store: data, Sessions: site, Pages: site, Catalog: rpcs,
-		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, AllowPrivateSchemes: c.AllowPrivateSchemes,
+		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
 		Now: c.Now, Logger: c.Logger,
 	}).Mount(mux)
 	return p, nil

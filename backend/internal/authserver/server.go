@@ -36,6 +36,9 @@ type Config struct {
 	// AccessLifetime and RefreshIdle are how long a new access token works and
 	// how long a refresh token may lie unused.
 	AccessLifetime, RefreshIdle time.Duration
+	// RememberClients is how long a client that asked is known without asking the
+	// store again; 0 remembers none.
+	RememberClients time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
 	Now                 func() time.Time
@@ -76,12 +79,14 @@ type ConsentView struct {
 // Server holds the endpoints.
 type Server struct {
 	Config
-	tokens http.Handler
+
+	tokens  http.Handler
+	clients *clients
 }
 
 // New composes the endpoints.
 func New(c Config) *Server {
-	s := &Server{Config: c}
+	s := &Server{Config: c, clients: newClients(c.Store, c.RememberClients, c.Now)}
 	endpoints := op.Endpoints{
 		Token:      op.NewEndpoint(PathToken[1:]),
 		Revocation: op.NewEndpoint(PathRevoke[1:]),
@@ -106,7 +111,7 @@ func (s *Server) client(ctx context.Context, clientID string) (*grant.Client, er
 	if !id.Valid(id.Client, clientID) {
 		return nil, fault.New(fault.NotFound, "the client is not registered")
 	}
-	return s.Store.GetClient(ctx, clientID)
+	return s.clients.get(ctx, clientID)
 }
 
 // pair generates a new pair of tokens: what to keep, and what to hand out.

@@ -77,6 +77,22 @@ func Hash(password string) (string, error) { return Cost{}.Hash(password) }
 // Hash returns the encoded argon2id hash of a password with a fresh salt. It
 // fails for a cost that Verify would refuse.
 func (c Cost) Hash(password string) (string, error) {
+	return c.encode(func(salt []byte, memory, passes uint32) ([]byte, error) {
+		return argon2.IDKey([]byte(password), salt, passes, memory, lanes, keyLength), nil
+	})
+}
+
+// Unmatched returns a hash that no password is known for, without the cost of
+// hashing one. To verify a password against it takes as long as against another.
+func (c Cost) Unmatched() (string, error) {
+	return c.encode(func([]byte, uint32, uint32) ([]byte, error) {
+		key := make([]byte, keyLength)
+		_, err := rand.Read(key)
+		return key, err
+	})
+}
+
+func (c Cost) encode(makeKey func(salt []byte, memory, passes uint32) ([]byte, error)) (string, error) {
 	memory, passes := cmp.Or(c.MemoryKiB, defaultMemoryKiB), cmp.Or(c.Passes, defaultPasses)
 	if memory > maxMemoryKiB || passes > maxPasses {
 		return "", fmt.Errorf("hash password: a cost of %d KiB and %d passes is more than Verify takes", memory, passes)
@@ -85,7 +101,10 @@ func (c Cost) Hash(password string) (string, error) {
 	if _, err := rand.Read(salt); err != nil {
 		return "", fmt.Errorf("hash password: %w", err)
 	}
-	key := argon2.IDKey([]byte(password), salt, passes, memory, lanes, keyLength)
+	key, err := makeKey(salt, memory, passes)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, lanes,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }

@@ -98,9 +98,6 @@ func TestHashAndVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Errorf("the hash is %s", hash)
-	}
 	if !password.Verify(hash, right) {
 		t.Error("the password does not match its hash")
 	}
@@ -115,6 +112,44 @@ func TestHashAndVerify(t *testing.T) {
 	}
 	if !password.Verify(again, right) {
 		t.Error("the password does not match its second hash")
+	}
+}
+
+// Members' passwords take 19 MiB and two passes, unless somebody asks for
+// something else.
+func TestDefaultCost(t *testing.T) {
+	t.Parallel()
+	for name, hash := range map[string]func(string) (string, error){"Hash": password.Hash, "the zero Cost": password.Cost{}.Hash} {
+		if got, err := hash("violet kettle drum"); err != nil || !strings.HasPrefix(got, "$argon2id$v=19$m=19456,t=2,p=1$") {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		cost   password.Cost
+		prefix string
+	}{
+		{"the least", password.Cost{MemoryKiB: 8, Passes: 1}, "$argon2id$v=19$m=8,t=1,p=1$"},
+		{"memory alone", password.Cost{MemoryKiB: 64}, "$argon2id$v=19$m=64,t=2,p=1$"},
+		{"many passes", password.Cost{MemoryKiB: 8, Passes: 16}, "$argon2id$v=19$m=8,t=16,p=1$"},
+		{"more passes than Verify takes", password.Cost{MemoryKiB: 8, Passes: 17}, ""},
+		{"more memory than Verify takes", password.Cost{MemoryKiB: 256*1024 + 1, Passes: 1}, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			hash, err := c.cost.Hash("violet kettle drum")
+			if (err == nil) != (c.prefix != "") || !strings.HasPrefix(hash, c.prefix) {
+				t.Fatalf("got %s, %v", hash, err)
+			}
+			if err == nil && (!password.Verify(hash, "violet kettle drum") || password.Verify(hash, "violet kettle drums")) {
+				t.Error("Verify reads another cost from it")
+			}
+		})
 	}
 }
 
@@ -203,4 +238,29 @@ func TestVerifyNeverPanics(t *testing.T) {
 			t.Fatalf("%q was accepted", hash)
 		}
 	})
+}
+
+// A hash without a password is made of the same parts as others, and is
+// verified in vain.
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	cost := password.Cost{MemoryKiB: 8, Passes: 1}
+	first, err := cost.Unmatched()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := cost.Unmatched()
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := cost.Hash("violet kettle drum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first == second || len(first) != len(real) || !strings.HasPrefix(first, "$argon2id$v=19$m=8,t=1,p=1$") {
+		t.Errorf("%s, %s beside %s", first, second, real)
+	}
+	if password.Verify(first, "") || password.Verify(first, "violet kettle drum") {
+		t.Error("a password matches")
+	}
 }

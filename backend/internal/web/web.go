@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/password"
-	"github.com/kith-crm/kith/backend/internal/token"
 )
 
 // The paths of the pages.
@@ -68,11 +67,7 @@ func New(c Config) (*Web, error) {
 	if web.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
-	secret, err := token.NewSecret("")
-	if err != nil {
-		return nil, err
-	}
-	if web.dummyHash, err = c.PasswordCost.Hash(secret); err != nil {
+	if web.dummyHash, err = c.PasswordCost.Unmatched(); err != nil {
 		return nil, err
 	}
 	web.hashing = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
