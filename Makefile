@@ -76,6 +76,10 @@ update: ## Rewrite the golden files from what the code does now
 bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)
 	deploy/load/bench.sh
 
+.PHONY: overload
+overload: ## Ask a Kith for four times what it can do, for a minute, and hang slow clients on it
+	deploy/load/overload.sh
+
 .PHONY: fuzz
 fuzz: ## Fuzz every fuzz target for a minute each
 	for m in $(MODULES); do (cd $$m && for p in $$(grep -rl '^func Fuzz' --include=*_test.go . | xargs -rn1 dirname | sort -u); do \

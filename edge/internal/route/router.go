@@ -1,6 +1,7 @@
 package route
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ type Gate interface {
 	// Enter reports whether a request may go on. One that may must Leave.
 	Enter() bool
 	Leave()
+	// Body returns a body whose reader does not count while it waits for bytes.
+	Body(body io.ReadCloser) io.ReadCloser
 }
 
 // Options are what a router needs besides its rows. All but Limiter, Gate and Now
@@ -170,6 +173,9 @@ func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argume
 			return
 		}
 		defer rt.gate.Leave()
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = rt.gate.Body(r.Body)
+		}
 	}
 	e.handle(w, r, argument)
 }
