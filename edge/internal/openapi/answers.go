@@ -1,0 +1,130 @@
+package openapi
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+const (
+	responseRef = "#/components/responses/"
+	headerRef   = "#/components/headers/"
+)
+
+// routerAnswers are the answers that the router gives in each protocol, by the
+// names of their components.
+func routerAnswers(p route.Protocol) (badQuery, tooMany, unavailable string) {
+	prefix := map[route.Protocol]string{route.MCP: "RPC", route.OAuth: "OAuth", route.Page: "Page"}[p]
+	return prefix + "BadRequest", prefix + "TooManyRequests", prefix + "Unavailable"
+}
+
+// countedHeaders tell of a rate policy's decision (package ratelimit).
+func countedHeaders() []string {
+	return []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+}
+
+// answerAsRouter adds what the router answers on a row's behalf, and the headers
+// that it adds to the handler's answers.
+func answerAsRouter(root, operation *yaml.Node, r route.Route, o Options) {
+	badQuery, tooMany, unavailable := routerAnswers(r.Protocol)
+	answers := obtain(operation, "responses")
+	addAnswer(answers, "400", badQuery)
+	addAnswer(answers, "503", unavailable)
+	if p, limited := usedPolicy(o, r.RatePolicy); limited {
+		limit(operation, p)
+		addAnswer(answers, "429", tooMany)
+		// A query is refused before the request is counted, so a 400 may have none.
+		mark(root, answers, "Counted", countedHeaders(), "400")
+	}
+	if r.State == route.Deprecated {
+		headers := []string{"Deprecation", "Link"}
+		if len(r.Sunsets) > 0 {
+			headers = append(headers, "Sunset")
+		}
+		mark(root, answers, "Deprecated", headers, "")
+	}
+	sortByStatus(answers)
+}
+
+// addAnswer adds an answer unless the source has one of that status.
+func addAnswer(answers *yaml.Node, status, component string) {
+	if child(answers, status) == nil {
+		put(answers, status, newRef(responseRef+component))
+	}
+}
+
+func newRef(target string) *yaml.Node {
+	n := newMapping()
+	put(n, "$ref", newText(target))
+	return n
+}
+
+// mark gives each answer the headers, but for those of one status. An answer that
+// operations share stays as it is; one with the headers is added beside it, under
+// its name and the suffix.
+func mark(root, answers *yaml.Node, suffix string, headers []string, but string) {
+	shared := child(root, "components", "responses")
+	for status, answer := range members(answers) {
+		if status == but {
+			continue
+		}
+		name, isShared := strings.CutPrefix(text(answer, "$ref"), responseRef)
+		if !isShared {
+			addHeaders(answer, headers)
+			continue
+		}
+		marked := name + suffix
+		if child(shared, marked) == nil {
+			variant := clone(child(shared, name))
+			addHeaders(variant, headers)
+			put(shared, marked, variant)
+		}
+		put(answer, "$ref", newText(responseRef+marked))
+	}
+}
+
+func addHeaders(answer *yaml.Node, names []string) {
+	headers := obtain(answer, "headers")
+	for _, name := range names {
+		put(headers, name, newRef(headerRef+name))
+	}
+}
+
+// addRequestID gives every answer the header that all of them carry.
+func addRequestID(root *yaml.Node) {
+	id := []string{"X-Request-Id"}
+	for _, answer := range members(child(root, "components", "responses")) {
+		addHeaders(answer, id)
+	}
+	for _, item := range members(child(root, "paths")) {
+		for _, operation := range members(item) {
+			for _, answer := range members(child(operation, "responses")) {
+				if text(answer, "$ref") == "" {
+					addHeaders(answer, id)
+				}
+			}
+		}
+	}
+}
+
+func sortByStatus(answers *yaml.Node) {
+	type answer struct{ key, value *yaml.Node }
+	var list []answer
+	for i := 0; i+1 < len(answers.Content); i += 2 {
+		list = append(list, answer{answers.Content[i], answers.Content[i+1]})
+	}
+	slices.SortFunc(list, func(a, b answer) int { return status(a.key) - status(b.key) })
+	answers.Content = answers.Content[:0]
+	for _, a := range list {
+		answers.Content = append(answers.Content, a.key, a.value)
+	}
+}
+
+func status(key *yaml.Node) int {
+	n, _ := strconv.Atoi(key.Value) // what is no status comes first, and the tests find it
+	return n
+}

@@ -1,0 +1,110 @@
+package openapi
+
+import (
+	"iter"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The source is worked on as yaml.Nodes, because these keep the order of members,
+// in which the document was written to be read.
+
+const (
+	tagString  = "!!str"
+	tagBool    = "!!bool"
+	tagInteger = "!!int"
+)
+
+func newMapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+func newText(s string) *yaml.Node { return newScalar(tagString, s) }
+
+func newScalar(tag, value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+}
+
+func newList(texts []string) *yaml.Node {
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, s := range texts {
+		list.Content = append(list.Content, newText(s))
+	}
+	return list
+}
+
+// members yields the members of a mapping; of any other node and of nil, none.
+func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i].Value, n.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// child returns what the keys lead to, or nil.
+func child(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		var next *yaml.Node
+		for name, value := range members(n) {
+			if name == key {
+				next = value
+				break
+			}
+		}
+		if n = next; n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// text returns the scalar that the keys lead to, or "".
+func text(n *yaml.Node, keys ...string) string {
+	if found := child(n, keys...); found != nil && found.Kind == yaml.ScalarNode {
+		return found.Value
+	}
+	return ""
+}
+
+// put sets a member of a mapping.
+func put(n *yaml.Node, key string, value *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, newText(key), value)
+}
+
+// obtain returns a member that is a mapping, and adds it if it is not there.
+func obtain(n *yaml.Node, key string) *yaml.Node {
+	if there := child(n, key); there != nil {
+		return there
+	}
+	added := newMapping()
+	put(n, key, added)
+	return added
+}
+
+// walk calls visit for the node and all below it.
+func walk(n *yaml.Node, visit func(*yaml.Node)) {
+	visit(n)
+	for _, c := range n.Content {
+		walk(c, visit)
+	}
+}
+
+// clone returns a deep copy.
+func clone(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = make([]*yaml.Node, 0, len(n.Content))
+	for _, below := range n.Content {
+		c.Content = append(c.Content, clone(below))
+	}
+	return &c
+}

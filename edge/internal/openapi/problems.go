@@ -1,0 +1,43 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kith-crm/kith/edge/internal/problem"
+)
+
+// keyProblem marks an example that is a problem; its value is the code.
+const keyProblem = "$problem"
+
+// fillProblems makes a problem of each mapping with a keyProblem: type, title and
+// status are those of the code, the other members are as written.
+func fillProblems(root *yaml.Node, baseURL string) error {
+	var fault error
+	walk(root, func(n *yaml.Node) {
+		code := problem.Code(text(n, keyProblem))
+		if code == "" {
+			return
+		}
+		if !slices.Contains(problem.Codes(), code) {
+			fault = fmt.Errorf("line %d: there is no problem code %q", n.Line, code)
+			return
+		}
+		whole := newMapping()
+		put(whole, "type", newText(baseURL+"/docs/errors/"+string(code)))
+		put(whole, "title", newText(code.Title()))
+		put(whole, "status", newScalar(tagInteger, strconv.Itoa(code.Status())))
+		put(whole, "detail", newText(text(n, "detail")))
+		put(whole, "code", newText(string(code)))
+		for name, value := range members(n) {
+			if name != keyProblem {
+				put(whole, name, value)
+			}
+		}
+		n.Content = whole.Content
+	})
+	return fault
+}

@@ -1,0 +1,42 @@
+package openapi
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// dropUnused leaves out the components that no path leads to: with rows and
+// policies, what they share comes and goes. Security schemes are named in another
+// way, and stay.
+func dropUnused(root *yaml.Node) {
+	components := child(root, "components")
+	used := map[string]bool{}
+	follow(root, child(root, "paths"), used)
+	for kind, group := range members(components) {
+		if kind == "securitySchemes" {
+			continue
+		}
+		kept := newMapping()
+		for name, component := range members(group) {
+			if used["#/components/"+kind+"/"+name] {
+				put(kept, name, component)
+			}
+		}
+		group.Content = kept.Content
+	}
+}
+
+// follow notes the references in n, and in what they refer to.
+func follow(root, n *yaml.Node, used map[string]bool) {
+	walk(n, func(n *yaml.Node) {
+		target := text(n, "$ref")
+		if target == "" || used[target] {
+			return
+		}
+		used[target] = true
+		if component := child(root, strings.Split(strings.TrimPrefix(target, "#/"), "/")...); component != nil {
+			follow(root, component, used)
+		}
+	})
+}
