@@ -53,6 +53,7 @@ func readAnswer(t *testing.T, res *http.Response) answer {
 	if err != nil {
 		t.Fatalf("the answer cannot be read: %v", err)
 	}
+	rateHeaders.keep(res.Header)
 	return answer{res.StatusCode, res.Header, string(body)}
 }
 

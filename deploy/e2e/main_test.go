@@ -56,7 +56,12 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e: kith cannot be built:", err)
 		return 1
 	}
-	return m.Run()
+	code := m.Run()
+	if err := rateHeaders.judge(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return max(code, 1)
+	}
+	return code
 }
 
 func build(target string, flags ...string) error {

@@ -47,11 +47,13 @@ func (p *program) runProcess(start func(r *process) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.settings.LogLevel != "debug" { // libraries log through slog's default, and callers' mistakes as warnings
-		if libraries, err := logging.New(p.err, "error", p.settings.LogFormat); err == nil {
-			slog.SetDefault(libraries)
+	libraries := logger // they log through slog's default, and callers' mistakes as warnings
+	if p.settings.LogLevel != "debug" {
+		if libraries, err = logging.New(p.err, "error", p.settings.LogFormat); err != nil {
+			return err
 		}
 	}
+	slog.SetDefault(libraries)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
