@@ -97,6 +97,11 @@ func TestCookies(t *testing.T) {
 			if !isSignedIn(b) {
 				t.Error("not signed in")
 			}
+			planted := s.Browser(t) // as another host of the domain could
+			planted.SetCookie("kith_session", b.Cookie("kith_session"))
+			if isSignedIn(planted) != (o.prefix == "") {
+				t.Error("the cookie counts without its prefix, or not at all")
+			}
 			out := b.Submit(b.Get("/settings/profile"), "/sign-out", nil)
 			for step, p := range []*webtest.Page{form, in, out} {
 				for _, c := range p.Cookies {

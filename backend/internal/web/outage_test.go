@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -321,5 +323,26 @@ func addLinkVisits(s *webtest.Site, all map[string]visit) {
 			}
 			return b.Request(http.MethodPost, action, p.Fill(action, change)), b
 		}
+	}
+}
+
+// left is a store that a browser does not wait for.
+type left struct{ web.Store }
+
+func (left) GetProfile(context.Context, tenant.ID) (*profile.Profile, error) {
+	return nil, fmt.Errorf("read profile: %w", context.Canceled)
+}
+
+// A browser that leaves early is no error that operators have to look at.
+func TestBrowserThatLeaves(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
+		c.Store, c.Logger = left{c.Store}, slog.New(slog.NewTextHandler(&log, nil))
+	}})
+	b := s.SignedIn(t, "maria")
+	wantOutage(t, "left", b.Get("/settings/profile"))
+	if !strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), "level=ERROR") {
+		t.Error(log.String())
 	}
 }

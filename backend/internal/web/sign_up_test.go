@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/password"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
@@ -97,6 +98,24 @@ func TestSignUpRules(t *testing.T) {
 				t.Error("signed in")
 			}
 		})
+	}
+}
+
+// A site that chooses no cost keeps passwords at that of internal/password.
+func TestPasswordsAreKeptAtTheDefaultCost(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.PasswordCost = password.Cost{} }})
+	b := s.Browser(t)
+	wantRedirect(t, b.Submit(b.Get("/sign-up"), "/sign-up", signUpForm("maria")), "/settings/profile?done=welcome")
+	m, err := s.Store.FindMember(t.Context(), "maria")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nobodys string
+	s.Web.OnVerify(func(hash string) { nobodys = hash })
+	want(t, signIn(s.Browser(t), "nobody", "x", ""), http.StatusForbidden)
+	if cost := "$argon2id$v=19$m=19456,t=2,p=1"; costOf(m.PasswordHash) != cost || costOf(nobodys) != cost {
+		t.Errorf("a member's is %s, nobody's %s", m.PasswordHash, nobodys)
 	}
 }
 

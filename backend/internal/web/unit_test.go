@@ -2,17 +2,22 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -51,7 +56,7 @@ func TestPolicySource(t *testing.T) {
 
 // Whatever is asked for, a browser that is sent there stays on this site.
 func FuzzLocalPath(f *testing.F) {
-	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil"} {
+	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil", "/settings?\xff"} {
 		f.Add(seed)
 	}
 	base, err := url.Parse("https://kith.example")
@@ -67,7 +72,7 @@ func FuzzLocalPath(f *testing.F) {
 		if err != nil || u.Host != base.Host || u.Scheme != base.Scheme || u.User != nil || path.Clean(u.Path) != u.Path {
 			t.Fatalf("%q leads to %v", got, u)
 		}
-		if strings.HasPrefix(got, "//") || strings.ContainsAny(got, "\\\r\n\t") || !strings.HasPrefix(got, "/settings") && !strings.HasPrefix(got, "/oauth/authorize") {
+		if strings.HasPrefix(got, "//") || strings.ContainsAny(got, "\\\r\n\t") || !utf8.ValidString(got) || !strings.HasPrefix(got, "/settings") && !strings.HasPrefix(got, "/oauth/authorize") {
 			t.Fatalf("%q became %q", raw, got)
 		}
 		if again := localPath(got); again != got {
@@ -168,6 +173,35 @@ func TestExportWriter(t *testing.T) {
 	if err := w.object("something else"); err == nil {
 		t.Error("an unknown object was written")
 	}
+}
+
+// A password waits for its turn, but not for ever, and not when nobody waits for
+// the answer.
+func TestHashingWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visit{Web: &Web{hashing: make(chan struct{}, 1)}, r: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sign-in", nil)}
+		leave, err := v.enterHashing()
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := v.enterHashing(); !fault.Is(err, fault.Unavailable) || time.Since(begun) != maxHashWait {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		begun = time.Now()
+		left := &visit{Web: v.Web, r: v.r.WithContext(gone)}
+		if _, err := left.enterHashing(); !fault.Is(err, fault.Unavailable) || time.Since(begun) != 0 {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		go leave()
+		if leave, err = v.enterHashing(); err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	})
 }
 
 // failing takes a few bytes and then no more.

@@ -64,7 +64,7 @@ func pages() []Route {
 		{Name: "settings-security", Methods: get, Pattern: "/settings/security", Summary: "Password, e-mail address and sessions."},
 		{Name: "settings-password", Methods: post, Pattern: "/settings/security/password", Summary: "Changes the password."},
 		{Name: "settings-verify", Methods: post, Pattern: "/settings/security/verify", Summary: "Sends a link that confirms the e-mail address."},
-		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs other browsers out."},
+		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs every browser out."},
 		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
 		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a file."},
