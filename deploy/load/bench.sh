@@ -18,7 +18,8 @@ make -C "$root" --no-print-directory build OUT="$work/bin/kith" # the program as
 (cd "$peers/load" && go build -o "$work/bin/load" .)
 "$work/bin/genreq" "$work/req"
 
-export KITH_LOG_LEVEL=warn KITH_SERVICE_TOKEN=0123456789abcdef-bench
+for policy in PROFILE DIRECTORY BATCH MCP MCP_SANDBOX JOBS OAUTH_REGISTER OAUTH_TOKEN LOGIN IDENTITY; do export KITH_RATE_$policy=off; done
+export KITH_LOG_LEVEL=warn KITH_MAX_IN_FLIGHT=-1 KITH_SERVICE_TOKEN=0123456789abcdef-bench
 pids=()
 stop() { for p in "${pids[@]}"; do kill "$p" 2>/dev/null || :; done; wait 2>/dev/null || :; }
 trap stop EXIT
@@ -30,6 +31,11 @@ sed 's/"2025-11-25"/"2025-06-18"/; s/"\/mcp"/"\/mcp\/v1"/; s/tag_connection/upda
 for i in $(seq 0 499); do
   echo "{\"method\":\"GET\",\"path\":\"/api/human/bench-$i\",\"status\":200,\"expect\":[\"bench$i@example.com\"]}"
 done >"$work/ours-profile.jsonl"
+for i in $(seq 0 24); do # 20 of the same profiles in one request
+  items=
+  for j in $(seq $((i * 20)) $((i * 20 + 19))); do items="$items,{\\\"id\\\":\\\"$j\\\",\\\"path\\\":\\\"/api/human/bench-$j\\\"}"; done
+  echo "{\"method\":\"POST\",\"path\":\"/api/batch\",\"headers\":{\"Content-Type\":\"application/json\"},\"body\":\"{\\\"requests\\\":[${items#,}]}\",\"status\":200,\"counts\":[{\"s\":\"@example.com\",\"n\":20}]}"
+done >"$work/ours-batch20.jsonl"
 
 serve() { # name port admin-port backend-port
   KITH_DATABASE_URL="$work/$1.db" KITH_ADDR=127.0.0.1:$2 KITH_ADMIN_ADDR=127.0.0.1:$3 "$work/bin/kith" serve >"$work/$1.log" 2>&1 &
@@ -69,9 +75,10 @@ ready 18307
   printf 'ours-search-split\thttp://127.0.0.1:18306\t%s\t%s,%s\n' "$work/ours-search.jsonl" "$edge" "$backend"
   printf 'ours-list\thttp://127.0.0.1:18301\t%s\t%s\n' "$work/ours-list.jsonl" "$all"
   printf 'ours-profile\thttp://127.0.0.1:18301\t%s\t%s\n' "$work/ours-profile.jsonl" "$all"
+  printf 'ours-batch20\thttp://127.0.0.1:18301\t%s\t%s\n' "$work/ours-batch20.jsonl" "$all"
   printf 'ours-refresh\thttp://127.0.0.1:18301\t%s\t%s\t%s\n' "$work/ours-refresh.jsonl" "$all" "$work/ours-refresh.vars"
   printf 'ours-refresh-split\thttp://127.0.0.1:18306\t%s\t%s,%s\t%s\n' "$work/ours-refresh.jsonl" "$edge" "$backend" "$work/ours-refresh-split.vars"
 } >"$work/ours.tsv"
-only=${KITH_BENCH_ONLY:-'^(limit-fixed|mcpgo-fts|gosdk-fts|mcpgo-list|pb-view|oidc-refresh|ours-.*)$'}
+only=${KITH_BENCH_ONLY:-'^(limit-fixed|limit-batch20-in|mcpgo-fts|gosdk-fts|mcpgo-list|pb-view|oidc-refresh|ours-.*)$'}
 bash "$peers/run.sh" "$work" -r "${KITH_BENCH_ROUNDS:-5}" -o "$only" -x "$work/ours.tsv" ${KITH_BENCH_FLAGS-}
 awk '/VmRSS/ {printf "RSS of kith serve after the load: %.1f MiB\n", $2/1024}' "/proc/$all/status"

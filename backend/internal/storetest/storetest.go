@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -33,9 +34,7 @@ func Databases(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "kith.db")
-		migrate(t, path)
-		test(t, path)
+		test(t, SQLite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		if testing.Short() {
@@ -108,11 +107,32 @@ func Token(t testing.TB, s *store.Store, owner tenant.ID, scopes ...string) stri
 	return bearer
 }
 
-func migrate(t testing.TB, url string) {
+// migrated is a migrated SQLite file, made once: a copy costs far less.
+var migrated = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "kith-storetest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "kith.db")
+	if _, err := store.Migrate(context.Background(), store.Config{URL: path}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// SQLite returns the path of an empty, migrated database.
+func SQLite(t testing.TB) string {
 	t.Helper()
-	if _, err := store.Migrate(t.Context(), store.Config{URL: url}); err != nil {
+	data, err := migrated()
+	if err != nil {
 		t.Fatalf("migrate: %v", err)
 	}
+	path := filepath.Join(t.TempDir(), "kith.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // template is a migrated database that the others of this process are copied from.

@@ -1,11 +1,8 @@
 package webtest
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -76,30 +73,8 @@ type Site struct {
 // New starts a site on a new SQLite database, for the time of the test.
 func New(t testing.TB, o Options) *Site {
 	t.Helper()
-	data, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "kith.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return Start(t, path, o)
+	return Start(t, storetest.SQLite(t), o)
 }
-
-// migrated is a migrated SQLite database, made once and copied for each site.
-var migrated = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "kith-webtest-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "kith.db")
-	if _, err := store.Migrate(context.Background(), store.Config{URL: path}); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
 
 // Each calls test with a site on each kind of database.
 func Each(t *testing.T, o Options, test func(t *testing.T, s *Site)) {
