@@ -20,15 +20,25 @@ func (d discard) WriteHeader(int)             {}
 
 // BenchmarkProfileCached is all that the edge does for a remembered profile, the
 // log line included, without net/http's own share.
-func BenchmarkProfileCached(b *testing.B) {
+func BenchmarkProfileCached(b *testing.B) { benchmarkProfile(b, nil) }
+
+// BenchmarkProfileNotModified is the same for a caller who has the profile.
+func BenchmarkProfileNotModified(b *testing.B) { benchmarkProfile(b, []string{"*"}) }
+
+func benchmarkProfile(b *testing.B, ifNoneMatch []string) {
+	b.Helper()
 	c := testConfig(backendtest.New())
 	c.ProfileCacheTTL = time.Hour
+	c.RateLimits = map[string]string{"profile": "1000000000/60"}
 	c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
 	s, err := New(c)
 	if err != nil {
 		b.Fatal(err)
 	}
 	r := httptest.NewRequest(http.MethodGet, "/api/human/amara", nil)
+	if ifNoneMatch != nil {
+		r.Header["If-None-Match"] = ifNoneMatch
+	}
 	w := discard{http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
