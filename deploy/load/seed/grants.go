@@ -18,7 +18,7 @@ const chains = 64
 
 // The public client of the grants that are refreshed.
 const (
-	benchClient   = "cli_bench"
+	benchClient   = "cli_01J00000000000000000000000"
 	benchRedirect = "https://bench.example/callback"
 )
 
