@@ -16,6 +16,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/identity"
 	"github.com/kith-crm/kith/edge/internal/manners"
 	"github.com/kith-crm/kith/edge/internal/mcp"
+	"github.com/kith-crm/kith/edge/internal/openapi"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
@@ -282,6 +283,14 @@ func (p *parts) addDocuments(handlers map[string]route.Handler) error {
 	handlers[route.DocsErrors] = documents.ErrorList()
 	handlers[route.DocsError] = documents.Error()
 	handlers[route.APICatalog] = documents.APICatalog()
+	description, err := openapi.New(openapi.Options{
+		BaseURL: p.BaseURL, Version: p.Version, Rows: p.routes, Catalog: p.catalog, Protocols: mcp.Versions(),
+		Policies: p.limits.policies, DemoUsername: p.SandboxUsername,
+	})
+	if err != nil {
+		return err
+	}
+	handlers[route.OpenAPI] = description.Serve
 	for _, asset := range documents.Assets() {
 		handlers[route.AssetName(asset.Path)] = asset.Serve
 	}

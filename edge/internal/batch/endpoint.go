@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/kith-crm/kith/edge/internal/content"
 	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -76,7 +75,7 @@ func New(o Options) (*Endpoint, error) {
 
 // Serve implements route.Handler.
 func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
-	body, ok := e.readBody(w, r)
+	body, ok := content.Read(w, r, e.Problems, maxBody)
 	if !ok {
 		return
 	}
@@ -98,25 +97,6 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	h["Content-Length"] = []string{strconv.Itoa(len(answer))}
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(answer) // the caller may be gone
-}
-
-// readBody returns the body, or answers why it cannot be taken.
-func (e *Endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" || r.Header.Get("Content-Encoding") != "" {
-		e.Problems.Write(w, r, problem.UnsupportedMediaType, "Send the batch as application/json, without a content encoding.")
-		return nil, false
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		e.Problems.Write(w, r, problem.ContentTooLarge, fmt.Sprintf("A batch takes %d bytes at most.", maxBody))
-		return nil, false
-	}
-	if err != nil {
-		e.Problems.Write(w, r, problem.MalformedRequest, "The body did not arrive in full.")
-		return nil, false
-	}
-	return body, true
 }
 
 // answer returns the outcome of each item, in their order.

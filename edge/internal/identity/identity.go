@@ -59,7 +59,7 @@ type Endpoint struct {
 func New(o Options) *Endpoint {
 	e := &Endpoint{options: o, challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent)}
 	for _, r := range o.Routes {
-		if r.Anonymous && (r.Batchable || r.SandboxOnly) {
+		if r.Anonymous && (r.Batchable || r.SandboxOnly || r.Name == route.Batch) {
 			e.capabilities = append(e.capabilities, capability{Method: r.Methods[0], Path: r.Pattern, Summary: r.Summary})
 		}
 	}

@@ -67,7 +67,7 @@ func TestAnonymous(t *testing.T) {
 		t.Errorf("addresses: %v", answer)
 	}
 	capabilities, _ := json.Marshal(answer["capabilities"])
-	for _, path := range []string{"/api/human/{username}", "/api/network/members", "/mcp/sandbox"} {
+	for _, path := range []string{"/api/human/{username}", "/api/network/members", "/api/batch", "/mcp/sandbox"} {
 		if !strings.Contains(string(capabilities), `"`+path+`"`) {
 			t.Errorf("capabilities lack %s: %s", path, capabilities)
 		}

@@ -61,8 +61,11 @@ type Refuser struct{}
 // Refuse writes the code's status with a JSON-RPC error.
 func (Refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, detail string) {
 	f := refusal(code.Status(), detail)
-	if code == problem.RateLimited {
+	switch code {
+	case problem.RateLimited:
 		f.code = codeRateLimited
+	case problem.Unavailable, problem.Internal:
+		f.code = codeInternal
 	}
 	write(w, f.status, appendError(nil, nil, f))
 }

@@ -16,6 +16,7 @@ const (
 	DocsErrors = "docs-errors"
 	DocsError  = "docs-error"
 	APICatalog = "api-catalog"
+	OpenAPI    = "openapi"
 )
 
 // AssetName is the name of the row that serves a file of the documents.
@@ -28,6 +29,7 @@ func documents() []Route {
 	rows := []Route{
 		{Name: Landing, Pattern: "/", Summary: "What this is, with the sandbox to try in the browser."},
 		{Name: AgentIndex, Pattern: "/v1", Summary: "The agent index: where everything is, and what its limits are."},
+		{Name: OpenAPI, Pattern: "/openapi.json", Summary: "The description of the live API, OpenAPI 3.1."},
 		{Name: LLMs, Pattern: "/llms.txt", Summary: "A site index for agents."},
 		{Name: DocsPeople, Pattern: "/docs/mcp", Summary: "The documentation of the MCP server, for people."},
 		{Name: DocsAgents, Pattern: "/mcp/docs", Summary: "The documentation of the MCP server, for agents."},

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maxInFlight is how many requests the described service works on at once: as many
+// as checkBusy keeps it waiting for.
+const maxInFlight = 8
+
+// checkBusy fills the service with requests whose bodies do not come. Meanwhile
+// every operation answers 503; in the end those requests are answered 408.
+func (c *contract) checkBusy(t *testing.T) {
+	var slow []*operation
+	for _, op := range c.operations {
+		if op.Responses.Status(http.StatusRequestTimeout) != nil {
+			slow = append(slow, op)
+		}
+	}
+	var waiting []func()
+	for i := range maxInFlight {
+		waiting = append(waiting, c.startSlowly(t, slow[i%len(slow)]))
+	}
+	for _, op := range c.operations {
+		if got := c.ask(t, op, c.asDocumented(t, op, "")); got.status != http.StatusServiceUnavailable {
+			t.Errorf("%s: got %d %s", op.OperationID, got.status, excerpt(got.body))
+		}
+	}
+	for _, wait := range waiting {
+		wait()
+	}
+}
+
+// startSlowly begins a request and returns when the service waits for its body.
+// What it returns waits for the answer.
+func (c *contract) startSlowly(t *testing.T, op *operation) func() {
+	t.Helper()
+	conn := c.service.dial(t)
+	head := op.method + " " + op.path + " HTTP/1.1\r\nHost: localhost\r\n" + jsonType + "\r\nExpect: 100-continue\r\nContent-Length: 500\r\n\r\n"
+	if _, err := io.WriteString(conn, head); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	if res, err := http.ReadResponse(reader, nil); err != nil || res.StatusCode != http.StatusContinue {
+		t.Fatalf("%s: the body is not asked for: %v %v", op.OperationID, res, err)
+	}
+	return func() {
+		res, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("%s: no answer: %v", op.OperationID, err)
+		}
+		got := readAnswer(t, res)
+		c.check(t, op, got)
+		if got.status != http.StatusRequestTimeout {
+			t.Errorf("%s: got %d %s", op.OperationID, got.status, got.body)
+		}
+	}
+}
+
+// checkLimits asks a service whose every budget is of one request. What it answers
+// is held against its own description.
+func (c *contract) checkLimits(t *testing.T) {
+	s := newService(t, onSQLite)
+	s.limitAll("1/3600")
+	s.start()
+	limited := s.contract(t)
+	for id, op := range limited.operations {
+		if op.page() || op.Responses.Status(http.StatusTooManyRequests) == nil {
+			continue
+		}
+		k := limited.asDocumented(t, op, "")
+		var got answer
+		// The first request of a credential counts on the address, the next on itself.
+		for try := 0; try < 3 && got.status != http.StatusTooManyRequests; try++ {
+			got = limited.ask(t, op, k)
+		}
+		if got.status != http.StatusTooManyRequests {
+			t.Errorf("%s: got %d %s", id, got.status, excerpt(got.body))
+		}
+	}
+	c.learn(limited)
+}
+
+// checkOutage asks a service without its backend.
+func (c *contract) checkOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs PostgreSQL")
+	}
+	s := newService(t, inTwo)
+	s.start()
+	alone := s.contract(t)
+	requests := map[*operation]call{}
+	for _, op := range alone.operations {
+		if !op.page() {
+			requests[op] = alone.asDocumented(t, op, "")
+		}
+	}
+	s.core.kill()
+	for op, k := range requests {
+		got := alone.ask(t, op, k)
+		if got.status != http.StatusServiceUnavailable && got.status != http.StatusOK {
+			t.Errorf("%s: got %d %s", op.OperationID, got.status, excerpt(got.body))
+		}
+	}
+	c.learn(alone)
+	s.startCore() // to be stopped as the others are
+}
+
+// learn takes over what was seen of another service.
+func (c *contract) learn(from *contract) {
+	for seen := range from.answered {
+		c.answered[seen] = true
+	}
+	for words := range from.told {
+		c.told[words] = true
+	}
+}
+
+// lintByRedocly and lintBySpectral hold the description to the rules of two linters
+// that nobody here wrote. Exceptions are in their files, each with its reason.
+func (c *contract) lintByRedocly(t *testing.T) {
+	script := judgeScript(t, "@redocly", "cli", "bin", "cli.js")
+	quiet := map[string]string{"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+	done := node(t, quiet, script, "lint", "--config", "redocly.yaml", "--format", "stylish", c.file(t))
+	if done.code != 0 || !strings.Contains(done.stderr+done.stdout, "Your API description is valid") || strings.Contains(done.stderr+done.stdout, "warning") {
+		t.Errorf("exit code %d: %s%s", done.code, done.stdout, done.stderr)
+	}
+}
+
+func (c *contract) lintBySpectral(t *testing.T) {
+	script := judgeScript(t, "@stoplight", "spectral-cli", "dist", "index.js")
+	done := node(t, nil, script, "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint", c.file(t))
+	if done.code != 0 || !strings.Contains(done.stdout, "No results with a severity of 'hint' or higher found!") {
+		t.Errorf("exit code %d: %s%s", done.code, done.stdout, done.stderr)
+	}
+}
+
+// file writes the description as it was served.
+func (c *contract) file(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(path, []byte(c.body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
