@@ -2,34 +2,69 @@ package e2e
 
 import (
 	"bufio"
+	"database/sql"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
 )
 
 // maxInFlight is how many requests the described service works on at once: as many
 // as checkBusy keeps it waiting for.
 const maxInFlight = 8
 
-// checkBusy fills the service with requests whose bodies do not come. Meanwhile
-// every operation answers 503; in the end those requests are answered 408.
+// checkBusy has requests hold every place of the service, which wait for a
+// database that the test has locked. Meanwhile every operation answers 503.
 func (c *contract) checkBusy(t *testing.T) {
-	var slow []*operation
-	for _, op := range c.operations {
-		if op.Responses.Status(http.StatusRequestTimeout) != nil {
-			slow = append(slow, op)
-		}
+	release := lockDatabase(t, c.service.databaseURL)
+	var waiting sync.WaitGroup
+	for range maxInFlight {
+		waiting.Go(func() {
+			c.service.send(t, http.MethodPost, "/oauth/register", `{"redirect_uris":["https://a.example/cb"]}`, jsonType)
+		})
 	}
-	var waiting []func()
-	for i := range maxInFlight {
-		waiting = append(waiting, c.startSlowly(t, slow[i%len(slow)]))
-	}
+	eventually(t, "the service is busy", func() bool {
+		return c.service.send(t, http.MethodGet, "/", "").status == http.StatusServiceUnavailable
+	})
 	for _, op := range c.operations {
 		if got := c.ask(t, op, c.asDocumented(t, op, "")); got.status != http.StatusServiceUnavailable {
 			t.Errorf("%s: got %d %s", op.OperationID, got.status, excerpt(got.body))
+		}
+	}
+	release()
+	waiting.Wait()
+}
+
+// lockDatabase keeps everybody else from writing to a SQLite file.
+func lockDatabase(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// checkSlow begins requests whose bodies do not come.
+func (c *contract) checkSlow(t *testing.T) {
+	var waiting []func()
+	for _, op := range c.operations {
+		if op.Responses.Status(http.StatusRequestTimeout) != nil {
+			waiting = append(waiting, c.startSlowly(t, op))
 		}
 	}
 	for _, wait := range waiting {
