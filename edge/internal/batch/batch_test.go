@@ -52,7 +52,7 @@ type bench struct {
 	endpoint *batch.Endpoint
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{backend: backendtest.New(), budgets: &budgets{left: map[string]int{}, asked: map[string]int{}}}
 	client, err := upstream.New(upstream.Options{

@@ -114,16 +114,23 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, items []item) 
 		}
 	}
 	e.spend(w, r, wanted, outcomes)
-	reads := make(map[string]*read)
+	var reads []*read
+	first := make(map[string]*read, len(wanted))
 	for i, want := range wanted {
-		if want != nil && outcomes[i] == nil {
-			reads[want.key()] = want
+		if want == nil || outcomes[i] != nil {
+			continue
 		}
+		if same, ok := first[want.key()]; ok {
+			wanted[i] = same
+			continue
+		}
+		first[want.key()] = want
+		reads = append(reads, want)
 	}
-	done := e.readAll(r.Context(), inherited(r.Header), reads)
+	e.readAll(r.Context(), inherited(r.Header), reads)
 	for i, want := range wanted {
 		if outcomes[i] == nil {
-			outcomes[i] = done[want.key()]
+			outcomes[i] = want.outcome
 		}
 	}
 	return outcomes

@@ -116,6 +116,9 @@ func check(requests []request) ([]item, []problem.Field, error) {
 }
 
 func values(query map[string]parameter) url.Values {
+	if len(query) == 0 {
+		return nil
+	}
 	v := make(url.Values, len(query))
 	for name, value := range query {
 		v.Set(name, string(value))

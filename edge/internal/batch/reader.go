@@ -32,29 +32,27 @@ type outcome struct {
 	body        []byte
 }
 
-// readAll makes each read of the map once and fills in its outcome.
-func (e *Endpoint) readAll(ctx context.Context, header http.Header, reads map[string]*read) map[string]*outcome {
+// readAll makes each of the reads once and fills in its outcome.
+func (e *Endpoint) readAll(ctx context.Context, header http.Header, reads []*read) {
 	ctx, cancel := context.WithTimeout(ctx, totalDeadline)
 	defer cancel()
 	if e.Preload != nil {
 		ctx = e.Preload(ctx, profilesOf(reads))
 	}
-	outcomes := make(map[string]*outcome, len(reads))
-	var mu sync.Mutex
+	queue := make(chan *read, len(reads))
+	for _, r := range reads {
+		queue <- r
+	}
+	close(queue)
 	var group sync.WaitGroup
-	places := make(chan struct{}, parallel)
-	for key, r := range reads {
-		places <- struct{}{}
+	for range min(parallel, len(reads)) {
 		group.Go(func() {
-			defer func() { <-places }()
-			o := e.readOne(ctx, header, r)
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes[key] = o
+			for r := range queue {
+				r.outcome = e.readOne(ctx, header, r)
+			}
 		})
 	}
 	group.Wait()
-	return outcomes
 }
 
 // readOne has the row's own handler answer.
@@ -62,10 +60,10 @@ func (e *Endpoint) readOne(ctx context.Context, header http.Header, r *read) *ou
 	ctx, cancel := context.WithTimeout(ctx, itemDeadline)
 	defer cancel()
 	inner := (&http.Request{
-		Method: http.MethodGet, URL: &url.URL{Path: r.target[:len(r.target)-lengthOfQuery(r)], RawQuery: r.query},
-		Header: header, Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RequestURI: r.target,
+		Method: http.MethodGet, URL: &url.URL{Path: r.path, RawQuery: r.query},
+		Header: header, Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RequestURI: r.target(),
 	}).WithContext(ctx)
-	rec := &recorder{header: http.Header{}}
+	rec := &recorder{header: make(http.Header, 8)}
 	if !e.serve(rec, inner, r) {
 		return e.problem(inner, problem.Internal, "The error was logged under the id of this request.")
 	}
@@ -92,13 +90,6 @@ func (e *Endpoint) serve(rec *recorder, inner *http.Request, r *read) (ok bool) 
 	return true
 }
 
-func lengthOfQuery(r *read) int {
-	if r.query == "" {
-		return 0
-	}
-	return len(r.query) + 1
-}
-
 // problem is an outcome of the batch's own making.
 func (e *Endpoint) problem(r *http.Request, code problem.Code, detail string) *outcome {
 	rec := &recorder{header: http.Header{}}
@@ -107,7 +98,7 @@ func (e *Endpoint) problem(r *http.Request, code problem.Code, detail string) *o
 }
 
 // profilesOf returns the parameters of the reads that go by one: usernames.
-func profilesOf(reads map[string]*read) []string {
+func profilesOf(reads []*read) []string {
 	var usernames []string
 	for _, r := range reads {
 		if r.argument != "" {

@@ -36,16 +36,24 @@ func batchable(rows []route.Route) []route.Route {
 	return out
 }
 
-// read is an item that the route table has: what to ask whom.
+// read is what one or more items ask for: a row of the table, and its answer.
 type read struct {
 	row      route.Route
 	argument string
-	target   string
+	path     string
 	query    string
+	outcome  *outcome
 }
 
 // key is the same for items that ask for the same.
 func (r *read) key() string { return r.row.Name + " " + r.argument + "?" + r.query }
+
+func (r *read) target() string {
+	if r.query == "" {
+		return r.path
+	}
+	return r.path + "?" + r.query
+}
 
 // resolve finds the row of an item; nil when it is no batchable read.
 func (e *Endpoint) resolve(path string, query url.Values) *read {
@@ -53,9 +61,9 @@ func (e *Endpoint) resolve(path string, query url.Values) *read {
 	if !ok {
 		return nil
 	}
-	r := &read{row: row, argument: argument, target: path, query: query.Encode()}
-	if r.query != "" {
-		r.target += "?" + r.query
+	r := &read{row: row, argument: argument, path: path}
+	if len(query) > 0 {
+		r.query = query.Encode()
 	}
 	return r
 }
