@@ -7,8 +7,14 @@
 //
 // A test gets its own processes and its own database, so all of them run in
 // parallel. Outside judges (the official MCP SDK, the conformance suite, the
-// inspector) are npm packages; `npm ci` in this folder installs them. `make test`
-// provides both, PostgreSQL and the packages; `go test -short` leaves both out.
+// inspector, openid-client) are npm packages; `npm ci` in this folder installs
+// them. What a person does, a real Chromium does; pictures of the pages are left
+// in .tmp/screenshots. `make test` provides PostgreSQL, the packages and the
+// browser; `go test -short` leaves out what needs them.
+//
+// Tests in JavaScript are files *.test.mjs by subject, each run by a Go test that
+// starts the service and tells them of it by environment variables. The secrets
+// that they meet they leave in a file, and every log is searched for them.
 //
 // Nothing here knows how the service is built: what is asserted is in the
 // specification, in the rulings, or is what a caller would expect.

@@ -1,0 +1,74 @@
+// A real browser in the hands of a person.
+import assert from 'node:assert/strict';
+import { chromium } from 'playwright-core';
+import { setting } from './client.mjs';
+import { keep } from './secrets.mjs';
+
+const PATIENCE = 30_000; // of the Go tests too: a slow machine must not fail a test
+// What a page of ours answers on purpose is no complaint of the browser's.
+const REFUSAL = /^Failed to load resource: the server responded with a status of 4\d\d/;
+
+/** Starts Chromium; it has no windows. */
+export function openBrowser() {
+  return chromium.launch({ executablePath: setting('CHROMIUM') });
+}
+
+/**
+ * A person with a browser profile of their own and one page open. Once they leave,
+ * the browser must not have complained of us: of a policy that was broken, say, or
+ * of a stylesheet that did not come.
+ */
+export async function newPerson(browser) {
+  const context = await browser.newContext({ baseURL: setting('BASE_URL') });
+  context.setDefaultTimeout(PATIENCE);
+  const complaints = [];
+  context.on('console', (message) => {
+    const { url } = message.location();
+    const ours = !url || url.startsWith(setting('BASE_URL')); // what a client's page lacks is not
+    if (ours && message.type() === 'error' && !REFUSAL.test(message.text())) complaints.push(message.text());
+  });
+  const page = await context.newPage();
+  return {
+    context, page,
+    async leave({ heed = true } = {}) {
+      for (const cookie of await context.cookies()) keep(`cookie ${cookie.name}`, cookie.value);
+      await context.close();
+      if (heed) assert.deepEqual(complaints, []);
+    },
+  };
+}
+
+/** Waits until the page has this heading. */
+export async function expectHeading(page, text) {
+  await page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
+}
+
+/** Waits until the page tells that something was done. */
+export async function expectNotice(page, text) {
+  await page.getByRole('status').filter({ hasText: text }).waitFor();
+}
+
+/** Presses the button of that name. */
+export async function press(page, name) {
+  await page.getByRole('button', { name, exact: true }).click();
+}
+
+/** Fills in the sign-in page that is open, and sends it. */
+export async function signIn(page, login, password) {
+  await expectHeading(page, 'Sign in');
+  await page.getByLabel('Username or e-mail address').fill(login);
+  await page.getByLabel('Password').fill(password);
+  await press(page, 'Sign in');
+}
+
+/** The labels of the consent page's boxes, for the scopes. */
+export const BOXES = {
+  connections: 'Your people', timeline: 'Notes and contacts', account: 'Account', write: 'Add and change things, in the areas ticked above',
+};
+
+/** Answers the consent page that is open; untick are scopes that the client does not get. */
+export async function answerConsent(page, decision, { untick = [] } = {}) {
+  await expectHeading(page, 'Allow access to your account?');
+  for (const scope of untick) await page.getByLabel(BOXES[scope], { exact: true }).uncheck();
+  await press(page, decision);
+}
