@@ -41,7 +41,7 @@ func (s *seenHeaders) judge() error {
 	if err != nil {
 		return err
 	}
-	command := exec.Command("node", "structured-headers.mjs") //nolint:noctx // the tests are over
+	command := exec.Command("node", "structured-headers.mjs")
 	command.Stdin = bytes.NewReader(list)
 	out, err := command.CombinedOutput()
 	if err != nil {

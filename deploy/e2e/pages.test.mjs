@@ -6,7 +6,7 @@ import { answerConsent, expectHeading, expectNotice, newPerson, openBrowser, pre
 import { listenForCallback } from './callback.mjs';
 import { setting } from './client.mjs';
 import { register } from './openid.mjs';
-import { portray } from './portrait.mjs';
+import { links, portray } from './portrait.mjs';
 import { callWith, until } from './raw.mjs';
 import { keep } from './secrets.mjs';
 
@@ -19,6 +19,7 @@ let browser;
 let callback;
 let ada;
 let elsewhere;
+let script; // a personal token that outlives the password, and not the account
 
 before(async () => {
   [browser, callback] = await Promise.all([openBrowser(), listenForCallback()]);
@@ -153,8 +154,6 @@ test('a personal token is shown once and works until it is revoked', async () =>
   assert.equal((await callWith(bearer)).status, 401);
 });
 
-let script; // a token that outlives the password, and not the account
-
 test('a connected agent is listed with what it may do, and can be sent away', async () => {
   const { page } = ada;
   const client = await register('Ångström’s assistant for quite a long list of things that people want done', callback);
@@ -255,6 +254,15 @@ test('there are pages for what goes wrong', async () => {
   await press(page, 'Sign in');
   await expectHeading(page, 'This form is out of date');
   await portray(page, 'form-out-of-date');
+});
+
+test('no link leads nowhere', async () => {
+  const own = [...links].filter((link) => link.startsWith(`${base}/`));
+  assert.ok(own.length > 5, own.join(' '));
+  for (const link of own) {
+    const response = await ada.page.request.get(link);
+    assert.equal(response.status(), 200, link);
+  }
 });
 
 test('the account goes with everything, after its data was taken along', async () => {

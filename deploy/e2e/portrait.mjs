@@ -15,11 +15,15 @@ const OTHER_VIEWS = [
   { name: 'desktop-light', size: DESKTOP, colorScheme: 'light' },
 ];
 
+/** The addresses of all links on the pages that were portrayed. */
+export const links = new Set();
+
 /**
  * Takes the page's pictures under the name. In each view the page must be as wide
  * as the window, and axe must find no fault in it.
  */
 export async function portray(page, name, { everyView = false } = {}) {
+  for (const link of await page.locator('a[href]:not([href^="#"])').evaluateAll((all) => all.map((a) => a.href.split('#')[0]))) links.add(link);
   const before = page.viewportSize();
   const faults = [];
   for (const view of everyView ? [...VIEWS, ...OTHER_VIEWS] : VIEWS) {

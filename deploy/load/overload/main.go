@@ -43,26 +43,28 @@ func main() {
 	}
 }
 
+func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format, args...) }
+
 func run(ctx context.Context, url string, duration time.Duration, times float64, slow int) error {
 	c := newClient(url)
 	if slow > 0 {
 		return c.amongSlowClients(ctx, duration, slow)
 	}
 	unloaded := c.sequential(ctx, 200)
-	fmt.Printf("one at a time: p50 %s, p99 %s\n", percentile(unloaded, 50), percentile(unloaded, 99))
+	say("one at a time: p50 %s, p99 %s\n", percentile(unloaded, 50), percentile(unloaded, 99))
 	capacity := c.capacity(ctx, 5*time.Second)
-	fmt.Printf("capacity: %.0f answers/s\n", capacity)
+	say("capacity: %.0f answers/s\n", capacity)
 	r := c.open(ctx, duration, capacity*times)
-	fmt.Printf("asked for %.0f/s for %s: %d sent, %d admitted (%.0f/s), %d refused with 503, %d other, %d not sent by this client\n",
+	say("asked for %.0f/s for %s: %d sent, %d admitted (%.0f/s), %d refused with 503, %d other, %d not sent by this client\n",
 		capacity*times, duration, r.sent, len(r.admitted), float64(len(r.admitted))/duration.Seconds(), r.refused, r.other, r.unsent)
 	p99 := percentile(r.admitted, 99)
 	ratio := float64(p99) / float64(percentile(unloaded, 99))
-	fmt.Printf("admitted: p50 %s, p99 %s, %.1f times the unloaded p99 (at most %.0f)\n", percentile(r.admitted, 50), p99, ratio, mostSlower)
-	fmt.Printf("refused: p50 %s, p99 %s, Retry-After on all: %v\n", percentile(r.refusals, 50), percentile(r.refusals, 99), r.retryAfter)
+	say("admitted: p50 %s, p99 %s, %.1f times the unloaded p99 (at most %.0f)\n", percentile(r.admitted, 50), p99, ratio, mostSlower)
+	say("refused: p50 %s, p99 %s, Retry-After on all: %v\n", percentile(r.refusals, 50), percentile(r.refusals, 99), r.retryAfter)
 	start := time.Now()
 	for time.Since(start) < recoverIn {
 		if after := c.sequential(ctx, 50); percentile(after, 90) <= 2*percentile(unloaded, 90) {
-			fmt.Printf("normal again after %s\n", time.Since(start).Round(time.Millisecond))
+			say("normal again after %s\n", time.Since(start).Round(time.Millisecond))
 			start = time.Time{}
 			break
 		}

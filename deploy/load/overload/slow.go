@@ -30,7 +30,7 @@ func (c *client) amongSlowClients(ctx context.Context, d time.Duration, n int) e
 		}
 		took = append(took, a.took)
 	}
-	fmt.Printf("among %d slow clients: %d answered, %d failed; p50 %s, p99 %s (before: %s, %s)\n",
+	say("among %d slow clients: %d answered, %d failed; p50 %s, p99 %s (before: %s, %s)\n",
 		n, len(took), failed, percentile(took, 50), percentile(took, 99), percentile(before, 50), percentile(before, 99))
 	if failed > 0 {
 		return fmt.Errorf("%d requests of a normal client failed", failed)
