@@ -19,7 +19,7 @@ func targetTests() map[string]int {
 			"/api/human/a%2fb", "/api/human/%252e%252e%252f", "//evil.com/api", "/api//human/bob", "/api/human//" + demo, "/api/human/" + demo + "/",
 			"/api/human/" + demo + ";x=1", "/api/human;x=1/" + demo, "/api/human/" + demo + ".json.md", "/api/human/" + demo + ".md.json",
 			"/api/human/" + demo + ".xml", "/api/human/" + demo + ".JSON", "/API/human/" + demo, "/api/human/%ef%bc%8e%ef%bc%8e",
-			"/api/human/%64emo", "/api/human/" + demo + "%20", "/api/human/", "/api/human", "/api", "/", "/sandbox/", "/sandbox/../sandbox",
+			"/api/human/%64emo", "/api/human/" + demo + "%20", "/api/human/", "/api/human", "/api", "/sandbox/", "/sandbox/../sandbox",
 			"/sandbox/sandbox", "/sandbox/mcp", "/mcp/", "/mcp/v1/", "/mcp//v1", "/mcp/v2", "/mcp/%761", "/.well-known/", "/.well-known/nothing",
 			"/.well-known/../sandbox", "/.well-known/openid-configuration", "/.git/config", "/.env", "/admin", "/metrics", "/readyz", "/debug/pprof/",
 			"/kith.connections.v1.ConnectionService/SearchConnections", "/favicon.ico", "/api/human/a:b", "/api/human/@" + demo, "/api/human/" + strings.Repeat("a", 8000),
@@ -40,7 +40,7 @@ func targetTests() map[string]int {
 		http.StatusMisdirectedRequest: {"http://evil.example/sandbox", "https://evil.example/mcp/v1", "http://localhost.evil.example/"},
 		http.StatusOK: {
 			"/api/human/" + demo, "/api/human/" + demo + ".json", "/api/human/" + demo + ".md", "/api/human/" + strings.ToUpper(demo), "/sandbox",
-			"/api/network/members", "/api/network/members?", "/api/network/members?q=&per_page=100", "/api/network/members?q=%C3%A9&unknown=1",
+			"/", "/api/network/members", "/api/network/members?", "/api/network/members?q=&per_page=100", "/api/network/members?q=%C3%A9&unknown=1",
 			"/sandbox/api/human/" + demo + ".md", "/sandbox/api/network/members?per_page=1", "http://localhost/sandbox", "HTTP://LOCALHOST/sandbox",
 		},
 	} {

@@ -81,7 +81,8 @@ func TestProfile(t *testing.T) {
 
 func checkCaching(t *testing.T, s *service, path string) {
 	t.Helper()
-	full := s.send(t, http.MethodGet, path, "")
+	const plain = "Accept-Encoding: identity"
+	full := s.send(t, http.MethodGet, path, "", plain)
 	tag := full.header.Get("ETag")
 	if !strings.HasPrefix(tag, `"`) || full.header.Get("Cache-Control") != "public, max-age=60" || !strings.Contains(full.header.Get("Vary"), "Accept-Encoding") {
 		t.Errorf("%s: %v", path, full.header)
@@ -89,14 +90,19 @@ func checkCaching(t *testing.T, s *service, path string) {
 	for value, want := range map[string]int{
 		tag: http.StatusNotModified, "W/" + tag: http.StatusNotModified, `"x", ` + tag: http.StatusNotModified, "*": http.StatusNotModified, `"x"`: http.StatusOK,
 	} {
-		got := s.send(t, http.MethodGet, path, "", "If-None-Match: "+value)
+		got := s.send(t, http.MethodGet, path, "", plain, "If-None-Match: "+value)
 		if got.status != want || want == http.StatusNotModified && (got.body != "" || got.header.Get("ETag") != tag) {
 			t.Errorf("%s with If-None-Match: %s: got %d %q, want %d", path, value, got.status, got.body, want)
 		}
 	}
-	head := s.send(t, http.MethodHead, path, "")
+	head := s.send(t, http.MethodHead, path, "", plain)
 	if head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != tag || head.header.Get("Content-Type") != full.header.Get("Content-Type") {
 		t.Errorf("HEAD %s: got %d %q %v", path, head.status, head.body, head.header)
+	}
+	// The representation that a caller got, compressed or not, is the one it has.
+	compressed := s.send(t, http.MethodGet, path, "", "Accept-Encoding: gzip").header.Get("ETag")
+	if got := s.send(t, http.MethodGet, path, "", "Accept-Encoding: gzip", "If-None-Match: "+compressed); got.status != http.StatusNotModified || got.header.Get("ETag") != compressed {
+		t.Errorf("%s with gzip and %s: got %d %v", path, compressed, got.status, got.header)
 	}
 }
 
