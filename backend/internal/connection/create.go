@@ -83,7 +83,7 @@ func Create(ctx context.Context, w Writer, d Draft) (Written, error) {
 	if err := w.InsertConnection(ctx, c); err != nil {
 		return Written{}, err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: ObjectKind, ObjectID: c.ID, After: c})
+	changeID, err := w.Record(ctx, change.One("Added "+c.Name, ObjectKind, c.ID, nil, c))
 	return Written{Connection: c, DuplicateOf: duplicate, ChangeID: changeID}, err
 }
 

@@ -53,7 +53,7 @@ func Update(ctx context.Context, w Writer, p Patch) (Written, error) {
 	if err := w.ReplaceConnection(ctx, after); err != nil {
 		return Written{}, err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: ObjectKind, ObjectID: p.ID, Before: before, After: after})
+	changeID, err := w.Record(ctx, change.One("Changed "+after.Name, ObjectKind, p.ID, before, after))
 	return Written{Connection: after, ChangeID: changeID}, err
 }
 

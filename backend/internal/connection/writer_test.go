@@ -100,11 +100,11 @@ func (w *writer) keep(c *connection.Connection) {
 }
 
 func (w *writer) Record(_ context.Context, d change.Draft) (string, error) {
-	before, after, err := d.Encode()
-	if err != nil {
-		return "", err
+	effects, err := d.Encode()
+	if err != nil || len(effects) != 1 {
+		return "", fmt.Errorf("%d effects: %w", len(effects), err)
 	}
-	w.changes = append(w.changes, recorded{Draft: d, before: before, after: after})
+	w.changes = append(w.changes, recorded{Draft: d, before: string(effects[0].Before), after: string(effects[0].After)})
 	return fmt.Sprintf("chg_%d", len(w.changes)), w.fail["Record"]
 }
 
@@ -123,8 +123,8 @@ func (w *writer) wantChange(t *testing.T, id string, before *connection.Connecti
 		t.Fatalf("%d changes recorded", len(w.changes))
 	}
 	c := w.changes[0]
-	if c.ObjectKind != connection.ObjectKind || c.ObjectID != id {
-		t.Errorf("the change is about %s %s", c.ObjectKind, c.ObjectID)
+	if e := c.Effects[0]; e.Kind != connection.ObjectKind || e.ID != id || c.Summary == "" {
+		t.Errorf("the change is about %s %s: %q", e.Kind, e.ID, c.Summary)
 	}
 	if want := encode(t, before); c.before != want {
 		t.Errorf("before: %s\nwant: %s", c.before, want)

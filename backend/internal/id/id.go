@@ -24,6 +24,12 @@ const (
 	Interaction  = "int"
 	Tag          = "tag"
 	Change       = "chg"
+	Group        = "grp"
+	Date         = "dat"
+	Relationship = "rel"
+	Reminder     = "rem"
+	Credit       = "crd"
+	Import       = "imp"
 	Client       = "cli"
 	Grant        = "grt"
 )

@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -11,7 +13,12 @@ import (
 
 // accounts implements AccountService and AccessService: both tell a caller
 // about itself.
-type accounts struct{ rpcs *catalog.Catalog }
+type accounts struct {
+	accountv1connect.UnimplementedAccountServiceHandler
+
+	rpcs  *catalog.Catalog
+	store *store.Store
+}
 
 func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
 	p := tenant.PrincipalFrom(ctx)

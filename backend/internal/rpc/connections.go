@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -27,6 +28,8 @@ const (
 
 // connections implements ConnectionService.
 type connections struct {
+	connectionsv1connect.UnimplementedConnectionServiceHandler
+
 	store  *store.Store
 	finder *finder.Finder
 }

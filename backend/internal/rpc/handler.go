@@ -19,6 +19,9 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/insights/v1/insightsv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/organize/v1/organizev1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/reminders/v1/remindersv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
 )
@@ -65,10 +68,14 @@ func NewHandler(o Options) (http.Handler, error) {
 		mux.Handle(path, handler)
 		services = append(services, path[1:len(path)-1])
 	}
-	own := &accounts{rpcs: o.Catalog}
+	own := &accounts{rpcs: o.Catalog, store: o.Store}
 	mount(connectionsv1connect.NewConnectionServiceHandler(&connections{store: o.Store, finder: o.Finder}, options...))
 	mount(timelinev1connect.NewTimelineServiceHandler(&timelines{store: o.Store}, options...))
 	mount(accountv1connect.NewAccountServiceHandler(own, options...))
+	mount(organizev1connect.NewOrganizeServiceHandler(&organizers{store: o.Store}, options...))
+	mount(remindersv1connect.NewReminderServiceHandler(&reminders{store: o.Store, now: o.Now}, options...))
+	mount(insightsv1connect.NewInsightServiceHandler(&insights{store: o.Store, finder: o.Finder, now: o.Now}, options...))
+	mount(directoryv1connect.NewDirectoryServiceHandler(&directoryTools{store: o.Store}, options...))
 	mount(accessv1connect.NewAccessServiceHandler(own, options...))
 	mount(directoryv1connect.NewPublicDirectoryServiceHandler(&directory{profiles: o.Store}, options...))
 	mount(sandboxv1connect.NewSandboxServiceHandler(&sandboxes{store: o.Store}, options...))

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/cursor"
@@ -17,7 +18,11 @@ import (
 const entryText = 2000
 
 // timelines implements TimelineService.
-type timelines struct{ store *store.Store }
+type timelines struct {
+	timelinev1connect.UnimplementedTimelineServiceHandler
+
+	store *store.Store
+}
 
 func (h *timelines) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequest) (*timelinev1.ListTimelineResponse, error) {
 	q := timeline.Query{ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: defaultLimit}

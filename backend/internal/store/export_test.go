@@ -25,7 +25,7 @@ func TestListChanges(t *testing.T) {
 			t.Fatalf("got %v, %v", changes, err)
 		}
 		for i, c := range changes {
-			if i > 0 && c.ID >= changes[i-1].ID || c.Tool != "test" || c.ObjectKind != connection.ObjectKind || c.CreatedAt.IsZero() {
+			if i > 0 && c.ID >= changes[i-1].ID || c.Tool != "test" || len(c.Effects) != 1 || c.Effects[0].Kind != connection.ObjectKind || c.CreatedAt.IsZero() {
 				t.Errorf("change %d: %+v", i, c)
 			}
 		}
@@ -91,7 +91,7 @@ func checkExported(t *testing.T, object any) {
 			t.Errorf("not whole: %+v", o)
 		}
 	case *change.Change:
-		if o.After == "" {
+		if string(o.Effects[0].After) == "" {
 			t.Errorf("not whole: %+v", o)
 		}
 	}

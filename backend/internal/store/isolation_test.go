@@ -117,7 +117,7 @@ func unitAttempts(u *store.Unit) map[string]attempt {
 		},
 		"FindInteraction": func(ctx context.Context, v victim) (any, error) { return u.FindInteraction(ctx, v.externalKey) },
 		"Record": func(ctx context.Context, v victim) (any, error) {
-			return u.Record(ctx, change.Draft{ObjectKind: "connection", ObjectID: v.connection})
+			return u.Record(ctx, change.One("changed", "connection", v.connection, nil, nil))
 		},
 		"Now": func(context.Context, victim) (any, error) { return u.Now(), nil },
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // Tenant reads the rows of one tenant, and begins its writes.
@@ -93,12 +94,15 @@ func (u *Unit) markTouched(ctx context.Context) error {
 	return err
 }
 
+// maxSummary bounds a change's summary, in characters.
+const maxSummary = 300
+
 // Now is the time of the transaction.
 func (u *Unit) Now() time.Time { return u.now }
 
 // Record keeps what was changed, by whom, and returns the change's id.
 func (u *Unit) Record(ctx context.Context, draft change.Draft) (string, error) {
-	before, after, err := draft.Encode()
+	effects, err := draft.Encode()
 	if err != nil {
 		return "", err
 	}
@@ -108,8 +112,8 @@ func (u *Unit) Record(ctx context.Context, draft change.Draft) (string, error) {
 	}
 	row := change.Change{
 		ID: changeID, TenantID: u.id, CredentialID: u.actor.CredentialID, CredentialName: u.actor.CredentialName,
-		Tool: u.actor.Tool, ObjectKind: draft.ObjectKind, ObjectID: draft.ObjectID,
-		Before: before, After: after, CreatedAt: u.now,
+		Tool: u.actor.Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, Final: draft.Final,
+		Undoes: draft.Undoes, CreatedAt: u.now,
 	}
 	_, err = u.db.NewInsert().Model(&row).Exec(ctx)
 	return changeID, err

@@ -51,7 +51,7 @@ func AddNote(ctx context.Context, w Writer, n Note) (*Note, string, error) {
 	if err := w.InsertNote(ctx, &n); err != nil {
 		return nil, "", err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: NoteObject, ObjectID: n.ID, After: n})
+	changeID, err := w.Record(ctx, change.One("Added a note", NoteObject, n.ID, nil, n))
 	return &n, changeID, err
 }
 
@@ -87,7 +87,7 @@ func LogInteraction(ctx context.Context, w Writer, i Interaction) (Logged, error
 	if err := w.InsertInteraction(ctx, &i); err != nil {
 		return Logged{}, err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: InteractionObject, ObjectID: i.ID, After: i})
+	changeID, err := w.Record(ctx, change.One("Logged: "+i.Kind, InteractionObject, i.ID, nil, i))
 	return logged(ctx, w, &i, changeID, err)
 }
 

@@ -100,9 +100,12 @@ func (w *writer) wantChange(t *testing.T, kind, id string, after any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, got, err := d.Encode()
-	if err != nil || d.ObjectKind != kind || d.ObjectID != id || before != "null" || got != string(want) {
-		t.Errorf("recorded %s %s from %s to %s, %v\nwant %s %s to %s", d.ObjectKind, d.ObjectID, before, got, err, kind, id, want)
+	effects, err := d.Encode()
+	if err != nil || len(effects) != 1 {
+		t.Fatalf("%d effects, %v", len(effects), err)
+	}
+	if e := effects[0]; e.Kind != kind || e.ID != id || string(e.Before) != "null" || string(e.After) != string(want) || d.Summary == "" {
+		t.Errorf("recorded %+v\nwant %s %s to %s", e, kind, id, want)
 	}
 }
 

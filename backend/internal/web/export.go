@@ -206,7 +206,7 @@ func exportShape(object any) (list string, shape any) {
 		return "interactions", interactionShape{o.ID, nonNil(o.ConnectionIDs), o.Kind, o.OccurredAt, o.DurationMinutes, o.Summary, o.ExternalKey, o.CreatedAt}
 	case *change.Change:
 		return "changes", changeShape{
-			o.ID, o.CredentialID, o.CredentialName, o.Tool, o.ObjectKind, o.ObjectID, json.RawMessage(o.Before), json.RawMessage(o.After), o.CreatedAt,
+			o.ID, o.CredentialID, o.CredentialName, o.Tool, o.Summary, o.Effects, o.UndoneBy, o.Undoes, o.CreatedAt,
 		}
 	}
 	return "", nil

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"encoding/json"
+	"github.com/kith-crm/kith/backend/internal/change"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
@@ -127,10 +127,10 @@ type (
 		CredentialID   string          `json:"credential_id"`
 		CredentialName string          `json:"credential_name"`
 		Tool           string          `json:"tool"`
-		ObjectKind     string          `json:"object_kind"`
-		ObjectID       string          `json:"object_id"`
-		Before         json.RawMessage `json:"before"`
-		After          json.RawMessage `json:"after"`
+		Summary        string          `json:"summary"`
+		Effects        []change.Effect `json:"effects"`
+		UndoneBy       string          `json:"undone_by,omitzero"`
+		Undoes         string          `json:"undoes,omitzero"`
 		CreatedAt      time.Time       `json:"created_at"`
 	}
 )

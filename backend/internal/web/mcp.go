@@ -2,14 +2,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/grant"
-	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -107,7 +105,7 @@ func (v *visit) tokenRows(tokens []token.PersonalToken) []tokenRow {
 func (v *visit) changeRows(changes []change.Change) []changeRow {
 	rows := make([]changeRow, len(changes))
 	for i, c := range changes {
-		rows[i] = changeRow{At: c.CreatedAt, What: v.toolTitle(c.Tool), Who: c.CredentialName, Text: describe(c)}
+		rows[i] = changeRow{At: c.CreatedAt, What: v.toolTitle(c.Tool), Who: c.CredentialName, Text: c.Summary}
 	}
 	return rows
 }
@@ -117,23 +115,6 @@ func (v *visit) toolTitle(name string) string {
 		return rpc.Tool.Title
 	}
 	return name
-}
-
-// describe returns a few words of what was changed: a name, or the beginning of
-// a text.
-func describe(c change.Change) string {
-	for _, object := range []string{c.After, c.Before} {
-		var known struct{ Name, Summary, Body string }
-		if err := json.Unmarshal([]byte(object), &known); err != nil {
-			continue
-		}
-		for _, words := range []string{known.Name, known.Summary, known.Body} {
-			if words = text.Line(words); words != "" {
-				return text.Truncate(words, 80)
-			}
-		}
-	}
-	return c.ObjectKind
 }
 
 func (v *visit) revokeAgent() error {

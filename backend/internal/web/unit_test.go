@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -94,25 +93,6 @@ func TestEveryScopeHasWords(t *testing.T) {
 	}
 	if words := wordsOf("future"); words.Title != "future" || !strings.Contains(words.Read, "future") || !strings.Contains(words.Write, "future") {
 		t.Errorf("a group without words: %+v", words)
-	}
-}
-
-func TestDescribe(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		change change.Change
-		want   string
-	}{
-		"a name":            {change.Change{After: `{"Name":"Grace  Hopper"}`}, "Grace Hopper"},
-		"what was there":    {change.Change{Before: `{"Name":"Grace"}`, After: "null"}, "Grace"},
-		"a text":            {change.Change{After: `{"Body":"` + strings.Repeat("x", 100) + `"}`}, strings.Repeat("x", 80) + "…"},
-		"a summary":         {change.Change{After: `{"Summary":"Called"}`}, "Called"},
-		"nothing to say":    {change.Change{ObjectKind: "note", Before: "null", After: "null"}, "note"},
-		"what is no object": {change.Change{ObjectKind: "note", Before: "", After: "[1]"}, "note"},
-	} {
-		if got := describe(c.change); got != c.want {
-			t.Errorf("%s: %q", name, got)
-		}
 	}
 }
 
