@@ -70,6 +70,7 @@ deploy/e2e/node_modules/.installed: deploy/e2e/package-lock.json
 update: ## Rewrite the golden files from what the code does now
 	cd observability && go test . -update
 	cd sandbox && go test . -update
+	cd backend && go test -short ./internal/demo -run Due -update
 	cd edge && go test ./internal/mcp -update
 
 .PHONY: bench

@@ -15,12 +15,14 @@ require (
 	connectrpc.com/grpchealth v1.5.0
 	connectrpc.com/grpcreflect v1.3.1
 	connectrpc.com/validate v0.7.0
+	github.com/emersion/go-vcard v0.0.0-20260618161152-d854b7e0e2d3
 	github.com/go-jose/go-jose/v4 v4.1.4
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/kith-crm/kith/observability v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/proto v0.0.0-00010101000000-000000000000
 	github.com/kith-crm/kith/sandbox v0.0.0-00010101000000-000000000000
+	github.com/nyaruka/phonenumbers v1.7.5
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/pgdialect v1.3.0

@@ -48,6 +48,10 @@ type Config struct {
 	Sandbox bool
 	// SearchMemory bounds the search indexes held, in bytes; 0 means 256 MiB.
 	SearchMemory int64
+	// Credits are the monthly credits of each plan; nil, or a plan that is not in it,
+	// means 1,000 for free and 20,000 for pro. What a member has of the present month
+	// does not change with them.
+	Credits map[string]int
 	// Metrics observes each call; nil observes nothing.
 	Metrics connect.Interceptor
 	// Logger takes what operators should know; nil discards it.

@@ -42,7 +42,11 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, mux *http.Ser
 		Data:             func(owner tenant.ID) web.TenantData { return data.Tenant(owner, true) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
 		ReservedUsername: demo.IsUsername(c.Now()),
-		Now:              c.Now, Logger: c.Logger,
+		Credits: func(ctx context.Context, owner tenant.ID) (*web.Credits, error) {
+			balance, err := data.GetCredits(ctx, owner)
+			return &web.Credits{Used: balance.Used(), Allowance: balance.Allowance}, err
+		},
+		Now: c.Now, Logger: c.Logger,
 	}
 	if c.Login != nil {
 		pages.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
@@ -71,7 +75,7 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, mux *http.Ser
 	authserver.New(authserver.Config{
 		Issuer: c.BaseURL, Store: data, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, AllowPrivateSchemes: c.AllowPrivateSchemes,
-		Now: c.Now, Logger: c.Logger,
+		ClientAddress: pages.ClientAddress, Now: c.Now, Logger: c.Logger,
 	}).Mount(mux)
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/finder"
 	"github.com/kith-crm/kith/backend/internal/rpc"
@@ -45,7 +46,11 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := store.Open(ctx, store.Config{URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger})
+	plans, err := credit.NewPlans(c.Credits)
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.Open(ctx, store.Config{URL: c.DatabaseURL, Plans: plans, Now: c.Now, Logger: c.Logger})
 	if err != nil {
 		return nil, err
 	}

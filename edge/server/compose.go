@@ -194,6 +194,7 @@ func (p *parts) addMCP(handlers map[string]route.Handler) error {
 		Version:        p.Version,
 		AllowedOrigins: p.AllowedOrigins,
 		Loopback:       p.loopback,
+		ClientBucket:   func(r *http.Request) string { return p.limits.clients.Resolve(r).Bucket },
 		Now:            p.Now,
 	}
 	if p.Tools != nil {

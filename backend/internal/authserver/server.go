@@ -38,8 +38,11 @@ type Config struct {
 	AccessLifetime, RefreshIdle time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
-	Now                 func() time.Time
-	Logger              *slog.Logger
+	// ClientAddress says where a request comes from; keyed registrations of one
+	// address are told apart by their keys. Nil: nobody knows.
+	ClientAddress func(r *http.Request) string
+	Now           func() time.Time
+	Logger        *slog.Logger
 }
 
 // Sessions finds the browser's login session.

@@ -1,5 +1,3 @@
-// Package change records what writes did: every object before and after, who did
-// it and with which tool. The record is what undo works from.
 package change
 
 import (
@@ -84,4 +82,14 @@ func (d Draft) Encode() ([]Effect, error) {
 		effects = append(effects, Effect{Kind: t.Kind, ID: t.ID, Before: before, After: after})
 	}
 	return effects, nil
+}
+
+// Query says which changes to list, the latest first.
+type Query struct {
+	// ObjectID and CredentialID narrow the list unless empty.
+	ObjectID, CredentialID string
+	// Before is the last change of the page before; empty for the first page.
+	Before string
+	// Limit is the largest number of changes to return, at least 1.
+	Limit int
 }

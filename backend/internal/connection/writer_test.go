@@ -95,6 +95,12 @@ func (w *writer) keep(c *connection.Connection) {
 	for i := range c.Positions {
 		c.Positions[i].Ordinal = i
 	}
+	for i := range c.Dates {
+		c.Dates[i].Ordinal = i
+		if c.Dates[i].ID == "" {
+			c.Dates[i].ID = fmt.Sprintf("dat_%d_%d", c.Version, i)
+		}
+	}
 	slices.SortFunc(c.Tags, func(a, b string) int { return slices.Compare([]byte(text.Fold(a)), []byte(text.Fold(b))) })
 	w.byID[c.ID] = deep(c)
 }
@@ -112,6 +118,7 @@ func (w *writer) Record(_ context.Context, d change.Draft) (string, error) {
 func deep(c *connection.Connection) *connection.Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
+	out.Dates = slices.Clone(c.Dates)
 	return &out
 }
 

@@ -25,6 +25,8 @@ type Documents struct {
 	Version int64
 	// Changed are the connections whose words changed; archived ones are marked.
 	Changed []search.Document
+	// Whole tells that Changed is everybody: who is not in it is gone.
+	Whole bool
 }
 
 // Source reads the documents of a tenant that changed after a data version.
@@ -96,7 +98,11 @@ func (f *Finder) bringUp(ctx context.Context, e *entry, atLeast int64) error {
 	if err != nil {
 		return err
 	}
-	e.index.Put(docs.Changed...)
+	if docs.Whole {
+		e.index.Reset(docs.Changed...)
+	} else {
+		e.index.Put(docs.Changed...)
+	}
 	e.version.Store(docs.Version)
 	f.account(e)
 	return nil

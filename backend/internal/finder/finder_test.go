@@ -181,6 +181,21 @@ func TestNewerVersionsAreSeen(t *testing.T) {
 	s.wantLoads(t, load{one, -1}, load{one, v}, load{one, added})
 }
 
+// Somebody who was deleted leaves nothing that could say so: the source gives all
+// who are left, and the index forgets the others.
+func TestWholeDocumentsReplaceTheIndex(t *testing.T) {
+	t.Parallel()
+	left := finder.Documents{Version: 1, Changed: []search.Document{person("a"), person("b")}, Whole: true}
+	f := finder.New(func(context.Context, tenant.ID, int64) (finder.Documents, error) { return left, nil }, plenty)
+	wantIDs(t, find(t, f, one, 1), "a", "b")
+	left = finder.Documents{Version: 2, Changed: []search.Document{person("b"), person("c")}, Whole: true}
+	wantIDs(t, find(t, f, one, 2), "b", "c")
+	left = finder.Documents{Version: 3, Changed: []search.Document{person("d")}}
+	wantIDs(t, find(t, f, one, 3), "b", "c", "d")
+	left = finder.Documents{Version: 4, Whole: true}
+	wantIDs(t, find(t, f, one, 4))
+}
+
 // The store may be ahead of the version that was asked for; what it gave counts.
 func TestLoadedVersionCounts(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
@@ -95,6 +96,11 @@ type Pair struct {
 type Store interface {
 	// CreateClient keeps a new client and sets its id.
 	CreateClient(ctx context.Context, c *Client) error
+	// CreateClientOnce is CreateClient for a request that may be repeated: what
+	// render makes of the new client is kept in the same transaction, and comes
+	// back in place of another client when the request was answered before. It
+	// fails with fault.InFlight and fault.KeyReused.
+	CreateClientOnce(ctx context.Context, c *Client, k idempotency.Key, render func(*Client) ([]byte, error)) (replayed []byte, err error)
 	// GetClient returns a client, or fault.NotFound.
 	GetClient(ctx context.Context, id string) (*Client, error)
 	// CreateRequest keeps a request for the consent page of a login session.

@@ -2,13 +2,14 @@ package rpc
 
 import (
 	"context"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
+	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 )
 
 // accounts implements AccountService and AccessService: both tell a caller
@@ -31,6 +32,13 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 			Scopes: p.Credential.Scopes, ExpiresAt: timestamp(p.Credential.ExpiresAt),
 		},
 	}
+	if !p.ReadOnly {
+		balance, err := h.store.GetCredits(ctx, p.Tenant)
+		if err != nil {
+			return nil, err
+		}
+		res.Credits = creditsMessage(balance)
+	}
 	for _, rpc := range h.rpcs.Tools() {
 		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: int32(rpc.Tool.Credits)})
 		reason := ""
@@ -47,6 +55,12 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		})
 	}
 	return res, nil
+}
+
+func creditsMessage(b credit.Balance) *accountv1.Credits {
+	return &accountv1.Credits{
+		Period: b.Period, Allowance: int32(b.Allowance), Used: int32(b.Used()), Remaining: int32(b.Remaining), ResetsAt: timestamp(b.ResetsAt),
+	}
 }
 
 func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalRequest) (*accessv1.GetPrincipalResponse, error) {

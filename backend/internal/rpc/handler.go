@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/grpcreflect"
 	"connectrpc.com/validate"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/finder"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -47,6 +48,7 @@ type Options struct {
 // NewHandler mounts every service of the contract, health and reflection.
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
+	execute := &execution{rpcs: o.Catalog, store: o.Store, meter: credit.NewMeter(o.Store), errs: errs}
 	validator, err := protovalidate.New()
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func NewHandler(o Options) (http.Handler, error) {
 			o.Metrics,
 			errs.interceptor(),
 			validate.NewInterceptor(validate.WithValidator(validator)),
-			inTransaction(o.Catalog, o.Store),
+			execute.interceptor(),
 		),
 	}
 	mux := http.NewServeMux()
@@ -72,7 +74,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	mount(connectionsv1connect.NewConnectionServiceHandler(&connections{store: o.Store, finder: o.Finder}, options...))
 	mount(timelinev1connect.NewTimelineServiceHandler(&timelines{store: o.Store}, options...))
 	mount(accountv1connect.NewAccountServiceHandler(own, options...))
-	mount(organizev1connect.NewOrganizeServiceHandler(&organizers{store: o.Store}, options...))
+	mount(organizev1connect.NewOrganizeServiceHandler(&groupTools{store: o.Store}, options...))
 	mount(remindersv1connect.NewReminderServiceHandler(&reminders{store: o.Store, now: o.Now}, options...))
 	mount(insightsv1connect.NewInsightServiceHandler(&insights{store: o.Store, finder: o.Finder, now: o.Now}, options...))
 	mount(directoryv1connect.NewDirectoryServiceHandler(&directoryTools{store: o.Store}, options...))

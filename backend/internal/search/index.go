@@ -51,12 +51,23 @@ func New() *Index {
 func (ix *Index) Put(docs ...Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
+	ix.put(ix.change(), docs)
+}
+
+// Reset is Put into an index that was emptied before; searches see either state.
+func (ix *Index) Reset(docs ...Document) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	clear(ix.places)
+	ix.put(&change{ix: ix, own: make(map[*view]bool)}, docs)
+}
+
+func (ix *Index) put(c *change, docs []Document) {
 	shared := make(interner)
 	latest := make(map[string]int, len(docs))
 	for i := range docs {
 		latest[docs[i].ID] = i
 	}
-	c := ix.change()
 	var added []*Document
 	for i := range docs {
 		if latest[docs[i].ID] != i {

@@ -12,8 +12,8 @@ import (
 )
 
 // LoadDocuments reads what the search index must know: of all connections when
-// since is below 0, else of those that changed after that data version. All of it is
-// read from one snapshot.
+// since is below 0 or some were deleted since, else of those that changed after
+// that data version. All of it is read from one snapshot.
 func (t *Tenant) LoadDocuments(ctx context.Context, since int64) (finder.Documents, error) {
 	var out finder.Documents
 	ctx = withTenant(ctx, t.id)
@@ -23,10 +23,15 @@ func (t *Tenant) LoadDocuments(ctx context.Context, since int64) (finder.Documen
 	}
 	err := t.store.engine.tenantRead.RunInTx(ctx, options, func(ctx context.Context, tx bun.Tx) error {
 		q := scope{db: tx, id: t.id}
-		if err := q.db.NewRaw("SELECT data_version FROM tenant_states WHERE tenant_id = ?", q.id).Scan(ctx, &out.Version); err != nil {
+		var removed int64
+		err := q.db.NewRaw("SELECT data_version, removed_version FROM tenant_states WHERE tenant_id = ?", q.id).Scan(ctx, &out.Version, &removed)
+		if err != nil {
 			return err
 		}
-		var err error
+		if since < removed {
+			since = -1
+		}
+		out.Whole = since < 0
 		out.Changed, err = q.documents(ctx, since)
 		return err
 	})
@@ -70,6 +75,7 @@ func (q scope) fillDocuments(ctx context.Context, since int64, byID map[string]*
 	}{
 		{"SELECT l.connection_id, l.kind, l.value FROM handles l" + changed + " ORDER BY l.connection_id, l.ordinal", addHandle},
 		{"SELECT l.connection_id, '' AS kind, t.name AS value FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(d *search.Document, _, value string) { d.Tags = append(d.Tags, value) }},
+		{"SELECT l.connection_id, '' AS kind, g.name AS value FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(d *search.Document, _, value string) { d.Groups = append(d.Groups, value) }},
 		{"SELECT l.connection_id, '' AS kind, n.body AS value FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(d *search.Document, _, value string) { d.Notes = append(d.Notes, value) }},
 		{"SELECT l.connection_id, '' AS kind, i.summary AS value FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id" + changed + " ORDER BY l.connection_id, i.id DESC", func(d *search.Document, _, value string) { d.Interactions = append(d.Interactions, value) }},
 	}

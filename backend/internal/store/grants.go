@@ -17,13 +17,17 @@ import (
 
 // CreateClient implements grant.Store.
 func (s *Store) CreateClient(ctx context.Context, c *grant.Client) error {
+	return translate(s.insertClient(ctx, s.engine.serviceWrite, c))
+}
+
+func (s *Store) insertClient(ctx context.Context, db bun.IDB, c *grant.Client) error {
 	clientID, err := s.ids.New(id.Client)
 	if err != nil {
 		return err
 	}
 	c.ID, c.CreatedAt = clientID, s.time()
-	_, err = s.engine.serviceWrite.NewInsert().Model(c).Exec(ctx)
-	return translate(err)
+	_, err = db.NewInsert().Model(c).Exec(ctx)
+	return err
 }
 
 // GetClient implements grant.Store.

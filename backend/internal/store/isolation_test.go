@@ -15,6 +15,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -26,9 +27,13 @@ const secret = "Xylophone"
 
 // victim is a member with one of everything, all of it marked.
 type victim struct {
+	arranged
+
 	tenant                        tenant.ID
 	connection, note, interaction string
 	email, externalKey            string
+	change, relationship          string
+	key                           idempotency.Key
 }
 
 func newVictim(t *testing.T, s *store.Store) victim {
@@ -43,21 +48,30 @@ func newVictim(t *testing.T, s *store.Store) victim {
 			return err
 		}
 		v.connection = made.Connection.ID
-		note, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: secret, ConnectionIDs: []string{v.connection}})
+		note, changeID, err := timeline.AddNote(ctx, u, timeline.Note{Body: secret, ConnectionIDs: []string{v.connection}})
 		if err != nil {
 			return err
 		}
 		logged, err := timeline.LogInteraction(ctx, u, timeline.Interaction{
 			Kind: "call", Summary: secret, ConnectionIDs: []string{v.connection}, ExternalKey: v.externalKey,
 		})
+		if err != nil {
+			return err
+		}
+		v.note, v.interaction, v.change = note.ID, logged.Interaction.ID, changeID
+		if v.arranged, err = arrange(ctx, u, v.connection, secret); err != nil {
+			return err
+		}
+		ties, err := u.ListRelationshipsBetween(ctx, v.connection, v.relative)
 		if err == nil {
-			v.note, v.interaction = note.ID, logged.Interaction.ID
+			v.relationship = ties[0].ID
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.key = keepSecret(t, s, v.tenant)
 	return v
 }
 
@@ -67,7 +81,7 @@ type attempt func(ctx context.Context, v victim) (any, error)
 
 // tenantAttempts drives every method of a Tenant that is not a write.
 func tenantAttempts(data *store.Tenant) map[string]attempt {
-	return map[string]attempt{
+	return within(within(within(within(arrangedReads(data), actReads(data)), insightReads(data)), paidReads(data)), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return data.GetConnection(ctx, v.connection) },
 		"ListTimeline": func(ctx context.Context, v victim) (any, error) {
 			one, err := data.ListTimeline(ctx, timeline.Query{ConnectionID: v.connection, Limit: 50})
@@ -84,14 +98,16 @@ func tenantAttempts(data *store.Tenant) map[string]attempt {
 			})
 			return all, err
 		},
-		"ListChanges":   func(ctx context.Context, _ victim) (any, error) { return data.ListChanges(ctx, 50) },
+		"ListChanges": func(ctx context.Context, v victim) (any, error) {
+			return data.ListChanges(ctx, change.Query{Limit: 50, ObjectID: v.connection})
+		},
 		"LoadDocuments": func(ctx context.Context, _ victim) (any, error) { return data.LoadDocuments(ctx, -1) },
-	}
+	})
 }
 
 // unitAttempts drives every method of a Unit.
 func unitAttempts(u *store.Unit) map[string]attempt {
-	return map[string]attempt{
+	return within(within(within(within(arrangedWrites(u), actWrites(u)), profileWrites(u)), paidWrites(u)), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return u.GetConnection(ctx, v.connection) },
 		"FindDuplicate": func(ctx context.Context, v victim) (any, error) {
 			return u.FindDuplicate(ctx, &connection.Connection{Name: secret, Handles: []connection.Handle{
@@ -120,7 +136,7 @@ func unitAttempts(u *store.Unit) map[string]attempt {
 			return u.Record(ctx, change.One("changed", "connection", v.connection, nil, nil))
 		},
 		"Now": func(context.Context, victim) (any, error) { return u.Now(), nil },
-	}
+	})
 }
 
 func TestEveryStoreMethodIsDriven(t *testing.T) {
@@ -220,7 +236,8 @@ func picture(t *testing.T, s *store.Store, owner tenant.ID) string {
 
 func tenantTables() []string {
 	return []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
-		"note_connections", "interactions", "interaction_connections", "changes"}
+		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
+		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys"}
 }
 
 // The wall in the database: a tenant's role sees the rows of the tenant that is
@@ -252,10 +269,11 @@ func TestRowLevelSecurity(t *testing.T) {
 			}
 		}
 		exec(t, db, "SELECT set_config('app.tenant_id', '"+string(attacker)+"', false)")
+		refusesOtherProfiles(t, db, attacker)
 		if _, err := db.Exec("INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ($1, 'tag_x', 'x', 'x')", string(v.tenant)); err == nil {
 			t.Error("a row was written into another tenant")
 		}
-		for _, table := range []string{"members", "personal_tokens", "profiles", "sandbox_states", "linked_identities", "provider_attempts"} {
+		for _, table := range []string{"members", "personal_tokens", "sandbox_states", "linked_identities", "provider_attempts"} {
 			if _, err := db.Exec("SELECT 1 FROM " + table); err == nil {
 				t.Errorf("the tenant's role reads %s", table)
 			}

@@ -40,11 +40,20 @@ type Unit struct {
 	actor   Actor
 	version int64
 	touched map[string]struct{}
+	// removed tells that connections were deleted, so that no row is left whose
+	// version could say so.
+	removed bool
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
 // time within is fixed. It fails with fault.ReadOnly for a read-only tenant.
 func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context, *Unit) error) error {
+	return t.write(ctx, actor, nil, fn)
+}
+
+// write is Write with something to do in the transaction before it waits for the
+// tenant's other writes.
+func (t *Tenant) write(ctx context.Context, actor Actor, before, fn func(context.Context, *Unit) error) error {
 	if t.readOnly {
 		return fault.New(fault.ReadOnly, "this account is read-only")
 	}
@@ -53,6 +62,11 @@ func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context
 		u := &Unit{
 			scope: scope{db: tx, id: t.id}, ids: t.store.ids, now: t.store.time(), actor: actor,
 			touched: map[string]struct{}{},
+		}
+		if before != nil {
+			if err := before(ctx, u); err != nil {
+				return err
+			}
 		}
 		if err := u.begin(ctx); err != nil {
 			return err
@@ -82,6 +96,12 @@ func (u *Unit) touch(ids ...string) {
 }
 
 func (u *Unit) markTouched(ctx context.Context) error {
+	if u.removed {
+		_, err := u.db.NewRaw("UPDATE tenant_states SET removed_version = ? WHERE tenant_id = ?", u.version, u.id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
 	if len(u.touched) == 0 {
 		return nil
 	}

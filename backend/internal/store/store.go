@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -22,6 +25,8 @@ type Config struct {
 	URL string
 	// MaxConns bounds each pool of connections; 0 means 16.
 	MaxConns int
+	// Plans are the monthly credits; nil means those of credit.NewPlans.
+	Plans credit.Plans
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger takes what happens in the background; nil discards it.
@@ -35,6 +40,13 @@ type Store struct {
 	ids    *id.Generator
 	engine engine
 	auth   *authStatements
+	plans  credit.Plans
+	// credits is nil in PostgreSQL.
+	credits *creditStatements
+	// months holds the tenants whose allowance of a period was seen, by tenant.
+	months sync.Map
+	keys   idempotency.Registry
+	counts idempotency.Counter
 }
 
 // engine is what differs between the two databases.
@@ -70,6 +82,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.auth, err = s.prepareAuth(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if s.credits, err = s.prepareCredits(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -94,6 +109,12 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Plans == nil {
+		var err error
+		if c.Plans, err = credit.NewPlans(nil); err != nil {
+			return nil, err
+		}
+	}
 	open := openSQLite
 	switch scheme, _, hasScheme := strings.Cut(c.URL, "://"); {
 	case IsPostgres(c.URL):
@@ -105,7 +126,7 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e}, nil
+	return &Store{now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e, plans: c.Plans}, nil
 }
 
 // IsPostgres tells whether a database URL means PostgreSQL.

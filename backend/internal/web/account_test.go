@@ -12,6 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
@@ -76,8 +78,12 @@ func TestExport(t *testing.T) {
 		grantOf(t, s, b)
 		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
 		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *store.Unit) error {
-			made, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"}})
+			made, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"},
+				Dates: []connection.DateDraft{{Kind: connection.DateBirthday, Date: "--12-09"}}})
 			if err != nil {
+				return err
+			}
+			if err := arrange(ctx, u, made.Connection.ID); err != nil {
 				return err
 			}
 			people := []string{made.Connection.ID}
@@ -104,6 +110,18 @@ func TestExport(t *testing.T) {
 	})
 }
 
+// arrange gives a person a group and a reminder.
+func arrange(ctx context.Context, u *store.Unit, id string) error {
+	if _, err := organize.Save(ctx, u, organize.Patch{Name: new("Crew")}); err != nil {
+		return err
+	}
+	if _, err := organize.UpdateMembership(ctx, u, organize.MembershipPatch{ConnectionIDs: []string{id}, AddGroups: []string{"Crew"}}); err != nil {
+		return err
+	}
+	_, _, err := reminder.Create(ctx, u, reminder.Reminder{Text: "Write back", DueOn: u.Now().Format(time.DateOnly), ConnectionID: id}, u.Now())
+	return err
+}
+
 func checkExport(t *testing.T, body string) {
 	t.Helper()
 	type named struct {
@@ -112,8 +130,10 @@ func checkExport(t *testing.T, body string) {
 		Scopes              []string
 		Handles             []struct{ Kind, Value string }
 		Positions           []struct{ Organization string }
-		Tags                []string
-		After               map[string]any
+		Tags, Groups        []string
+		Dates               []struct{ Kind, Date string } `json:"important_dates"`
+		Text                string
+		Effects             []struct{ After map[string]any }
 		People              []string `json:"connection_ids"`
 	}
 	var file struct {
@@ -121,6 +141,7 @@ func checkExport(t *testing.T, body string) {
 		Member                                                           struct{ Username, Email string }
 		Profile                                                          struct{ Visibility string }
 		Agents, Connections, Organizations, Notes, Interactions, Changes []named
+		Groups, Reminders, Relationships                                 []named
 		Tokens                                                           []named `json:"personal_tokens"`
 		Complete                                                         bool
 	}
@@ -139,7 +160,9 @@ func checkExport(t *testing.T, body string) {
 	}
 	if len(file.Organizations) != 1 || len(file.Notes) != 1 || file.Notes[0].Body != "Wrote a compiler" || len(file.Notes[0].People) != 1 ||
 		len(file.Interactions) != 1 || file.Interactions[0].Summary != "About bugs" || len(file.Interactions[0].People) != 1 ||
-		len(file.Changes) != 3 || file.Changes[0].After["Name"] != "Grace Hopper" {
+		len(file.Changes) != 6 || file.Changes[0].Effects[0].After["Name"] != "Grace Hopper" ||
+		len(file.Groups) != 1 || file.Connections[0].Groups[0] != "Crew" || file.Connections[0].Dates[0].Date != "--12-09" ||
+		len(file.Reminders) != 1 || file.Reminders[0].Text != "Write back" || file.Relationships == nil {
 		t.Errorf("lists: %s", body)
 	}
 	for _, secret := range []string{"argon2", "kith_pat_", "hash"} {
@@ -173,7 +196,9 @@ type keeper struct {
 	err    error
 }
 
-func (k keeper) ListChanges(context.Context, int) ([]change.Change, error) { return nil, k.err }
+func (k keeper) ListChanges(context.Context, change.Query) ([]change.Change, error) {
+	return nil, k.err
+}
 
 func (k keeper) Export(_ context.Context, each func(object any) error) error {
 	for range k.people {

@@ -39,7 +39,7 @@ type Store interface {
 // TenantData is what the pages read of one member's network.
 type TenantData interface {
 	// ListChanges returns the latest changes, limit at most.
-	ListChanges(ctx context.Context, limit int) ([]change.Change, error)
+	ListChanges(ctx context.Context, query change.Query) ([]change.Change, error)
 	// Export hands everything that the member keeps to each, one object at a time.
 	Export(ctx context.Context, each func(object any) error) error
 }

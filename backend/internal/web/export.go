@@ -15,8 +15,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/organize"
 	"github.com/kith-crm/kith/backend/internal/profile"
 	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
@@ -115,7 +117,7 @@ func (v *visit) exportHead(ctx context.Context) (head, error) {
 
 // exportLists are the lists that follow the head, in the order of Export.
 func exportLists() []string {
-	return []string{"connections", "organizations", "notes", "interactions", "changes"}
+	return []string{"connections", "organizations", "groups", "relationships", "reminders", "notes", "interactions", "changes"}
 }
 
 // exportWriter writes one JSON object, list after list. Its first error stays.
@@ -200,6 +202,14 @@ func exportShape(object any) (list string, shape any) {
 		return "connections", connectionShape(o)
 	case *connection.Organization:
 		return "organizations", organizationShape{o.ID, o.Name, o.Domain, o.CreatedAt}
+	case *organize.Group:
+		return "groups", groupShape{o.ID, o.Name, o.Description, o.CadenceDays, o.CreatedAt, o.UpdatedAt}
+	case *connection.Relationship:
+		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.CreatedAt}
+	case *reminder.Reminder:
+		return "reminders", reminderShape{
+			o.ID, o.ConnectionID, o.Text, o.DueOn, o.StartsOn, o.Recurrence, o.State, o.CreatedAt, o.UpdatedAt,
+		}
 	case *timeline.Note:
 		return "notes", noteShape{o.ID, nonNil(o.ConnectionIDs), o.Body, o.Pinned, o.CreatedAt, o.UpdatedAt}
 	case *timeline.Interaction:

@@ -82,6 +82,8 @@ type (
 		Handles           []handleShape   `json:"handles"`
 		Positions         []positionShape `json:"positions"`
 		Tags              []string        `json:"tags"`
+		Groups            []string        `json:"groups"`
+		ImportantDates    []dateShape     `json:"important_dates"`
 		CreatedAt         time.Time       `json:"created_at"`
 		UpdatedAt         time.Time       `json:"updated_at"`
 	}
@@ -103,6 +105,37 @@ type (
 		Name      string    `json:"name"`
 		Domain    string    `json:"domain"`
 		CreatedAt time.Time `json:"created_at"`
+	}
+	dateShape struct {
+		Kind  string `json:"kind"`
+		Date  string `json:"date"`
+		Label string `json:"label"`
+	}
+	groupShape struct {
+		ID          string    `json:"id"`
+		Name        string    `json:"name"`
+		Description string    `json:"description"`
+		CadenceDays int       `json:"cadence_days"`
+		CreatedAt   time.Time `json:"created_at"`
+		UpdatedAt   time.Time `json:"updated_at"`
+	}
+	relationshipShape struct {
+		ID        string    `json:"id"`
+		FromID    string    `json:"from_id"`
+		ToID      string    `json:"to_id"`
+		Type      string    `json:"type"`
+		CreatedAt time.Time `json:"created_at"`
+	}
+	reminderShape struct {
+		ID           string    `json:"id"`
+		ConnectionID string    `json:"connection_id,omitempty"`
+		Text         string    `json:"text"`
+		DueOn        string    `json:"due_on"`
+		StartsOn     string    `json:"starts_on"`
+		Recurrence   string    `json:"recurrence"`
+		State        string    `json:"state"`
+		CreatedAt    time.Time `json:"created_at"`
+		UpdatedAt    time.Time `json:"updated_at"`
 	}
 	noteShape struct {
 		ID            string    `json:"id"`
@@ -173,6 +206,7 @@ func connectionShape(c *connection.Connection) connectedShape {
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn, MetHow: c.MetHow,
 		Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil, LastInteractionAt: c.LastInteractionAt,
 		ArchivedAt: c.ArchivedAt, MergedInto: c.MergedInto, Handles: []handleShape{}, Positions: []positionShape{}, Tags: nonNil(c.Tags),
+		Groups: nonNil(c.Groups), ImportantDates: []dateShape{},
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 	}
 	for _, h := range c.Handles {
@@ -180,6 +214,9 @@ func connectionShape(c *connection.Connection) connectedShape {
 	}
 	for _, p := range c.Positions {
 		shape.Positions = append(shape.Positions, positionShape{p.OrganizationID, p.Organization, p.Title, p.StartedOn, p.EndedOn, p.Current})
+	}
+	for _, d := range c.Dates {
+		shape.ImportantDates = append(shape.ImportantDates, dateShape{d.Kind, d.String(), d.Label})
 	}
 	return shape
 }

@@ -70,7 +70,7 @@ func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
 	if err != nil {
 		return content, err
 	}
-	changes, err := v.Data(v.login.MemberID).ListChanges(ctx, recentChanges)
+	changes, err := v.Data(v.login.MemberID).ListChanges(ctx, change.Query{Limit: recentChanges})
 	if err != nil {
 		return content, err
 	}

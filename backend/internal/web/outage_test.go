@@ -169,8 +169,8 @@ type brittleData struct {
 	store *brittle
 }
 
-func (d brittleData) ListChanges(ctx context.Context, limit int) ([]change.Change, error) {
-	return get(d.store, func() ([]change.Change, error) { return d.TenantData.ListChanges(ctx, limit) })
+func (d brittleData) ListChanges(ctx context.Context, query change.Query) ([]change.Change, error) {
+	return get(d.store, func() ([]change.Change, error) { return d.TenantData.ListChanges(ctx, query) })
 }
 
 func (d brittleData) Export(ctx context.Context, each func(object any) error) error {

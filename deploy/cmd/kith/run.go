@@ -160,8 +160,8 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, Login: login,
-		Provider: r.settings.provider(),
-		Metrics:  observe, Logger: r.logger,
+		Provider: r.settings.provider(), Credits: r.settings.credits(),
+		Metrics: observe, Logger: r.logger,
 	})
 	if err != nil {
 		return nil, err

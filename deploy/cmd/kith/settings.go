@@ -55,6 +55,9 @@ type settings struct {
 	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"The backend asks for client certificates of this authority (mutual TLS)."`
 	BackendCA       string `name:"backend-ca" env:"KITH_BACKEND_CA" placeholder:"FILE" help:"The edge trusts this authority for the backend's certificate."`
 
+	CreditsFree int `env:"KITH_CREDITS_FREE" default:"1000" help:"Credits that a month gives a member of the plan free."`
+	CreditsPro  int `env:"KITH_CREDITS_PRO" default:"20000" help:"Credits that a month gives a member of the plan pro."`
+
 	ProfileCache time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
 	StopTimeout  time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
 }
@@ -101,6 +104,11 @@ func (s *settings) provider() *backend.Provider {
 	return &backend.Provider{
 		Issuer: s.ProviderIssuer, ClientID: s.ProviderClient, ClientSecret: s.ProviderSecret, Name: s.ProviderName,
 	}
+}
+
+// credits are the monthly credits by plan.
+func (s *settings) credits() map[string]int {
+	return map[string]int{"free": s.CreditsFree, "pro": s.CreditsPro}
 }
 
 const masked = "[masked]"

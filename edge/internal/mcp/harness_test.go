@@ -30,9 +30,22 @@ type edge struct {
 
 func newEdge(t testing.TB) *edge {
 	t.Helper()
+	return startEdge(t, backendtest.NoLimits(server.RatePolicies()))
+}
+
+// newLimitedEdge admits 10 requests to the MCP server in a minute.
+func newLimitedEdge(t testing.TB) *edge {
+	t.Helper()
+	limits := backendtest.NoLimits(server.RatePolicies())
+	limits["mcp"] = "10/60"
+	return startEdge(t, limits)
+}
+
+func startEdge(t testing.TB, limits map[string]string) *edge {
+	t.Helper()
 	e := &edge{backend: backendtest.New(), tools: &toolLog{}}
 	s, err := server.New(server.Config{
-		RateLimits:      backendtest.NoLimits(server.RatePolicies()),
+		RateLimits:      limits,
 		Addr:            ":0",
 		BaseURL:         "https://kith.example",
 		Transport:       e.backend.Transport(),

@@ -91,10 +91,15 @@ func outcomeOf(f *failure) metrics.Outcome {
 func (e *endpoint) runTool(
 	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
 ) ([]byte, metrics.Outcome, *failure) {
-	answer, err := e.options.Backend.CallTool(ctx, rpc.Procedure, c.bearer.Token, arguments)
+	answer, err := e.options.Backend.CallTool(ctx, upstream.ToolCall{
+		Procedure: rpc.Procedure, Bearer: c.bearer.Token, Arguments: arguments, Retry: c.retry,
+	})
 	if err != nil {
-		return e.toolFailure(ctx, out, rpc.Tool.Name, upstream.AsError(err))
+		failed := upstream.AsError(err)
+		c.replayed = failed.Receipt.Replayed
+		return e.toolFailure(ctx, out, rpc.Tool.Name, failed)
 	}
+	c.replayed = answer.Receipt.Replayed
 	noteCredential(ctx, answer.Receipt)
 	head := len(out)
 	out, ok := appendToolResult(out, answer)
@@ -119,6 +124,8 @@ func (e *endpoint) toolFailure(
 		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil
 	case upstream.Refused:
 		return out, metrics.OutcomeRefused, refusedCall(tool, err)
+	case upstream.InFlight, upstream.KeyReused:
+		return out, metrics.OutcomeRefused, keyFailure(err.Kind)
 	case upstream.Internal:
 		e.logBackend(ctx, err)
 		return appendToolError(out, internalText(ctx, tool), err.Receipt), metrics.OutcomeInternal, nil

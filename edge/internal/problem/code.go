@@ -23,6 +23,8 @@ const (
 	ContentTooLarge         Code = "content_too_large"
 	UnsupportedMediaType    Code = "unsupported_media_type"
 	MisdirectedRequest      Code = "misdirected_request"
+	IdempotencyConflict     Code = "idempotency_conflict"
+	IdempotencyMismatch     Code = "idempotency_mismatch"
 	RateLimited             Code = "rate_limited"
 	AnswerTooLarge          Code = "answer_too_large"
 	Internal                Code = "internal"
@@ -52,10 +54,12 @@ func table() []entry {
 		{MethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here"},
 		{NotAcceptable, http.StatusNotAcceptable, "No acceptable representation"},
 		{RequestTimeout, http.StatusRequestTimeout, "The request took too long to arrive"},
+		{IdempotencyConflict, http.StatusConflict, "The same keyed request is being worked on"},
 		{Gone, http.StatusGone, "This path has been removed"},
 		{ContentTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
 		{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The media type is not supported"},
 		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not answer for that host"},
+		{IdempotencyMismatch, http.StatusUnprocessableEntity, "The Idempotency-Key stands for another request"},
 		{RateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{AnswerTooLarge, http.StatusInternalServerError, "The answer is too large"},
 		{Internal, http.StatusInternalServerError, "Something went wrong on our side"},

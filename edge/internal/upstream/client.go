@@ -22,6 +22,9 @@ import (
 const (
 	headerServiceToken = "Kith-Service-Token"
 	headerRequestID    = "Kith-Request-Id"
+	headerKey          = "Kith-Idempotency-Key"
+	headerFingerprint  = "Kith-Request-Fingerprint"
+	headerBucket       = "Kith-Client-Bucket"
 )
 
 const (

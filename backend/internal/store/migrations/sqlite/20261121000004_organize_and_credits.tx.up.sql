@@ -60,12 +60,14 @@ CREATE TABLE relationships (
 --bun:split
 CREATE INDEX relationships_to ON relationships (tenant_id, to_id);
 --bun:split
+-- starts_on is the day that a recurring one counts its periods from.
 CREATE TABLE reminders (
     tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
     id            TEXT NOT NULL,
     connection_id TEXT,
     text          TEXT NOT NULL,
     due_on        TEXT NOT NULL,
+    starts_on     TEXT NOT NULL,
     recurrence    TEXT NOT NULL,
     state         TEXT NOT NULL,
     version       INTEGER NOT NULL,
@@ -105,21 +107,39 @@ CREATE TABLE credit_entries (
 CREATE INDEX credit_entries_period ON credit_entries (tenant_id, period);
 --bun:split
 -- Answers that are given again when a keyed request is repeated. The scope is a
--- credential's id, or an address of a caller without one, who has no tenant_id.
+-- credential's id, or the address of a caller without one, who has no tenant.
 CREATE TABLE idempotency_keys (
     scope       TEXT NOT NULL,
     key         TEXT NOT NULL,
-    tenant_id   TEXT NOT NULL,
+    tenant_id   TEXT REFERENCES members (id) ON DELETE CASCADE,
     fingerprint TEXT NOT NULL,
     answer      BLOB NOT NULL,
     created_at  TIMESTAMP NOT NULL,
     expires_at  TIMESTAMP NOT NULL,
     PRIMARY KEY (scope, key)
-) WITHOUT ROWID;
+);
 --bun:split
 CREATE INDEX idempotency_keys_expires ON idempotency_keys (expires_at);
 --bun:split
+CREATE INDEX idempotency_keys_scope ON idempotency_keys (scope, expires_at);
+--bun:split
+CREATE INDEX idempotency_keys_tenant ON idempotency_keys (tenant_id);
+--bun:split
+-- Few have an interval of their own; the list of what is due begins with them.
+CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE cadence_days > 0;
+--bun:split
 CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
+--bun:split
+-- The data version at which connections were last deleted: what was read before
+-- it cannot be brought up to date by reading what changed.
+ALTER TABLE tenant_states ADD COLUMN removed_version BIGINT NOT NULL DEFAULT 0;
+--bun:split
+-- Words that members may search for beside the public ones.
+ALTER TABLE profiles ADD COLUMN member_text TEXT NOT NULL DEFAULT '';
+--bun:split
+UPDATE profiles SET member_text = search_text;
+--bun:split
+CREATE INDEX profiles_listed ON profiles (sort_name) WHERE listed;
 --bun:split
 ALTER TABLE changes ADD COLUMN summary TEXT NOT NULL DEFAULT '';
 --bun:split
