@@ -15,8 +15,8 @@ const (
 	// maxYields bounds how often the committer lets others run before it takes what
 	// waits, and patience how often without another that comes to wait. Under load
 	// those are the calls that are about to; without load it costs nothing.
-	maxYields = 64
-	patience  = 4
+	maxYields = 256
+	patience  = 16
 )
 
 // Meter charges concurrent calls in groups: while one transaction is on its way,
