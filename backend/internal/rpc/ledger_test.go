@@ -72,7 +72,7 @@ func (p *paid) backend(t testing.TB, rpcs *catalog.Catalog, free int) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: p.database, Now: p.time, Plans: plans, MaxConns: 8})
+	s, err := store.Open(t.Context(), store.Config{URL: p.database, Now: p.time, Plans: plans, MaxConns: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
