@@ -19,14 +19,15 @@ run: ## Run all of Kith in one process, data in ./kith-data
 OUT ?= $(BIN)/kith-release
 .PHONY: build
 build: ## Build the static binary as it is released, to OUT
-	cd deploy && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
+	cd deploy && CGO_ENABLED=0 go build -trimpath -tags='$(TAGS)' -ldflags='-s -w' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
 
 .PHONY: gen
-gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract
+gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, and the dashboards
 	$(BIN)/buf generate
 	$(BIN)/buf generate --template proto/tools/schema.gen.yaml
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
 	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb ../.tmp/schema catalog/catalog.json
+	cd observability && go run ./internal/dashboards/cmd/dashboards dashboards
 
 $(BIN)/.tools: $(TOOLS)
 	mkdir -p $(BIN) && cd proto/tools && GOWORK=off go build -o $(BIN) tool && touch $@
@@ -37,12 +38,13 @@ proto/third_party/.fetched: Makefile
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
 
+GENERATED := proto/gen proto/catalog observability/dashboards
 .PHONY: verify
 verify: gen ## Fail when generated files, go.mod files or formatting are not clean
 	$(BIN)/buf lint --path proto/kith
 	for m in $(MODULES); do (cd $$m && go mod tidy -diff) || exit 1; done
-	git diff --exit-code -- proto/gen proto/catalog
-	@test -z "$$(git status --porcelain -- proto/gen proto/catalog)" || { git status --short -- proto; exit 1; }
+	git diff --exit-code -- $(GENERATED)
+	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git status --short -- $(GENERATED); exit 1; }
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@! grep -rn 'resolved' --include=package-lock.json deploy/e2e --exclude-dir=node_modules
 
@@ -51,13 +53,17 @@ lint: $(BIN)/golangci-lint ## Lint every module, and build each one without the 
 	for m in $(MODULES); do (cd $$m && $(BIN)/golangci-lint run -c ../.golangci.yml ./...) || exit 1; done
 	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./...) || exit 1; done
 
+.PHONY: manifests
+manifests: $(BIN)/golangci-lint ## Test the files that Kith is deployed by: deploy/k8s and deploy/compose
+	cd deploy/manifests && GOWORK=off go mod tidy -diff && GOWORK=off $(BIN)/golangci-lint run -c ../../.golangci.yml ./... && GOWORK=off go test ./...
+
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 $(BIN)/golangci-lint: Makefile
 	GOBIN=$(BIN) GOWORK=off go install $(GOLANGCI) && touch $@
 
 .PHONY: test
 test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on databases of its own
-	deploy/e2e/with-services.sh go test -race -timeout 30m work
+	deploy/e2e/with-services.sh go test -race -timeout 45m work
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need nothing but Go
@@ -66,11 +72,18 @@ test-fast: ## Run the tests that need nothing but Go
 deploy/e2e/node_modules/.installed: deploy/e2e/package-lock.json
 	npm ci --prefix deploy/e2e --no-audit --no-fund --ignore-scripts && touch $@
 
+.PHONY: e2e-ops
+e2e-ops: ## Take a whole site apart under load, on a machine that does nothing else: kills, outages, an upgrade
+	deploy/e2e/install.sh postgres redis-server promtool prometheus-alertmanager
+	cd deploy && go test ./e2e/ops -tags ops -run TestOperations -v -count=1 -timeout 20m
+
 .PHONY: update
 update: ## Rewrite the golden files from what the code does now
 	cd observability && go test . -update
 	cd sandbox && go test . -update
+	cd backend && go test -short ./internal/demo -run Due -update
 	cd edge && go test ./internal/mcp ./internal/docs -update
+	cd deploy && go test ./cmd/kith -run Reference -update
 
 .PHONY: bench
 bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)
@@ -88,4 +101,4 @@ fuzz: ## Fuzz every fuzz target for a minute each
 FUZZTIME ?= 60s
 
 .PHONY: check
-check: verify lint test ## What CI runs
+check: verify lint manifests test ## What CI runs

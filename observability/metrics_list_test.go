@@ -48,11 +48,11 @@ func touchAll(t *testing.T) prometheus.Gatherer {
 	reg := metrics.New(metrics.BuildInfo{})
 	http, err := metrics.NewHTTP(reg, []string{"mcp"})
 	must(t, err)
-	http.Observe("mcp", "POST", 200, time.Millisecond)
+	http.Observe(t.Context(), "mcp", "POST", 200, time.Millisecond)
 
 	tools, err := metrics.NewTools(reg, []string{"undo"})
 	must(t, err)
-	tools.Observe("undo", metrics.OutcomeOK, time.Millisecond)
+	tools.Observe(t.Context(), "undo", metrics.OutcomeOK, time.Millisecond)
 
 	rpc, err := metrics.NewConnect(reg)
 	must(t, err)
@@ -61,7 +61,59 @@ func touchAll(t *testing.T) prometheus.Gatherer {
 
 	_, err = metrics.NewDBPool(reg, "writer", func() sql.DBStats { return sql.DBStats{} })
 	must(t, err)
+	touchEvents(t, reg)
 	return reg
+}
+
+// gate is a bound on requests.
+type gate struct{}
+
+func (gate) Bound() int64   { return 1 }
+func (gate) Refused() int64 { return 0 }
+
+// touchEvents uses the collectors that count what happened.
+func touchEvents(t *testing.T, reg prometheus.Registerer) {
+	t.Helper()
+	limits, err := metrics.NewRateLimits(reg, []string{"mcp"})
+	must(t, err)
+	limits.Fallback(false)
+	must(t, metrics.NewGate(reg, gate{}))
+	batches, err := metrics.NewBatches(reg)
+	must(t, err)
+	batches.Observe(map[int]int{200: 1})
+	_, err = metrics.NewOAuth(reg, []string{"refresh"}, []string{"ok"})
+	must(t, err)
+	_, err = metrics.NewCalls(reg, []string{"undo"})
+	must(t, err)
+	jobs, err := metrics.NewJobs(reg, []string{"sweep"})
+	must(t, err)
+	jobs.Observe(t.Context(), "sweep", "succeeded", 1, time.Millisecond)
+	_, err = metrics.NewBackend(reg)
+	must(t, err)
+	touchFigures(t, reg)
+}
+
+// held is what a search holds.
+type held struct{}
+
+func (held) Indexes() (held int, bytes int64) { return 1, 2 }
+func (held) Vectors() (held int, bytes int64) { return 1, 2 }
+
+// touchFigures uses the collectors of a backend's state.
+func touchFigures(t *testing.T, reg prometheus.Registerer) {
+	t.Helper()
+	_, err := metrics.NewQueue(reg, []string{"sweep"}, func(context.Context) ([]metrics.JobCount, error) { return nil, nil })
+	must(t, err)
+	queries, err := metrics.NewQueries(reg)
+	must(t, err)
+	queries.Observe(t.Context(), "select", metrics.QueryOK, time.Millisecond)
+	_, err = metrics.NewBuilds(reg)
+	must(t, err)
+	must(t, metrics.NewStoreUp(reg, func(context.Context) error { return nil }))
+	must(t, metrics.NewDisk(reg, "kith.db"))
+	must(t, metrics.NewSearch(reg, held{}))
+	must(t, metrics.NewSandbox(reg, time.Now))
+	must(t, metrics.NewCertificate(reg, "edge", time.Now()))
 }
 
 // describe is the list in Markdown: the kith_* metrics, sorted by name.

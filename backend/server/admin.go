@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/password"
@@ -27,13 +28,18 @@ type Admin struct {
 	now   func() time.Time
 }
 
-// OpenAdmin opens the database, whose schema must be the binary's.
-func OpenAdmin(ctx context.Context, databaseURL string) (*Admin, error) {
+// OpenAdmin opens the database, whose schema must be the binary's. credits are
+// those of Config.
+func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int) (*Admin, error) {
 	rpcs, err := catalog.Load()
 	if err != nil {
 		return nil, err
 	}
-	data, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: 2})
+	plans, err := credit.NewPlans(credits)
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.Open(ctx, store.Config{URL: databaseURL, Plans: plans, MaxConns: 2})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +93,8 @@ func (a *Admin) ListMembers(ctx context.Context) ([]MemberInfo, error) {
 	return infos, err
 }
 
-// SetPlan changes a member's plan.
+// SetPlan changes a member's plan. This month's credits become what the plan's
+// allowance leaves after what is spent, and never less than none.
 func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
 	if err := member.CheckPlan(plan); err != nil {
 		return err

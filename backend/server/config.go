@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/observability/tracing"
 )
 
 // Config says how the backend runs.
@@ -46,10 +48,32 @@ type Config struct {
 	Login *RatePolicy
 	// Sandbox seeds the demo account and keeps it fresh.
 	Sandbox bool
-	// SearchMemory bounds the search indexes held, in bytes; 0 means 256 MiB.
-	SearchMemory int64
+	// DatabaseConns is how many connections this process keeps to the database at
+	// most: half for what belongs to one member, half for the rest; two more look
+	// after the schema. SQLite has half as many readers and one writer. 0 means 32.
+	DatabaseConns int
+	// AcceptNewerSchema works on a database that the version after this one has
+	// migrated, which every migration allows.
+	AcceptNewerSchema bool
+	// SearchMemory bounds the search indexes held, and VectorMemory the vectors, in
+	// bytes; 0 means 256 MiB of each.
+	SearchMemory, VectorMemory int64
+	// Embeddings makes the vectors for searches by meaning; nil means the built-in
+	// provider, which likens spelling and sends nothing anywhere.
+	Embeddings *Embeddings
+	// Credits are the monthly credits of each plan; nil, or a plan that is not in it,
+	// means 1,000 for free and 20,000 for pro. What a member has of the present month
+	// does not change with them.
+	Credits map[string]int
+	// JobWorkers is how many jobs this process works on at once; 0 means 2, and a
+	// negative number none: its jobs wait for another process.
+	JobWorkers int
 	// Metrics observes each call; nil observes nothing.
 	Metrics connect.Interceptor
+	// Observers count what else happens.
+	Observers Observers
+	// Tracer makes the spans of calls, pages, statements and jobs; nil makes none.
+	Tracer *tracing.Tracer
 	// Logger takes what operators should know; nil discards it.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
@@ -76,7 +100,9 @@ const MinServiceToken = 16
 
 // The defaults of Config.
 const (
+	defaultDatabaseConns  = 32
 	defaultSearchMemory   = 256 << 20
+	defaultVectorMemory   = 256 << 20
 	defaultAccessLifetime = time.Hour
 	defaultRefreshIdle    = 60 * 24 * time.Hour
 )
@@ -95,8 +121,18 @@ func (c Config) resolved() (Config, error) {
 	if c.DatabaseURL == "" {
 		return c, errors.New("no database is set: KITH_DATABASE_URL takes the path of a SQLite file or a postgres:// address")
 	}
+	if c.DatabaseConns == 0 {
+		c.DatabaseConns = defaultDatabaseConns
+	}
+	if c.DatabaseConns < 4 || c.SearchMemory < 0 || c.VectorMemory < 0 {
+		return c, errors.New("a backend needs 4 connections to its database at least, and no less than no memory for searches: " +
+			"see KITH_DATABASE_CONNS, KITH_SEARCH_MEMORY and KITH_VECTOR_MEMORY")
+	}
 	if c.SearchMemory == 0 {
 		c.SearchMemory = defaultSearchMemory
+	}
+	if c.VectorMemory == 0 {
+		c.VectorMemory = defaultVectorMemory
 	}
 	if c.AccessLifetime == 0 {
 		c.AccessLifetime = defaultAccessLifetime
@@ -112,9 +148,6 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.Metrics == nil {
-		c.Metrics = connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next })
 	}
 	return c, nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
 	"github.com/kith-crm/kith/backend/internal/demo"
+	"github.com/kith-crm/kith/backend/internal/embedding"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/periodic"
 	"github.com/kith-crm/kith/backend/internal/provider"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/session"
@@ -19,30 +19,30 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// sweepEvery is how often what has ended is deleted.
-const sweepEvery = time.Hour
-
 // headerClientAddress carries the address that the edge saw a request come from.
 const headerClientAddress = "Kith-Client-Address"
 
-// people are the pages that people meet, with the authorization server, the mail
-// that they cause, and the sweeping up after them.
+// people are the pages that people meet, with the authorization server and the
+// mail that they cause.
 type people struct {
-	mailer  *mail.Mailer // nil without an SMTP server
-	sweeper periodic.Worker
-	store   *store.Store
-	config  Config
+	mailer *mail.Mailer // nil without an SMTP server
 }
 
 // newPeople composes the pages and adds them to the mux.
-func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, mux *http.ServeMux) (*people, error) {
-	p := &people{store: data, config: c}
+func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embedding.Provider, wake func(), mux *http.ServeMux) (*people, error) {
+	p := &people{}
 	pages := web.Config{
 		BaseURL: c.BaseURL, Store: data, Catalog: rpcs, SignUpOpen: c.SignUp, SessionLifetime: c.SessionLifetime,
-		Data:             func(owner tenant.ID) web.TenantData { return data.Tenant(owner, true) },
+		Data:             func(owner tenant.ID) web.TenantData { return data.Tenant(owner, false) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
 		ReservedUsername: demo.IsUsername(c.Now()),
-		Now:              c.Now, Logger: c.Logger,
+		Credits: func(ctx context.Context, owner tenant.ID) (*web.Credits, error) {
+			balance, err := data.GetCredits(ctx, owner)
+			return &web.Credits{Used: balance.Used(), Allowance: balance.Allowance}, err
+		},
+		Imports:        func(owner tenant.ID) web.Imports { return data.Tenant(owner, false) },
+		Wake:           wake,
+		EmbeddingsHost: vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,
 	}
 	if c.Login != nil {
 		pages.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
@@ -71,7 +71,7 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, mux *http.Ser
 	authserver.New(authserver.Config{
 		Issuer: c.BaseURL, Store: data, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
-		Now: c.Now, Logger: c.Logger,
+		ClientAddress: pages.ClientAddress, Now: c.Now, Logger: c.Logger,
 	}).Mount(mux)
 	return p, nil
 }
@@ -80,40 +80,32 @@ func (p *people) start(ctx context.Context) {
 	if p.mailer != nil {
 		p.mailer.Start(ctx)
 	}
-	p.sweeper.Start(ctx, sweepEvery, p.sweep)
 }
 
 // stop sends the letters that wait, until ctx ends.
 func (p *people) stop(ctx context.Context) {
-	p.sweeper.Stop()
 	if p.mailer != nil {
 		p.mailer.Stop(ctx)
-	}
-}
-
-func (p *people) sweep(ctx context.Context) {
-	swept, err := p.store.Sweep(ctx, p.config.Now())
-	if err != nil {
-		p.config.Logger.ErrorContext(ctx, "sweep", "error", err)
-	}
-	if n := swept.Total(); n > 0 {
-		p.config.Logger.InfoContext(ctx, "swept what has ended", "rows", n)
 	}
 }
 
 // compose puts the RPCs and, where the service has a public address, the pages
 // behind one handler. The pages answer trusted callers only: a browser reaches
 // them through the edge.
-func (s *Server) compose(rpcs *catalog.Catalog, calls http.Handler, service rpc.ServiceCredential) (err error) {
+func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider, calls http.Handler, service rpc.ServiceCredential) (err error) {
 	if s.config.BaseURL == "" {
 		s.handler = calls
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.people, err = newPeople(s.config, s.store, rpcs, site); err != nil {
+	if s.people, err = newPeople(s.config, s.store, rpcs, vectors, s.jobs.Wake, site); err != nil {
 		return err
 	}
-	guarded := service.Guard(site)
+	pages := observeEvents(site, s.config.Observers.OAuth)
+	if s.config.Tracer != nil {
+		pages = s.config.Tracer.Pages(pages)
+	}
+	guarded := service.Guard(pages)
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/kith.") || strings.HasPrefix(r.URL.Path, "/grpc.") {
 			calls.ServeHTTP(w, r)

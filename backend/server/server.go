@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/demo"
-	"github.com/kith-crm/kith/backend/internal/finder"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/observability/parting"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -26,7 +26,10 @@ type Server struct {
 	people   *people // nil without a public address
 	seeder   *demo.Seeder
 	recorder *token.Recorder
+	jobs     *jobs
+	search   held
 	http     *http.Server
+	parting  *parting.Parting
 	listener net.Listener
 	served   chan error
 }
@@ -45,24 +48,37 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := store.Open(ctx, store.Config{URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger})
+	plans, err := credit.NewPlans(c.Credits)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := c.Embeddings.provider()
+	if err != nil {
+		return nil, err
+	}
+	opening := c.storeConfig()
+	opening.Plans = plans
+	data, err := store.Open(ctx, opening)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
 		config: c, store: data, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
-		recorder: token.NewRecorder(data.MarkUsed, recordEvery, c.Logger),
+		recorder: token.NewRecorder(data.MarkUsed, recordEvery, c.Logger), jobs: newJobs(c, data, provider),
 	}
-	load := func(ctx context.Context, t tenant.ID, since int64) (finder.Documents, error) {
-		return data.Tenant(t, true).LoadDocuments(ctx, since)
-	}
+	find, recalls := newSearch(c, data, provider)
+	s.search = held{find, recalls}
 	service := rpc.NewServiceCredential(c.ServiceToken)
-	calls, err := rpc.NewHandler(rpc.Options{
-		Catalog: rpcs, Store: data, Finder: finder.New(load, c.SearchMemory), Service: service,
-		Used: s.recorder.Used, Now: c.Now, Metrics: c.Metrics, Logger: c.Logger,
-	})
+	options := rpc.Options{
+		Catalog: rpcs, Store: data, Finder: find, Recall: recalls, Service: service,
+		Used: s.recorder.Used, Jobs: s.jobs, BaseURL: c.BaseURL, Now: c.Now, Metrics: c.Metrics, Tracer: c.Tracer, Logger: c.Logger,
+	}
+	if c.Observers.Calls != nil {
+		options.Keyed = c.Observers.Calls.Keyed
+	}
+	calls, err := rpc.NewHandler(options)
 	if err == nil {
-		err = s.compose(rpcs, calls, service)
+		err = s.compose(rpcs, provider, calls, service)
 	}
 	if err != nil {
 		return nil, errors.Join(err, data.Close())
@@ -89,6 +105,7 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	s.recorder.Start(ctx)
+	s.jobs.runner.Start(ctx)
 	if s.people != nil {
 		s.people.start(ctx)
 	}
@@ -101,6 +118,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.listener = listener
 	s.http = newHTTPServer(s.handler, s.config)
+	s.parting = parting.New(s.http)
 	s.served = make(chan error, 1)
 	go func() {
 		if s.config.TLS != nil {
@@ -131,16 +149,18 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Stop lets calls in flight finish until ctx ends, then closes the store. It may
+// Stop tells callers to go, lets calls in flight finish until ctx ends, then closes the store. It may
 // be called without Start.
 func (s *Server) Stop(ctx context.Context) error {
 	var errs []error
 	if s.http != nil {
+		s.parting.Leave(ctx, s.listener)
 		errs = append(errs, s.http.Shutdown(ctx))
-		if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
+		if err := <-s.served; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}
+	s.jobs.runner.Stop(ctx)
 	if s.people != nil {
 		s.people.stop(ctx)
 	}

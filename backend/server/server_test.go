@@ -81,7 +81,7 @@ func TestStartAndStop(t *testing.T) {
 
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	a, err := server.OpenAdmin(t.Context(), database(t))
+	a, err := server.OpenAdmin(t.Context(), database(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

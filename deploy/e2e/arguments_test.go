@@ -1,25 +1,24 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// badArguments are tool calls that break a rule, with the field that the answer
-// must name. PERSON stands for the id of a person on file.
-func badArguments() []struct {
+// badCall is a tool call that breaks a rule, with the field that the answer must
+// name. PERSON stands for the id of a person on file.
+type badCall struct {
 	tool      string
 	arguments arguments
 	field     string
-} {
+}
+
+func badArguments() []badCall {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	const person = "PERSON"
-	return []struct {
-		tool      string
-		arguments arguments
-		field     string
-	}{
+	return []badCall{
 		{"search_connections", arguments{}, "query"},
 		{"search_connections", arguments{"query": ""}, "query"},
 		{"search_connections", arguments{"query": long(257)}, "query"},
@@ -79,6 +78,88 @@ func badArguments() []struct {
 		{"log_interaction", arguments{"connection_ids": []string{person}, "kind": "call", "duration_minutes": -1}, "duration_minutes"},
 		{"log_interaction", arguments{"connection_ids": []string{person}, "kind": "call", "duration_minutes": 1e10}, "duration_minutes"},
 		{"get_account", arguments{"username": "demo"}, "username"},
+		{"resolve_people", arguments{}, "entries"},
+		{"resolve_people", arguments{"entries": strings.Split(long(51), "")}, "entries"},
+		{"resolve_people", arguments{"entries": []string{""}}, "entries"},
+		{"archive_connections", arguments{}, "ids"},
+		{"archive_connections", arguments{"ids": []string{person, person}}, "ids"},
+		{"delete_connection", arguments{"id": person}, "confirm_name"},
+		{"delete_connection", arguments{"id": person, "confirm_name": "Another Name"}, "confirm_name"},
+		{"find_duplicates", arguments{"min_score": 0.4}, "min_score"},
+		{"find_duplicates", arguments{"limit": 51}, "limit"},
+		{"merge_connections", arguments{"into_id": person}, "from_ids"},
+		{"merge_connections", arguments{"into_id": person, "from_ids": []string{person}, "dry_run": false}, "from_ids"},
+		{"link_connections", arguments{"from_id": person, "to_id": person, "type": "friend"}, "to_id"},
+		{"link_connections", arguments{"from_id": person, "to_id": person, "type": "enemy"}, "type"},
+		{"export_connections", arguments{}, "format"},
+		{"export_connections", arguments{"format": "pdf"}, "format"},
+		{"export_connections", arguments{"format": "csv", "limit": 201}, "limit"},
+		{"export_connections", arguments{"format": "csv", "cursor": "bm8"}, "cursor"},
+		{"update_note", arguments{"id": "not_1", "body": "x"}, "id"},
+		{"update_note", arguments{"body": "x"}, "id"},
+		{"search_notes", arguments{}, "query"},
+		{"search_notes", arguments{"query": "x", "cursor": "bm8"}, "cursor"},
+		{"list_groups", arguments{"name": "x"}, "name"},
+		{"save_group", arguments{}, "name"},
+		{"save_group", arguments{"name": long(81)}, "name"},
+		{"save_group", arguments{"name": "\u200b"}, "name"},
+		{"save_group", arguments{"name": "A", "cadence_days": 731}, "cadence_days"},
+		{"update_membership", arguments{"add_tags": []string{"x"}}, "connection_ids"},
+		{"update_membership", arguments{"connection_ids": []string{person}}, "add_groups"},
+		{"update_membership", arguments{"connection_ids": []string{person}, "add_tags": []string{long(61)}}, "add_tags"},
+		{"list_due", arguments{"days": 367}, "days"},
+		{"list_due", arguments{"kinds": []string{"party"}}, "kinds"},
+		{"list_due", arguments{"cursor": "bm8"}, "cursor"},
+		{"create_reminder", arguments{"text": "x"}, "due_on"},
+		{"create_reminder", arguments{"text": "x", "due_on": "2025-02-30"}, "due_on"},
+		{"create_reminder", arguments{"text": " ", "due_on": "2026-01-01"}, "text"},
+		{"create_reminder", arguments{"text": "x", "due_on": "2026-01-01", "recurrence": "daily"}, "recurrence"},
+		{"complete_reminder", arguments{}, "id"},
+		{"complete_reminder", arguments{"id": "rem_00000000000000000000000000", "outcome": "lost"}, "outcome"},
+		{"set_cadence", arguments{"connection_id": person}, "days"},
+		{"set_cadence", arguments{"connection_id": person, "days": 731}, "days"},
+		{"set_cadence", arguments{"connection_id": person, "snooze_until": "2025-02-30"}, "snooze_until"},
+		{"find_people_at", arguments{}, "organization"},
+		{"prepare_meeting", arguments{}, "connection_ids"},
+		{"prepare_meeting", arguments{"connection_ids": []string{person}, "topic": ""}, "topic"},
+		{"suggest_introductions", arguments{"limit": 21}, "limit"},
+		{"find_similar_connections", arguments{}, "connection_id"},
+		{"get_network_stats", arguments{"days": 30}, "days"},
+		{"search_directory", arguments{"limit": 0}, "limit"},
+		{"search_directory", arguments{"cursor": "bm8"}, "cursor"},
+		{"get_member_profile", arguments{"username": "ab"}, "username"},
+		{"update_my_profile", arguments{"hide": []string{"email"}}, "hide"},
+		{"update_my_profile", arguments{"listed": true}, "listed"},
+		{"update_my_profile", arguments{"headline": long(161)}, "headline"},
+		{"list_changes", arguments{"object_id": "x"}, "object_id"},
+		{"list_changes", arguments{"cursor": "bm8"}, "cursor"},
+		{"import_file", arguments{}, "content"},
+		{"import_file", arguments{"content": ""}, "content"},
+		{"import_file", arguments{"content": long(1<<20 + 1)}, "content"},
+		{"import_file", arguments{"content": "Name\nA", "content_base64": "TmFtZQpB"}, "content_base64"},
+		{"import_file", arguments{"content": "nothing in a table"}, "columns"},
+		{"import_file", arguments{"content_base64": "not in base64!"}, "content_base64"},
+		{"import_file", arguments{"upload_id": "fil_1"}, "upload_id"},
+		{"import_file", arguments{"upload_id": "fil_00000000000000000000000000"}, "fil_0000"},
+		{"import_file", arguments{"content": "Name\nA", "format": "pdf"}, "format"},
+		{"import_file", arguments{"content": "Name\nA", "charset": "klingon"}, "charset"},
+		{"import_file", arguments{"content": "Name\nA", "default_region": "Germany"}, "default_region"},
+		{"import_file", arguments{"content": "Name\nA", "on_match": "shout"}, "on_match"},
+		{"import_file", arguments{"content": "Name\nA", "filename": ""}, "filename"},
+		{"import_file", arguments{"content": "Name\nA", "tags": []string{long(61)}}, "tags"},
+		{"embed_objects", arguments{"only_stale": "yes"}, "only_stale"},
+		{"embed_objects", arguments{"ids": []string{person}}, "ids"},
+		{"get_job", arguments{}, "task_id"},
+		{"get_job", arguments{"task_id": 0}, "task_id"},
+		{"get_job", arguments{"task_id": 1.5}, "task_id"},
+		{"get_job", arguments{"task_id": 1}, "no job 1"},
+		{"get_job", arguments{"task_id": 1, "wait_seconds": 21}, "wait_seconds"},
+		{"cancel_job", arguments{}, "task_id"},
+		{"cancel_job", arguments{"task_id": -1}, "task_id"},
+		{"cancel_job", arguments{"task_id": 1}, "no job 1"},
+		{"undo_change", arguments{}, "change_id"},
+		{"undo_change", arguments{"change_id": "chg_1"}, "change_id"},
+		{"undo_change", arguments{"change_id": "chg_00000000000000000000000000", "import_id": "imp_00000000000000000000000000"}, "import_id"},
 	}
 }
 
@@ -87,7 +168,13 @@ func TestBadArguments(t *testing.T) {
 	eachTopology(t, func(t *testing.T, s *service) {
 		a := s.newMember(t).agent(t)
 		person := a.create(t, arguments{"name": "Original Name"})
-		for _, test := range badArguments() {
+		tests := badArguments()
+		for _, tool := range a.tools(t) {
+			if !slices.ContainsFunc(tests, func(b badCall) bool { return b.tool == tool.Name }) {
+				t.Errorf("%s: nobody tried it with bad arguments", tool.Name)
+			}
+		}
+		for _, test := range tests {
 			body := strings.ReplaceAll(encode(t, test.arguments), "PERSON", person)
 			t.Run(test.tool+" "+shorten(body), func(t *testing.T) {
 				result := a.try(t, test.tool, rawJSON(body))
@@ -109,6 +196,9 @@ func TestBadArguments(t *testing.T) {
 		}
 		if found := a.find(t, "A"); len(found) != 0 {
 			t.Errorf("somebody was made: %v", found)
+		}
+		if changes := at[[]any](t, a.call(t, "list_changes", arguments{}), "changes"); len(changes) != 1 {
+			t.Errorf("something was changed: %v", changes)
 		}
 	})
 }
@@ -159,7 +249,19 @@ func TestHostileText(t *testing.T) {
 					"update_connection":  {"id": person, "bio": text, "nickname": text, "add_tags": []string{"t" + text}},
 					"add_note":           {"connection_ids": []string{person}, "body": "x" + text},
 					"log_interaction":    {"connection_ids": []string{person}, "kind": "call", "summary": text, "external_key": "k" + text},
-					"search_connections": {"query": "x" + text, "company": "x" + text, "tag": "t" + text},
+					"search_connections": {"query": "x" + text, "company": "x" + text, "tag": "t" + text, "group": "g" + text},
+					"search_notes":       {"query": "x" + text},
+					"search_directory":   {"query": "x" + text},
+					"resolve_people":     {"entries": []string{"x" + text, "x" + text + "@example.com"}},
+					"save_group":         {"name": "g" + text, "description": text},
+					"update_membership":  {"connection_ids": []string{person}, "add_tags": []string{"t" + text}, "remove_groups": []string{"g" + text}},
+					"create_reminder":    {"text": "x" + text, "due_on": "2026-01-01"},
+					"find_people_at":     {"organization": "x" + text},
+					"prepare_meeting":    {"connection_ids": []string{person}, "topic": "x" + text},
+					"update_my_profile":  {"headline": text, "bio": text, "skills": []string{"s" + text}},
+					"get_member_profile": {"username": "xxx" + text},
+					"export_connections": {"format": "vcard", "tag": "t" + text},
+					"delete_connection":  {"id": person, "confirm_name": "x" + text},
 				} {
 					result := a.try(t, tool, args)
 					if result.IsError && strings.Contains(result.text(), "our side") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -176,6 +177,19 @@ func TestNewerSchema(t *testing.T) {
 				checkOneSentence(t, kith(t, env, goodPassword, args...), "newer")
 			})
 		}
+		t.Run("accepted", func(t *testing.T) {
+			s := newService(t, topology{})
+			s.databaseURL = databaseURL
+			s.settings["KITH_ACCEPT_NEWER_SCHEMA"] = "true"
+			s.start()
+			if got := s.send(t, http.MethodGet, "/api/network/members", ""); got.status != http.StatusOK {
+				t.Errorf("got %d %s", got.status, got.body)
+			}
+			s.front.stop()
+		})
+		execDatabase(t, databaseURL, "DELETE FROM bun_migrations WHERE name = (SELECT min(name) FROM bun_migrations)")
+		accepting := append(env, "KITH_ACCEPT_NEWER_SCHEMA=true")
+		checkOneSentence(t, kith(t, accepting, "", "backend"), "lacks")
 	})
 }
 
@@ -195,7 +209,7 @@ func execDatabase(t *testing.T, databaseURL, statement string) {
 		execPostgres(t, databaseURL, statement)
 		return
 	}
-	db, err := sql.Open("sqlite", databaseURL)
+	db, err := sql.Open("sqlite", "file:"+databaseURL+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
 	}

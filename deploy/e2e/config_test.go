@@ -9,17 +9,19 @@ import (
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	password := secrets.keep("database password", "s3kr1t-w0rd-of-the-database")
+	collectorKey := secrets.keep("key of the collector", "s3kr1t-w0rd-of-the-collector")
 	service := secrets.keep("service token", "s3kr1t-w0rd-of-the-service")
 	done := kith(t, environment(map[string]string{
 		"KITH_ADDR": "127.0.0.1:7001", "KITH_SERVICE_TOKEN": service, "KITH_ALLOWED_ORIGINS": "https://a.example,https://b.example",
-		"KITH_DATABASE_URL": "postgres://kith:" + password + "@db.example:5432/kith?sslmode=require",
+		"KITH_DATABASE_URL":           "postgres://kith:" + password + "@db.example:5432/kith?sslmode=require",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://kith:" + collectorKey + "@collector.example:4318", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=" + collectorKey,
 	}), "", "config")
 	if done.code != 0 {
 		t.Fatal(done.stderr)
 	}
 	for _, want := range []string{
 		"KITH_ADDR=127.0.0.1:7001\n", "KITH_BASE_URL=http://localhost:7001\n", "KITH_SERVICE_TOKEN=", "KITH_LOG_LEVEL=info\n",
-		"KITH_ALLOWED_ORIGINS=https://a.example,https://b.example\n", "KITH_STOP_TIMEOUT=20s\n", "KITH_SANDBOX=true\n", "@db.example:5432/kith?sslmode=require\n",
+		"KITH_ALLOWED_ORIGINS=https://a.example,https://b.example\n", "KITH_STOP_TIMEOUT=20s\n", "OTEL_EXPORTER_OTLP_ENDPOINT=http://kith@collector.example:4318\n", "KITH_SANDBOX=true\n", "@db.example:5432/kith?sslmode=require\n",
 	} {
 		if !strings.Contains(done.stdout, want) {
 			t.Errorf("%q is not in it:\n%s", want, done.stdout)

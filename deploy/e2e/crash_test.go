@@ -76,11 +76,7 @@ func TestCrash(t *testing.T) {
 			eventually(t, "people are being added", func() bool { return w.count() >= writes })
 			s.core.kill()
 			w.wait.Wait()
-			if s.topology.split {
-				s.startCore() // the edge goes on, and finds the new backend by itself
-			} else {
-				s.start()
-			}
+			s.restart()
 			if n := w.count(); n < writes {
 				t.Fatalf("only %d writes were acknowledged", n)
 			}

@@ -14,7 +14,7 @@
 //
 // Tests in JavaScript are files *.test.mjs by subject, each run by a Go test that
 // starts the service and tells them of it by environment variables. The secrets
-// that they meet they leave in a file, and every log is searched for them.
+// that they meet they leave in a file, and every log and span is searched for them.
 //
 // Nothing here knows how the service is built: what is asserted is in the
 // specification, in the rulings, or is what a caller would expect.

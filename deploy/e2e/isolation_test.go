@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ func TestTwoMembers(t *testing.T) {
 	eachTopology(t, func(t *testing.T, s *service) {
 		ada, eve := s.newMember(t), s.newMember(t)
 		owner := ada.agent(t)
-		kept := newKeepsake(t, owner)
+		kept := newKeepsake(t, owner, ada.username)
 		thief := eve.agent(t)
 		own := thief.create(t, arguments{"name": "Mallory Own"})
 		attempts := kept.attempts(own)
@@ -22,20 +23,11 @@ func TestTwoMembers(t *testing.T) {
 			}
 		}
 		for _, try := range attempts {
-			got := thief.post(t, toolCall(t, try.tool, try.arguments))
-			for _, trace := range append(kept.traces(), ada.username) {
-				if strings.Contains(got.body, trace) && !strings.Contains(encode(t, try.arguments), trace) {
-					t.Errorf("%s %v shows %q: %s", try.tool, try.arguments, trace, got.body)
-				}
-			}
-			if try.stranger == "" {
-				continue
-			}
-			// An id of somebody else's and one of nobody's are answered alike.
-			nobodys := strings.ReplaceAll(encode(t, try.arguments), try.stranger, "con_00000000000000000000000000")
-			other := thief.post(t, toolCall(t, try.tool, rawJSON(nobodys)))
-			if want := strings.ReplaceAll(other.body, "con_00000000000000000000000000", try.stranger); got.body != want || !strings.Contains(got.body, `"isError":true`) {
-				t.Errorf("%s tells that the person exists:\n%s\n%s", try.tool, got.body, want)
+			kept.checkAttempt(t, thief, try)
+		}
+		for _, tool := range []string{"get_job", "cancel_job"} {
+			if result := thief.try(t, tool, arguments{"task_id": kept.task}); !result.IsError {
+				t.Errorf("%s answers %s", tool, result.text())
 			}
 		}
 		kept.checkUntouched(t, owner)
@@ -44,70 +36,206 @@ func TestTwoMembers(t *testing.T) {
 
 // keepsake is what the first member keeps.
 type keepsake struct {
-	person, name, email, note, summary, tag, organization, externalKey, cursor string
+	member, person, second, name, email, text, summary, tag, organization, externalKey, cursor string
+	note, interaction, group, groupName, reminder, reminderText, change                        string
+	importID                                                                                   string
+	task                                                                                       int   // number of the import's job
+	changes                                                                                    []any // recorded ones
 }
 
-func newKeepsake(t *testing.T, a agent) keepsake {
+func newKeepsake(t *testing.T, a agent, member string) keepsake {
 	t.Helper()
 	k := keepsake{
-		name: "Wilhelmina Quagmire", email: "wilhelmina@quagmire.example", organization: "Quagmire Holdings", tag: "confidant",
-		note: secrets.text("note"), summary: secrets.text("summary"), externalKey: "calendar-7781",
+		member: member, name: "Wilhelmina Quagmire", email: "wilhelmina@quagmire.example", organization: "Quagmire Holdings", tag: "confidant",
+		text: secrets.text("note"), summary: secrets.text("summary"), externalKey: "calendar-7781", groupName: "Inner Circle", reminderText: secrets.text("reminder"),
 	}
 	k.person = a.create(t, arguments{
 		"name": k.name, "emails": []string{k.email}, "organization": k.organization, "tags": []string{k.tag}, "phones": []string{"+49 30 1234567"},
 	})
-	a.create(t, arguments{"name": "Second Quagmire", "organization": k.organization})
-	a.call(t, "add_note", arguments{"connection_ids": []string{k.person}, "body": k.note})
-	a.call(t, "log_interaction", arguments{"connection_ids": []string{k.person}, "kind": "call", "summary": k.summary, "external_key": k.externalKey})
+	k.second = a.create(t, arguments{"name": "Second Quagmire", "organization": k.organization})
+	people := []string{k.person}
+	note := a.call(t, "add_note", arguments{"connection_ids": people, "body": k.text})
+	k.note, k.change = at[string](t, note, "note", "id"), at[string](t, note, "change_id")
+	k.interaction = at[string](t, a.call(t, "log_interaction", arguments{
+		"connection_ids": people, "kind": "call", "summary": k.summary, "external_key": k.externalKey,
+	}), "interaction", "id")
+	k.group = at[string](t, a.call(t, "save_group", arguments{"name": k.groupName}), "group", "id")
+	a.call(t, "update_membership", arguments{"connection_ids": people, "add_groups": []string{k.group}})
+	k.reminder = at[string](t, a.call(t, "create_reminder", arguments{"text": k.reminderText, "due_on": "2026-01-01", "connection_id": k.person}), "reminder", "id")
+	a.call(t, "link_connections", arguments{"from_id": k.person, "to_id": k.second, "type": "colleague"})
+	for _, start := range []arguments{{"content": "Name\nThird Quagmire\n", "dry_run": true}, {"content": "Name\nNobody\n", "dry_run": true}, {"content": "Name\nThird Quagmire\n"}} {
+		job := a.ended(t, a.call(t, "import_file", start)["task_id"])
+		k.task, k.importID = int(at[float64](t, job, "job_id")), at[string](t, job, "result", "import_id")
+	}
 	k.cursor = at[string](t, a.call(t, "search_connections", arguments{"query": "quagmire", "limit": 1}), "next_cursor")
+	k.changes = at[[]any](t, a.call(t, "list_changes", arguments{"limit": 50}), "changes")
 	return k
 }
 
 // traces are the texts that give the keepsake away.
 func (k keepsake) traces() []string {
-	return []string{k.person, "Wilhelmina", "wilhelmina@", k.note, k.summary, k.tag, k.organization, "1234567"}
+	return []string{
+		k.importID, "Third Quagmire", k.person, k.second, k.note, k.interaction, k.group, k.reminder, k.change, "Wilhelmina", "Second Quagmire", "wilhelmina@", k.text, k.summary,
+		k.tag, k.organization, "1234567", k.groupName, k.reminderText, k.member,
+	}
 }
 
-// attempt is a tool call by which somebody else might get at it. stranger is the
-// id in it that is not the caller's, if it must be refused.
+// creditsLeft is what an answer says of the caller's own credits.
+var creditsLeft = regexp.MustCompile(`"remaining":\d+`)
+
+// attempt is a tool call by which somebody else might get at it.
 type attempt struct {
 	tool      string
 	arguments arguments
-	stranger  string
+	stranger  string // what is in it that is not the caller's, if it must be refused
+	silent    bool   // it is not refused, but answered with nothing
+}
+
+// checkAttempt wants a call to show nothing, and to be answered as if there were
+// nothing.
+func (k keepsake) checkAttempt(t *testing.T, thief agent, try attempt) {
+	t.Helper()
+	sent := encode(t, try.arguments)
+	got := thief.post(t, toolCall(t, try.tool, try.arguments))
+	for _, trace := range k.traces() {
+		if strings.Contains(got.body, trace) && !strings.Contains(sent, trace) {
+			t.Errorf("%s %s shows %q: %s", try.tool, sent, trace, got.body)
+		}
+	}
+	if try.stranger == "" {
+		return
+	}
+	// An id of somebody else's and one of nobody's are answered alike.
+	nobody := try.stranger[:4] + strings.Repeat("0", len(try.stranger)-4)
+	other := thief.post(t, toolCall(t, try.tool, rawJSON(strings.ReplaceAll(sent, try.stranger, nobody))))
+	is, want := creditsLeft.ReplaceAllString(got.body, ""), creditsLeft.ReplaceAllString(strings.ReplaceAll(other.body, nobody, try.stranger), "")
+	if is != want || strings.Contains(is, `"isError":true`) == try.silent {
+		t.Errorf("%s %s tells that there is something:\n%s\n%s", try.tool, sent, is, want)
+	}
 }
 
 func (k keepsake) attempts(own string) []attempt {
 	var list []attempt
-	for _, query := range []string{k.name, "wilhelmina", "wil", "quagmire", k.email, k.note, k.summary, k.tag, k.organization, "+49 30 1234567", k.person} {
-		list = append(list, attempt{tool: "search_connections", arguments: arguments{"query": query}})
+	for _, query := range []string{k.name, "wilhelmina", "wil", "quagmire", k.email, k.text, k.summary, k.tag, k.organization, "+49 30 1234567", k.person} {
+		list = append(list,
+			attempt{tool: "search_connections", arguments: arguments{"query": query}},
+			attempt{tool: "search_notes", arguments: arguments{"query": query}},
+			attempt{tool: "resolve_people", arguments: arguments{"entries": []string{query}}},
+			attempt{tool: "search_directory", arguments: arguments{"query": query}},
+		)
 	}
-	return append(list,
-		attempt{tool: "search_connections", arguments: arguments{"query": "quagmire", "limit": 1, "cursor": k.cursor}},
-		attempt{tool: "search_connections", arguments: arguments{"query": "a", "company": "quagmire"}},
-		attempt{tool: "search_connections", arguments: arguments{"query": "a", "tag": k.tag}},
-		attempt{tool: "get_account", arguments: arguments{}},
-		attempt{tool: "list_timeline", arguments: arguments{}},
-		attempt{tool: "list_timeline", arguments: arguments{"limit": 50, "kinds": []string{"note", "call"}}},
-		attempt{tool: "list_timeline", arguments: arguments{"connection_id": k.person}},
-		attempt{tool: "create_connection", arguments: arguments{"name": "Some One", "emails": []string{k.email}}},
-		attempt{tool: "create_connection", arguments: arguments{"name": "Other One", "emails": []string{"x" + k.email}, "on_duplicate": "error"}},
-		attempt{tool: "log_interaction", arguments: arguments{"connection_ids": []string{own}, "kind": "call", "external_key": k.externalKey}},
-		attempt{tool: "get_connection", arguments: arguments{"id": k.person, "include": []string{"notes", "interactions", "positions"}}, stranger: k.person},
-		attempt{tool: "update_connection", arguments: arguments{"id": k.person, "name": "Stolen"}, stranger: k.person},
-		attempt{tool: "update_connection", arguments: arguments{"id": k.person, "expected_version": 1, "bio": "Stolen"}, stranger: k.person},
-		attempt{tool: "add_note", arguments: arguments{"connection_ids": []string{k.person}, "body": "stolen"}, stranger: k.person},
-		attempt{tool: "add_note", arguments: arguments{"connection_ids": []string{own, k.person}, "body": "stolen"}, stranger: k.person},
-		attempt{tool: "log_interaction", arguments: arguments{"connection_ids": []string{k.person}, "kind": "call"}, stranger: k.person},
-		attempt{tool: "log_interaction", arguments: arguments{"connection_ids": []string{own, k.person}, "kind": "call"}, stranger: k.person},
-	)
+	list = append(list, k.wholes()...)
+	list = append(list, k.intrusions(own)...)
+	return append(list, k.thefts(own)...)
+}
+
+// wholes are calls that ask for everything.
+func (k keepsake) wholes() []attempt {
+	return []attempt{
+		{tool: "search_connections", arguments: arguments{"query": "quagmire", "limit": 1, "cursor": k.cursor}},
+		{tool: "search_connections", arguments: arguments{"query": "a", "company": "quagmire"}},
+		{tool: "search_connections", arguments: arguments{"query": "a", "tag": k.tag}},
+		{tool: "search_connections", arguments: arguments{"query": "a", "group": k.groupName}},
+		{tool: "get_account", arguments: arguments{}},
+		{tool: "list_timeline", arguments: arguments{}},
+		{tool: "list_timeline", arguments: arguments{"limit": 50, "kinds": []string{"note", "call"}}},
+		{tool: "find_duplicates", arguments: arguments{"min_score": 0.5, "limit": 50}},
+		{tool: "export_connections", arguments: arguments{"format": "json", "limit": 200}},
+		{tool: "export_connections", arguments: arguments{"format": "csv", "tag": k.tag}},
+		{tool: "export_connections", arguments: arguments{"format": "vcard", "group": k.groupName}},
+		{tool: "list_groups", arguments: arguments{}},
+		{tool: "list_due", arguments: arguments{"days": 366, "limit": 50}},
+		{tool: "find_people_at", arguments: arguments{"organization": k.organization}},
+		{tool: "find_people_at", arguments: arguments{"organization": "quagmire.example"}},
+		{tool: "suggest_introductions", arguments: arguments{"limit": 20}},
+		{tool: "get_network_stats", arguments: arguments{}},
+		{tool: "search_directory", arguments: arguments{"limit": 50}},
+		{tool: "search_directory", arguments: arguments{"query": k.member}},
+		{tool: "list_changes", arguments: arguments{"limit": 50}},
+		{tool: "create_connection", arguments: arguments{"name": "Some One", "emails": []string{k.email}}},
+		{tool: "create_connection", arguments: arguments{"name": "Other One", "emails": []string{"x" + k.email}, "on_duplicate": "error"}},
+		{tool: "save_group", arguments: arguments{"name": k.groupName}},
+		{tool: "update_my_profile", arguments: arguments{"headline": "Nobody in particular"}},
+		{tool: "import_file", arguments: arguments{"content": "Name,E-mail\nAny One," + k.email + "\n"}},
+		{tool: "embed_objects", arguments: arguments{}},
+		{tool: "get_job", arguments: arguments{"task_id": 1, "wait_seconds": 20}},
+		{tool: "get_job", arguments: arguments{"task_id": 2, "wait_seconds": 20}},
+		{tool: "get_job", arguments: arguments{"task_id": k.task}},
+		{tool: "search_connections", arguments: arguments{"query": k.name, "mode": "semantic"}},
+	}
+}
+
+// intrusions are calls that read what is somebody else's by its id.
+func (k keepsake) intrusions(own string) []attempt {
+	return []attempt{
+		{tool: "get_connection", arguments: arguments{"id": k.person, "include": []string{"notes", "interactions", "positions"}}, stranger: k.person},
+		{tool: "search_connections", arguments: arguments{"query": "a", "group": k.group}, stranger: k.group},
+		{tool: "list_timeline", arguments: arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "search_notes", arguments: arguments{"query": "likes", "connection_id": k.person}, stranger: k.person},
+		{tool: "list_due", arguments: arguments{"connection_id": k.person, "days": 366}, stranger: k.person},
+		{tool: "find_duplicates", arguments: arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "export_connections", arguments: arguments{"format": "json", "ids": []string{k.person}}, stranger: k.person},
+		{tool: "export_connections", arguments: arguments{"format": "json", "ids": []string{own, k.person}}, stranger: k.person},
+		{tool: "export_connections", arguments: arguments{"format": "csv", "group": k.group}, stranger: k.group},
+		{tool: "prepare_meeting", arguments: arguments{"connection_ids": []string{k.person}}, stranger: k.person},
+		{tool: "prepare_meeting", arguments: arguments{"connection_ids": []string{own, k.person}}, stranger: k.person},
+		{tool: "suggest_introductions", arguments: arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "find_similar_connections", arguments: arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "get_member_profile", arguments: arguments{"username": k.member}, stranger: k.member},
+		{tool: "list_changes", arguments: arguments{"object_id": k.person}, stranger: k.person, silent: true},
+		{tool: "list_changes", arguments: arguments{"object_id": k.note}, stranger: k.note, silent: true},
+		{tool: "undo_change", arguments: arguments{"change_id": k.change, "dry_run": true}, stranger: k.change},
+		{tool: "merge_connections", arguments: arguments{"into_id": own, "from_ids": []string{k.person}}, stranger: k.person},
+	}
+}
+
+// thefts are calls that write to what is somebody else's, or tie it to one's own.
+func (k keepsake) thefts(own string) []attempt {
+	theirs, both := []string{k.person}, []string{own, k.person}
+	return []attempt{
+		{tool: "log_interaction", arguments: arguments{"connection_ids": []string{own}, "kind": "call", "external_key": k.externalKey}},
+		{tool: "update_connection", arguments: arguments{"id": k.person, "name": "Stolen"}, stranger: k.person},
+		{tool: "update_connection", arguments: arguments{"id": k.person, "expected_version": 1, "bio": "Stolen"}, stranger: k.person},
+		{tool: "add_note", arguments: arguments{"connection_ids": theirs, "body": "stolen"}, stranger: k.person},
+		{tool: "add_note", arguments: arguments{"connection_ids": both, "body": "stolen"}, stranger: k.person},
+		{tool: "update_note", arguments: arguments{"id": k.note, "body": "stolen"}, stranger: k.note},
+		{tool: "log_interaction", arguments: arguments{"connection_ids": theirs, "kind": "call"}, stranger: k.person},
+		{tool: "log_interaction", arguments: arguments{"connection_ids": both, "kind": "call"}, stranger: k.person},
+		{tool: "archive_connections", arguments: arguments{"ids": theirs}, stranger: k.person},
+		{tool: "archive_connections", arguments: arguments{"ids": both}, stranger: k.person},
+		{tool: "delete_connection", arguments: arguments{"id": k.person, "confirm_name": k.name}, stranger: k.person, silent: true},
+		{tool: "merge_connections", arguments: arguments{"into_id": own, "from_ids": theirs, "dry_run": false}, stranger: k.person},
+		{tool: "merge_connections", arguments: arguments{"into_id": k.person, "from_ids": []string{own}, "dry_run": false}, stranger: k.person},
+		{tool: "link_connections", arguments: arguments{"from_id": own, "to_id": k.person, "type": "friend"}, stranger: k.person},
+		{tool: "link_connections", arguments: arguments{"from_id": k.person, "to_id": own, "type": "friend"}, stranger: k.person},
+		{tool: "link_connections", arguments: arguments{"from_id": k.person, "to_id": k.second, "type": "colleague", "remove": true}, stranger: k.person},
+		{tool: "save_group", arguments: arguments{"id": k.group, "name": "Stolen"}, stranger: k.group},
+		{tool: "update_membership", arguments: arguments{"connection_ids": theirs, "add_tags": []string{"stolen"}}, stranger: k.person},
+		{tool: "update_membership", arguments: arguments{"connection_ids": both, "remove_tags": []string{k.tag}}, stranger: k.person},
+		{tool: "update_membership", arguments: arguments{"connection_ids": []string{own}, "add_groups": []string{k.group}}, stranger: k.group},
+		{tool: "create_reminder", arguments: arguments{"text": "stolen", "due_on": "2026-01-01", "connection_id": k.person}, stranger: k.person},
+		{tool: "complete_reminder", arguments: arguments{"id": k.reminder}, stranger: k.reminder},
+		{tool: "set_cadence", arguments: arguments{"connection_id": k.person, "days": 1}, stranger: k.person},
+		{tool: "undo_change", arguments: arguments{"change_id": k.change}, stranger: k.change},
+		{tool: "undo_change", arguments: arguments{"import_id": k.importID}, stranger: k.importID},
+		{tool: "cancel_job", arguments: arguments{"task_id": k.task}},
+	}
 }
 
 func (k keepsake) checkUntouched(t *testing.T, owner agent) {
 	t.Helper()
+	if changes := at[[]any](t, owner.call(t, "list_changes", arguments{"limit": 50}), "changes"); encode(t, changes) != encode(t, k.changes) {
+		t.Errorf("the other member changed something: %v", changes)
+	}
 	c := owner.call(t, "get_connection", arguments{"id": k.person, "include": []string{"notes", "interactions"}})
-	if at[string](t, c, "connection", "name") != k.name || at[float64](t, c, "connection", "version") != 1 ||
-		len(at[[]any](t, c, "notes")) != 1 || len(at[[]any](t, c, "interactions")) != 1 {
+	notes, interactions := at[[]any](t, c, "notes"), at[[]any](t, c, "interactions")
+	if at[string](t, c, "connection", "name") != k.name || at[float64](t, c, "connection", "version") != 1 || len(notes) != 1 || len(interactions) != 1 ||
+		at[string](t, notes[0], "body") != k.text || len(at[[]any](t, c, "connection", "relationships")) != 1 {
 		t.Errorf("the other member changed it: %v", c)
+	}
+	due := at[[]any](t, owner.call(t, "list_due", arguments{}), "items")
+	if len(due) != 1 || at[string](t, due[0], "reminder_id") != k.reminder {
+		t.Errorf("what is due was changed: %v", due)
 	}
 	if found := owner.find(t, "stolen"); len(found) != 0 {
 		t.Errorf("the other member wrote into it: %v", found)

@@ -69,7 +69,7 @@ func node(t *testing.T, settings map[string]string, args ...string) outcome {
 func runNodeTests(t *testing.T, file string, settings map[string]string) {
 	t.Helper()
 	judgeScript(t, "@modelcontextprotocol", "sdk", "package.json")
-	const longest = "--test-timeout=300000" // milliseconds; waiting for what never comes ends with the name of who waits
+	const longest = "--test-timeout=600000" // milliseconds; waiting for what never comes ends with the name of who waits
 	done := node(t, settings, "--test", longest, "--test-reporter=spec", file)
 	if passed := regexp.MustCompile(`(?m)^ℹ pass [1-9]`).MatchString(done.stdout); !passed || done.code != 0 {
 		// What failed is told in full at the end.

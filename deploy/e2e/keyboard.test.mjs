@@ -1,14 +1,16 @@
 // Sign-in and consent with the keyboard alone: Tab, Enter, the space bar and letters.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { BOXES, expectHeading, newPerson, openBrowser } from './browser.mjs';
+import { BOXES, expectHeading, expectNotice, newPerson, openBrowser } from './browser.mjs';
 import { listenForCallback } from './callback.mjs';
 import { setting } from './client.mjs';
 import { register } from './openid.mjs';
+import { callWith } from './raw.mjs';
 
 let browser;
 let callback;
 let ada;
+let bearer; // of the agent that she lets in
 
 before(async () => {
   [browser, callback] = await Promise.all([openBrowser(), listenForCallback()]);
@@ -75,5 +77,22 @@ test('from sign-in to the code', async () => {
   await tabTo(page, page.getByRole('button', { name: 'Allow', exact: true }));
   await page.keyboard.press('Enter');
   const tokens = await client.redeem((await callback.next()).url, checks);
+  await expectHeading(page, 'Back at the client'); // the browser is there, too
   assert.deepEqual(tokens.scope.split(' ').sort(), ['account', 'connections', 'write']);
+  bearer = tokens.access_token;
+});
+
+test('from a change to its undo', async () => {
+  const { page } = ada;
+  const { message: { result } } = await callWith(bearer, 'create_connection', { name: 'Grace Hopper' });
+  await page.goto('/settings/activity');
+  await expectHeading(page, 'Activity');
+  await tabTo(page, page.getByRole('button', { name: /^Undo “Added Grace Hopper” of / }));
+  await page.keyboard.press('Enter');
+  await expectHeading(page, 'Undo this change?');
+  await tabTo(page, page.getByRole('button', { name: 'Undo “Added Grace Hopper”', exact: true }));
+  await page.keyboard.press('Enter');
+  await expectNotice(page, 'The change is undone.');
+  const { message: gone } = await callWith(bearer, 'get_connection', { id: result.structuredContent.connection.id });
+  assert.equal(gone.result.isError, true);
 });

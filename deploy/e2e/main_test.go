@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -56,8 +57,20 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e: kith cannot be built:", err)
 		return 1
 	}
+	originals = newSeeded(dir)
+	traces, closeCollector, err := startCollector(false)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer closeCollector()
+	everyTrace = traces
 	code := m.Run()
-	if err := rateHeaders.judge(); err != nil {
+	if err := originals.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
+	if err := errors.Join(rateHeaders.judge(), everyTrace.judge()); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return max(code, 1)
 	}

@@ -116,6 +116,7 @@ func TestTokenIsTheLastLine(t *testing.T) {
 func TestDatabaseFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	s := newService(t, onSQLite)
+	s.databaseURL = newDatabase(t, onSQLite)
 	folder := filepath.Dir(s.databaseURL)
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)

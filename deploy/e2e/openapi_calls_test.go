@@ -124,9 +124,15 @@ func ways() map[int]func(op *operation, k call) call {
 func elsewhere(op *operation, status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		return true // checkBusy, checkLimits
+		return true // checkSlow, checkBusy, checkLimits
+	case http.StatusConflict, http.StatusUnprocessableEntity:
+		return true // checkKeys
+	case http.StatusPaymentRequired:
+		return true // checkJobs
 	default: // checkTokens has the tokens for it
-		return status == http.StatusOK && (op.OperationID == "getTokens" || op.OperationID == "revokeToken")
+		return status == http.StatusOK && (op.OperationID == "getTokens" || op.OperationID == "revokeToken") ||
+			op.OperationID == "startJob" && (status == http.StatusAccepted || status == http.StatusForbidden) ||
+			op.OperationID == "getJob" && status == http.StatusNotFound // checkJobs, too
 	}
 }
 
@@ -191,6 +197,7 @@ func (c *contract) checkOtherAnswers(t *testing.T) {
 		{"registerClient", 400, sendBody(`{"redirect_uris":["ftp://x.example"]}`)},
 		{"registerClient", 400, sendBody(`{"redirect_uris":["https://x.example"],"scope":"everything"}`)},
 		{"registerClient", 400, func(k call) call { return k.without("Content-Type") }},
+		{"registerClient", 400, sendHeader(keyLine(strings.Repeat("k", 256)))},
 		{"getTokens", 400, func(k call) call { return k }},
 		{"getTokens", 400, sendBody("grant_type=password")},
 		{"getTokens", 400, func(k call) call { return k.without("Content-Type") }},
@@ -206,6 +213,8 @@ func (c *contract) checkOtherAnswers(t *testing.T) {
 		{"callMCP", 400, sendBody("{")},
 		{"callMCP", 400, sendBody("nonsense")},
 		{"callMCP", 400, sendHeader("MCP-Protocol-Version: 1999-01-01")},
+		{"callMCP", 400, sendHeader(keyLine(strings.Repeat("k", 256)))},
+		{"callSandboxMCP", 400, sendHeader(keyLine(""))},
 		{"callMCP", 401, func(k call) call {
 			return sendBody(rpc("tools/call", `{"name":"get_account"}`))(k.without("Authorization"))
 		}},

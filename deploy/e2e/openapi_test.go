@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,9 +25,9 @@ func TestOpenAPI(t *testing.T) {
 	s := newService(t, onSQLite)
 	// All policies are on, so that their headers are documented and sent.
 	s.limitAll("100000/3600")
-	s.settings["KITH_MAX_IN_FLIGHT"] = strconv.Itoa(maxInFlight)
 	s.start()
 	c := s.contract(t)
+	t.Run("jobs", c.checkJobs)
 	t.Run("answers", c.checkAnswers)
 	t.Run("other answers", c.checkOtherAnswers)
 	t.Run("pages", c.checkPages)
@@ -38,6 +37,7 @@ func TestOpenAPI(t *testing.T) {
 	t.Run("busy", c.checkBusy)
 	t.Run("slow", c.checkSlow)
 	t.Run("limits", c.checkLimits)
+	t.Run("keys", c.checkKeys)
 	t.Run("outage", c.checkOutage)
 	t.Run("redocly", c.lintByRedocly)
 	t.Run("spectral", c.lintBySpectral)
@@ -206,7 +206,7 @@ func (c *contract) check(t *testing.T, op *operation, got answer) {
 	}
 	for _, name := range []string{
 		"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "WWW-Authenticate",
-		"Deprecation", "Sunset", "Link", "ETag", "Location", "Cache-Control", "X-Request-Id",
+		"Deprecation", "Sunset", "Link", "ETag", "Location", "Cache-Control", "X-Request-Id", "Idempotency-Replayed",
 	} {
 		counted := strings.HasPrefix(name, "RateLimit") && got.status == http.StatusBadRequest // where a 400 may be from before it was
 		if got.header.Get(name) != "" && response.Value.Headers[name] == nil && !counted {
@@ -240,7 +240,7 @@ func errorWords(body []byte) string {
 	if e.Error != nil {
 		return fmt.Sprint(e.Error, ": ", e.Description)
 	}
-	return e.Code + ": " + e.Detail
+	return e.Code + ": " + timesOf(e.Detail) // when credits are renewed
 }
 
 // exampleOfOutage is what an error without the backend is called. With -short there

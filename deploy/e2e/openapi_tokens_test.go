@@ -55,6 +55,17 @@ func (v *visitor) send(t *testing.T, path string, form url.Values) answer {
 	return readAnswer(t, res)
 }
 
+// signIn signs a person in.
+func (v *visitor) signIn(t *testing.T, person map[string]string) {
+	t.Helper()
+	values := form(v.send(t, "/sign-in", nil))
+	values.Set("login", person["MEMBER_USERNAME"])
+	values.Set("password", person["MEMBER_PASSWORD"])
+	if got := v.send(t, "/sign-in", values); got.status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+}
+
 var inputPattern = regexp.MustCompile(`<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"`)
 
 // form returns the values that a page's inputs have.

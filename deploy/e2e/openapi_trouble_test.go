@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,24 +21,33 @@ const maxInFlight = 8
 
 // checkBusy has requests hold every place of the service, which wait for a
 // database that the test has locked. Meanwhile every operation answers 503.
+// It is a service of the plain build: with the race detector it was not seen to get
+// busy, for a reason that is not known.
 func (c *contract) checkBusy(t *testing.T) {
-	release := lockDatabase(t, c.service.databaseURL)
+	s := newService(t, onSQLite)
+	s.binary = kithBinary
+	s.limitAll("100000/3600")
+	s.settings["KITH_MAX_IN_FLIGHT"] = strconv.Itoa(maxInFlight)
+	s.start()
+	busy := s.contract(t)
+	release := lockDatabase(t, s.databaseURL)
 	var waiting sync.WaitGroup
 	for range maxInFlight {
 		waiting.Go(func() {
-			c.service.send(t, http.MethodPost, "/oauth/register", `{"redirect_uris":["https://a.example/cb"]}`, jsonType)
+			s.send(t, http.MethodPost, "/oauth/register", `{"redirect_uris":["https://a.example/cb"]}`, jsonType)
 		})
 	}
 	eventually(t, "the service is busy", func() bool {
-		return c.service.send(t, http.MethodGet, "/", "").status == http.StatusServiceUnavailable
+		return s.send(t, http.MethodGet, "/", "").status == http.StatusServiceUnavailable
 	})
-	for _, op := range c.operations {
-		if got := c.ask(t, op, c.asDocumented(t, op, "")); got.status != http.StatusServiceUnavailable {
+	for _, op := range busy.operations {
+		if got := busy.ask(t, op, busy.asDocumented(t, op, "")); got.status != http.StatusServiceUnavailable {
 			t.Errorf("%s: got %d %s", op.OperationID, got.status, excerpt(got.body))
 		}
 	}
 	release()
 	waiting.Wait()
+	c.learn(busy)
 }
 
 // lockDatabase keeps everybody else from writing to a SQLite file.

@@ -55,7 +55,7 @@ func (s *service) newMember(t *testing.T) *member {
 	t.Helper()
 	m := &member{service: s, username: "m-" + strings.ToLower(rand.Text()[:12])}
 	password := secrets.keep("password", rand.Text())
-	s.operate(t, password+"\n", "member", "create", m.username, "--email", m.username+"@member.example", "--password-stdin")
+	s.operate(t, password+"\n", "member", "create", secrets.keep("username", m.username), "--email", m.username+"@member.example", "--password-stdin")
 	return m
 }
 

@@ -72,6 +72,26 @@ func (w *wire) set(cut bool) {
 	clear(w.conns)
 }
 
+// overWire starts the service anew, with a wire to its database that set cuts and
+// mends.
+func (s *service) overWire(t *testing.T) (set func(cut bool)) {
+	t.Helper()
+	for _, p := range s.programs() {
+		p.stop()
+	}
+	direct := s.databaseURL
+	address, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, addr := newWire(t, address.Host)
+	address.Host = addr
+	s.databaseURL = address.String()
+	s.start()
+	s.databaseURL = direct // for the command line, which is not cut off
+	return w.set
+}
+
 // checkUnavailable wants the answer to a good request that cannot be served now:
 // a 401 or another 4xx would make clients throw good credentials away.
 func checkUnavailable(t *testing.T, what string, got answer) {
@@ -88,22 +108,10 @@ func TestStoreOutage(t *testing.T) {
 		if !s.topology.postgres {
 			t.Skip("a file does not go away")
 		}
-		for _, p := range s.programs() {
-			p.stop()
-		}
-		direct := s.databaseURL
-		address, err := url.Parse(direct)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, addr := newWire(t, address.Host)
-		address.Host = addr
-		s.databaseURL = address.String()
-		s.start()
-		s.databaseURL = direct // for the command line, which is not cut off
+		set := s.overWire(t)
 		a := s.newMember(t).agent(t)
 		a.call(t, "get_account", arguments{})
-		checkOutage(t, s, a, w.set)
+		checkOutage(t, s, a, set)
 	})
 }
 

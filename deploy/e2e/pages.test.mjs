@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { unzip } from './archive.mjs';
 import { answerConsent, expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from './browser.mjs';
 import { listenForCallback } from './callback.mjs';
 import { setting } from './client.mjs';
@@ -138,6 +139,9 @@ test('a personal token is shown once and works until it is revoked', async () =>
   // The picture gets a token of the same length that is none.
   await page.locator('#made-token').evaluate((element) => { element.textContent = element.textContent.replace(/[A-Za-z0-9]{8}$/, 'EXAMPLE0'); });
   await portray(page, 'token-made');
+  await page.reload();
+  assert.equal(await page.locator('#made-token').count(), 0, 'the token is shown again, or another is made');
+  assert.equal(await box(page, 'Personal tokens').getByRole('listitem').count(), 1);
 
   const account = (await callWith(bearer)).message.result.structuredContent;
   assert.equal(account.member.username, username);
@@ -184,6 +188,82 @@ test('a connected agent is listed with what it may do, and can be sent away', as
   assert.equal((await callWith(tokens.access_token)).status, 401);
   await assert.rejects(client.refresh(tokens), (error) => error.error === 'invalid_grant');
   assert.match(await box(page, 'Connected agents').innerText(), /No agent has access/);
+});
+
+test('every change is listed, and is undone in order', async () => {
+  const { page } = ada;
+  const tool = async (name, args) => (await callWith(script, name, args)).message.result;
+  const people = Array.from({ length: 18 }, (_, i) => `Person ${i}`);
+  for (const name of people) await tool('create_connection', { name }); // more than one page takes
+  const { connection: { id } } = (await tool('create_connection', { name: 'Grace <b>Hopper</b>' })).structuredContent;
+  await tool('update_connection', { id, title: 'Admiral' });
+
+  await page.goto('/settings/mcp');
+  await page.getByRole('link', { name: 'See every change, and undo it' }).click();
+  await expectHeading(page, 'Activity');
+  await portray(page, 'activity', { everyView: true });
+  assert.equal(await page.getByRole('link', { name: 'Activity', exact: true }).getAttribute('aria-current'), 'page');
+  const rows = page.getByRole('main').getByRole('listitem');
+  const latest = await rows.first().innerText();
+  for (const text of ['Changed Grace <b>Hopper</b>', 'By address book', 'Change a connection', 'UTC']) assert.ok(latest.includes(text), `${text} is missing in ${latest}`);
+  assert.equal(await rows.count(), 20);
+  const names = await page.getByRole('main').getByRole('button').evaluateAll((all) => all.map((button) => button.textContent));
+  assert.equal(new Set(names).size, names.length, 'two buttons have one name');
+  await page.getByRole('link', { name: 'Older' }).click();
+  await rows.filter({ hasText: 'Mary Somerville' }).waitFor();
+  await portray(page, 'activity-older');
+  await page.getByRole('link', { name: 'Latest' }).click();
+
+  // What came later is in the way, and is undone first.
+  const undo = (what) => page.getByRole('button', { name: new RegExp(`^Undo “${what} Grace <b>Hopper</b>” of `) });
+  await undo('Added').click();
+  await expectHeading(page, 'This cannot be undone yet');
+  assert.match(await box(page, 'What stands in the way').innerText(), /Person Grace <b>Hopper<\/b>: changed again since \(job\)\./);
+  await portray(page, 'undo-in-the-way');
+  await undo('Changed').click();
+  await expectHeading(page, 'Undo this change?');
+  assert.match(await box(page, 'What happens if you undo it').innerText(), /will be as before \(job\)/);
+  await portray(page, 'undo', { everyView: true });
+  assert.equal((await tool('get_connection', { id })).structuredContent.connection.title, 'Admiral', 'it was undone without being asked for');
+  await press(page, 'Undo “Changed Grace <b>Hopper</b>”');
+  await expectNotice(page, 'The change is undone.');
+  await expectHeading(page, 'Activity');
+  assert.match(await rows.first().innerText(), /^Undid: Changed Grace <b>Hopper<\/b>\s+You · Activity page/);
+  assert.match(await rows.nth(1).innerText(), /Undone on /);
+  assert.equal((await tool('get_connection', { id })).structuredContent.connection.title ?? '', '');
+  await portray(page, 'activity-undone');
+
+  await undo('Added').click();
+  await press(page, 'Undo “Added Grace <b>Hopper</b>”');
+  await expectNotice(page, 'The change is undone.');
+  assert.equal((await tool('get_connection', { id })).isError, true, 'who was added is still there');
+  await page.goBack();
+  await expectHeading(page, 'It was undone already');
+  await portray(page, 'undo-again');
+  const stranger = await page.goto('/settings/activity/undo?change=chg_01J00000000000000000000000');
+  assert.equal(stranger.status(), 404);
+  await page.getByRole('link', { name: 'Back to Activity' }).click();
+  await expectHeading(page, 'Activity');
+});
+
+test('a double click on Allow lets the agent in', async () => {
+  const { page } = ada;
+  const client = await register('Hasty client', callback);
+  const { url, checks } = await client.ask();
+  await page.goto(url.href);
+  const areas = page.getByRole('group', { name: 'It may read' }).getByRole('checkbox', { checked: true });
+  while (await areas.count()) await areas.first().uncheck();
+  await press(page, 'Allow');
+  await page.getByRole('alert').getByRole('link').click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'scope', 'the summary does not lead to the boxes');
+  await portray(page, 'consent-wrong');
+  await page.getByLabel('Your people', { exact: true }).check();
+  await page.getByRole('button', { name: 'Allow', exact: true }).dblclick();
+  await expectHeading(page, 'Back at the client');
+  let last = await callback.next();
+  while (callback.left) last = await callback.next();
+  const tokens = await client.redeem(last.url, checks);
+  assert.equal((await callWith(tokens.access_token)).status, 200);
 });
 
 test('a wrong password tells nothing, the right one lets in', async () => {
@@ -254,6 +334,13 @@ test('there are pages for what goes wrong', async () => {
   await press(page, 'Sign in');
   await expectHeading(page, 'This form is out of date');
   await portray(page, 'form-out-of-date');
+  await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+  await expectHeading(page, 'Sign in');
+  const nothing = await page.goto('/settings/nothing');
+  assert.equal(nothing.status(), 404);
+  await portray(page, 'no-such-page');
+  await page.getByRole('link', { name: 'Go to your settings' }).click();
+  await expectHeading(page, 'Sign in');
 });
 
 test('no link leads nowhere', async () => {
@@ -274,9 +361,11 @@ test('the account goes with everything, after its data was taken along', async (
   });
   await page.goto('/settings/account');
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download my data' }).click()]);
-  const text = await readFile(await download.path(), 'utf8');
+  const files = unzip(await readFile(await download.path()));
+  assert.match(download.suggestedFilename(), /\.zip$/);
+  assert.deepEqual([...files.keys()].sort(), ['README.txt', 'account.json', 'contacts.csv', 'contacts.jscontact.json', 'contacts.json', 'contacts.vcf']);
+  const text = files.get('account.json');
   const data = JSON.parse(text);
-  assert.match(download.suggestedFilename(), /\.json$/);
   assert.equal(data.member.username, username);
   assert.equal(data.complete, true);
   for (const kept of ['Mary Somerville', 'Enchantress of numbers', 'address book', `${username}@member.example`]) assert.ok(text.includes(kept), `${kept} is not in the file`);

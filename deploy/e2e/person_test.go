@@ -100,6 +100,6 @@ func (s *service) screenshots(t *testing.T) string {
 func (s *service) person(t *testing.T) map[string]string {
 	t.Helper()
 	username, password := "p-"+strings.ToLower(rand.Text()[:12]), secrets.keep("password", rand.Text())
-	s.operate(t, password+"\n", "member", "create", username, "--email", username+"@member.example", "--password-stdin")
+	s.operate(t, password+"\n", "member", "create", secrets.keep("username", username), "--email", username+"@member.example", "--password-stdin")
 	return map[string]string{"MEMBER_USERNAME": username, "MEMBER_PASSWORD": password}
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -14,8 +15,15 @@ import (
 // postgresVariable holds the address of a PostgreSQL server, as a superuser.
 const postgresVariable = "KITH_TEST_POSTGRES_URL"
 
-// newPostgres makes a database that lives as long as the test, and returns its address.
+// newPostgres makes an empty database that lives as long as the test, and returns
+// its address.
 func newPostgres(t *testing.T) string {
+	t.Helper()
+	return newPostgresFrom(t, "template0")
+}
+
+// newPostgresFrom makes it as a copy of another, to which nobody is connected.
+func newPostgresFrom(t *testing.T, original string) string {
 	t.Helper()
 	server := os.Getenv(postgresVariable)
 	if server == "" {
@@ -26,7 +34,7 @@ func newPostgres(t *testing.T) string {
 		t.Fatalf("%s is no address", postgresVariable)
 	}
 	name := "kith_e2e_" + strings.ToLower(rand.Text())
-	execPostgres(t, server, "CREATE DATABASE "+name)
+	execPostgres(t, server, "CREATE DATABASE "+name+" TEMPLATE "+original)
 	t.Cleanup(func() { execPostgres(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
 	address.Path = "/" + name
 	if _, has := address.User.Password(); !has {
@@ -41,13 +49,21 @@ func newPostgres(t *testing.T) string {
 
 func execPostgres(t *testing.T, address, statement string) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context()) // cleanups run after its end
+	// Not the test's context: cleanups run after its end.
+	if err := tellPostgres(address, statement); err != nil {
+		t.Error(err)
+	}
+}
+
+func tellPostgres(address, statement string) error {
+	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
-		t.Fatalf("PostgreSQL cannot be reached: %v", err)
+		return fmt.Errorf("PostgreSQL cannot be reached: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, statement); err != nil {
-		t.Errorf("%s: %v", statement, err)
+		return fmt.Errorf("%s: %w", statement, err)
 	}
+	return nil
 }

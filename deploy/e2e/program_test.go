@@ -34,6 +34,7 @@ func (j *journal) String() string {
 type program struct {
 	t              *testing.T
 	name           string
+	admin          string // the address of its admin page
 	command        *exec.Cmd
 	stdout, stderr journal
 	exited         chan struct{} // closed when the process has ended
@@ -44,8 +45,14 @@ type program struct {
 // code 0 and without a secret in its log.
 func startProgram(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
+	return startBinary(t, serviceBinary, env, args...)
+}
+
+// startBinary is startProgram of another build.
+func startBinary(t *testing.T, binary string, env []string, args ...string) *program {
+	t.Helper()
 	p := &program{t: t, name: "kith " + strings.Join(args, " "), exited: make(chan struct{})}
-	p.command = exec.Command(serviceBinary, args...)
+	p.command = exec.Command(binary, args...)
 	p.command.Dir = t.TempDir() // nothing may be written to where the tests are
 	p.command.Env = append(bareEnvironment(), env...)
 	p.command.Stdout, p.command.Stderr = &p.stdout, &p.stderr

@@ -1,9 +1,17 @@
 // The official SDK's client in the sandbox, without a credential.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { call, connect, mustFind, search } from './client.mjs';
+import { call, connect, fail, mustFind, search } from './client.mjs';
 
-const TOOLS = ['search_connections', 'get_connection', 'create_connection', 'update_connection', 'list_timeline', 'add_note', 'log_interaction', 'get_account'];
+// Removing a tool, or its name, is a breaking change; adding one is not.
+const TOOLS = [
+  'search_connections', 'get_connection', 'create_connection', 'update_connection', 'resolve_people', 'archive_connections', 'delete_connection',
+  'find_duplicates', 'merge_connections', 'link_connections', 'export_connections', 'list_timeline', 'add_note', 'log_interaction', 'update_note',
+  'search_notes', 'list_groups', 'save_group', 'update_membership', 'list_due', 'create_reminder', 'complete_reminder', 'set_cadence',
+  'find_people_at', 'prepare_meeting', 'suggest_introductions', 'find_similar_connections', 'get_network_stats', 'search_directory',
+  'get_member_profile', 'update_my_profile', 'get_account', 'list_changes', 'undo_change',
+  'import_file', 'embed_objects', 'get_job', 'cancel_job',
+];
 const MAX_ANSWER = 32 * 1024; // clients cut off longer ones
 
 const unaccented = (text) => text.normalize('NFD').replace(/\p{M}/gu, '');
@@ -197,25 +205,45 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       for (const tool of tools) assert.ok(account.prices.some((price) => price.tool === tool.name), `${tool.name} has no price`);
     });
 
-    test('every writing tool is refused, and stays so', async () => {
-      const writing = tools.filter((tool) => !tool.annotations.readOnlyHint);
-      assert.ok(writing.length >= 4);
-      for (const tool of writing) {
-        assert.equal(tool._meta['kith/in_scope'], false, `${tool.name} is not marked`);
-        await assert.rejects(client.callTool({ name: tool.name, arguments: { id: people[0].id } }), (error) => {
-          assert.equal(error.code, -32001);
-          assert.equal(error.data.reason, 'read_only_account');
-          assert.deepEqual(error.data.required_scopes, tool._meta['kith/scopes']);
-          return true;
-        });
+    test('every reading tool answers', async () => {
+      const reading = tools.filter((tool) => tool.annotations.readOnlyHint).map((tool) => tool.name);
+      const known = reads(people);
+      assert.match(await fail(client, 'get_job', { task_id: 1 }), /no job 1/); // the demo account starts none
+      reading.splice(reading.indexOf('get_job'), 1);
+      assert.deepEqual(reading.filter((name) => !known[name]), [], 'nobody knows what these should answer');
+      assert.equal(reading.length, Object.keys(known).length);
+      for (const name of reading) {
+        const [args, check] = known[name];
+        const answer = await call(client, name, args);
+        assert.ok(check(answer), `${name} answers ${JSON.stringify(answer).slice(0, 1000)}`);
       }
     });
 
+    test('every writing tool is refused, and stays so', async () => {
+      const writing = tools.filter((tool) => !tool.annotations.readOnlyHint);
+      const known = writes(people);
+      assert.deepEqual(writing.map((tool) => tool.name).sort(), Object.keys(known).sort());
+      const look = async () => [await call(client, 'get_network_stats'), await call(client, 'list_groups'), await call(client, 'list_changes'),
+        await call(client, 'get_connection', { id: people[0].id, include: ['notes', 'interactions'] }), await call(client, 'get_member_profile')];
+      const before = await look();
+      for (const tool of writing) {
+        assert.equal(tool._meta['kith/in_scope'], false, `${tool.name} is not marked`);
+        for (const args of [known[tool.name], { id: people[0].id }, {}]) {
+          await assert.rejects(client.callTool({ name: tool.name, arguments: args }), (error) => {
+            assert.equal(error.code, -32001);
+            assert.equal(error.data.reason, 'read_only_account');
+            assert.deepEqual(error.data.required_scopes, tool._meta['kith/scopes']);
+            return true;
+          });
+        }
+      }
+      assert.deepEqual(await look(), before);
+    });
+
     test('default answers fit into a client', async () => {
-      for (const [name, args] of [
-        ['search_connections', { query: 'a' }], ['list_timeline', {}], ['get_account', {}],
-        ['get_connection', { id: people[0].id, include: ['notes', 'interactions', 'positions'] }],
-      ]) {
+      const known = { ...reads(people), get_connection: [{ id: people[0].id, include: ['notes', 'interactions', 'positions'] }] };
+      delete known.export_connections; // whoever asks for a document gets all of it
+      for (const [name, [args]] of Object.entries(known)) {
         const size = Buffer.byteLength(JSON.stringify((await client.callTool({ name, arguments: args })).structuredContent));
         assert.ok(size <= MAX_ANSWER, `${name} answers ${size} bytes`);
       }
@@ -244,4 +272,58 @@ function mistakes(word) {
   const at = Math.floor(word.length / 2);
   const [head, letter, rest] = [word.slice(0, at), word[at], word.slice(at + 1)];
   return [head + rest, head + letter + letter + rest, `${head}q${rest}`, head + rest[0] + letter + rest.slice(1)];
+}
+
+/** For each reading tool good arguments, and what its answer must have. */
+function reads(people) {
+  const person = people.find((one) => one.organization && one.tags.length > 0 && one.last_interaction_at);
+  const other = people.find((one) => one !== person);
+  const { id, name } = person;
+  const about = (list) => list.some((one) => one.person.id === id);
+  return {
+    search_connections: [{ query: name }, ({ hits }) => hits[0].name === name],
+    get_connection: [{ id }, ({ connection }) => connection.name === name],
+    resolve_people: [{ entries: [name, 'Nobody At All'] }, ({ entries }) => entries[0].people.some((one) => one.id === id) && entries[1].outcome === 'none'],
+    find_duplicates: [{}, ({ pairs }) => pairs.length === 10 && pairs.every((pair) => pair.score >= 0.75 && pair.reasons.length > 0)],
+    export_connections: [{ format: 'csv' }, ({ content, count, has_more: more }) => count === 50 && more && content.startsWith('Id,Name,')],
+    list_timeline: [{}, ({ entries }) => entries.length === 10],
+    search_notes: [{ query: 'coffee' }, ({ entries }) => entries.length > 0 && entries.every((entry) => /coffee/i.test(entry.text))],
+    list_groups: [{}, ({ groups, tags }) => groups.length === 8 && groups.every((group) => group.people > 0) && tags.length === 25],
+    list_due: [{}, ({ items, counts }) => items.length === 10 && counts.reminders > 0 && counts.dates > 0 && counts.cadences > 0 && counts.overdue > 0],
+    find_people_at: [{ organization: person.organization }, ({ people: found }) => about(found)],
+    prepare_meeting: [{ connection_ids: [id, other.id] }, ({ people: found }) => about(found) && found.length === 2 && found[0].recent.length > 0],
+    suggest_introductions: [{}, ({ introductions }) => introductions.length === 5 && introductions.every((one) => one.reasons.length > 0)],
+    find_similar_connections: [{ connection_id: id }, ({ people: found }) => found.length > 0 && !about(found) && found.every((one) => one.reasons.length > 0)],
+    get_network_stats: [{}, (stats) => stats.people >= 190 && stats.closest.length === 10 && stats.organizations.length === 10],
+    search_directory: [{}, ({ members, has_more: more }) => members.length === 10 && more],
+    get_member_profile: [{ username: 'demo' }, ({ profile }) => profile.username === 'demo' && profile.name !== ''],
+    get_account: [{}, ({ member, credits }) => member.username === 'demo' && credits === undefined],
+    list_changes: [{}, ({ changes }) => changes.length === 0],
+  };
+}
+
+/** For each writing tool arguments with which a member would be served. */
+function writes([{ id, name }, other]) {
+  const ids = [id];
+  return {
+    create_connection: { name: 'Zebedee Quux' },
+    update_connection: { id, nickname: 'Zeb' },
+    archive_connections: { ids },
+    delete_connection: { id, confirm_name: name },
+    merge_connections: { into_id: id, from_ids: [other.id], dry_run: false },
+    link_connections: { from_id: id, to_id: other.id, type: 'friend' },
+    add_note: { connection_ids: ids, body: 'Zeb' },
+    log_interaction: { connection_ids: ids, kind: 'call' },
+    update_note: { id: 'not_00000000000000000000000000', body: 'Zeb' },
+    save_group: { name: 'Zeb' },
+    update_membership: { connection_ids: ids, add_tags: ['zeb'] },
+    create_reminder: { text: 'Zeb', due_on: '2030-01-01', connection_id: id },
+    complete_reminder: { id: 'rem_00000000000000000000000000' },
+    set_cadence: { connection_id: id, days: 7 },
+    update_my_profile: { headline: 'Zeb' },
+    undo_change: { change_id: 'chg_00000000000000000000000000' },
+    import_file: { content: 'Name\nZebedee Quux\n' },
+    embed_objects: {},
+    cancel_job: { task_id: 1 },
+  };
 }

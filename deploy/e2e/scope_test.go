@@ -63,6 +63,7 @@ func TestMissingScope(t *testing.T) {
 		}
 		noWrite := without("write")
 		groups := map[string]agent{}
+		good := map[string]arguments{"get_account": {}, "get_job": ada.agent(t).call(t, "embed_objects", arguments{})}
 		for _, tool := range noWrite.tools(t) {
 			t.Run(tool.Name, func(t *testing.T) {
 				writes := slices.Contains(tool.Meta.Scopes, "write")
@@ -77,7 +78,7 @@ func TestMissingScope(t *testing.T) {
 					checkRefusal(t, noWrite, toolCall(t, tool.Name, arguments{"bogus": 1}), "missing_scope", tool.Meta.Scopes)
 				}
 				if len(tool.Meta.Scopes) == 0 { // any live credential will do
-					agent{s, pathCurrent, ada.token(t, "directory").bearer}.call(t, tool.Name, arguments{})
+					agent{s, pathCurrent, ada.token(t, "directory").bearer}.call(t, tool.Name, good[tool.Name])
 					return
 				}
 				if _, made := groups[tool.Meta.Group]; !made {
@@ -114,7 +115,7 @@ func TestSandboxRefusesEveryWrite(t *testing.T) {
 					writing++
 					checkRefusal(t, visitor, toolCall(t, tool.Name, arguments{}), "read_only_account", tool.Meta.Scopes)
 				}
-				if writing < 4 {
+				if writing < 19 {
 					t.Errorf("%s lists %d writing tools", path, writing)
 				}
 				checkRefusal(t, visitor, toolCall(t, "create_connection", arguments{"name": "Zebedee Quux"}), "read_only_account", []string{"connections", "write"})

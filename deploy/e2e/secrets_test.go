@@ -2,27 +2,100 @@ package e2e
 
 import (
 	"crypto/rand"
+	"encoding/json"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// secretList holds everything that no log may ever show: tokens, passwords and
-// what members wrote. It is shared by all tests, so that each process is searched
-// for the secrets of all tests that ran so far.
+// secretList holds everything that no log and no span may ever show: tokens,
+// passwords, names of members, their addresses and what they wrote. It is shared by
+// all tests, so that each process is searched for the secrets of all tests that ran
+// so far.
 type secretList struct {
 	mu     sync.Mutex
-	values map[string]string // to what it is
+	values map[string]string             // to what it is
+	heads  map[[headLength]byte][]string // values by how they begin
 }
 
-var secrets = &secretList{values: map[string]string{}}
+// headLength is how much of a value is looked up at once. Nothing shorter is kept:
+// it could not be told from an ordinary word.
+const headLength = 8
 
-// keep registers a value and returns it.
+var secrets = newSecretList()
+
+func newSecretList() *secretList {
+	return &secretList{values: map[string]string{}, heads: map[[headLength]byte][]string{}}
+}
+
+// keep registers a value and returns it. It is also found where a log escapes it.
 func (l *secretList) keep(kind, value string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.values[value] = kind
+	escaped, _ := json.Marshal(value) // a string can be
+	for _, form := range []string{value, string(escaped[1 : len(escaped)-1])} {
+		if _, known := l.values[form]; known || len(form) < headLength {
+			continue
+		}
+		l.values[form] = kind
+		head := [headLength]byte([]byte(form[:headLength]))
+		l.heads[head] = append(l.heads[head], form)
+	}
 	return value
+}
+
+// personal are the fields of requests that hold what nobody else should read.
+func personal(field string) bool {
+	switch field {
+	case "body", "text", "summary", "bio", "met_how", "notes", "note", "description",
+		"email", "emails", "add_emails", "phone", "phones", "add_phones", "password", "new_password":
+		return true
+	default:
+		return false
+	}
+}
+
+// ordinary tells whether a text may stand in a log by chance.
+func ordinary(text string) bool { return len(text) < 16 && !strings.ContainsAny(text, "@ +0123456789") }
+
+// maxSearched bounds the bodies of requests that are searched for what is personal.
+const maxSearched = 64 << 10
+
+// keepBody registers what a request tells of people, in JSON or in a form.
+func (l *secretList) keepBody(body string) {
+	var message any
+	if len(body) > maxSearched {
+		return
+	}
+	if json.Unmarshal([]byte(body), &message) == nil {
+		l.keepFields("", message)
+		return
+	}
+	if form, err := url.ParseQuery(body); err == nil {
+		for field, values := range form {
+			for _, value := range values {
+				l.keepFields(field, value)
+			}
+		}
+	}
+}
+
+func (l *secretList) keepFields(field string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			l.keepFields(name, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			l.keepFields(field, inner)
+		}
+	case string:
+		if personal(field) && !ordinary(v) {
+			l.keep(field, v)
+		}
+	}
 }
 
 // text returns a sentence that occurs nowhere else, registered as a secret.
@@ -34,11 +107,13 @@ func (l *secretList) text(kind string) string {
 func (l *secretList) leak(text string) (kind, line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for value, kind := range l.values {
-		if before, after, found := strings.Cut(text, value); found {
-			start := strings.LastIndexByte(before, '\n') + 1
-			end, _, _ := strings.Cut(after, "\n")
-			return kind, before[start:] + value + end
+	for at := range len(text) - headLength + 1 {
+		for _, value := range l.heads[[headLength]byte([]byte(text[at:at+headLength]))] {
+			if strings.HasPrefix(text[at:], value) {
+				start := strings.LastIndexByte(text[:at], '\n') + 1
+				end, _, _ := strings.Cut(text[at+len(value):], "\n")
+				return l.values[value], text[start:at+len(value)] + end
+			}
 		}
 	}
 	return "", ""
@@ -54,12 +129,22 @@ func (l *secretList) mustNotBeIn(t *testing.T, where, text string) {
 
 func TestLeaksAreFound(t *testing.T) {
 	t.Parallel()
-	list := &secretList{values: map[string]string{}}
+	list := newSecretList()
 	note := list.text("note")
 	if kind, line := list.leak("one\ntwo " + note + "!\nthree\n"); kind != "note" || line != "two "+note+"!" {
 		t.Errorf("got %q %q", kind, line)
 	}
 	if kind, _ := list.leak("one\ntwo\n"); kind != "" {
 		t.Errorf("got %q", kind)
+	}
+	list.keepBody(`{"params":{"arguments":{"name":"ordinary","emails":["ada@friend.example"],"body":"a \"quoted\" secret"}}}`)
+	list.keepBody("login=somebody-else&password=correct+horse")
+	for text, want := range map[string]string{
+		"mail to ada@friend.example failed": "emails", `{"error":"a \"quoted\" secret"}`: "body", "correct horse": "password",
+		"ordinary": "", "somebody-else": "",
+	} {
+		if kind, _ := list.leak(text); kind != want {
+			t.Errorf("%s: got %q, want %q", text, kind, want)
+		}
 	}
 }

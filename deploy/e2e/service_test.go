@@ -18,6 +18,7 @@ type service struct {
 	backendAddr  string // where internal callers reach the backend, if they do
 	databaseURL  string
 	serviceToken string
+	binary       string            // which build of kith to run
 	settings     map[string]string // for each process, besides its own
 
 	front *program // answers agents
@@ -28,11 +29,13 @@ type service struct {
 func newService(t *testing.T, way topology) *service {
 	t.Helper()
 	s := &service{
-		t: t, topology: way, addr: freeAddress(t), databaseURL: newDatabase(t, way),
+		t: t, topology: way, binary: serviceBinary, addr: freeAddress(t), databaseURL: seededDatabase(t, way),
 		serviceToken: secrets.keep("service token", rand.Text()),
 		settings: map[string]string{
 			"KITH_LOG_LEVEL":     "debug", // where the most could leak
 			"KITH_MAX_IN_FLIGHT": "-1",    // a busy machine must turn no test away
+			// What all tests cause to be traced is looked at in the end.
+			"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": everyTrace.url,
 		},
 	}
 	s.base = "http://localhost" + s.addr[len("127.0.0.1"):]
@@ -42,7 +45,7 @@ func newService(t *testing.T, way topology) *service {
 	}
 	// Rate limits are not the subject of these tests.
 	for _, policy := range []string{
-		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_TOKEN", "LOGIN", "IDENTITY",
+		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_TOKEN", "LOGIN", "IDENTITY", "JOBS",
 	} {
 		s.settings["KITH_RATE_"+policy] = "off"
 	}
@@ -98,18 +101,14 @@ func (s *service) internalListener() map[string]string {
 func (s *service) run(command string, settings ...map[string]string) *program {
 	s.t.Helper()
 	admin := freeAddress(s.t)
-	p := startProgram(s.t, environment(append(settings, s.settings, map[string]string{
+	p := startBinary(s.t, s.binary, environment(append(settings, s.settings, map[string]string{
 		"KITH_ADDR": s.addr, "KITH_ADMIN_ADDR": admin,
 	})...), command)
+	p.admin = "http://" + admin
 	p.awaitReady()
-	eventually(s.t, p.name+" says that it can serve", func() bool {
-		res, err := browser.Get("http://" + admin + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = res.Body.Close()
-		return res.StatusCode == http.StatusOK
-	})
+	if !awaitStatus(p.admin+"/readyz", http.StatusOK) {
+		s.t.Fatalf("%s does not say that it can serve", p.name)
+	}
 	return p
 }
 

@@ -30,11 +30,20 @@ func topologies() []topology {
 // eachTopology runs the test once for each way to run the service, in parallel.
 func eachTopology(t *testing.T, run func(t *testing.T, s *service)) {
 	t.Helper()
+	eachTopologyOf(t, serviceBinary, run)
+}
+
+// eachTopologyOf is eachTopology of one build. Tests of many rows or of many calls at
+// once take kithBinary: with the race detector they would meet the limits of time
+// that protect a service, and those are not their subject.
+func eachTopologyOf(t *testing.T, binary string, run func(t *testing.T, s *service)) {
+	t.Helper()
 	t.Parallel()
 	for _, way := range topologies() {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, way)
+			s.binary = binary
 			s.start()
 			run(t, s)
 		})

@@ -78,7 +78,7 @@ func TestPrintedAddressesOfUnusualListeners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings["KITH_DATABASE_URL"] = newDatabase(t, onSQLite)
+			settings["KITH_DATABASE_URL"] = seededDatabase(t, onSQLite)
 			p := startProgram(t, environment(settings), "serve")
 			p.awaitReady()
 			for _, address := range regexp.MustCompile(`http://[^ )]+`).FindAllString(strings.ReplaceAll(p.stdout.String(), "\n", " "), -1) {
@@ -166,6 +166,7 @@ func TestSandboxRequests(t *testing.T) {
 func TestSandboxOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t, onSQLite)
+	s.databaseURL = newDatabase(t, onSQLite)
 	s.settings["KITH_SANDBOX"] = "false"
 	s.start()
 	for _, path := range []string{"/sandbox", "/sandbox/api/human/" + demo, "/sandbox/api/network/members", "/api/human/" + demo} {

@@ -7,15 +7,49 @@ import (
 
 // patience is how long anything may take before a test gives up on it. It is
 // generous: a slow machine must not fail a test.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
-// eventually waits until done reports true. It is the only place that sleeps.
+// importPatience is how long an import of the largest files may take, or its
+// undoing, or many small jobs.
+const importPatience = 8 * time.Minute
+
+// fewer is how many rows or jobs a test of many takes: with the race detector, by
+// which each of them takes several times as long, a fifth.
+func fewer(n int) int {
+	if raceDetector {
+		return n / 5
+	}
+	return n
+}
+
+// tick is how long a wait sleeps before it looks again.
+const tick = 5 * time.Millisecond
+
+// eventually waits until done reports true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	const tick = 5 * time.Millisecond
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(tick) {
+	within(t, patience, what, done)
+}
+
+// within is eventually, with a patience of its own.
+func within(t *testing.T, most time.Duration, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(most); !done(); time.Sleep(tick) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: still not so after %s", what, patience)
+			t.Fatalf("%s: still not so after %s", what, most)
 		}
 	}
+}
+
+// awaitStatus reports whether the address comes to answer with the status.
+func awaitStatus(address string, status int) bool {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(tick) {
+		if res, err := browser.Get(address); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == status {
+				return true
+			}
+		}
+	}
+	return false
 }

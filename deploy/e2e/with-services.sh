@@ -1,33 +1,18 @@
 #!/usr/bin/env bash
 # with-services.sh COMMAND...: runs the command with a PostgreSQL and a Redis of
 # its own, and ends them afterwards. What is missing is installed from Debian's
-# packages, Chromium too.
+# packages, Chromium, promtool and jq too.
 #
 # The command finds the servers in KITH_TEST_POSTGRES_URL (a superuser's address)
 # and KITH_TEST_REDIS_URL, and the browser in KITH_TEST_CHROMIUM, which may name
 # another one than Debian's.
 set -euo pipefail
 
-bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1 || true)
-if [ -z "$bin" ] || [ ! -x "$bin/initdb" ]; then
-  echo "installing PostgreSQL from Debian's packages" >&2
-  apt-get update -q >&2
-  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends postgresql postgresql-contrib >&2
-  bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
-fi
-if ! command -v redis-server >/dev/null; then
-  echo "installing Redis from Debian's packages" >&2
-  apt-get update -q >&2
-  DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends redis-server >&2
-fi
-if [ -z "${KITH_TEST_CHROMIUM:-}" ]; then
-  if ! command -v chromium >/dev/null; then
-    echo "installing Chromium from Debian's packages" >&2
-    apt-get update -q >&2
-    DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium >&2
-  fi
-  KITH_TEST_CHROMIUM=$(command -v chromium)
-fi
+wanted=(postgres redis-server promtool jq)
+[ -n "${KITH_TEST_CHROMIUM:-}" ] || wanted+=(chromium)
+"$(dirname "$0")/install.sh" "${wanted[@]}"
+bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+KITH_TEST_CHROMIUM=${KITH_TEST_CHROMIUM:-$(command -v chromium)}
 export KITH_TEST_CHROMIUM
 
 data=$(mktemp -d)

@@ -14,6 +14,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/cors"
 	"github.com/kith-crm/kith/edge/internal/docs"
 	"github.com/kith-crm/kith/edge/internal/identity"
+	"github.com/kith-crm/kith/edge/internal/jobsapi"
 	"github.com/kith-crm/kith/edge/internal/manners"
 	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/openapi"
@@ -40,6 +41,7 @@ type parts struct {
 	cors     *cors.Policy
 	routes   []route.Route
 	limits   *limits
+	gate     *admission.Gate
 	// transport carries what is handed on to the backend as it is.
 	transport http.RoundTripper
 	pages     proxy.PageRefuser
@@ -58,11 +60,17 @@ func newParts(c resolved) (*parts, error) {
 	if transport == nil {
 		transport = upstream.NewTransport(c.BackendTLS)
 	}
+	var observe func(string)
+	if c.Backend != nil {
+		observe = c.Backend.Observe
+	}
+	transport = upstream.Observe(transport, observe)
 	backend, err := upstream.New(upstream.Options{
 		BaseURL:      c.BackendURL,
 		Transport:    transport,
 		ServiceToken: c.ServiceToken,
 		Procedures:   procedures,
+		Tracer:       c.Tracer,
 	})
 	if err != nil {
 		return nil, err
@@ -78,6 +86,7 @@ func newParts(c resolved) (*parts, error) {
 	return &parts{
 		transport: transport, pages: pages, limits: turnAway,
 		resolved: c,
+		gate:     admission.New(c.MaxInFlight),
 		catalog:  tools,
 		backend:  backend,
 		problems: problem.NewWriter(c.BaseURL),
@@ -90,7 +99,7 @@ func newParts(c resolved) (*parts, error) {
 func (p *parts) handler() (http.Handler, error) {
 	handlers := map[string]route.Handler{}
 	for _, add := range []func(map[string]route.Handler) error{
-		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity, p.addProxied, p.addDocuments,
+		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity, p.addJobs, p.addProxied, p.addDocuments,
 	} {
 		if err := add(handlers); err != nil {
 			return nil, err
@@ -106,7 +115,7 @@ func (p *parts) handler() (http.Handler, error) {
 		Refusers: p.refusers(),
 		CORS:     p.cors,
 		Limiter:  p.limits.limiter,
-		Gate:     admission.New(p.MaxInFlight),
+		Gate:     p.gate,
 		Now:      p.Now,
 	})
 	if err != nil {
@@ -119,7 +128,7 @@ func (p *parts) handler() (http.Handler, error) {
 		})
 	}
 	return manners.New(routed, manners.Options{
-		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Now: p.Now,
+		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Tracer: p.Tracer, Now: p.Now,
 	}), nil
 }
 
@@ -148,10 +157,14 @@ func (p *parts) refusers() map[route.Protocol]route.Refuser {
 
 // addProxied hands the rows that the backend serves on to it.
 func (p *parts) addProxied(handlers map[string]route.Handler) error {
-	forward, err := proxy.New(proxy.Options{
+	options := proxy.Options{
 		BackendURL: p.BackendURL, Transport: p.transport, ServiceToken: p.ServiceToken, Refusers: p.refusers(), Logger: p.Logger,
 		ClientAddress: func(r *http.Request) string { return p.limits.clients.Resolve(r).Bucket },
-	})
+	}
+	if p.Tracer != nil {
+		options.Inject = p.Tracer.Inject
+	}
+	forward, err := proxy.New(options)
 	if err != nil {
 		return err
 	}
@@ -183,10 +196,14 @@ func (p *parts) addPublicReads(handlers map[string]route.Handler) error {
 }
 
 func (p *parts) addBatch(handlers map[string]route.Handler, api *publicapi.API) error {
-	endpoint, err := batch.New(batch.Options{
+	options := batch.Options{
 		Rows: p.routes, Handlers: handlers, Limiter: p.limits.limiter, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL,
 		Preload: api.Preload,
-	})
+	}
+	if p.Batches != nil {
+		options.Observe = p.Batches.Observe
+	}
+	endpoint, err := batch.New(options)
 	if err != nil {
 		return err
 	}
@@ -203,6 +220,7 @@ func (p *parts) addMCP(handlers map[string]route.Handler) error {
 		Version:        p.Version,
 		AllowedOrigins: p.AllowedOrigins,
 		Loopback:       p.loopback,
+		ClientBucket:   func(r *http.Request) string { return p.limits.clients.Resolve(r).Bucket },
 		Now:            p.Now,
 	}
 	if p.Tools != nil {
@@ -243,6 +261,17 @@ func (p *parts) addIdentity(handlers map[string]route.Handler) error {
 		Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL, Routes: p.routes,
 	})
 	handlers[route.Identity] = endpoint.Serve
+	return nil
+}
+
+func (p *parts) addJobs(handlers map[string]route.Handler) error {
+	api, err := jobsapi.New(jobsapi.Options{
+		Catalog: p.catalog, Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL,
+	})
+	if err != nil {
+		return err
+	}
+	handlers[route.StartJob], handlers[route.Job] = api.ServeStart, api.ServeJob
 	return nil
 }
 

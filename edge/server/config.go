@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/observability/tracing"
 
 	"github.com/kith-crm/kith/edge/internal/sandboxmount"
 )
@@ -39,13 +41,41 @@ type RequestObserver interface {
 	Leave()
 	// Observe is called once for each answer. The routes are those of RouteNames,
 	// and "unknown" for a request that matched none.
-	Observe(route, method string, status int, d time.Duration)
+	Observe(ctx context.Context, route, method string, status int, d time.Duration)
 }
 
 // ToolObserver counts tool calls; *metrics.Tools is one.
 type ToolObserver interface {
 	// Observe is called once for each tools/call. A tool that does not exist has no name.
-	Observe(tool string, outcome metrics.Outcome, d time.Duration)
+	Observe(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)
+}
+
+// RateObserver counts what rate policies decide; *metrics.RateLimits is one.
+type RateObserver interface {
+	// Observe is called for each decision. The policies are those of RatePolicies.
+	Observe(policy string, admitted, refused int)
+	// Fallback tells whether limits are counted here only.
+	Fallback(active bool)
+}
+
+// BatchObserver counts batches; *metrics.Batches is one.
+type BatchObserver interface {
+	// Observe is called once for each batch: how many items had which status.
+	Observe(statuses map[int]int)
+}
+
+// BackendObserver counts requests to the backend; *metrics.Backend is one.
+type BackendObserver interface {
+	// Observe is called once for each request, with one of the outcomes of metrics.
+	Observe(outcome string)
+}
+
+// Gate bounds the requests that are worked on at once.
+type Gate interface {
+	// Bound is how many may be worked on at the moment, Refused how many were not
+	// admitted so far.
+	Bound() int64
+	Refused() int64
 }
 
 // SandboxRequest is a ready-made request that GET /sandbox offers. Its fields are
@@ -89,9 +119,14 @@ type Config struct {
 	Version string
 	// Logger takes one line for each request, and errors. Nil discards them.
 	Logger *slog.Logger
-	// Requests and Tools count; nil counts nothing.
+	// Requests, Tools, Rates, Batches and Backend count; nil counts nothing.
 	Requests RequestObserver
 	Tools    ToolObserver
+	Rates    RateObserver
+	Batches  BatchObserver
+	Backend  BackendObserver
+	// Tracer makes the spans of requests and of calls to the backend; nil makes none.
+	Tracer *tracing.Tracer
 	// TLS, if set, makes the listener speak TLS. It needs a certificate.
 	TLS *tls.Config
 	// MaxConnections caps the connections served at once; others wait in the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,6 +17,16 @@ func RatePolicies() []string {
 		names = append(names, p.Name)
 	}
 	return names
+}
+
+// DefaultRateLimits returns the policies that hold unless Config.RateLimits says
+// otherwise, as it would say them.
+func DefaultRateLimits() map[string]string {
+	limits := map[string]string{}
+	for _, p := range ratelimit.Defaults() {
+		limits[p.Name] = fmt.Sprintf("%d/%d", p.Quota, int(p.Window.Seconds()))
+	}
+	return limits
 }
 
 // ParseRateLimit reads a value of Config.RateLimits; off is 0 requests.
@@ -44,7 +55,11 @@ func newLimits(c resolved) (*limits, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := limiter.New(limiter.Options{Policies: policies, Store: store, Clients: clients, Logger: c.Logger})
+	options := limiter.Options{Policies: policies, Store: store, Clients: clients, Logger: c.Logger}
+	if c.Rates != nil {
+		options.Observer = c.Rates
+	}
+	l, err := limiter.New(options)
 	return &limits{policies: policies, store: store, clients: clients, limiter: l}, err
 }
 
@@ -62,6 +77,9 @@ func newRateStore(c resolved) (ratelimit.Store, error) {
 	return ratelimit.NewFallback(shared, memory, ratelimit.FallbackConfig{
 		Nodes: c.Edges,
 		OnState: func(state ratelimit.State, cause error) {
+			if c.Rates != nil {
+				c.Rates.Fallback(state == ratelimit.StateLocal)
+			}
 			if cause != nil {
 				c.Logger.Warn("rate limits are counted here only", slog.String("state", state.String()), slog.String("error", cause.Error()))
 				return

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kith-crm/kith/observability/parting"
+
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -32,7 +34,9 @@ type Server struct {
 	backend *upstream.Client
 	handler http.Handler
 	http    *http.Server
+	parting *parting.Parting
 	limits  *limits
+	gate    Gate
 
 	closeStore sync.Once
 
@@ -56,12 +60,15 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build edge: %w", err)
 	}
+	listens := newHTTPServer(config, handler)
 	return &Server{
 		config:  config,
 		backend: p.backend,
 		limits:  p.limits,
+		gate:    p.gate,
 		handler: handler,
-		http:    newHTTPServer(config, handler),
+		http:    listens,
+		parting: parting.New(listens),
 		done:    make(chan error, 1),
 	}, nil
 }
@@ -84,6 +91,9 @@ func newHTTPServer(c resolved, handler http.Handler) *http.Server {
 // Handler returns the handler of every public path, for a listener of the
 // caller's own.
 func (s *Server) Handler() http.Handler { return s.handler }
+
+// Gate returns the bound on requests that are worked on at once, to be watched.
+func (s *Server) Gate() Gate { return s.gate }
 
 // Start listens and serves in the background. The error names the address, for
 // example when another program has it.
@@ -109,7 +119,7 @@ func (s *Server) serve(listener net.Listener) {
 	} else {
 		err = s.http.Serve(listener)
 	}
-	if errors.Is(err, http.ErrServerClosed) {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) { // by Stop
 		err = nil
 	}
 	s.done <- err
@@ -126,12 +136,18 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Done yields nil when the server has stopped, or why it could not go on.
+// Done yields nil when the server listens no more, or why it could not go on.
 func (s *Server) Done() <-chan error { return s.done }
 
-// Stop takes no new requests, waits for those under way until ctx ends, and then
+// Stop takes no new connections, tells callers to go, waits for those under way until ctx ends, and then
 // cuts them off. A server that never started, or was stopped before, is fine.
 func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	listener := s.listener
+	s.mu.Unlock()
+	if listener != nil {
+		s.parting.Leave(ctx, listener)
+	}
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		_ = s.http.Close() // the error that counts is the one above

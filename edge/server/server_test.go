@@ -198,6 +198,10 @@ func TestObserversFit(t *testing.T) {
 	var (
 		_ RequestObserver = (*metrics.HTTP)(nil)
 		_ ToolObserver    = (*metrics.Tools)(nil)
+		_ RateObserver    = (*metrics.RateLimits)(nil)
+		_ BatchObserver   = (*metrics.Batches)(nil)
+		_ BackendObserver = (*metrics.Backend)(nil)
+		_ metrics.Gate    = Gate(nil)
 	)
 	if names := RouteNames(); !slices.Contains(names, "mcp-v1") || !slices.Contains(names, "sandbox-profile") {
 		t.Errorf("names %v", names)

@@ -1,5 +1,6 @@
 // Package admin serves what operators and their machines read from a process:
 //
+//	/status         the key figures of the last hour, for people
 //	/metrics        the metrics, for Prometheus
 //	/healthz        200 while the process answers at all: restart it if not
 //	/readyz         200 while it can serve: send it no traffic if not

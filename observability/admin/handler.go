@@ -18,6 +18,8 @@ const readyTimeout = time.Second
 type Options struct {
 	// Metrics serves /metrics. Nil leaves that path out.
 	Metrics http.Handler
+	// Status serves /status. Nil leaves that path out.
+	Status http.Handler
 	// Ready returns nil if the process can serve: its database answers, its
 	// upstream is there. It is called for each request to /readyz, from any
 	// goroutine, with a context that ends after one second. Its error is logged
@@ -39,6 +41,9 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /readyz", o.serveReady)
 	if o.Metrics != nil {
 		mux.Handle("GET /metrics", o.Metrics)
+	}
+	if o.Status != nil {
+		mux.Handle("GET /status", o.Status)
 	}
 	mountProfiles(mux)
 	return noStore(mux)
@@ -70,6 +75,7 @@ func index(w http.ResponseWriter, _ *http.Request) {
 	const page = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Kith admin</title>
 <ul>
+<li><a href="/status">/status</a>
 <li><a href="/metrics">/metrics</a>
 <li><a href="/healthz">/healthz</a>
 <li><a href="/readyz">/readyz</a>

@@ -22,7 +22,8 @@ func New(w io.Writer, level, format string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(out, options)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(out, options)), nil
+		out := &turns{next: out}
+		return slog.New(newPlain(slog.NewJSONHandler(out, options), out)), nil
 	default:
 		return nil, fmt.Errorf("parse log format %q: must be text or json", format)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // redacted stands where a secret was.
@@ -64,10 +65,16 @@ func redactStrings(values map[string]string) map[string]string {
 	return clean
 }
 
+// odd tells whether a key with the letter is not in our spelling.
+func odd(r rune) bool { return r == '-' || 'A' <= r && r <= 'Z' || r >= utf8.RuneSelf }
+
 // sensitive says whether the value of key is a secret. Case does not matter, and
 // a hyphen is as good as an underscore.
 func sensitive(key string) bool {
-	switch strings.ReplaceAll(strings.ToLower(key), "-", "_") {
+	if strings.ContainsFunc(key, odd) {
+		key = strings.ReplaceAll(strings.ToLower(key), "-", "_")
+	}
+	switch key {
 	case "authorization", "cookie", "set_cookie",
 		"token", "access_token", "refresh_token", "service_token",
 		"password", "client_secret", "code", "code_verifier", "idempotency_key":

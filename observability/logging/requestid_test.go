@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/observability/logging"
 )
@@ -62,5 +63,12 @@ func TestRequestIDTravelsInTheContext(t *testing.T) {
 	}
 	if got := logging.RequestID(outer); got != "req_outer" {
 		t.Errorf("outer id = %q, want req_outer", got)
+	}
+}
+
+func TestMilliseconds(t *testing.T) {
+	t.Parallel()
+	if got := logging.Milliseconds("duration_ms", 1234567*time.Nanosecond).String(); got != "duration_ms=1.235" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -17,7 +17,7 @@ func BenchmarkHTTPObserve(b *testing.B) {
 	m, _ := newHTTP(b, "mcp", "token", "openapi")
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		m.Observe("mcp", "POST", 200, time.Duration(i%4096)*time.Microsecond)
+		m.Observe(b.Context(), "mcp", "POST", 200, time.Duration(i%4096)*time.Microsecond)
 	}
 }
 
@@ -26,7 +26,7 @@ func BenchmarkHTTPObserveParallel(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			m.Observe("mcp", "POST", 200, time.Duration(i%4096)*time.Microsecond)
+			m.Observe(b.Context(), "mcp", "POST", 200, time.Duration(i%4096)*time.Microsecond)
 		}
 	})
 }
@@ -35,7 +35,7 @@ func BenchmarkToolsObserve(b *testing.B) {
 	m, _ := newTools(b, "search_connections", "undo")
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		m.Observe("search_connections", metrics.OutcomeOK, time.Duration(i%4096)*time.Microsecond)
+		m.Observe(b.Context(), "search_connections", metrics.OutcomeOK, time.Duration(i%4096)*time.Microsecond)
 	}
 }
 
@@ -66,9 +66,9 @@ func TestHotPathsAllocateNothing(t *testing.T) {
 		name string
 		call func()
 	}{
-		{"HTTP", func() { http.Observe("mcp", "POST", 200, time.Millisecond) }},
-		{"HTTP, unknown route", func() { http.Observe("/x", "BREW", 299, time.Millisecond) }},
-		{"Tools", func() { tools.Observe("undo", metrics.OutcomeOK, time.Millisecond) }},
+		{"HTTP", func() { http.Observe(ctx, "mcp", "POST", 200, time.Millisecond) }},
+		{"HTTP, unknown route", func() { http.Observe(ctx, "/x", "BREW", 299, time.Millisecond) }},
+		{"Tools", func() { tools.Observe(ctx, "undo", metrics.OutcomeOK, time.Millisecond) }},
 		{"Connect", func() { _, _ = unary(ctx, req) }},
 	}
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type calls struct {
 	// endings is the closed set of the ways a call can end. Each is the values
 	// of the counter's labels after the first. A series counts by index in it.
 	endings [][]string
+	traceID func(context.Context) string // nil without traces
 }
 
 // callsOptions are what newCalls needs. All fields are required.
@@ -48,18 +50,23 @@ func newCalls(r prometheus.Registerer, o callsOptions) (*calls, error) {
 	if err != nil {
 		return nil, err
 	}
-	seconds, err := register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:                            o.seconds,
-		Help:                            o.secondsHelp,
-		Buckets:                         durationBuckets(),
-		NativeHistogramBucketFactor:     nativeBucketFactor,
-		NativeHistogramMaxBucketNumber:  nativeMaxBuckets,
-		NativeHistogramMinResetDuration: nativeMinReset,
-	}, o.labels[:1]))
+	seconds, err := register(r, prometheus.NewHistogramVec(histogram(o.seconds, o.secondsHelp, durationBuckets()), o.labels[:1]))
 	if err != nil {
 		return nil, err
 	}
-	return &calls{requests: requests, seconds: seconds, endings: o.endings}, nil
+	return &calls{requests: requests, seconds: seconds, endings: o.endings, traceID: traceIDOf(r)}, nil
+}
+
+// histogram has the classic buckets given, and native ones.
+func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name:                            name,
+		Help:                            help,
+		Buckets:                         buckets,
+		NativeHistogramBucketFactor:     nativeBucketFactor,
+		NativeHistogramMaxBucketNumber:  nativeMaxBuckets,
+		NativeHistogramMinResetDuration: nativeMinReset,
+	}
 }
 
 // durationBuckets are the classic buckets of every duration, in seconds.
@@ -94,14 +101,14 @@ type series struct {
 }
 
 // observe counts a call that ended in calls.endings[ending] after d. A negative
-// d counts as 0.
-func (s *series) observe(ending int, d time.Duration) {
+// d counts as 0. The trace of ctx, if it is sampled, is the duration's exemplar.
+func (s *series) observe(ctx context.Context, ending int, d time.Duration) {
 	counter := s.counters[ending].Load()
 	if counter == nil {
 		counter = s.open(ending)
 	}
 	(*counter).Inc()
-	s.duration.Observe(max(d, 0).Seconds())
+	observeIn(ctx, s.calls.traceID, s.duration, max(d, 0))
 }
 
 // open creates the series of an ending in Prometheus, or finds it there.

@@ -57,7 +57,7 @@ func (m *Connect) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			return next(ctx, req)
 		}
 		start, ending := time.Now(), int(connect.CodeInternal)
-		defer func() { m.observe(spec.Procedure, ending, time.Since(start)) }()
+		defer func() { m.observe(ctx, spec.Procedure, ending, time.Since(start)) }()
 		res, err := next(ctx, req)
 		ending = connectEnding(err)
 		return res, err
@@ -74,20 +74,20 @@ func (m *Connect) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		start, ending := time.Now(), int(connect.CodeInternal)
 		procedure := conn.Spec().Procedure
-		defer func() { m.observe(procedure, ending, time.Since(start)) }()
+		defer func() { m.observe(ctx, procedure, ending, time.Since(start)) }()
 		err := next(ctx, conn)
 		ending = connectEnding(err)
 		return err
 	}
 }
 
-func (m *Connect) observe(procedure string, ending int, d time.Duration) {
+func (m *Connect) observe(ctx context.Context, procedure string, ending int, d time.Duration) {
 	s, ok := m.methods.Load(procedure)
 	if !ok {
 		method := strings.ToValidUTF8(strings.TrimPrefix(procedure, "/"), "_")
 		s, _ = m.methods.LoadOrStore(procedure, m.calls.series(method))
 	}
-	s.(*series).observe(ending, d)
+	s.(*series).observe(ctx, ending, d)
 }
 
 // connectEndings is "ok" and the codes, in the order of their numbers.

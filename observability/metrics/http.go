@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -74,12 +75,12 @@ func (m *HTTP) Leave() { m.inFlight.Dec() }
 // other than GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS counts as "other".
 // status is the code that was sent; 0 is a handler that wrote nothing, which
 // net/http answers with 200; a code that is not registered counts as "other".
-func (m *HTTP) Observe(route, method string, status int, d time.Duration) {
+func (m *HTTP) Observe(ctx context.Context, route, method string, status int, d time.Duration) {
 	s, ok := m.routes[route]
 	if !ok {
 		s = m.routes[unknown]
 	}
-	s.observe(methodIndex(method)*len(m.statuses)+m.statusIndex(status), d)
+	s.observe(ctx, methodIndex(method)*len(m.statuses)+m.statusIndex(status), d)
 }
 
 // listStatuses fills the closed set of status labels.

@@ -39,8 +39,8 @@ func TestHTTPObserveLabels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m, reg := newHTTP(t, "token", "mcp")
-			m.Observe(tt.route, tt.method, tt.status, time.Millisecond)
-			m.Observe(tt.route, tt.method, tt.status, time.Millisecond)
+			m.Observe(t.Context(), tt.route, tt.method, tt.status, time.Millisecond)
+			m.Observe(t.Context(), tt.route, tt.method, tt.status, time.Millisecond)
 			wantSamples(t, reg, httpRequests, fmt.Sprintf("%s{method=%q,route=%q,status=%q} 2",
 				httpRequests, tt.wantMeth, tt.wantRoute, tt.wantStatus))
 		})
@@ -52,7 +52,7 @@ func TestHTTPEveryMethodHasItsOwnSeries(t *testing.T) {
 	m, reg := newHTTP(t, "mcp")
 	var want []string
 	for _, method := range []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "other"} {
-		m.Observe("mcp", method, 200, 0)
+		m.Observe(t.Context(), "mcp", method, 200, 0)
 		want = append(want, fmt.Sprintf(`%s{method=%q,route="mcp",status="200"} 1`, httpRequests, method))
 	}
 	wantSamples(t, reg, httpRequests, want...)
@@ -63,8 +63,8 @@ func TestHTTPSeriesAreBounded(t *testing.T) {
 	const routes, methods, statuses = 2, 8, 64
 	m, reg := newHTTP(t, "mcp")
 	for i := range 2000 {
-		m.Observe(fmt.Sprint("/path/", i), fmt.Sprint("METHOD", i), i-500, 0)
-		m.Observe("mcp", "GET", i-500, 0)
+		m.Observe(t.Context(), fmt.Sprint("/path/", i), fmt.Sprint("METHOD", i), i-500, 0)
+		m.Observe(t.Context(), "mcp", "GET", i-500, 0)
 	}
 	wantSeries(t, reg, httpRequests, routes*methods*statuses)
 	wantSeries(t, reg, "kith_http_request_duration_seconds", routes)
@@ -73,9 +73,9 @@ func TestHTTPSeriesAreBounded(t *testing.T) {
 func TestHTTPDurations(t *testing.T) {
 	t.Parallel()
 	m, reg := newHTTP(t, "mcp")
-	m.Observe("mcp", "GET", 200, 250*time.Millisecond)
-	m.Observe("mcp", "POST", 500, 2*time.Second)
-	m.Observe("mcp", "POST", 500, -time.Hour)
+	m.Observe(t.Context(), "mcp", "GET", 200, 250*time.Millisecond)
+	m.Observe(t.Context(), "mcp", "POST", 500, 2*time.Second)
+	m.Observe(t.Context(), "mcp", "POST", 500, -time.Hour)
 	wantDurations(t, reg, "kith_http_request_duration_seconds", 3, 2250*time.Millisecond)
 }
 
@@ -96,7 +96,7 @@ func TestHTTPCountsConcurrentRequests(t *testing.T) {
 	for range callers {
 		all.Go(func() {
 			for range each {
-				m.Observe("mcp", "POST", 200, time.Second)
+				m.Observe(t.Context(), "mcp", "POST", 200, time.Second)
 			}
 		})
 	}
@@ -112,8 +112,8 @@ func TestHTTPHalvesShareARegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edge.Observe("mcp", "GET", 200, 0)
-	backend.Observe("token", "POST", 400, 0)
+	edge.Observe(t.Context(), "mcp", "GET", 200, 0)
+	backend.Observe(t.Context(), "token", "POST", 400, 0)
 	edge.Enter()
 	backend.Enter()
 	wantSamples(t, reg, httpRequests,

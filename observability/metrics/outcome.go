@@ -25,6 +25,8 @@ const (
 	OutcomeRateLimited
 	// OutcomeUnavailable is a call that could not reach what it needs.
 	OutcomeUnavailable
+	// OutcomeAbandoned is a call whose caller went away before the answer.
+	OutcomeAbandoned
 
 	outcomeCount // not an outcome
 )
@@ -48,6 +50,8 @@ func (o Outcome) String() string {
 		return "rate_limited"
 	case OutcomeUnavailable:
 		return "unavailable"
+	case OutcomeAbandoned:
+		return "abandoned"
 	default:
 		return "internal"
 	}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,6 +32,11 @@ type BuildInfo struct {
 // builds a collector is handed a registry.
 type Registry struct {
 	*prometheus.Registry
+
+	// TraceID returns the id of the sampled trace that a context belongs to, or "".
+	// Durations observed in one are exemplars. Nil: there are no traces. It is set
+	// before collectors are built.
+	TraceID func(context.Context) string
 }
 
 // New builds a registry that holds the collectors of the Go runtime and of the

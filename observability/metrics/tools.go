@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +37,7 @@ func NewTools(r prometheus.Registerer, names []string) (*Tools, error) {
 // Observe counts one answered tool call and its duration. A tool that is not in
 // the list given to NewTools counts as "unknown", and an outcome that is none of
 // the constants as OutcomeInternal.
-func (m *Tools) Observe(tool string, outcome Outcome, d time.Duration) {
+func (m *Tools) Observe(ctx context.Context, tool string, outcome Outcome, d time.Duration) {
 	s, ok := m.tools[tool]
 	if !ok {
 		s = m.tools[unknown]
@@ -44,5 +45,5 @@ func (m *Tools) Observe(tool string, outcome Outcome, d time.Duration) {
 	if outcome >= outcomeCount {
 		outcome = OutcomeInternal
 	}
-	s.observe(int(outcome), d)
+	s.observe(ctx, int(outcome), d)
 }

@@ -26,6 +26,7 @@ func TestToolsObserveLabels(t *testing.T) {
 		{metrics.OutcomeUnknownTool, "unknown_tool"},
 		{metrics.OutcomeRateLimited, "rate_limited"},
 		{metrics.OutcomeUnavailable, "unavailable"},
+		{metrics.OutcomeAbandoned, "abandoned"},
 		{metrics.OutcomeInternal, "internal"},
 		{*new(metrics.Outcome), "internal"},
 		{metrics.Outcome(200), "internal"},
@@ -34,7 +35,7 @@ func TestToolsObserveLabels(t *testing.T) {
 		t.Run(fmt.Sprint(uint8(tt.outcome), " ", tt.want), func(t *testing.T) {
 			t.Parallel()
 			m, reg := newTools(t, "undo")
-			m.Observe("undo", tt.outcome, time.Millisecond)
+			m.Observe(t.Context(), "undo", tt.outcome, time.Millisecond)
 			wantSamples(t, reg, toolCalls, fmt.Sprintf(`%s{outcome=%q,tool="undo"} 1`, toolCalls, tt.want))
 			if got := tt.outcome.String(); got != tt.want {
 				t.Errorf("String() = %q, want %q", got, tt.want)
@@ -47,21 +48,21 @@ func TestToolsInventedNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	m, reg := newTools(t, "undo", "undo", "search_connections")
 	for i := range 1000 {
-		m.Observe(fmt.Sprint("tool_", i), metrics.OutcomeUnknownTool, 0)
+		m.Observe(t.Context(), fmt.Sprint("tool_", i), metrics.OutcomeUnknownTool, 0)
 	}
-	m.Observe("UNDO", metrics.OutcomeUnknownTool, 0)
-	m.Observe("", metrics.OutcomeUnknownTool, 0)
-	m.Observe("\xff", metrics.OutcomeUnknownTool, 0)
+	m.Observe(t.Context(), "UNDO", metrics.OutcomeUnknownTool, 0)
+	m.Observe(t.Context(), "", metrics.OutcomeUnknownTool, 0)
+	m.Observe(t.Context(), "\xff", metrics.OutcomeUnknownTool, 0)
 	wantSamples(t, reg, toolCalls, toolCalls+`{outcome="unknown_tool",tool="unknown"} 1003`)
 }
 
 func TestToolsSeriesAreBounded(t *testing.T) {
 	t.Parallel()
-	const tools, outcomes = 2, 9
+	const tools, outcomes = 2, 10
 	m, reg := newTools(t, "undo")
 	for i := range 256 {
-		m.Observe("undo", metrics.Outcome(i), 0)
-		m.Observe(fmt.Sprint(i), metrics.Outcome(i), 0)
+		m.Observe(t.Context(), "undo", metrics.Outcome(i), 0)
+		m.Observe(t.Context(), fmt.Sprint(i), metrics.Outcome(i), 0)
 	}
 	wantSeries(t, reg, toolCalls, tools*outcomes)
 	wantSeries(t, reg, "kith_tool_call_duration_seconds", tools)
@@ -70,8 +71,8 @@ func TestToolsSeriesAreBounded(t *testing.T) {
 func TestToolsDurations(t *testing.T) {
 	t.Parallel()
 	m, reg := newTools(t, "undo")
-	m.Observe("undo", metrics.OutcomeOK, 16*time.Millisecond)
-	m.Observe("undo", metrics.OutcomeRefused, 4*time.Millisecond)
+	m.Observe(t.Context(), "undo", metrics.OutcomeOK, 16*time.Millisecond)
+	m.Observe(t.Context(), "undo", metrics.OutcomeRefused, 4*time.Millisecond)
 	wantDurations(t, reg, "kith_tool_call_duration_seconds", 2, 20*time.Millisecond)
 }
 

@@ -52,6 +52,10 @@ type Tool struct {
 	Group string `json:"group"`
 	// Credits is the price of one successful call.
 	Credits int `json:"credits"`
+	// JobKind is the kind of job that the tool starts; empty when it starts none.
+	JobKind string `json:"job_kind,omitempty"`
+	// Waits tells that an answer may be held back because the caller asked for it.
+	Waits bool `json:"waits,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
 	// InputSchema and OutputSchema are JSON Schema 2020-12 objects.

@@ -20,6 +20,11 @@ import (
 	_ "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+	_ "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
+	_ "github.com/kith-crm/kith/proto/gen/kith/insights/v1"
+	_ "github.com/kith-crm/kith/proto/gen/kith/jobs/v1"
+	_ "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
+	_ "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 	_ "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
 )

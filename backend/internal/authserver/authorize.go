@@ -4,12 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Error codes of the authorization response (RFC 6749 §4.1.2.1, RFC 8707 §2).
@@ -120,10 +122,29 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *grant.Cli
 		s.unavailable(w, r, "keep request", err)
 		return
 	}
-	s.Pages.Consent(w, r, ConsentView{
+	view := consentView(secret, c, login, req)
+	view.Ticked, view.Address = view.Scopes, r.URL.RequestURI()
+	s.Pages.Consent(w, r, view)
+}
+
+// consentView is what the page of a request shows.
+func consentView(secret string, c *grant.Client, login *session.LoginSession, req *grant.Request) ConsentView {
+	return ConsentView{
 		Request: secret, Username: login.Username, ClientName: c.Name,
 		RedirectHost: redirectHost(req.RedirectURI), RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
-	})
+	}
+}
+
+// addressOf is the path, with its query, that asks for the same again.
+func addressOf(req *grant.Request) string {
+	query := url.Values{
+		"response_type": {"code"}, "client_id": {req.ClientID}, "redirect_uri": {req.RedirectURI}, "scope": {req.Scopes},
+		"state": {req.State}, "code_challenge": {req.CodeChallenge}, "code_challenge_method": {"S256"},
+	}
+	if req.Resource != "" {
+		query.Set("resource", req.Resource)
+	}
+	return PathAuthorize + "?" + query.Encode()
 }
 
 func redirectHost(uri string) string {
@@ -135,7 +156,8 @@ func redirectHost(uri string) string {
 }
 
 // consent takes the member's answer. The request's secret was shown to one
-// login session only and is answered once.
+// login session only. It is answered once; the same answer over again, which a
+// second click sends, is led to the same place.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -152,36 +174,65 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 		s.Pages.Problem(w, r, http.StatusForbidden, "You are signed out", "Start again at the application, and sign in when asked.")
 		return
 	}
-	hash := grant.Hash(r.PostForm.Get("request"))
+	secret := r.PostForm.Get("request")
 	if r.PostForm.Get("decision") != "allow" {
-		s.finish(w, r, hash, login, nil, url.Values{"error": {codeAccessDenied}, "error_description": {"the member said no"}})
+		s.finish(w, r, secret, login, nil, url.Values{"error": {codeAccessDenied}, "error_description": {"the member said no"}})
 		return
 	}
-	code, err := grant.Generate("")
-	if err != nil {
-		s.unavailable(w, r, "generate code", err)
-		return
-	}
-	s.finish(w, r, hash, login, &grant.AuthorizationCode{
+	code := grant.CodeOf(secret, login.Hash)
+	s.finish(w, r, secret, login, &grant.AuthorizationCode{
 		Hash: grant.Hash(code), MemberID: login.MemberID, Scopes: strings.Join(r.PostForm["scope"], " "),
 	}, url.Values{"code": {code}})
 }
 
-// finish ends the request and sends the browser back to the client.
-func (s *Server) finish(w http.ResponseWriter, r *http.Request, hash string, login *session.LoginSession, code *grant.AuthorizationCode, answer url.Values) {
-	req, err := s.Store.DecideRequest(r.Context(), hash, login.Hash, code)
-	var coded *fault.Error
+// finish answers the request and sends the browser back to the client.
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, login *session.LoginSession, code *grant.AuthorizationCode, answer url.Values) {
+	req, err := s.Store.DecideRequest(r.Context(), grant.Hash(secret), login.Hash, code)
 	switch {
-	case errors.As(err, &coded) && coded.Code == fault.NotFound:
-		s.Pages.Problem(w, r, http.StatusBadRequest, "This request is over", coded.Message)
-	case fault.Is(err, fault.Invalid): // nothing happened: the page can be answered again
-		s.Pages.Problem(w, r, http.StatusBadRequest, "Nothing was allowed",
-			"Go back and tick at least one of the things that the application asks for, or don’t allow it.")
+	case fault.Is(err, fault.NotFound):
+		s.over(w, r, err)
+	case fault.Is(err, fault.Invalid): // nothing happened: the page is answered again
+		s.askAgain(w, r, secret, login)
 	case err != nil:
 		s.unavailable(w, r, "decide request", err)
 	default:
 		s.sendBack(w, req.RedirectURI, req.State, answer)
 	}
+}
+
+// over tells that a request cannot be answered any more.
+func (s *Server) over(w http.ResponseWriter, r *http.Request, err error) {
+	text := "Start again at the application."
+	if coded, ok := errors.AsType[*fault.Error](err); ok {
+		text = coded.Message
+	}
+	s.Pages.Problem(w, r, http.StatusBadRequest, "This request is over", text)
+}
+
+// askAgain shows the page of a request once more, with what is wrong with the
+// answer.
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string, login *session.LoginSession) {
+	req, err := s.Store.GetRequest(r.Context(), grant.Hash(secret), login.Hash)
+	if fault.Is(err, fault.NotFound) {
+		s.over(w, r, err)
+		return
+	}
+	if err != nil {
+		s.unavailable(w, r, "read request", err)
+		return
+	}
+	c, err := s.client(r.Context(), req.ClientID)
+	if err != nil {
+		s.unavailable(w, r, "read client", err)
+		return
+	}
+	view := consentView(secret, c, login, req)
+	view.Ticked, view.Address = r.PostForm["scope"], addressOf(req)
+	view.Mistake = "Nothing was allowed yet. Tick at least one of the things that it asks for, or don’t allow it."
+	if slices.Equal(view.Ticked, []string{catalog.ScopeWrite}) {
+		view.Mistake = "Nothing was allowed yet. Tick an area that it may read: leave to change things counts for the ticked areas alone."
+	}
+	s.Pages.Consent(w, r, view)
 }
 
 // sendBack redirects to a registered redirect URI with the answer, the state and

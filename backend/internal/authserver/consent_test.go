@@ -3,6 +3,7 @@ package authserver_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,9 @@ func TestDenial(t *testing.T) {
 			t.Errorf("%q: %v", decision, got)
 		}
 		wantPage(t, decide(b, page, "allow", nil), http.StatusBadRequest, "This request is over")
+		if again := decide(b, page, decision, nil); again.Header.Get("Location") == "" || a.sentBack(t, again, callback).Get("error") != "access_denied" {
+			t.Errorf("%q once more: %d", decision, again.Status)
+		}
 	}
 }
 
@@ -37,6 +41,7 @@ func TestUntickedScopes(t *testing.T) {
 		"all":                   {[]string{"connections", "timeline", "write"}, "connections timeline write"},
 		"in another order":      {[]string{"write", "connections"}, "connections write"},
 		"one":                   {[]string{"timeline"}, "timeline"},
+		"writing alone":         {[]string{"write"}, ""},
 		"none":                  {nil, ""},
 		"more than asked":       {[]string{"connections", "timeline", "write", "account"}, ""},
 		"another":               {[]string{"account"}, ""},
@@ -50,9 +55,9 @@ func TestUntickedScopes(t *testing.T) {
 			page := authorize(b, with(a.ask(), "scope", "connections timeline write"))
 			answer := decide(b, page, "allow", url.Values{"scope": c.ticked})
 			if c.kept == "" {
-				wantPage(t, answer, http.StatusBadRequest, "Nothing was allowed")
-				// The page waits for another answer.
-				answer, c.kept = decide(b, page, "allow", url.Values{"scope": {"timeline"}}), "timeline"
+				wantPage(t, answer, http.StatusUnprocessableEntity, "Nothing was allowed")
+				// The page that it comes back to waits for another answer.
+				answer, c.kept = decide(b, answer, "allow", url.Values{"scope": {"timeline"}}), "timeline"
 			}
 			got := a.exchange(t, a.sentBack(t, answer, callback).Get("code"))
 			p := a.principal(t, got.AccessToken)
@@ -129,13 +134,19 @@ func TestConsentEnds(t *testing.T) {
 		{"with its answer", func(t *testing.T, a agent, b *webtest.Browser) {
 			page := authorize(b, a.ask())
 			code := a.sentBack(t, decide(b, page, "allow", nil), callback).Get("code")
-			for _, decision := range []string{"allow", "deny"} {
-				wantPage(t, decide(b, page, decision, nil), http.StatusBadRequest, "This request is over")
-			}
+			wantPage(t, decide(b, page, "deny", nil), http.StatusBadRequest, "This request is over")
+			wantPage(t, decide(b, page, "allow", url.Values{"scope": {"timeline"}}), http.StatusBadRequest, "This request is over")
+			wantPage(t, decide(b, page, "allow", url.Values{"scope": nil}), http.StatusBadRequest, "This request is over")
 			pair := a.exchange(t, code)
 			wantTokens(t, pair)
 			wantPage(t, decide(b, page, "allow", nil), http.StatusBadRequest, "This request is over")
 			a.wantAlive(t, pair)
+		}},
+		{"with the end of its code", func(t *testing.T, a agent, b *webtest.Browser) {
+			page := authorize(b, a.ask())
+			a.sentBack(t, decide(b, page, "allow", nil), callback)
+			a.site.Clock.Advance(grant.CodeLifetime)
+			wantPage(t, decide(b, page, "allow", nil), http.StatusBadRequest, "This request is over")
 		}},
 		{"after ten minutes", func(t *testing.T, a agent, b *webtest.Browser) {
 			page := authorize(b, a.ask())
@@ -158,6 +169,106 @@ func TestConsentEnds(t *testing.T) {
 			wantPage(t, decide(b, page, "allow", nil), http.StatusForbidden, "You are signed out")
 		}},
 	})
+}
+
+// Whoever clicks twice comes to the client all the same: each answer leads to the
+// one code there is. Nobody else gets it, and no other answer.
+func TestTheSameAnswerTwice(t *testing.T) {
+	t.Parallel()
+	testRows(t, []row{
+		{"one after the other", func(t *testing.T, a agent, b *webtest.Browser) {
+			page := authorize(b, a.ask())
+			first := a.sentBack(t, decide(b, page, "allow", nil), callback).Get("code")
+			for range 3 {
+				if again := a.sentBack(t, decide(b, page, "allow", nil), callback).Get("code"); again != first {
+					t.Errorf("another code: %s after %s", again, first)
+				}
+			}
+			form := with(page.Form(authserver.PathConsent), "decision", "allow")
+			elsewhere, other := a.site.BrowserOf(t, b.Owner), a.site.SignedIn(t, "other-"+string(b.Owner[len(b.Owner)-6:]))
+			for name, stranger := range map[string]*webtest.Browser{"another session": elsewhere, "another member": other} {
+				if p := stranger.Post(authserver.PathConsent, form); p.Status != http.StatusBadRequest || p.Header.Get("Location") != "" {
+					t.Errorf("%s: %d to %q", name, p.Status, p.Header.Get("Location"))
+				}
+			}
+			a.wantAlive(t, a.exchange(t, first))
+			wantPage(t, decide(b, page, "allow", nil), http.StatusBadRequest, "This request is over")
+		}},
+		{"2 at once", func(t *testing.T, a agent, b *webtest.Browser) { a.answerAtOnce(t, b, 2) }},
+		{"10 at once", func(t *testing.T, a agent, b *webtest.Browser) { a.answerAtOnce(t, b, 10) }},
+	})
+}
+
+// answerAtOnce sends the same answer n times at once. Whichever redirect the
+// browser follows, the code in it works, and it is the only one.
+func (a agent) answerAtOnce(t *testing.T, b *webtest.Browser, n int) {
+	t.Helper()
+	form := with(authorize(b, a.ask()).Form(authserver.PathConsent), "decision", "allow")
+	cookie := b.CookieName("kith_session") + "=" + b.Cookie("kith_session")
+	answers, err := together(n, func(int) (answer, error) {
+		r, err := a.request(t.Context(), http.MethodPost, authserver.PathConsent, formMedia, form.Encode())
+		if err != nil {
+			return answer{}, err
+		}
+		r.Header.Set("Cookie", cookie)
+		return send(r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]bool{}
+	for _, got := range answers {
+		to, err := url.Parse(got.Header.Get("Location"))
+		if err != nil || got.Status != http.StatusSeeOther || !to.Query().Has("code") {
+			t.Fatalf("a dead end: %d to %q %s", got.Status, got.Header.Get("Location"), got.Body)
+		}
+		codes[to.Query().Get("code")] = true
+	}
+	if len(codes) != 1 {
+		t.Fatalf("%d codes from one consent", len(codes))
+	}
+	for code := range codes {
+		wantTokens(t, a.exchange(t, code))
+		wantError(t, a.exchange(t, code), "invalid_grant")
+	}
+}
+
+// What is wrong with an answer is told at the boxes, which stay as they were; by
+// another account the same is asked once more.
+func TestMistakesOfTheConsentPage(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	a, b := newAgent(t, s), s.SignedIn(t, "maria")
+	for name, c := range map[string]struct {
+		asked  string
+		ticked []string
+		words  string
+	}{
+		"writing alone":            {"connections write", []string{"write"}, "Tick an area that it may read"},
+		"nothing":                  {"connections write", nil, "Tick at least one"},
+		"nothing of writing alone": {"write", nil, "Tick at least one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			query := with(a.ask(), "scope", c.asked, "resource", s.URL+"/mcp/v1")
+			again := decide(b, authorize(b, query), "allow", url.Values{"scope": c.ticked})
+			wantPage(t, again, http.StatusUnprocessableEntity, c.words)
+			form := again.Form(authserver.PathConsent)
+			if !slices.Equal(form["scope"], c.ticked) || again.ByID("scope-error") == nil || again.ByID("scope") == nil {
+				t.Errorf("it shows %v", form)
+			}
+			if policy := again.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' https:") {
+				t.Errorf("its answer is held back by %q", policy)
+			}
+			left := again.Forms("/sign-out")[1].Get("return_to")
+			asked, err := url.Parse(left)
+			if err != nil || asked.Path != authserver.PathAuthorize || asked.Query().Encode() != query.Encode() {
+				t.Errorf("another account is asked %q", left)
+			}
+			p := decide(b, again, "allow", url.Values{"scope": strings.Fields(c.asked)})
+			wantTokens(t, a.exchange(t, a.sentBack(t, p, callback).Get("code")))
+		})
+	}
 }
 
 // Another site can neither make a browser answer nor read what it would answer.

@@ -1,6 +1,7 @@
 package authserver
 
 import (
+	"errors"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -39,7 +40,11 @@ func checkForm(r *http.Request) error {
 	if r.URL.RawQuery != "" {
 		return oidc.ErrInvalidRequest().WithDescription("send the parameters in the body, none in the address")
 	}
-	if err := r.ParseForm(); err != nil {
+	err = r.ParseForm()
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return oidc.ErrInvalidRequest().WithDescription("the form takes %d bytes at most", maxForm)
+	}
+	if err != nil {
 		return oidc.ErrInvalidRequest().WithDescription("the form cannot be read")
 	}
 	if name, repeated := repeatedParameter(r.PostForm); repeated {

@@ -100,6 +100,10 @@ func (f *flaky) CreateRequest(ctx context.Context, r *grant.Request) error {
 	return guardError(f, "CreateRequest", func() error { return f.Store.CreateRequest(ctx, r) })
 }
 
+func (f *flaky) GetRequest(ctx context.Context, hash, sessionHash string) (*grant.Request, error) {
+	return guard(f, "GetRequest", func() (*grant.Request, error) { return f.Store.GetRequest(ctx, hash, sessionHash) })
+}
+
 func (f *flaky) DecideRequest(ctx context.Context, hash, sessionHash string, code *grant.AuthorizationCode) (*grant.Request, error) {
 	return guard(f, "DecideRequest", func() (*grant.Request, error) { return f.Store.DecideRequest(ctx, hash, sessionHash, code) })
 }
@@ -222,11 +226,19 @@ func scenes() map[string]scene {
 		},
 		"consent": {
 			calls: "Current DecideRequest", prepare: consent("allow"),
-			again: wantSentBack("code"), lost: wantStatus(http.StatusBadRequest), // it begins again at the client
+			again: wantSentBack("code"), lost: wantSentBack("code"),
 		},
 		"denial": {
 			calls: "Current DecideRequest", prepare: consent("deny"),
-			again: wantSentBack("error"), lost: wantStatus(http.StatusBadRequest),
+			again: wantSentBack("error"), lost: wantSentBack("error"),
+		},
+		"consent to nothing": {
+			calls: "Current DecideRequest GetRequest GetClient",
+			prepare: func(_ *testing.T, a agent, b *webtest.Browser) func() answer {
+				page := authorize(b, a.ask())
+				return func() answer { return ofPage(decide(b, page, "allow", url.Values{"scope": nil})) }
+			},
+			again: wantStatus(http.StatusUnprocessableEntity), lost: wantStatus(http.StatusUnprocessableEntity),
 		},
 		"register": {
 			calls: "CreateClient",

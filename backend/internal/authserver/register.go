@@ -51,7 +51,12 @@ const (
 // to members as unchecked.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	asked, err := readRegistration(w, r)
+	key, err := s.registrationKey(r)
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, oauthError{"invalid_request", err.Error()})
+		return
+	}
+	asked, body, err := readRegistration(w, r)
 	if err == nil {
 		err = s.checkRegistration(&asked)
 	}
@@ -60,26 +65,35 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &grant.Client{Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs}
+	if key != nil {
+		key.Fingerprint = fingerprint(r, body)
+		s.registerOnce(w, r, *key, c, asked)
+		return
+	}
 	if err := s.Store.CreateClient(r.Context(), c); err != nil {
 		s.refuseRegistration(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusCreated, registered{ClientID: c.ID, ClientIDIssuedAt: c.CreatedAt.Unix(), registration: asked})
+	writeJSON(w, http.StatusCreated, asked.answer(c))
 }
 
-func readRegistration(w http.ResponseWriter, r *http.Request) (registration, error) {
-	var asked registration
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return asked, fault.New(fault.Invalid, "send the client's metadata as application/json")
+// answer is what a client that was registered is told.
+func (c registration) answer(made *grant.Client) registered {
+	return registered{ClientID: made.ID, ClientIDIssuedAt: made.CreatedAt.Unix(), registration: c}
+}
+
+func readRegistration(w http.ResponseWriter, r *http.Request) (asked registration, body []byte, err error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
+		return asked, nil, fault.New(fault.Invalid, "send the client's metadata as application/json")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRegistration))
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxRegistration))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return asked, fault.New(fault.Invalid, "the metadata takes %d bytes at most", maxRegistration)
+		return asked, nil, fault.New(fault.Invalid, "the metadata takes %d bytes at most", maxRegistration)
 	}
 	if err != nil {
-		return asked, fault.New(fault.Invalid, "the metadata cannot be read")
+		return asked, nil, fault.New(fault.Invalid, "the metadata cannot be read")
 	}
-	return asked, asked.decode(body)
+	return asked, body, asked.decode(body)
 }
 
 // decode reads a JSON object. Members with other names are ignored, as the RFC
@@ -155,6 +169,9 @@ func allKnown(given, known []string) bool {
 
 func (s *Server) refuseRegistration(w http.ResponseWriter, r *http.Request, err error) {
 	var coded *fault.Error
+	if errors.As(err, &coded) && refuseKey(w, coded) {
+		return
+	}
 	if !errors.As(err, &coded) || coded.Code != fault.Invalid {
 		s.fail(r.Context(), "register client", err)
 		w.Header().Set("Retry-After", "1")

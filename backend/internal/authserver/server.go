@@ -41,8 +41,11 @@ type Config struct {
 	RememberClients time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
-	Now                 func() time.Time
-	Logger              *slog.Logger
+	// ClientAddress says where a request comes from; keyed registrations of one
+	// address are told apart by their keys. Nil: nobody knows.
+	ClientAddress func(r *http.Request) string
+	Now           func() time.Time
+	Logger        *slog.Logger
 }
 
 // Sessions finds the browser's login session.
@@ -56,7 +59,8 @@ type Sessions interface {
 
 // Pages renders what a person meets on the way.
 type Pages interface {
-	// Consent asks the member whether the client may have the scopes.
+	// Consent asks the member whether the client may have the scopes, or asks again
+	// when the view tells of a mistake.
 	Consent(w http.ResponseWriter, r *http.Request, view ConsentView)
 	// Problem tells a person what went wrong; it never redirects.
 	Problem(w http.ResponseWriter, r *http.Request, status int, title, text string)
@@ -72,8 +76,12 @@ type ConsentView struct {
 	ClientName string
 	// RedirectHost is where the answer will be sent, RedirectURI the whole of it.
 	RedirectHost, RedirectURI string
-	// Scopes are the scopes asked for.
-	Scopes []string
+	// Scopes are the scopes asked for, Ticked those that are chosen so far.
+	Scopes, Ticked []string
+	// Mistake says what is wrong with the answer before; empty when there was none.
+	Mistake string
+	// Address is a path of this service that asks for the same once more.
+	Address string
 }
 
 // Server holds the endpoints.

@@ -157,6 +157,9 @@ func TestTokenRequestHygiene(t *testing.T) {
 		if got.Status != http.StatusBadRequest || got.Error != c.error || got.Description == "" || got.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %s %v", name, got.Status, got.Body, got.Header)
 		}
+		if name == "too much" && !strings.Contains(got.Description, "65536 bytes") {
+			t.Errorf("what is too much is not told: %s", got.Body)
+		}
 	}
 	// None of that has used up anything.
 	wantTokens(t, a.exchange(t, code))

@@ -1,5 +1,3 @@
-// Package change records what writes did: the object before and after, who did
-// it and with which tool. The record is what undo works from.
 package change
 
 import (
@@ -14,37 +12,90 @@ import (
 type Change struct {
 	ID       string    `bun:",pk"`
 	TenantID tenant.ID `bun:",pk"`
-	// CredentialID and CredentialName say on whose behalf an agent wrote.
+	// CredentialID and CredentialName say on whose behalf an agent wrote; empty
+	// when the member did so on a page.
 	CredentialID   string
 	CredentialName string
-	// Tool is the name of the tool that wrote.
+	// Tool is the name of the tool, or of the page, that wrote.
 	Tool string
-	// ObjectKind and ObjectID say what was written.
-	ObjectKind string
-	ObjectID   string
-	// Before and After are JSON objects; null when the object was not there.
-	Before    string
-	After     string
+	// Summary says in one line what was done.
+	Summary string
+	// Effects are what the write did, in its order.
+	Effects []Effect `bun:"type:text"`
+	// Final changes cannot be undone.
+	Final bool
+	// ImportID is the import that the change is part of.
+	ImportID string `bun:",nullzero"`
+	// UndoneBy is the change that undid this one, Undoes the one that this undid, or
+	// the import.
+	UndoneBy  string `bun:",nullzero"`
+	Undoes    string `bun:",nullzero"`
 	CreatedAt time.Time
+}
+
+// Effect is what a write did to one object.
+type Effect struct {
+	// Kind and ID say which object it was.
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	// Before and After are its states as JSON; null when it was not there.
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
 }
 
 // Draft is what a write reports of itself; the rest of a Change is known to the
 // transaction.
 type Draft struct {
-	ObjectKind, ObjectID string
+	// Summary says in one line what was done, such as "Added Ada Lovelace".
+	Summary string
+	// Effects are in the order in which they happened.
+	Effects []Touch
+	// Final changes cannot be undone.
+	Final bool
+	// Undoes is the change, or the import, that this write undoes.
+	Undoes string
+	// ImportID is the import that the write is a step of.
+	ImportID string
+}
+
+// Touch is an effect whose states are not encoded yet.
+type Touch struct {
+	Kind, ID string
 	// Before and After are encoded as JSON; nil when the object was not there.
 	Before, After any
 }
 
-// Encode returns Before and After as JSON texts.
-func (d Draft) Encode() (before, after string, err error) {
-	b, err := json.Marshal(d.Before)
-	if err != nil {
-		return "", "", fmt.Errorf("encode change: %w", err)
+// One is the draft of a write that touched one object.
+func One(summary, kind, id string, before, after any) Draft {
+	return Draft{Summary: summary, Effects: []Touch{{Kind: kind, ID: id, Before: before, After: after}}}
+}
+
+// Encode returns the draft's effects with their states as JSON.
+func (d Draft) Encode() ([]Effect, error) {
+	effects := make([]Effect, 0, len(d.Effects))
+	for _, t := range d.Effects {
+		before, err := json.Marshal(t.Before)
+		if err != nil {
+			return nil, fmt.Errorf("encode change: %w", err)
+		}
+		after, err := json.Marshal(t.After)
+		if err != nil {
+			return nil, fmt.Errorf("encode change: %w", err)
+		}
+		effects = append(effects, Effect{Kind: t.Kind, ID: t.ID, Before: before, After: after})
 	}
-	a, err := json.Marshal(d.After)
-	if err != nil {
-		return "", "", fmt.Errorf("encode change: %w", err)
-	}
-	return string(b), string(a), nil
+	return effects, nil
+}
+
+// Query says which changes to list, the latest first.
+type Query struct {
+	// ObjectID and CredentialID narrow the list unless empty, IDs to these changes.
+	ObjectID, CredentialID string
+	IDs                    []string `json:",omitempty"`
+	// ByAgents leaves out what the member did on a page.
+	ByAgents bool `json:",omitempty"`
+	// Before is the last change of the page before; empty for the first page.
+	Before string
+	// Limit is the largest number of changes to return, at least 1.
+	Limit int
 }

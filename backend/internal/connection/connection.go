@@ -30,7 +30,7 @@ type Connection struct {
 	MetOn  string
 	MetHow string
 	Source string
-	// CadenceDays is the keep-in-touch interval; 0 when there is none.
+	// CadenceDays is the person's own keep-in-touch interval; 0 when there is none.
 	CadenceDays       int
 	SnoozedUntil      time.Time `bun:",nullzero"`
 	LastInteractionAt time.Time `bun:",nullzero"`
@@ -47,9 +47,15 @@ type Connection struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
-	Handles   []Handle   `bun:"-"`
-	Positions []Position `bun:"-"`
-	Tags      []string   `bun:"-"`
+	Handles   []Handle        `bun:"-"`
+	Positions []Position      `bun:"-"`
+	Tags      []string        `bun:"-"`
+	Dates     []ImportantDate `bun:"-"`
+	// Groups are the names of the groups they are in, GroupCadence is the shortest
+	// interval of those, 0 for none. Both belong to the groups: replacing a
+	// connection leaves them alone.
+	Groups       []string `bun:"-" json:"-"`
+	GroupCadence int      `bun:"-" json:"-"`
 }
 
 // The kinds of handle.
@@ -64,7 +70,7 @@ const (
 // connection, not across connections: people share mailboxes.
 type Handle struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`
-	ID           string    `bun:",pk" json:"-"`
+	ID           string    `bun:",pk"`
 	ConnectionID string    `json:"-"`
 	Kind         string
 	Value        string
@@ -94,7 +100,7 @@ type Organization struct {
 // Position is a job of a connection, now or in the past.
 type Position struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`
-	ID           string    `bun:",pk" json:"-"`
+	ID           string    `bun:",pk"`
 	ConnectionID string    `json:"-"`
 	// OrganizationID is empty for a title without a known organisation.
 	OrganizationID string `bun:",nullzero" json:"-"`
@@ -141,23 +147,11 @@ func (p Position) Headline() string {
 	}
 }
 
-// NextDue returns the day on which the connection falls due for a contact, and
-// false when it has no interval or was never in touch.
-func (c *Connection) NextDue() (time.Time, bool) {
-	if c.CadenceDays == 0 || c.LastInteractionAt.IsZero() {
-		return time.Time{}, false
-	}
-	due := c.LastInteractionAt.AddDate(0, 0, c.CadenceDays)
-	if c.SnoozedUntil.After(due) {
-		due = c.SnoozedUntil
-	}
-	return due, true
-}
-
 // clone returns a copy that shares no list with c.
 func (c *Connection) clone() *Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
+	out.Dates = slices.Clone(c.Dates)
 	return &out
 }
 

@@ -15,7 +15,8 @@ const ObjectKind = "connection"
 
 // Reader reads one tenant's connections.
 type Reader interface {
-	// GetConnection returns a connection with its lists, or fault.NotFound.
+	// GetConnection returns a connection with its lists, archived or not, or
+	// fault.NotFound.
 	GetConnection(ctx context.Context, id string) (*Connection, error)
 }
 
@@ -49,6 +50,7 @@ type Draft struct {
 	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow string
 	Emails, Phones, URLs, Tags                                        []string
 	Starred                                                           bool
+	Dates                                                             []DateDraft
 	Source                                                            string
 	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
 	OnDuplicate string
@@ -83,7 +85,7 @@ func Create(ctx context.Context, w Writer, d Draft) (Written, error) {
 	if err := w.InsertConnection(ctx, c); err != nil {
 		return Written{}, err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: ObjectKind, ObjectID: c.ID, After: c})
+	changeID, err := w.Record(ctx, change.One("Added "+c.Name, ObjectKind, c.ID, nil, c))
 	return Written{Connection: c, DuplicateOf: duplicate, ChangeID: changeID}, err
 }
 
@@ -97,9 +99,12 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 	c.addHandles(KindPhone, d.Phones)
 	c.addHandles(KindURL, d.URLs)
 	c.addTags(d.Tags)
+	if err := c.addDates(d.Dates); err != nil {
+		return nil, err
+	}
 	c.setPosition(text.Line(d.Organization), text.Line(d.Title))
 	if c.Name == "" {
-		c.Name = nameFromHandle(c.Handles)
+		c.Name = GuessName(c.Handles)
 	}
 	return c, c.check()
 }
@@ -156,17 +161,28 @@ func sameTag(tag string) func(string) bool {
 	return func(other string) bool { return text.Fold(other) == folded }
 }
 
-// setPosition makes organisation and title the current position. The one held
-// so far ends; with both empty, nothing follows it.
+// setPosition makes organisation and title the primary position. The one that was
+// it so far ends; other current ones go on. With both empty, nothing follows it.
 func (c *Connection) setPosition(organization, title string) {
-	for i := range c.Positions {
-		if c.Positions[i].Current {
-			c.Positions[i].Current = false
-		}
+	if at := slices.IndexFunc(c.Positions, func(p Position) bool { return p.Current }); at >= 0 {
+		c.Positions[at].Current = false
 	}
 	if organization == "" && title == "" {
 		return
 	}
 	p := Position{Organization: organization, Title: title, Current: true}
+	if at := slices.IndexFunc(c.Positions, p.goesOn); at >= 0 {
+		p = c.Positions[at]
+		c.Positions = slices.Delete(c.Positions, at, at+1)
+		if title != "" {
+			p.Title = title
+		}
+	}
 	c.Positions = append([]Position{p}, c.Positions...)
+}
+
+// goesOn tells whether other is a current position at the same organisation.
+func (p Position) goesOn(other Position) bool {
+	normal := NormalOrganization(p.Organization)
+	return other.Current && normal != "" && NormalOrganization(other.Organization) == normal
 }

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nyaruka/phonenumbers"
+
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -23,19 +25,44 @@ func NormalValue(kind, value string) string {
 	}
 }
 
-// normalPhone keeps the digits, and a leading plus; 00 is a plus.
+// unknownRegion makes the parser take international numbers only: without the
+// country, a national number says too little to be completed.
+const unknownRegion = "ZZ"
+
+// normalPhone returns an international number as E.164, with its extension; of
+// any other the digits. 00 is a plus.
 func normalPhone(value string) string {
+	digits := phoneDigits(value)
+	if rest, ok := strings.CutPrefix(digits, "00"); ok {
+		digits = "+" + rest
+		value = "+" + strings.TrimPrefix(strings.TrimLeft(value, "( "), "00")
+	}
+	if !strings.HasPrefix(digits, "+") {
+		return digits
+	}
+	for _, spelling := range []string{value, digits} {
+		number, err := phonenumbers.Parse(spelling, unknownRegion)
+		if err != nil || !phonenumbers.IsPossibleNumber(number) {
+			continue
+		}
+		normal := phonenumbers.Format(number, phonenumbers.E164)
+		if extension := number.GetExtension(); extension != "" {
+			normal += "x" + extension
+		}
+		return normal
+	}
+	return digits
+}
+
+// phoneDigits keeps the digits, and a leading plus.
+func phoneDigits(value string) string {
 	var b strings.Builder
-	for i, r := range value {
-		if r == '+' && i == 0 || r >= '0' && r <= '9' {
+	for _, r := range value {
+		if r == '+' && b.Len() == 0 || r >= '0' && r <= '9' {
 			b.WriteRune(r)
 		}
 	}
-	digits := b.String()
-	if rest, ok := strings.CutPrefix(digits, "00"); ok {
-		return "+" + rest
-	}
-	return digits
+	return b.String()
 }
 
 // normalURL drops the scheme, "www." and a trailing slash, and lowers the host.
@@ -54,7 +81,7 @@ func normalURL(value string) string {
 // NormalOrganization returns the form in which two spellings of one organisation
 // are equal: folded, without the words for its legal form.
 func NormalOrganization(name string) string {
-	words := strings.Fields(strings.NewReplacer(",", " ", ".", "").Replace(text.Fold(name)))
+	words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(text.Fold(name), ",", " "), ".", ""))
 	for len(words) > 1 && legalForm(words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
@@ -89,9 +116,9 @@ func checkPartialDate(field, value string) error {
 // maxName is how long a guessed name may get; the contract bounds given ones.
 const maxName = 200
 
-// nameFromHandle guesses a name from an e-mail or web address:
+// GuessName guesses a name from an e-mail or web address:
 // ana.lopez@… and …/in/ana-lopez both give "Ana Lopez".
-func nameFromHandle(handles []Handle) string {
+func GuessName(handles []Handle) string {
 	for _, h := range handles {
 		var raw string
 		switch h.Kind {

@@ -21,6 +21,10 @@ func TestNormalValue(t *testing.T) {
 		{connection.KindPhone, "+49 30 1234-567", "+49301234567"},
 		{connection.KindPhone, "0049 (30) 1234.567", "+49301234567"},
 		{connection.KindPhone, "00 49 30 1234567", "+49301234567"},
+		{connection.KindPhone, "+44 (0)20 7946 0123", "+442079460123"},
+		{connection.KindPhone, "(+44) 20-7946-0123", "+442079460123"},
+		{connection.KindPhone, "+1 212 555 0100 x12", "+12125550100x12"},
+		{connection.KindPhone, "+999 12", "+99912"}, // no such country
 		{connection.KindPhone, "030/1234567", "0301234567"},
 		{connection.KindPhone, "(212) 555-0100", "2125550100"},
 		{connection.KindPhone, "1+2", "12"},
@@ -58,7 +62,7 @@ func TestNormalPhoneIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[+0-9(][0-9 ()./x-]{2,38}`).Draw(t, "value")
 		once := connection.NormalValue(connection.KindPhone, value)
-		if strings.Trim(once, "+0123456789") != "" || strings.LastIndexByte(once, '+') > 0 {
+		if strings.Trim(once, "+0123456789x") != "" || strings.LastIndexByte(once, '+') > 0 {
 			t.Fatalf("%q became %q", value, once)
 		}
 		if again := connection.NormalValue(connection.KindPhone, once); again != once {

@@ -25,14 +25,17 @@ type Patch struct {
 	Starred                                                           *bool
 	// Emails, Phones, URLs and Tags replace the list on file unless empty.
 	Emails, Phones, URLs, Tags Edit
+	// Dates replace those on file unless empty.
+	Dates []DateDraft
 }
 
 // Edit is what to change of a list: Replace first, then Remove, then Add.
 type Edit struct{ Replace, Add, Remove []string }
 
-// Update changes a connection. A patch that changes nothing writes nothing.
+// Update changes a connection that is not archived. A patch that changes nothing
+// writes nothing.
 func Update(ctx context.Context, w Writer, p Patch) (Written, error) {
-	before, err := w.GetConnection(ctx, p.ID)
+	before, err := live(ctx, w, p.ID)
 	if err != nil {
 		return Written{}, err
 	}
@@ -41,7 +44,9 @@ func Update(ctx context.Context, w Writer, p Patch) (Written, error) {
 			"%s has version %d, not %d: read it again and decide anew", p.ID, before.Version, *p.ExpectedVersion)
 	}
 	after := before.clone()
-	p.apply(after)
+	if err := p.apply(after); err != nil {
+		return Written{}, err
+	}
 	if err := after.check(); err != nil {
 		return Written{}, err
 	}
@@ -53,11 +58,11 @@ func Update(ctx context.Context, w Writer, p Patch) (Written, error) {
 	if err := w.ReplaceConnection(ctx, after); err != nil {
 		return Written{}, err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: ObjectKind, ObjectID: p.ID, Before: before, After: after})
+	changeID, err := w.Record(ctx, change.One("Changed "+after.Name, ObjectKind, p.ID, before, after))
 	return Written{Connection: after, ChangeID: changeID}, err
 }
 
-func (p Patch) apply(c *Connection) {
+func (p Patch) apply(c *Connection) error {
 	set := func(field *string, value *string, clean func(string) string) {
 		if value != nil {
 			*field = clean(*value)
@@ -77,6 +82,7 @@ func (p Patch) apply(c *Connection) {
 	c.editHandles(KindPhone, p.Phones)
 	c.editHandles(KindURL, p.URLs)
 	c.editTags(p.Tags)
+	return c.replaceDates(p.Dates)
 }
 
 func (p Patch) applyPosition(c *Connection) {
@@ -176,6 +182,9 @@ func (c *Connection) checkLimits() error {
 	}
 	if len(c.Tags) > maxTags {
 		return fault.InvalidField("tags", "one person holds %d at most", maxTags)
+	}
+	if len(c.Dates) > maxDates {
+		return fault.InvalidField("important_dates", "one person holds %d at most", maxDates)
 	}
 	return nil
 }

@@ -95,16 +95,22 @@ func (w *writer) keep(c *connection.Connection) {
 	for i := range c.Positions {
 		c.Positions[i].Ordinal = i
 	}
+	for i := range c.Dates {
+		c.Dates[i].Ordinal = i
+		if c.Dates[i].ID == "" {
+			c.Dates[i].ID = fmt.Sprintf("dat_%d_%d", c.Version, i)
+		}
+	}
 	slices.SortFunc(c.Tags, func(a, b string) int { return slices.Compare([]byte(text.Fold(a)), []byte(text.Fold(b))) })
 	w.byID[c.ID] = deep(c)
 }
 
 func (w *writer) Record(_ context.Context, d change.Draft) (string, error) {
-	before, after, err := d.Encode()
-	if err != nil {
-		return "", err
+	effects, err := d.Encode()
+	if err != nil || len(effects) != 1 {
+		return "", fmt.Errorf("%d effects: %w", len(effects), err)
 	}
-	w.changes = append(w.changes, recorded{Draft: d, before: before, after: after})
+	w.changes = append(w.changes, recorded{Draft: d, before: string(effects[0].Before), after: string(effects[0].After)})
 	return fmt.Sprintf("chg_%d", len(w.changes)), w.fail["Record"]
 }
 
@@ -112,6 +118,7 @@ func (w *writer) Record(_ context.Context, d change.Draft) (string, error) {
 func deep(c *connection.Connection) *connection.Connection {
 	out := *c
 	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
+	out.Dates = slices.Clone(c.Dates)
 	return &out
 }
 
@@ -123,8 +130,8 @@ func (w *writer) wantChange(t *testing.T, id string, before *connection.Connecti
 		t.Fatalf("%d changes recorded", len(w.changes))
 	}
 	c := w.changes[0]
-	if c.ObjectKind != connection.ObjectKind || c.ObjectID != id {
-		t.Errorf("the change is about %s %s", c.ObjectKind, c.ObjectID)
+	if e := c.Effects[0]; e.Kind != connection.ObjectKind || e.ID != id || c.Summary == "" {
+		t.Errorf("the change is about %s %s: %q", e.Kind, e.ID, c.Summary)
 	}
 	if want := encode(t, before); c.before != want {
 		t.Errorf("before: %s\nwant: %s", c.before, want)

@@ -60,6 +60,7 @@ func rows(day time.Time, scopes string) store.Demo {
 			Summary: i.Summary, CreatedAt: i.OccurredAt, ConnectionIDs: i.ConnectionIDs,
 		})
 	}
+	addArranged(&out, data, owner)
 	return out
 }
 
@@ -87,6 +88,13 @@ func people(data *sandbox.Dataset, owner tenant.ID) []connection.Connection {
 		c.Positions = append(c.Positions, connection.Position{
 			TenantID: owner, ID: p.ID, ConnectionID: p.ConnectionID, OrganizationID: p.OrganizationID, Title: p.Title,
 			StartedOn: p.StartedOn, EndedOn: p.EndedOn, Current: p.Current, Ordinal: len(c.Positions),
+		})
+	}
+	for _, d := range data.ImportantDates {
+		c := byID[d.ConnectionID]
+		c.Dates = append(c.Dates, connection.ImportantDate{
+			TenantID: owner, ID: d.ID, ConnectionID: d.ConnectionID, Kind: d.Kind, Year: d.Year, Month: d.Month, Day: d.Day,
+			Ordinal: len(c.Dates),
 		})
 	}
 	return out

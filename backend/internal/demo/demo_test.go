@@ -116,7 +116,8 @@ func refusesEveryStatement(t *testing.T, url, owner string) {
 	t.Helper()
 	db := storetest.OpenSQL(t, url)
 	for _, table := range []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
-		"note_connections", "interactions", "interaction_connections"} {
+		"note_connections", "interactions", "interaction_connections", "groups", "group_connections", "important_dates",
+		"relationships", "reminders"} {
 		for _, statement := range []string{
 			fmt.Sprintf("DELETE FROM %s WHERE tenant_id = '%s'", table, owner),
 			fmt.Sprintf("UPDATE %s SET tenant_id = tenant_id WHERE tenant_id = '%s'", table, owner),

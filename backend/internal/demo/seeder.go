@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/periodic"
@@ -27,6 +28,7 @@ type Seeder struct {
 	now    func() time.Time
 	logger *slog.Logger
 
+	seeded atomic.Int64 // the day, in seconds
 	worker periodic.Worker
 }
 
@@ -50,10 +52,25 @@ func NewSeeder(s Store, tools *catalog.Catalog, now func() time.Time, logger *sl
 func (s *Seeder) Seed(ctx context.Context) (seeded bool, err error) {
 	today := s.now().UTC()
 	_, day, err := s.store.DemoDay(ctx)
-	if err != nil || day == today.Format(time.DateOnly) {
+	if err != nil {
 		return false, err
 	}
-	return true, s.store.ReplaceDemo(ctx, rows(today, s.scopes))
+	if day != today.Format(time.DateOnly) {
+		seeded, err = true, s.store.ReplaceDemo(ctx, rows(today, s.scopes))
+	}
+	if err == nil {
+		s.seeded.Store(today.Truncate(24 * time.Hour).Unix())
+	}
+	return seeded, err
+}
+
+// Day is when the day began that the account was found or made for by this
+// seeder; zero before.
+func (s *Seeder) Day() time.Time {
+	if day := s.seeded.Load(); day > 0 {
+		return time.Unix(day, 0)
+	}
+	return time.Time{}
 }
 
 // Start seeds, and goes on to do so in the background until Stop. A failure

@@ -30,6 +30,12 @@ const (
 	Unauthenticated Code = "unauthenticated"
 	// Unavailable: the store cannot be reached; the same call may work later.
 	Unavailable Code = "unavailable"
+	// Exhausted: an allowance is used up; the same call works when it is renewed.
+	Exhausted Code = "exhausted"
+	// InFlight: the same keyed request is being worked on.
+	InFlight Code = "in_flight"
+	// KeyReused: the Idempotency-Key stands for another request.
+	KeyReused Code = "key_reused"
 )
 
 // Error is an outcome with a code and a sentence that is safe to show.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -181,6 +182,21 @@ func TestNewerVersionsAreSeen(t *testing.T) {
 	s.wantLoads(t, load{one, -1}, load{one, v}, load{one, added})
 }
 
+// Somebody who was deleted leaves nothing that could say so: the source gives all
+// who are left, and the index forgets the others.
+func TestWholeDocumentsReplaceTheIndex(t *testing.T) {
+	t.Parallel()
+	left := finder.Documents{Version: 1, Changed: []search.Document{person("a"), person("b")}, Whole: true}
+	f := finder.New(func(context.Context, tenant.ID, int64) (finder.Documents, error) { return left, nil }, plenty)
+	wantIDs(t, find(t, f, one, 1), "a", "b")
+	left = finder.Documents{Version: 2, Changed: []search.Document{person("b"), person("c")}, Whole: true}
+	wantIDs(t, find(t, f, one, 2), "b", "c")
+	left = finder.Documents{Version: 3, Changed: []search.Document{person("d")}}
+	wantIDs(t, find(t, f, one, 3), "b", "c", "d")
+	left = finder.Documents{Version: 4, Whole: true}
+	wantIDs(t, find(t, f, one, 4))
+}
+
 // The store may be ahead of the version that was asked for; what it gave counts.
 func TestLoadedVersionCounts(t *testing.T) {
 	t.Parallel()
@@ -268,6 +284,24 @@ func TestErrorOfTheSourceIsReturnedAndRetried(t *testing.T) {
 	wantIDs(t, find(t, f, one, newer), "a", "b")
 }
 
+// A network may be so large that nobody waits until it is loaded the first time.
+func TestLoadGoesOnWhenItsCallerGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		v := s.put(one, person("a"))
+		s.before = slow
+		f := finder.New(s.load, plenty)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := try(ctx, f, one, v); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		wantIDs(t, find(t, f, one, v), "a") // by the load of the caller before
+		s.wantLoads(t, load{one, -1})
+	})
+}
+
 func TestCancelledSearchStopsWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -291,21 +325,27 @@ func TestCancelledSearchStopsWaiting(t *testing.T) {
 	})
 }
 
-// A search whose caller goes away while it loads must not take down those that
-// wait for the same data: the next of them loads.
-func TestWaitingSearchTakesOverACancelledLoad(t *testing.T) {
+func TestPanicWhileLoadingIsAnError(t *testing.T) {
+	t.Parallel()
+	s := newSource()
+	v := s.put(one, person("a"))
+	s.before = func(context.Context, tenant.ID) error { panic("broken") }
+	f := finder.New(s.load, plenty)
+	if _, err := try(t.Context(), f, one, v); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("got %v", err)
+	}
+	s.before = nil
+	wantIDs(t, find(t, f, one, v), "a")
+}
+
+// A search whose caller goes away while it loads does not take down those that
+// wait for the same data.
+func TestWaitingSearchSharesTheLoadOfOneWhoLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		v := s.put(one, person("a"))
-		s.before = func(ctx context.Context, _ tenant.ID) error {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(time.Minute):
-				return nil
-			}
-		}
+		s.before = slow
 		f := finder.New(s.load, plenty)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -319,8 +359,18 @@ func TestWaitingSearchTakesOverACancelledLoad(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		wg.Wait()
-		s.wantLoads(t, load{one, -1}, load{one, -1})
+		s.wantLoads(t, load{one, -1})
 	})
+}
+
+// slow takes a minute, unless it is called off.
+func slow(ctx context.Context, _ tenant.ID) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Minute):
+		return nil
+	}
 }
 
 // many returns n documents that take some memory.

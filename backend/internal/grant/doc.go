@@ -5,6 +5,9 @@
 //	   │                  │                        └─ refresh token  (newest one current, others spent)
 //	   └ 10 min           └ 60 s, once
 //
+// A request leads to one code, however often it is answered: answered again in the
+// same way, from the same session, it gives that code again until it is used.
+//
 // Revoking a grant, replaying a code with its verifier, or presenting a spent
 // refresh token kills the grant with every token of it, at once. Only hashes of
 // codes and tokens are kept. The protocol around it is internal/authserver.

@@ -2,13 +2,18 @@ package grant
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Prefixes of the bearers, so that a leaked one can be recognised.
@@ -95,13 +100,23 @@ type Pair struct {
 type Store interface {
 	// CreateClient keeps a new client and sets its id.
 	CreateClient(ctx context.Context, c *Client) error
+	// CreateClientOnce is CreateClient for a request that may be repeated: what
+	// render makes of the new client is kept in the same transaction, and comes
+	// back in place of another client when the request was answered before. It
+	// fails with fault.InFlight and fault.KeyReused.
+	CreateClientOnce(ctx context.Context, c *Client, k idempotency.Key, render func(*Client) ([]byte, error)) (replayed []byte, err error)
 	// GetClient returns a client, or fault.NotFound.
 	GetClient(ctx context.Context, id string) (*Client, error)
 	// CreateRequest keeps a request for the consent page of a login session.
 	CreateRequest(ctx context.Context, r *Request) error
-	// DecideRequest ends a request of that login session and returns it. With a
-	// code, the code is kept in the same transaction, with the given scopes.
-	// fault.NotFound: no such request in this session, or not any more.
+	// GetRequest returns a request of that login session that waits for its answer,
+	// or fault.NotFound.
+	GetRequest(ctx context.Context, hash, sessionHash string) (*Request, error)
+	// DecideRequest answers a request of that login session and returns it. With a
+	// code, the code is kept in the same transaction, with the given scopes. The
+	// same answer again, with the code of the first and its scopes, changes nothing
+	// and comes to the same while that code is unused. fault.NotFound: no such
+	// request in this session, not any more, or one that was answered otherwise.
 	DecideRequest(ctx context.Context, hash, sessionHash string, code *AuthorizationCode) (*Request, error)
 	// GetCode returns a code in whatever state, or fault.NotFound.
 	GetCode(ctx context.Context, hash string) (*AuthorizationCode, error)
@@ -132,6 +147,26 @@ func Generate(prefix string) (string, error) { return token.NewSecret(prefix) }
 
 // Hash returns the form in which codes, tokens and request secrets are kept.
 func Hash(secret string) string { return token.Hash(secret) }
+
+// CodeOf returns the authorization code that a request leads to, whenever it is
+// answered: so a browser that sends the answer twice, and follows whichever
+// redirect comes last, arrives with the one code there is. It takes the request's
+// secret, which only the consent page holds, and the session that it was shown to.
+func CodeOf(requestSecret, sessionHash string) string {
+	mac := hmac.New(sha256.New, []byte(requestSecret))
+	mac.Write([]byte("kith authorization code " + sessionHash))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Choose is Narrow for the member's answer, which has to name an area of those
+// asked for: writing alone permits nothing.
+func Choose(asked, chosen string) (string, error) {
+	kept, err := Narrow(asked, chosen)
+	if err == nil && kept == catalog.ScopeWrite && asked != catalog.ScopeWrite {
+		err = fault.InvalidField("scope", "choose an area beside it: by itself, %s permits nothing", catalog.ScopeWrite)
+	}
+	return kept, err
+}
 
 // Narrow returns the chosen scopes in the order of those asked for. It fails
 // with fault.Invalid when nothing was chosen or something was not asked for.

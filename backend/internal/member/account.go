@@ -22,6 +22,10 @@ type AccountStore interface {
 	// MarkEmailVerified notes that the address is the member's. It fails with
 	// fault.NotFound when the member has another one by now.
 	MarkEmailVerified(ctx context.Context, id tenant.ID, email string) error
+	// SetEmbeddingsHost notes which remote embedding provider the member allows;
+	// empty takes that back. It fails with fault.NotFound when there is no such
+	// member who may allow one.
+	SetEmbeddingsHost(ctx context.Context, id tenant.ID, host string) error
 	// DeleteMember deletes a member with all that they keep and all that was
 	// granted, in one transaction. It fails with fault.NotFound or fault.ReadOnly.
 	DeleteMember(ctx context.Context, id tenant.ID) error

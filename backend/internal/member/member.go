@@ -35,6 +35,9 @@ type Member struct {
 	UpdatedAt    time.Time
 	// EmailVerifiedAt is when the member proved that they read the address.
 	EmailVerifiedAt time.Time `bun:",nullzero"`
+	// EmbeddingsHost is the remote embedding provider that the member allows what is
+	// on file about people to be sent to; empty for none.
+	EmbeddingsHost string
 	// ReadOnly tells a demo account; read by AccountStore, kept with the tenant.
 	ReadOnly bool `bun:",scanonly"`
 }

@@ -42,7 +42,7 @@ func Fields() []string {
 // Profile is a member's page, and the row that holds it. E-mail, phone and
 // birthday are not part of it: they can never be made public.
 type Profile struct {
-	MemberID     tenant.ID `bun:",pk"`
+	MemberID     tenant.ID `bun:",pk" json:"-"`
 	Name         string
 	Headline     string
 	Bio          string
@@ -61,13 +61,15 @@ type Profile struct {
 	FieldVisibility map[string]Visibility `bun:"type:text"`
 	// Listed tells that the member chose to be in the directory.
 	Listed bool
-	// SearchText holds the folded public words that the directory searches.
-	SearchText string
+	// SearchText holds the folded public words that the directory searches,
+	// MemberText those that members may search besides.
+	SearchText string `json:"-"`
+	MemberText string `json:"-"`
 	// SortName is the folded name that the directory is ordered by.
-	SortName  string
+	SortName  string `json:"-"`
 	UpdatedAt time.Time
 	// Username is the member's; read with the profile, kept with the member.
-	Username string `bun:",scanonly"`
+	Username string `bun:",scanonly" json:"-"`
 }
 
 // Link is a web address with its name.
@@ -81,8 +83,9 @@ type Store interface {
 	// GetPublicProfiles returns the public profiles among the usernames, in no
 	// order; unknown, private and suspended members are left out.
 	GetPublicProfiles(ctx context.Context, usernames []string) ([]Profile, error)
-	// ListPublicProfiles returns listed public profiles by name whose public
-	// words contain all words, those after the position, limit at most.
+	// ListPublicProfiles returns listed public profiles by name whose username or
+	// public words contain each of the words, those after the position, limit at
+	// most.
 	ListPublicProfiles(ctx context.Context, words []string, after Position, limit int) ([]Profile, error)
 }
 
@@ -115,12 +118,14 @@ func (p *Profile) Reduce(audience Visibility) {
 	}
 }
 
-// Index fills SearchText and SortName from what is public. Fold is the text
-// folding that searches use.
+// Index fills SearchText, MemberText and SortName from what each audience sees.
+// Fold is the text folding that searches use. The username is not among the words:
+// it is searched where it is kept.
 func (p *Profile) Index(fold func(string) string) {
-	public := *p
-	public.Reduce(Public)
-	words := append([]string{p.Name, p.Username, public.Headline, public.Organization, public.Title, public.LocationText}, public.Skills...)
-	p.SearchText = fold(strings.Join(words, " "))
-	p.SortName = fold(p.Name)
+	words := func(audience Visibility) string {
+		seen := *p
+		seen.Reduce(audience)
+		return fold(strings.Join(append([]string{p.Name, seen.Headline, seen.Organization, seen.Title, seen.LocationText}, seen.Skills...), " "))
+	}
+	p.SearchText, p.MemberText, p.SortName = words(Public), words(Members), fold(p.Name)
 }

@@ -155,12 +155,19 @@ func TestIndexHoldsOnlyPublicWords(t *testing.T) {
 				p := full()
 				p.FieldVisibility = map[string]profile.Visibility{field: v}
 				p.Index(text.Fold)
-				want := []string{"ana", "lopez", "ana"} // name and username
+				want := []string{"ana", "lopez"}
 				if v == profile.Public {
 					want = append(want, searched[field]...)
 				}
 				if diff := cmp.Diff(want, strings.Fields(p.SearchText)); diff != "" {
 					t.Errorf("words (-want +got):\n%s", diff)
+				}
+				seen := append([]string{}, strings.Fields(p.SearchText)...)
+				if v == profile.Members {
+					seen = append(seen, searched[field]...)
+				}
+				if diff := cmp.Diff(seen, strings.Fields(p.MemberText)); diff != "" {
+					t.Errorf("members' words (-want +got):\n%s", diff)
 				}
 				if p.SortName != "ana lopez" {
 					t.Errorf("ordered by %q", p.SortName)
@@ -174,7 +181,7 @@ func TestIndexKeepsTheProfile(t *testing.T) {
 	t.Parallel()
 	p := full()
 	p.Index(text.Fold)
-	p.SearchText, p.SortName = "", ""
+	p.SearchText, p.MemberText, p.SortName = "", "", ""
 	if diff := cmp.Diff(full(), p); diff != "" {
 		t.Errorf("Index changed the profile:\n%s", diff)
 	}

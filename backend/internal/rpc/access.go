@@ -50,8 +50,12 @@ type Gate struct {
 }
 
 // authenticate implements authn.AuthFunc.
-func (g *Gate) authenticate(ctx context.Context, r *http.Request) (any, error) {
-	ctx = withRequestID(ctx, r.Header)
+func (g *Gate) authenticate(ctx context.Context, r *http.Request) (info any, err error) {
+	defer func() {
+		if err != nil {
+			lineOf(ctx).end(err)
+		}
+	}()
 	if !g.service.Trusted(r) {
 		// No fault of the member's credential, so it must not look like one: an
 		// agent would drop it.
@@ -66,6 +70,7 @@ func (g *Gate) authenticate(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, g.errors.translate(ctx, procedure, err)
 	}
+	lineOf(ctx).principal = p
 	return p, permit(rule, p)
 }
 

@@ -3,6 +3,9 @@ package rpc
 import (
 	"context"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
@@ -11,7 +14,12 @@ import (
 
 // accounts implements AccountService and AccessService: both tell a caller
 // about itself.
-type accounts struct{ rpcs *catalog.Catalog }
+type accounts struct {
+	rpcs     *catalog.Catalog
+	store    *store.Store
+	provider embedding.Provider
+	jobs     Jobs
+}
 
 func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
@@ -23,6 +31,14 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,
 			Scopes: p.Credential.Scopes, ExpiresAt: timestamp(p.Credential.ExpiresAt),
 		},
+		Embeddings: embeddingsMessage(h.provider, p),
+	}
+	if !p.ReadOnly {
+		balance, err := h.store.GetCredits(ctx, p.Tenant)
+		if err != nil {
+			return nil, err
+		}
+		res.Credits = creditsMessage(balance)
 	}
 	for _, rpc := range h.rpcs.Tools() {
 		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: int32(rpc.Tool.Credits)})
@@ -40,6 +56,12 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		})
 	}
 	return res, nil
+}
+
+func creditsMessage(b credit.Balance) *accountv1.Credits {
+	return &accountv1.Credits{
+		Period: b.Period, Allowance: int32(b.Allowance), Used: int32(b.Used()), Remaining: int32(b.Remaining), ResetsAt: timestamp(b.ResetsAt),
+	}
 }
 
 func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalRequest) (*accessv1.GetPrincipalResponse, error) {

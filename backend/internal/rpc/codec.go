@@ -21,6 +21,9 @@ func (jsonCodec) Name() string { return "json" }
 func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
+	if r, ok := message.(*rendered); ok {
+		return append(dst, r.text...), nil
+	}
 	m, ok := message.(proto.Message)
 	if !ok {
 		return nil, fmt.Errorf("%T is no message", message)

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/recall"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -22,13 +23,13 @@ const (
 	defaultLimit = 10
 	// includedEntries is how many notes and interactions get_connection adds.
 	includedEntries = 10
-	modeKeyword     = "keyword"
 )
 
 // connections implements ConnectionService.
 type connections struct {
 	store  *store.Store
 	finder *finder.Finder
+	recall *recall.Searcher
 }
 
 // pageOf reads a page's bounds: offset from the cursor, limit with its default.
@@ -48,18 +49,25 @@ func (h *connections) SearchConnections(ctx context.Context, req *connectionsv1.
 	if err != nil {
 		return nil, err
 	}
-	order := q
+	order := pageOrder{Query: q, Mode: req.GetMode()}
 	if q.Offset, q.Limit, err = pageOf(req.Limit, req.Cursor, order); err != nil {
 		return nil, err
 	}
 	p := tenant.PrincipalFrom(ctx)
-	found, err := h.finder.Search(ctx, p.Tenant, p.DataVersion, q)
+	if req.Group != nil {
+		group, err := h.store.Tenant(p.Tenant, p.ReadOnly).FindGroup(ctx, req.GetGroup())
+		if err != nil {
+			return nil, err
+		}
+		q.Group = group.Name
+	}
+	found, err := h.recall.Search(ctx, recall.Request{Caller: p, Query: q, Mode: req.GetMode()})
 	if err != nil {
 		return nil, err
 	}
 	res := &connectionsv1.SearchConnectionsResponse{
-		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), ModeUsed: modeKeyword,
-		HasMore: found.Total > q.Offset+len(found.Hits),
+		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), HasMore: found.HasMore,
+		ModeUsed: found.ModeUsed, Note: text.Truncate(found.Note, maxNote), StaleVectors: int32(found.Stale),
 	}
 	for i, hit := range found.Hits {
 		res.Hits[i] = hitMessage(hit)
@@ -74,19 +82,29 @@ func (h *connections) SearchConnections(ctx context.Context, req *connectionsv1.
 	return res, nil
 }
 
+// maxNote bounds what an answer says about how it was found, in characters.
+const maxNote = 400
+
+// pageOrder is what the pages of one search have in common.
+type pageOrder struct {
+	search.Query
+
+	Mode string `json:",omitempty"`
+}
+
 func searchQuery(req *connectionsv1.SearchConnectionsRequest) (search.Query, error) {
 	q := search.Query{
 		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(),
-		Tag: req.GetTag(), Has: req.GetHas(), Sort: req.GetSort(),
+		Tag: req.GetTag(), Group: req.GetGroup(), Has: req.GetHas(), Sort: req.GetSort(),
 	}
 	var err error
-	if q.LastContactAfter, err = day("last_contact_after", req.LastContactAfter); err != nil {
+	if q.LastContactAfter, err = parseDay("last_contact_after", req.LastContactAfter); err != nil {
 		return q, err
 	}
 	if !q.LastContactAfter.IsZero() {
 		q.LastContactAfter = q.LastContactAfter.AddDate(0, 0, 1) // after that day, not on it
 	}
-	q.LastContactBefore, err = day("last_contact_before", req.LastContactBefore)
+	q.LastContactBefore, err = parseDay("last_contact_before", req.LastContactBefore)
 	return q, err
 }
 
@@ -109,7 +127,11 @@ func (h *connections) GetConnection(ctx context.Context, req *connectionsv1.GetC
 	if err != nil {
 		return nil, err
 	}
-	res := &connectionsv1.GetConnectionResponse{Connection: connectionMessage(c)}
+	whole, err := wholeConnection(ctx, data, c)
+	if err != nil {
+		return nil, err
+	}
+	res := &connectionsv1.GetConnectionResponse{Connection: whole}
 	for _, part := range req.GetInclude() {
 		switch part {
 		case "positions":
@@ -145,12 +167,17 @@ func (h *connections) CreateConnection(ctx context.Context, req *connectionsv1.C
 		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(),
 		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
 		Starred: req.GetStarred(), Source: connection.SourceAgent, OnDuplicate: req.GetOnDuplicate(),
+		Dates: dateDrafts(req.GetImportantDates()),
 	})
 	if err != nil {
 		return nil, err
 	}
+	whole, err := wholeConnection(ctx, u, written.Connection)
+	if err != nil {
+		return nil, err
+	}
 	return &connectionsv1.CreateConnectionResponse{
-		Connection: connectionMessage(written.Connection), DuplicateOf: optional(written.DuplicateOf), ChangeId: optional(written.ChangeID),
+		Connection: whole, DuplicateOf: optional(written.DuplicateOf), ChangeId: optional(written.ChangeID),
 	}, nil
 }
 
@@ -167,34 +194,18 @@ func (h *connections) UpdateConnection(ctx context.Context, req *connectionsv1.U
 		Phones: connection.Edit{Replace: req.GetPhones(), Add: req.GetAddPhones(), Remove: req.GetRemovePhones()},
 		URLs:   connection.Edit{Replace: req.GetUrls(), Add: req.GetAddUrls(), Remove: req.GetRemoveUrls()},
 		Tags:   connection.Edit{Replace: req.GetTags(), Add: req.GetAddTags(), Remove: req.GetRemoveTags()},
+		Dates:  dateDrafts(req.GetImportantDates()),
 	})
 	if err != nil {
 		return nil, err
 	}
+	whole, err := wholeConnection(ctx, u, written.Connection)
+	if err != nil {
+		return nil, err
+	}
 	return &connectionsv1.UpdateConnectionResponse{
-		Connection: connectionMessage(written.Connection), ChangeId: optional(written.ChangeID),
+		Connection: whole, ChangeId: optional(written.ChangeID),
 	}, nil
-}
-
-func connectionMessage(c *connection.Connection) *connectionsv1.Connection {
-	current := c.CurrentPosition()
-	return &connectionsv1.Connection{
-		Id: c.ID, Name: c.Name, Nickname: c.Nickname, Headline: current.Headline(), Organization: current.Organization,
-		Title: current.Title, Emails: c.Values(connection.KindEmail), Phones: c.Values(connection.KindPhone),
-		Urls: c.Values(connection.KindURL), Location: c.Location, Bio: c.Bio, Tags: c.Tags, Starred: c.Starred,
-		MetOn: c.MetOn, MetHow: c.MetHow, Source: c.Source, LastInteractionAt: timestamp(c.LastInteractionAt),
-		Version: c.Version, CreatedAt: timestamp(c.CreatedAt), UpdatedAt: timestamp(c.UpdatedAt),
-	}
-}
-
-func positionMessages(positions []connection.Position) []*connectionsv1.Position {
-	out := make([]*connectionsv1.Position, len(positions))
-	for i, p := range positions {
-		out[i] = &connectionsv1.Position{
-			Organization: p.Organization, Title: p.Title, StartedOn: p.StartedOn, EndedOn: p.EndedOn, Current: p.Current,
-		}
-	}
-	return out
 }
 
 func noteMessage(n *timeline.Note) *timelinev1.Note {

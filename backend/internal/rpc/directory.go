@@ -63,17 +63,18 @@ func (h *directory) ListMembers(ctx context.Context, req *directoryv1.ListMember
 	return res, nil
 }
 
+// profileMessages renders what anybody may see; the rest is not set.
 func profileMessages(found []profile.Profile) []*directoryv1.Profile {
 	out := make([]*directoryv1.Profile, len(found))
 	for i := range found {
+		found[i].Reduce(profile.Public)
 		out[i] = profileMessage(&found[i])
 	}
 	return out
 }
 
-// profileMessage renders what anybody may see; the rest is not set.
+// profileMessage renders all that p holds: callers reduce it to their audience.
 func profileMessage(p *profile.Profile) *directoryv1.Profile {
-	p.Reduce(profile.Public)
 	m := &directoryv1.Profile{
 		Username: p.Username, Name: optional(p.Name), Headline: optional(p.Headline), Bio: optional(p.Bio),
 		Organization: optional(p.Organization), Title: optional(p.Title), Skills: p.Skills, Languages: p.Languages,

@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/observability/logging"
 )
@@ -19,18 +20,23 @@ type translator struct{ logger *slog.Logger }
 // translate returns an error that is safe to send. An error without a code is
 // logged in full and shown as one sentence.
 func (t *translator) translate(ctx context.Context, procedure string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return t.wire(ctx, procedure, err)
+}
+
+func (t *translator) wire(ctx context.Context, procedure string, err error) *connect.Error {
 	var wire *connect.Error
 	var coded *fault.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &wire):
 		return wire
 	case errors.As(err, &coded):
 		if coded.Code == fault.Unavailable {
 			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
 		}
-		return connect.NewError(wireCode(coded.Code), errors.New(coded.Message))
+		return withHeaders(connect.NewError(wireCode(coded.Code), errors.New(coded.Message)), coded.Code, err)
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
 	case errors.Is(err, context.DeadlineExceeded):
@@ -38,6 +44,20 @@ func (t *translator) translate(ctx context.Context, procedure string, err error)
 	}
 	t.logger.ErrorContext(ctx, "internal error", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", err)
 	return connect.NewError(connect.CodeInternal, errors.New("something went wrong on our side"))
+}
+
+// withHeaders adds what is told of a failure besides its code.
+func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error {
+	switch code {
+	case fault.InFlight:
+		wire.Meta().Set(HeaderIdempotency, stateInFlight)
+	case fault.KeyReused:
+		wire.Meta().Set(HeaderIdempotency, stateReused)
+	}
+	if short := (*credit.Shortage)(nil); errors.As(err, &short) {
+		tellReceipt(wire.Meta(), short.Receipt)
+	}
+	return wire
 }
 
 // causes renders an error with what it wraps; fault messages hide their cause.
@@ -57,8 +77,12 @@ func wireCode(code fault.Code) connect.Code {
 		return connect.CodeNotFound
 	case fault.AlreadyExists:
 		return connect.CodeAlreadyExists
-	case fault.Conflict:
+	case fault.Conflict, fault.InFlight:
 		return connect.CodeAborted
+	case fault.KeyReused:
+		return connect.CodeFailedPrecondition
+	case fault.Exhausted:
+		return connect.CodeResourceExhausted
 	case fault.ReadOnly:
 		return connect.CodePermissionDenied
 	case fault.Unauthenticated:
@@ -82,7 +106,6 @@ func withRequestID(ctx context.Context, h http.Header) context.Context {
 func (t *translator) interceptor() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, err error) {
-			ctx = withRequestID(ctx, req.Header())
 			procedure := req.Spec().Procedure
 			defer func() {
 				if p := recover(); p != nil {

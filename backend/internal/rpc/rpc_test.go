@@ -1,19 +1,14 @@
 package rpc_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
-	"github.com/kith-crm/kith/backend/internal/finder"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
@@ -35,28 +30,24 @@ type bundle struct {
 func each(t *testing.T, test func(t *testing.T, b *bundle)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		rpcs, err := catalog.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := &bundle{store: s, rpcs: rpcs, member: storetest.Member(t, s, "maria")}
-		b.bearer = storetest.Token(t, s, b.member, rpcs.Scopes()...)
-		load := func(ctx context.Context, id tenant.ID, since int64) (finder.Documents, error) {
-			return s.Tenant(id, true).LoadDocuments(ctx, since)
-		}
-		handler, err := rpc.NewHandler(rpc.Options{
-			Catalog: rpcs, Store: s, Finder: finder.New(load, 1<<20), Service: rpc.NewServiceCredential(serviceToken),
-			Used: func(string, time.Time) {}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-			Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := httptest.NewServer(handler)
-		t.Cleanup(server.Close)
-		b.url = server.URL
+		b := serve(t, s, time.Now)
+		b.member = storetest.Member(t, s, "maria")
+		b.bearer = storetest.Token(t, s, b.member, b.rpcs.Scopes()...)
 		test(t, b)
 	})
+}
+
+// serve runs a backend on a store; the bundle has no member yet.
+func serve(t *testing.T, s *store.Store, now func() time.Time) *bundle {
+	t.Helper()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := newHandler(t, rpcs, s, now)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &bundle{store: s, rpcs: rpcs, url: server.URL}
 }
 
 // answer is a Connect answer in JSON.

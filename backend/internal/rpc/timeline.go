@@ -17,15 +17,17 @@ import (
 const entryText = 2000
 
 // timelines implements TimelineService.
-type timelines struct{ store *store.Store }
+type timelines struct {
+	store *store.Store
+}
 
 func (h *timelines) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequest) (*timelinev1.ListTimelineResponse, error) {
 	q := timeline.Query{ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: defaultLimit}
 	var err error
-	if q.Since, err = day("since", req.Since); err != nil {
+	if q.Since, err = parseDay("since", req.Since); err != nil {
 		return nil, err
 	}
-	if q.Until, err = day("until", req.Until); err != nil {
+	if q.Until, err = parseDay("until", req.Until); err != nil {
 		return nil, err
 	}
 	order := q
@@ -103,14 +105,14 @@ func (h *timelines) LogInteraction(ctx context.Context, req *timelinev1.LogInter
 		return nil, err
 	}
 	res := &timelinev1.LogInteractionResponse{Interaction: interactionMessage(logged.Interaction), ChangeId: optional(logged.ChangeID)}
-	if !logged.NextDue.IsZero() {
-		res.NextDue = optional(logged.NextDue.UTC().Format(time.DateOnly))
+	if due, ok := logged.NextDue(zoneOf(ctx)); ok {
+		res.NextDue = optional(due.Format(time.DateOnly))
 	}
 	return res, nil
 }
 
-// day reads a day of the calendar, UTC; nil is the zero time.
-func day(field string, value *string) (time.Time, error) {
+// parseDay reads a day of the calendar, UTC; nil is the zero time.
+func parseDay(field string, value *string) (time.Time, error) {
 	if value == nil {
 		return time.Time{}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,12 +66,25 @@ func BenchmarkSearch(b *testing.B) {
 		for _, q := range []string{"ma", "mar", "mari", "maria", "maria lopez", "maria hel", "engineer berlin", "marai lopez", "hofmann", "brabasaan", "bob", "helios", size.docs[33].Emails[0], "maria.romano.33@example.com", "555 0123", "zzzzz"} {
 			b.Run(size.name+"/"+strings.ReplaceAll(q, " ", "_"), func(b *testing.B) {
 				b.ReportAllocs()
+				used := processor(b)
 				for b.Loop() {
 					ix.Search(search.Query{Text: q, Limit: 10})
 				}
+				b.ReportMetric(float64((processor(b)-used).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 			})
 		}
 	}
+}
+
+// processor is the processor time that this process has used: what a machine that
+// does other things too can be measured by.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // BenchmarkFragmented searches an index that single updates have split up.

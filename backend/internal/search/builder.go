@@ -25,11 +25,15 @@ func newBuilder(docs int) *builder {
 
 // rank puts the documents into the order of their numbers.
 func (b *builder) rank(docs []*Document) []ranked {
-	out := make([]ranked, len(docs))
+	keyed := make([]keyedRank, len(docs))
 	for i, d := range docs {
-		out[i] = ranked{doc: d, key: b.nameKey(d.Name)}
+		keyed[i] = keyRank(ranked{doc: d, key: b.nameKey(d.Name)})
 	}
-	slices.SortFunc(out, compareRank)
+	slices.SortFunc(keyed, compareKeyedRank)
+	out := make([]ranked, len(docs))
+	for i := range keyed {
+		out[i] = keyed[i].ranked
+	}
 	return out
 }
 

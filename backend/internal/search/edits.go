@@ -2,6 +2,8 @@ package search
 
 import (
 	"math/bits"
+	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,7 +41,7 @@ func lettersOf(word string) (letters uint32, runes int) {
 	return letters, runes
 }
 
-// signatures lists the terms that a misspelt word can mean.
+// signatures lists the terms that a misspelt word can mean, the shortest first.
 func (v *vocabulary) signatures() []signature {
 	var out []signature
 	for i := range v.len() {
@@ -52,6 +54,7 @@ func (v *vocabulary) signatures() []signature {
 			out = append(out, signature{letters: letters, term: uint32(i), runes: uint8(runes)})
 		}
 	}
+	slices.SortStableFunc(out, func(a, b signature) int { return int(a.runes) - int(b.runes) })
 	return out
 }
 
@@ -65,15 +68,18 @@ func (v *vocabulary) tolerant(i int) bool {
 
 // misspelt calls do with every term that is 1 to limit edits away from word.
 func (v *vocabulary) misspelt(word string, limit int, do func(term, edits int)) {
+	var buf runeBuffer
+	x := runesInto(&buf, word)
 	letters, runes := lettersOf(word)
-	for _, s := range v.near {
+	first := sort.Search(len(v.near), func(i int) bool { return int(v.near[i].runes) >= runes-limit })
+	for _, s := range v.near[first:] {
+		if int(s.runes) > runes+limit {
+			return
+		}
 		if bits.OnesCount32(letters&^s.letters) > limit || bits.OnesCount32(s.letters&^letters) > limit {
 			continue
 		}
-		if d := runes - int(s.runes); d > limit || -d > limit {
-			continue
-		}
-		if d := editDistance(word, v.terms[s.term].folded, limit); d > 0 && d <= limit {
+		if d := editsBetween(x, v.terms[s.term].folded, limit); d > 0 && d <= limit {
 			do(int(s.term), d)
 		}
 	}
@@ -83,43 +89,58 @@ func (v *vocabulary) misspelt(word string, limit int, do func(term, edits int)) 
 // of neighbours (optimal string alignment). Beyond limit it returns limit+1.
 // Words longer than maxFuzzyRunes+2 are beyond any limit.
 func editDistance(a, b string, limit int) int {
-	var bufA, bufB [maxFuzzyRunes + 2]rune
-	x, y := runesInto(&bufA, a), runesInto(&bufB, b)
+	var buf runeBuffer
+	return editsBetween(runesInto(&buf, a), b, limit)
+}
+
+// editsBetween is editDistance for a word that is compared with many.
+func editsBetween(x []rune, b string, limit int) int {
+	var buf runeBuffer
+	y := runesInto(&buf, b)
 	if x == nil || y == nil || len(x)-len(y) > limit || len(y)-len(x) > limit {
 		return limit + 1
 	}
-	var rows [3][maxFuzzyRunes + 3]int
+	var rows [3][maxFuzzyRunes + 4]uint8
 	two, one, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(y) + 1 {
-		one[j] = j
+		one[j] = uint8(j)
 	}
+	beyond := uint8(limit + 1)
 	for i := 1; i <= len(x); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(y); j++ {
+		// Further from the diagonal than limit, a cell is beyond it.
+		low, high := max(1, i-limit), min(len(y), i+limit)
+		row[low-1], row[high+1] = beyond, beyond
+		if low == 1 {
+			row[0] = uint8(i)
+		}
+		least := row[low-1]
+		for j := low; j <= high; j++ {
 			row[j] = min(one[j]+1, row[j-1]+1, one[j-1]+different(x[i-1], y[j-1]))
 			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
 				row[j] = min(row[j], two[j-2]+1)
 			}
 			least = min(least, row[j])
 		}
-		if least > limit {
+		if least >= beyond {
 			return limit + 1
 		}
 		two, one, row = one, row, two
 	}
-	return min(one[len(y)], limit+1)
+	return int(min(one[len(y)], beyond))
 }
 
-func different(a, b rune) int {
+func different(a, b rune) uint8 {
 	if a == b {
 		return 0
 	}
 	return 1
 }
 
+// runeBuffer holds the letters of the longest words that are compared.
+type runeBuffer [maxFuzzyRunes + 2]rune
+
 // runesInto returns the runes of s in buf, or nil when they do not fit.
-func runesInto(buf *[maxFuzzyRunes + 2]rune, s string) []rune {
+func runesInto(buf *runeBuffer, s string) []rune {
 	if len(s) > len(buf) && utf8.RuneCountInString(s) > len(buf) {
 		return nil
 	}

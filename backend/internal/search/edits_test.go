@@ -68,3 +68,30 @@ func TestEditsFor(t *testing.T) {
 		}
 	}
 }
+
+// TestEditDistanceNeedsNoMoreThanTheBand: leaving out the cells that are beyond
+// the limit changes no answer within it.
+func TestEditDistanceNeedsNoMoreThanTheBand(t *testing.T) {
+	t.Parallel()
+	word := rapid.StringMatching(`[abcé小]{0,7}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, limit := word.Draw(t, "a"), word.Draw(t, "b"), rapid.IntRange(0, 3).Draw(t, "limit")
+		want := min(wholeTable([]rune(a), []rune(b)), limit+1)
+		if got := editDistance(a, b, limit); got != want {
+			t.Errorf("%q to %q within %d: %d, want %d", a, b, limit, got, want)
+		}
+	})
+}
+
+// wholeTable counts edits by the definition.
+func wholeTable(a, b []rune) int {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) + len(b)
+	}
+	i, j := len(a)-1, len(b)-1
+	best := min(wholeTable(a[:i], b)+1, wholeTable(a, b[:j])+1, wholeTable(a[:i], b[:j])+int(different(a[i], b[j])))
+	if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+		best = min(best, wholeTable(a[:i-1], b[:j-1])+1)
+	}
+	return best
+}

@@ -10,19 +10,9 @@ import (
 // called from many goroutines; searches never wait for updates.
 type Index struct {
 	mu      sync.Mutex // held by updates
-	places  map[string]place
 	state   atomic.Pointer[snapshot]
 	scratch sync.Pool // of *scratch
 }
-
-// place is where the current version of a document is.
-type place struct {
-	seg *segment
-	doc uint32
-}
-
-// placeEntry estimates what one entry of places takes.
-const placeEntry = 56
 
 // snapshot is a state of the index; it never changes.
 type snapshot struct {
@@ -40,7 +30,7 @@ type view struct {
 
 // New returns an empty index.
 func New() *Index {
-	ix := &Index{places: make(map[string]place)}
+	ix := &Index{}
 	ix.state.Store(&snapshot{})
 	return ix
 }
@@ -51,12 +41,22 @@ func New() *Index {
 func (ix *Index) Put(docs ...Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
+	ix.put(ix.change(), docs)
+}
+
+// Reset is Put into an index that was emptied before; searches see either state.
+func (ix *Index) Reset(docs ...Document) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.put(&change{ix: ix, own: make(map[*view]bool)}, docs)
+}
+
+func (ix *Index) put(c *change, docs []Document) {
 	shared := make(interner)
 	latest := make(map[string]int, len(docs))
 	for i := range docs {
 		latest[docs[i].ID] = i
 	}
-	c := ix.change()
 	var added []*Document
 	for i := range docs {
 		if latest[docs[i].ID] != i {
@@ -101,12 +101,10 @@ func (ix *Index) change() *change {
 
 // remove marks the document dead in a copy of its view.
 func (c *change) remove(id string) {
-	at, ok := c.ix.places[id]
+	i, doc, ok := find(c.views, id)
 	if !ok {
 		return
 	}
-	delete(c.ix.places, id)
-	i := slices.IndexFunc(c.views, func(v *view) bool { return v.seg == at.seg })
 	v := c.views[i]
 	if !c.own[v] {
 		fresh := &view{seg: v.seg, dead: slices.Clone(v.dead), live: v.live}
@@ -115,8 +113,18 @@ func (c *change) remove(id string) {
 		}
 		v, c.views[i], c.own[fresh] = fresh, fresh, true
 	}
-	v.dead.set(int(at.doc))
+	v.dead.set(doc)
 	v.live--
+}
+
+// find returns where the current version of a document is.
+func find(views []*view, id string) (at, doc int, ok bool) {
+	for i, v := range views {
+		if doc, ok := v.seg.byID[id]; ok && !v.dead.has(int(doc)) {
+			return i, int(doc), true
+		}
+	}
+	return 0, 0, false
 }
 
 // add appends a segment of the documents.
@@ -124,11 +132,7 @@ func (c *change) add(docs []*Document) {
 	if len(docs) == 0 {
 		return
 	}
-	v := &view{seg: newSegment(docs), live: len(docs)}
-	c.views = append(c.views, v)
-	for i := range v.seg.docs {
-		c.ix.places[v.seg.docs[i].doc.ID] = place{seg: v.seg, doc: uint32(i)}
-	}
+	c.views = append(c.views, &view{seg: newSegment(docs), live: len(docs)})
 }
 
 // commit merges what should be merged and shows the result to readers.
@@ -140,6 +144,5 @@ func (c *change) commit() {
 		next.bytes += v.seg.size
 		next.live += v.live
 	}
-	next.bytes += int64(next.live) * placeEntry
 	c.ix.state.Store(next)
 }

@@ -31,7 +31,7 @@ func (r *run) page(capped bool) Result {
 	}
 	r.scratch.found = all
 	all = r.slice(all)
-	out := Result{Hits: make([]Hit, 0, len(all)), Total: r.total(), TotalCapped: capped}
+	out := Result{Hits: make([]Hit, 0, len(all)), Total: r.total(), ByIdentifier: r.byIdentifier, TotalCapped: capped}
 	names := make([]string, 0, len(all)*min(2, max(1, len(r.plan.tokens))))
 	for _, f := range all {
 		from := len(names)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/searchtest"
 )
 
 // Words with many near relations, so that random documents and queries meet.
@@ -135,7 +136,7 @@ func compareHits(a, b search.Hit) int {
 }
 
 func foldedName(name string) string {
-	name = strings.ReplaceAll(strings.ToLower(plain(name)), "'", "")
+	name = strings.ReplaceAll(strings.ToLower(searchtest.Plain(name)), "'", "")
 	return strings.Join(strings.Fields(name), " ")
 }
 

@@ -58,6 +58,9 @@ type Result struct {
 	// Total is the number of matches. There are more pages exactly when it
 	// exceeds Offset plus Limit.
 	Total int
+	// ByIdentifier means that the query is an e-mail address, a phone number or a URL
+	// that somebody has.
+	ByIdentifier bool
 	// TotalCapped means that weaker matches, not counted here, may follow.
 	TotalCapped bool
 }

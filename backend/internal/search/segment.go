@@ -9,6 +9,7 @@ import (
 // compareRank: of two equally good matches the smaller number is the better.
 type segment struct {
 	docs   []ranked
+	byID   map[string]uint32
 	words  vocabulary
 	values valueTable
 	has    [presences]bitset
@@ -87,12 +88,13 @@ func (d *Document) present() [presences]bool {
 // newSegment indexes docs, none of them archived and no id twice.
 func newSegment(docs []*Document) *segment {
 	b := newBuilder(len(docs))
-	s := &segment{docs: b.rank(docs)}
+	s := &segment{docs: b.rank(docs), byID: make(map[string]uint32, len(docs))}
 	for p := range s.has {
 		s.has[p] = newBitset(len(docs))
 	}
 	for i := range s.docs {
 		b.add(uint32(i), s.docs[i].doc)
+		s.byID[s.docs[i].doc.ID] = uint32(i)
 		for p, ok := range s.docs[i].doc.present() {
 			if ok {
 				s.has[p].set(i)
@@ -106,7 +108,7 @@ func newSegment(docs []*Document) *segment {
 }
 
 func (s *segment) bytes() int64 {
-	n := s.words.bytes() + int64(4*(len(s.values.starts)+len(s.values.posts)))
+	n := s.words.bytes() + int64(len(s.byID))*mapEntry + int64(4*(len(s.values.starts)+len(s.values.posts)))
 	for _, ids := range s.values.ids {
 		n += int64(len(ids)) * mapEntry
 	}

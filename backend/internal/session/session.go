@@ -15,9 +15,10 @@ type LoginSession struct {
 	MemberID  tenant.ID
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Username and Email are the member's; read with the session.
+	// Username, Email and Timezone are the member's; read with the session.
 	Username string `bun:",scanonly"`
 	Email    string `bun:",scanonly"`
+	Timezone string `bun:",scanonly"`
 }
 
 // Store keeps login sessions.

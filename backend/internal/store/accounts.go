@@ -83,6 +83,12 @@ func (s *Store) MarkEmailVerified(ctx context.Context, owner tenant.ID, email st
 // markVerified keeps the first time at which an address was verified.
 const markVerified = "UPDATE members SET email_verified_at = coalesce(email_verified_at, ?), updated_at = ? WHERE id = ? AND email = ?" + writable
 
+// SetEmbeddingsHost implements member.AccountStore.
+func (s *Store) SetEmbeddingsHost(ctx context.Context, owner tenant.ID, host string) error {
+	return s.updateOne(ctx, fault.New(fault.NotFound, "there is no such member who may allow an embedding provider"),
+		"UPDATE members SET embeddings_host = ?, updated_at = ? WHERE id = ?"+writable, host, s.time(), owner)
+}
+
 // ownedTables are the tables of a tenant that nothing else deletes in an order
 // that their references allow; the rest goes with the member.
 func ownedTables() []string {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,16 +17,9 @@ import (
 
 // authStatements find a credential by its bearer's hash: the one read that every
 // call pays, so they are prepared by hand.
-type authStatements struct{ personal, access *authStatement }
+type authStatements struct{ personal, access *hotStatement }
 
-type authStatement struct {
-	stmt *sql.Stmt
-	db   *sql.DB
-	text string
-	mode []any
-}
-
-const memberColumns = "m.id, m.username, m.timezone, m.plan, p.name, s.read_only, s.data_version"
+const memberColumns = "m.id, m.username, m.timezone, m.plan, m.embeddings_host, p.name, s.read_only, s.data_version, s.embedded_version"
 
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
 JOIN profiles p ON p.member_id = m.id`
@@ -55,25 +47,6 @@ func (s *Store) prepareAuth(ctx context.Context) (*authStatements, error) {
 	return &authStatements{personal: personal, access: access}, nil
 }
 
-func (s *Store) prepare(ctx context.Context, text string) (*authStatement, error) {
-	a := &authStatement{db: s.engine.serviceRead.DB, text: text, mode: s.engine.mode}
-	if s.engine.name == postgresName {
-		// pgx keeps the prepared statement with each connection.
-		a.text = strings.Replace(text, "?", "$1", 1)
-		return a, nil
-	}
-	var err error
-	a.stmt, err = a.db.PrepareContext(ctx, text)
-	return a, err
-}
-
-func (a *authStatement) row(ctx context.Context, hash string) *sql.Row {
-	if a.stmt != nil {
-		return a.stmt.QueryRowContext(context.WithoutCancel(ctx), hash)
-	}
-	return a.db.QueryRowContext(ctx, a.text, append(slices.Clip(a.mode), hash)...)
-}
-
 // Authenticate returns the principal of a bearer, a personal token or an access
 // token. It fails with fault.Unauthenticated for an unknown, expired or revoked
 // one and for one of a suspended member, and with fault.Unavailable when it
@@ -87,7 +60,7 @@ func (s *Store) Authenticate(ctx context.Context, bearer string) (*tenant.Princi
 	var scopes string
 	var expires sql.NullTime
 	err := statement.row(ctx, token.Hash(bearer)).Scan(&p.Credential.ID, &p.Credential.Name, &scopes, &expires,
-		&p.Tenant, &p.Username, &p.Timezone, &p.Plan, &p.DisplayName, &p.ReadOnly, &p.DataVersion)
+		&p.Tenant, &p.Username, &p.Timezone, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && expires.Valid && !expires.Time.After(s.now()):
 		return nil, fault.New(fault.Unauthenticated, "the token is unknown, expired or revoked")

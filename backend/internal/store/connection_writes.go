@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -21,7 +22,13 @@ func (u *Unit) InsertConnection(ctx context.Context, c *connection.Connection) e
 	if err != nil {
 		return err
 	}
-	c.TenantID, c.ID, c.DataVersion, c.FoldedName = u.id, connectionID, u.version, foldedName(c)
+	c.ID = connectionID
+	return u.insertConnection(ctx, c)
+}
+
+// insertConnection keeps a connection that has an id, with its lists.
+func (u *Unit) insertConnection(ctx context.Context, c *connection.Connection) error {
+	c.TenantID, c.DataVersion, c.FoldedName = u.id, u.version, foldedName(c)
 	if _, err := u.db.NewInsert().Model(c).Exec(ctx); err != nil {
 		return fmt.Errorf("insert connection: %w", err)
 	}
@@ -42,7 +49,9 @@ func (u *Unit) ReplaceConnection(ctx context.Context, c *connection.Connection) 
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", c.ID)
 	}
-	for _, model := range []any{(*connection.Handle)(nil), (*connection.Position)(nil), (*connectionTag)(nil)} {
+	for _, model := range []any{
+		(*connection.Handle)(nil), (*connection.Position)(nil), (*connectionTag)(nil), (*connection.ImportantDate)(nil),
+	} {
 		if err := u.delete(ctx, model, "connection_id = ?", c.ID); err != nil {
 			return fmt.Errorf("replace lists: %w", err)
 		}
@@ -50,7 +59,7 @@ func (u *Unit) ReplaceConnection(ctx context.Context, c *connection.Connection) 
 	return u.insertLists(ctx, c)
 }
 
-// insertLists keeps the handles, positions and tags of a connection that has none.
+// insertLists keeps the handles, positions, tags and dates of a connection that has none.
 func (u *Unit) insertLists(ctx context.Context, c *connection.Connection) error {
 	for i := range c.Handles {
 		h := &c.Handles[i]
@@ -67,6 +76,16 @@ func (u *Unit) insertLists(ctx context.Context, c *connection.Connection) error 
 	}
 	if err := u.insertTags(ctx, c); err != nil {
 		return fmt.Errorf("insert tags: %w", err)
+	}
+	for i := range c.Dates {
+		d := &c.Dates[i]
+		d.TenantID, d.ConnectionID, d.Ordinal = u.id, c.ID, i
+		if err := u.nameRow(&d.ID, id.Date); err != nil {
+			return err
+		}
+	}
+	if err := u.insertAll(ctx, &c.Dates, len(c.Dates)); err != nil {
+		return fmt.Errorf("insert dates: %w", err)
 	}
 	return nil
 }
@@ -92,6 +111,17 @@ func (u *Unit) insertPositions(ctx context.Context, c *connection.Connection) er
 	if err != nil {
 		return err
 	}
+	// As they are read: current ones first.
+	slices.SortStableFunc(c.Positions, func(a, b connection.Position) int {
+		switch {
+		case a.Current == b.Current:
+			return 0
+		case a.Current:
+			return -1
+		default:
+			return 1
+		}
+	})
 	for i := range c.Positions {
 		p := &c.Positions[i]
 		p.TenantID, p.ConnectionID, p.Ordinal = u.id, c.ID, i
@@ -161,20 +191,8 @@ func (u *Unit) insertTags(ctx context.Context, c *connection.Connection) error {
 	if len(c.Tags) == 0 {
 		return nil
 	}
-	rows := make([]tag, 0, len(c.Tags))
-	names := make([]string, 0, len(c.Tags))
-	for _, name := range c.Tags {
-		row := tag{TenantID: u.id, Name: name, FoldedName: text.Fold(name)}
-		if err := u.nameRow(&row.ID, id.Tag); err != nil {
-			return err
-		}
-		rows, names = append(rows, row), append(names, row.FoldedName)
-	}
-	if _, err := u.db.NewInsert().Model(&rows).On("CONFLICT (tenant_id, folded_name) DO NOTHING").Exec(ctx); err != nil {
-		return err
-	}
-	rows = rows[:0]
-	if err := u.from(&rows).Where("folded_name IN (?)", bun.List(names)).Order("folded_name").Scan(ctx); err != nil {
+	rows, err := u.tags(ctx, c.Tags)
+	if err != nil {
 		return err
 	}
 	links := make([]connectionTag, 0, len(rows))
@@ -184,4 +202,24 @@ func (u *Unit) insertTags(ctx context.Context, c *connection.Connection) error {
 		c.Tags = append(c.Tags, row.Name)
 	}
 	return u.insertAll(ctx, &links, len(links))
+}
+
+// tags returns the tags with the names, of which there is one at least, by name;
+// those that are not on file are made.
+func (u *Unit) tags(ctx context.Context, wanted []string) ([]tag, error) {
+	rows := make([]tag, 0, len(wanted))
+	names := make([]string, 0, len(wanted))
+	for _, name := range wanted {
+		row := tag{TenantID: u.id, Name: name, FoldedName: text.Fold(name)}
+		if err := u.nameRow(&row.ID, id.Tag); err != nil {
+			return nil, err
+		}
+		rows, names = append(rows, row), append(names, row.FoldedName)
+	}
+	if _, err := u.db.NewInsert().Model(&rows).On("CONFLICT (tenant_id, folded_name) DO NOTHING").Exec(ctx); err != nil {
+		return nil, err
+	}
+	rows = rows[:0]
+	err := u.from(&rows).Where("folded_name IN (?)", bun.List(names)).Order("folded_name").Scan(ctx)
+	return rows, err
 }

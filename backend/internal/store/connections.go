@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -21,7 +22,7 @@ func (t *Tenant) GetConnection(ctx context.Context, id string) (*connection.Conn
 // GetConnection implements connection.Reader within the transaction.
 func (q scope) GetConnection(ctx context.Context, id string) (*connection.Connection, error) {
 	c := &connection.Connection{}
-	err := q.from(c).Where("id = ?", id).Where("archived_at IS NULL").Scan(ctx)
+	err := q.from(c).Where("id = ?", id).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, noConnection(id)
 	}
@@ -36,7 +37,13 @@ func (q scope) GetConnection(ctx context.Context, id string) (*connection.Connec
 	}
 	err = q.db.NewRaw(`SELECT t.name FROM connection_tags ct JOIN tags t ON t.tenant_id = ct.tenant_id AND t.id = ct.tag_id
 WHERE ct.tenant_id = ? AND ct.connection_id = ? ORDER BY t.folded_name`, q.id, id).Scan(ctx, &c.Tags)
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	if err := q.from(&c.Dates).Where("connection_id = ?", id).Order("ordinal").Scan(ctx); err != nil {
+		return nil, err
+	}
+	return c, q.addGroups(ctx, c)
 }
 
 func noConnection(id string) error {
@@ -53,10 +60,10 @@ func (q scope) positions(rows *[]connection.Position) *bun.SelectQuery {
 
 // FindDuplicate implements connection.Writer.
 func (u *Unit) FindDuplicate(ctx context.Context, c *connection.Connection) (string, error) {
-	for _, kind := range []string{connection.KindEmail, connection.KindPhone, connection.KindURL} {
+	for _, kinds := range [][]string{{connection.KindEmail}, {connection.KindPhone}, {connection.KindURL, connection.KindSocial}} {
 		var values []string
 		for _, h := range c.Handles {
-			if h.Kind == kind {
+			if slices.Contains(kinds, h.Kind) {
 				values = append(values, h.NormalValue)
 			}
 		}
@@ -65,8 +72,8 @@ func (u *Unit) FindDuplicate(ctx context.Context, c *connection.Connection) (str
 		}
 		found, err := u.firstID(ctx, `SELECT c.id FROM handles h
 JOIN connections c ON c.tenant_id = h.tenant_id AND c.id = h.connection_id AND c.archived_at IS NULL
-WHERE h.tenant_id = ? AND h.kind = ? AND h.normal_value IN (?) AND c.id <> ? ORDER BY c.id LIMIT 1`,
-			u.id, kind, bun.List(values), c.ID)
+WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.id <> ? ORDER BY c.id LIMIT 1`,
+			u.id, bun.List(kinds), bun.List(values), c.ID)
 		if err != nil || found != "" {
 			return found, err
 		}

@@ -339,3 +339,22 @@ func TestLoadDocuments(t *testing.T) {
 		}
 	})
 }
+
+// A profile is the same address whether it was kept as social or as a web address.
+func TestFindDuplicateComparesProfilesAndWebAddresses(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		owner := storetest.Member(t, s, "maria")
+		const profile = "https://www.linkedin.com/in/ana/"
+		ana := do(t, s, owner, func(ctx context.Context, u *store.Unit) (*connection.Connection, error) {
+			c := &connection.Connection{Name: "Ana", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now(), Handles: []connection.Handle{
+				{Kind: connection.KindSocial, Value: profile, NormalValue: connection.NormalValue(connection.KindSocial, profile)},
+			}}
+			return c, u.InsertConnection(ctx, c)
+		})
+		got := createWritten(t, s, owner, connection.Draft{Name: "A.", URLs: []string{"http://linkedin.com/in/ana"}})
+		if got.DuplicateOf != ana.ID || got.ChangeID != "" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

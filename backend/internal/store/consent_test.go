@@ -24,9 +24,42 @@ func TestRequestIsAnsweredInItsOwnSessionOnce(t *testing.T) {
 			_, err := f.s.DecideRequest(t.Context(), "request", f.session, code(n))
 			return err
 		}), fault.NotFound)
+		f.request(t, "twice") // the same code again, while it is unused
+		for range 3 {
+			if r, err := f.s.DecideRequest(t.Context(), "twice", f.session, code(300)); err != nil || r.State != "st" {
+				t.Errorf("the same again: %+v, %v", r, err)
+			}
+		}
+		for name, err := range map[string]error{
+			"denied":              decided(f.s.DecideRequest(t.Context(), "twice", f.session, nil)),
+			"another code":        decided(f.s.DecideRequest(t.Context(), "twice", f.session, code(301))),
+			"in another session":  decided(f.s.DecideRequest(t.Context(), "twice", other.session, code(300))),
+			"with another choice": decided(f.s.DecideRequest(t.Context(), "twice", f.session, &grant.AuthorizationCode{Hash: "code300", MemberID: f.owner, Scopes: "connections"})),
+			"still waiting":       decided(f.s.GetRequest(t.Context(), "twice", f.session)),
+		} {
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		f.redeem(t, "code300", "twice")
+		if _, err := f.s.DecideRequest(t.Context(), "twice", f.session, code(300)); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the same again, of a used code: %v", err)
+		}
 		f.request(t, "denied")
+		if r, err := f.s.GetRequest(t.Context(), "denied", f.session); err != nil || r.State != "st" || r.Scopes != asked {
+			t.Errorf("waiting: %+v, %v", r, err)
+		}
+		if err := decided(f.s.GetRequest(t.Context(), "denied", other.session)); !fault.Is(err, fault.NotFound) {
+			t.Errorf("waiting, in another session: %v", err)
+		}
 		if r, err := f.s.DecideRequest(t.Context(), "denied", f.session, nil); err != nil || r.State != "st" || r.RedirectURI != "https://a.example/cb" {
 			t.Errorf("denied: %+v, %v", r, err)
+		}
+		if r, err := f.s.DecideRequest(t.Context(), "denied", f.session, nil); err != nil || r.State != "st" {
+			t.Errorf("denied again: %+v, %v", r, err)
+		}
+		if _, err := f.s.DecideRequest(t.Context(), "denied", f.session, code(400)); !fault.Is(err, fault.NotFound) {
+			t.Errorf("allowed after all: %v", err)
 		}
 		f.request(t, "late")
 		advance(grant.RequestLifetime)
@@ -34,7 +67,7 @@ func TestRequestIsAnsweredInItsOwnSessionOnce(t *testing.T) {
 			t.Errorf("after its end: %v", err)
 		}
 		codes := 0
-		for _, n := range append(seq(20), 100, 200) {
+		for _, n := range append(seq(20), 100, 200, 301, 400) {
 			if _, err := f.s.GetCode(t.Context(), fmt.Sprintf("code%d", n)); err == nil {
 				codes++
 			}
@@ -44,6 +77,9 @@ func TestRequestIsAnsweredInItsOwnSessionOnce(t *testing.T) {
 		}
 	})
 }
+
+// decided is what came of an answer.
+func decided(_ *grant.Request, err error) error { return err }
 
 func seq(n int) (out []int) {
 	for i := range n {
@@ -75,6 +111,7 @@ func TestConsentNarrowsScopes(t *testing.T) {
 		{"in another order", "write connections", "connections write", ""},
 		{"one", "timeline", "timeline", ""},
 		{"none", "", "", fault.Invalid},
+		{"writing alone", "write", "", fault.Invalid},
 		{"more than asked", "connections account", "", fault.Invalid},
 		{"what does not exist", "everything", "", fault.Invalid},
 	}

@@ -11,8 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/embedding"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
@@ -49,8 +54,29 @@ func furnish(t *testing.T, s *store.Store, owner tenant.ID, username string) {
 		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
 			return err
 		}
-		_, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: username, ConnectionIDs: []string{made.Connection.ID}})
+		if _, err = timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: username, ConnectionIDs: []string{made.Connection.ID}}); err != nil {
+			return err
+		}
+		if _, _, err := u.StartJob(ctx, job.Draft{Kind: importer.JobKind, Params: username}); err != nil {
+			return err
+		}
+		if _, err := bring(ctx, u, made.Connection.ID, username); err != nil {
+			return err
+		}
+		row := vectorRow(made.Connection.ID, username, 1)
+		row.Model = username
+		if err := u.PutEmbeddings(ctx, 1, []embedding.Row{row}, nil); err != nil {
+			return err
+		}
+		_, err = arrange(ctx, u, made.Connection.ID, username)
 		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := idempotency.Key{Scope: "pat_" + username, Name: username, Fingerprint: username, Tenant: owner}
+	_, err = s.KeepAnswer(t.Context(), key, &credit.Charge{Tenant: owner, Tool: username, Price: 1}, func(credit.Receipt) ([]byte, error) {
+		return []byte(username), nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,9 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/organize"
 	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
@@ -32,6 +34,10 @@ type Demo struct {
 	ConnectionTag [][2]string       // connection id, tag id
 	Notes         []timeline.Note
 	Interactions  []timeline.Interaction
+	Groups        []organize.Group
+	GroupMember   [][2]string // group id, connection id
+	Relationships []connection.Relationship
+	Reminders     []reminder.Reminder
 }
 
 // DemoDay returns the username of the demo account and the day for which it is
@@ -131,10 +137,12 @@ func insertDemoRows(ctx context.Context, tx bun.Tx, d Demo, version int64) error
 	owner := d.Members[0].ID
 	var handles []connection.Handle
 	var positions []connection.Position
+	var dates []connection.ImportantDate
 	for i := range d.Connections {
 		c := &d.Connections[i]
 		c.TenantID, c.DataVersion, c.FoldedName = owner, version, foldedName(c)
 		handles, positions = append(handles, c.Handles...), append(positions, c.Positions...)
+		dates = append(dates, c.Dates...)
 	}
 	tags := make([]tag, 0, len(d.TagNames))
 	for id, name := range d.TagNames {
@@ -143,6 +151,10 @@ func insertDemoRows(ctx context.Context, tx bun.Tx, d Demo, version int64) error
 	var tagged []connectionTag
 	for _, link := range d.ConnectionTag {
 		tagged = append(tagged, connectionTag{TenantID: owner, ConnectionID: link[0], TagID: link[1]})
+	}
+	var grouped []groupConnection
+	for _, link := range d.GroupMember {
+		grouped = append(grouped, groupConnection{TenantID: owner, GroupID: link[0], ConnectionID: link[1]})
 	}
 	var noted []noteConnection
 	for _, n := range d.Notes {
@@ -161,6 +173,8 @@ func insertDemoRows(ctx context.Context, tx bun.Tx, d Demo, version int64) error
 		insertChunks(ctx, tx, positions), insertChunks(ctx, tx, tags), insertChunks(ctx, tx, tagged),
 		insertChunks(ctx, tx, d.Notes), insertChunks(ctx, tx, noted),
 		insertChunks(ctx, tx, d.Interactions), insertChunks(ctx, tx, met),
+		insertChunks(ctx, tx, dates), insertChunks(ctx, tx, d.Groups), insertChunks(ctx, tx, grouped),
+		insertChunks(ctx, tx, d.Relationships), insertChunks(ctx, tx, d.Reminders),
 	)
 }
 

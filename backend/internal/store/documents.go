@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -12,8 +14,8 @@ import (
 )
 
 // LoadDocuments reads what the search index must know: of all connections when
-// since is below 0, else of those that changed after that data version. All of it is
-// read from one snapshot.
+// since is below 0 or some were deleted since, else of those that changed after
+// that data version. All of it is read from one snapshot.
 func (t *Tenant) LoadDocuments(ctx context.Context, since int64) (finder.Documents, error) {
 	var out finder.Documents
 	ctx = withTenant(ctx, t.id)
@@ -23,35 +25,94 @@ func (t *Tenant) LoadDocuments(ctx context.Context, since int64) (finder.Documen
 	}
 	err := t.store.engine.tenantRead.RunInTx(ctx, options, func(ctx context.Context, tx bun.Tx) error {
 		q := scope{db: tx, id: t.id}
-		if err := q.db.NewRaw("SELECT data_version FROM tenant_states WHERE tenant_id = ?", q.id).Scan(ctx, &out.Version); err != nil {
+		var removed int64
+		err := q.db.NewRaw("SELECT data_version, removed_version FROM tenant_states WHERE tenant_id = ?", q.id).Scan(ctx, &out.Version, &removed)
+		if err != nil {
 			return err
 		}
-		var err error
+		if since < removed {
+			since = -1
+		}
+		out.Whole = since < 0
 		out.Changed, err = q.documents(ctx, since)
 		return err
 	})
 	return out, translate(err)
 }
 
+// documents reads connections and what is searchable of them. The statements are
+// plain and narrow, and what has an order is put into it here: that is several times
+// faster for a whole network, whose first search waits for it.
 func (q scope) documents(ctx context.Context, since int64) ([]search.Document, error) {
-	var people []connection.Connection
-	if err := q.from(&people).Where("data_version > ?", since).Scan(ctx); err != nil {
+	query, args := "SELECT id, name, nickname, location, starred, last_interaction_at, created_at, archived_at IS NOT NULL FROM connections WHERE tenant_id = ?", []any{q.id}
+	if since >= 0 { // without it, an index would be gone through that helps nothing
+		query, args = query+" AND data_version > ?", append(args, since)
+	}
+	docs, err := q.roomFor(ctx, since)
+	if err != nil {
 		return nil, err
 	}
-	docs := make([]search.Document, len(people))
-	byID := make(map[string]*search.Document, len(people))
-	for i, c := range people {
-		docs[i] = search.Document{
-			ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Starred: c.Starred,
-			LastInteractionAt: c.LastInteractionAt, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
-			Archived: !c.ArchivedAt.IsZero(),
+	err = q.each(ctx, query, args, func(scan scanner) error {
+		var d search.Document
+		var last, created sql.NullTime
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Starred, &last, &created, &d.Archived); err != nil {
+			return err
 		}
-		byID[c.ID] = &docs[i]
+		d.LastInteractionAt, d.CreatedAt = utc(last), utc(created)
+		docs = append(docs, d)
+		return nil
+	})
+	if err != nil || len(docs) == 0 {
+		return docs, err
 	}
-	if len(docs) == 0 {
-		return docs, nil
+	byID := make(map[string]*search.Document, len(docs))
+	for i := range docs {
+		byID[docs[i].ID] = &docs[i]
 	}
 	return docs, q.fillDocuments(ctx, since, byID)
+}
+
+// roomFor is a list that has room for everybody, if it is to hold everybody.
+func (q scope) roomFor(ctx context.Context, since int64) ([]search.Document, error) {
+	if since >= 0 {
+		return nil, nil
+	}
+	var people int
+	err := q.db.NewRaw("SELECT count(*) FROM connections WHERE tenant_id = ?", q.id).Scan(ctx, &people)
+	return make([]search.Document, 0, people), err
+}
+
+// utc is the zero time for NULL.
+func utc(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return t.Time.UTC()
+}
+
+// scanner reads the columns of a row.
+type scanner func(into ...any) error
+
+// each hands the rows of a query to read, one by one.
+func (q scope) each(ctx context.Context, query string, args []any, read func(scanner) error) error {
+	rows, err := q.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// item is one value of a connection's list.
+type item struct {
+	doc         *search.Document
+	kind, value string
+	place       int // in the list
 }
 
 // fillDocuments adds the lists, each with one statement over all people changed.
@@ -66,44 +127,106 @@ func (q scope) fillDocuments(ctx context.Context, since int64, byID map[string]*
 	}
 	lists := []struct {
 		query string
-		add   func(d *search.Document, kind, value string)
+		add   func(l item)
 	}{
-		{"SELECT l.connection_id, l.kind, l.value FROM handles l" + changed + " ORDER BY l.connection_id, l.ordinal", addHandle},
-		{"SELECT l.connection_id, '' AS kind, t.name AS value FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(d *search.Document, _, value string) { d.Tags = append(d.Tags, value) }},
-		{"SELECT l.connection_id, '' AS kind, n.body AS value FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(d *search.Document, _, value string) { d.Notes = append(d.Notes, value) }},
-		{"SELECT l.connection_id, '' AS kind, i.summary AS value FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id" + changed + " ORDER BY l.connection_id, i.id DESC", func(d *search.Document, _, value string) { d.Interactions = append(d.Interactions, value) }},
+		{"SELECT l.connection_id, l.kind, l.value, l.ordinal FROM handles l" + changed, addHandle},
+		{"SELECT l.connection_id, '', t.name, 0 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(l item) { l.doc.Tags = append(l.doc.Tags, l.value) }},
+		{"SELECT l.connection_id, '', g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) { l.doc.Groups = append(l.doc.Groups, l.value) }},
+		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
+		{"SELECT l.connection_id, '', i.summary, 0 FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id" + changed + " ORDER BY l.connection_id, i.id DESC", func(l item) { l.doc.Interactions = append(l.doc.Interactions, l.value) }},
 	}
+	var rows []item
 	for _, list := range lists {
-		var rows []struct{ ConnectionID, Kind, Value string }
-		if err := q.db.NewRaw(list.query, args...).Scan(ctx, &rows); err != nil {
+		var err error
+		if rows, err = q.fill(ctx, list.query, args, byID, rows[:0], list.add); err != nil {
 			return err
 		}
-		for _, row := range rows {
-			list.add(byID[row.ConnectionID], row.Kind, row.Value)
-		}
 	}
-	var positions []connection.Position
-	of := q.positions(&positions)
-	if since >= 0 {
-		of = of.Where("?TableAlias.connection_id IN (SELECT id FROM connections WHERE tenant_id = ? AND data_version > ?)", q.id, since)
-	}
-	if err := of.Scan(ctx); err != nil {
-		return err
-	}
-	for _, p := range positions {
-		addPosition(byID[p.ConnectionID], p)
-	}
-	return nil
+	return q.fillPositions(ctx, since, changed, args, byID)
 }
 
-func addHandle(d *search.Document, kind, value string) {
-	switch kind {
+// fill adds the values of one query, by their places. It uses the room of rows.
+func (q scope) fill(ctx context.Context, query string, args []any, byID map[string]*search.Document, rows []item, add func(item)) ([]item, error) {
+	err := q.each(ctx, query, args, func(scan scanner) error {
+		var id sql.RawBytes
+		var l item
+		if err := scan(&id, &l.kind, &l.value, &l.place); err != nil {
+			return err
+		}
+		l.doc = byID[string(id)]
+		rows = append(rows, l)
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b item) int { return a.place - b.place })
+	for _, l := range rows {
+		add(l)
+	}
+	return rows, err
+}
+
+// fillPositions adds positions, the current ones first. For a whole network the
+// names of organisations are read by themselves: a join would look one up for each
+// position, and keep the name as often.
+func (q scope) fillPositions(ctx context.Context, since int64, changed string, args []any, byID map[string]*search.Document) error {
+	named := func(name []byte) string { return string(name) }
+	query := "SELECT l.connection_id, l.title, o.name, l.current, l.ordinal FROM positions l LEFT JOIN organizations o ON o.tenant_id = l.tenant_id AND o.id = l.organization_id" + changed
+	if since < 0 {
+		names, err := q.organizationNames(ctx)
+		if err != nil {
+			return err
+		}
+		named = func(id []byte) string { return names[string(id)] }
+		query = "SELECT l.connection_id, l.title, l.organization_id, l.current, l.ordinal FROM positions l" + changed
+	}
+	type held struct {
+		doc                 *search.Document
+		title, organization string
+		current             bool
+		place               int
+	}
+	rows := make([]held, 0, len(byID))
+	err := q.each(ctx, query, args, func(scan scanner) error {
+		var id, organization sql.RawBytes
+		var h held
+		if err := scan(&id, &h.title, &organization, &h.current, &h.place); err != nil {
+			return err
+		}
+		h.doc, h.organization = byID[string(id)], named(organization)
+		rows = append(rows, h)
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b held) int {
+		if a.current != b.current {
+			return map[bool]int{true: -1, false: 1}[a.current]
+		}
+		return a.place - b.place
+	})
+	for _, h := range rows {
+		addPosition(h.doc, connection.Position{Title: h.title, Organization: h.organization, Current: h.current})
+	}
+	return err
+}
+
+// organizationNames returns the names of all organisations by id.
+func (q scope) organizationNames(ctx context.Context) (map[string]string, error) {
+	names := map[string]string{}
+	err := q.each(ctx, "SELECT id, name FROM organizations WHERE tenant_id = ?", []any{q.id}, func(scan scanner) error {
+		var id, name string
+		err := scan(&id, &name)
+		names[id] = name
+		return err
+	})
+	return names, err
+}
+
+func addHandle(l item) {
+	switch l.kind {
 	case connection.KindEmail:
-		d.Emails = append(d.Emails, value)
+		l.doc.Emails = append(l.doc.Emails, l.value)
 	case connection.KindPhone:
-		d.Phones = append(d.Phones, value)
+		l.doc.Phones = append(l.doc.Phones, l.value)
 	default:
-		d.URLs = append(d.URLs, value)
+		l.doc.URLs = append(l.doc.URLs, l.value)
 	}
 }
 

@@ -8,33 +8,35 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// ListChanges returns the latest changes, limit at most.
-func (t *Tenant) ListChanges(ctx context.Context, limit int) ([]change.Change, error) {
-	ctx, q := t.read(ctx)
-	var rows []change.Change
-	err := q.from(&rows).Order("id DESC").Limit(int64(limit)).Scan(ctx)
-	return rows, translate(err)
-}
-
-// exportPage is how many rows of a table an export reads at a time.
-const exportPage = 500
+// How many rows of a table an export reads at a time: fewer changes, since that of
+// a step of an import holds some hundred people.
+const (
+	exportPage        = 500
+	exportPageChanges = 20
+)
 
 // Export hands everything that the tenant keeps to each, one object at a time:
-// connections (archived ones too), organisations, notes, interactions, changes,
-// each in the order of their ids. It holds no transaction while each works, so
+// connections (archived ones too), organisations, groups, relationships, reminders,
+// notes, interactions, changes, each in the order of their ids. It holds no transaction while each works, so
 // that a slow reader keeps nobody waiting: what is written meanwhile may or may
 // not be in it, but every object is whole. An error of each ends the export.
+// Jobs and the files that wait for them end by themselves and are left out.
 func (t *Tenant) Export(ctx context.Context, each func(object any) error) error {
 	ctx, q := t.read(ctx)
 	for _, pages := range []func() error{
-		func() error { return exportTable(ctx, q, q.fillConnections, connectionID, each) },
-		func() error { return exportTable(ctx, q, nil, organizationID, each) },
-		func() error { return exportTable(ctx, q, q.fillNotes, noteID, each) },
-		func() error { return exportTable(ctx, q, q.fillInteractions, interactionID, each) },
-		func() error { return exportTable(ctx, q, nil, changeID, each) },
+		func() error { return exportTable(ctx, q, exportPage, q.fillConnections, connectionID, each) },
+		func() error { return exportTable(ctx, q, exportPage, nil, organizationID, each) },
+		func() error { return exportTable(ctx, q, exportPage, nil, groupID, each) },
+		func() error { return exportTable(ctx, q, exportPage, nil, relationshipID, each) },
+		func() error { return exportTable(ctx, q, exportPage, nil, reminderID, each) },
+		func() error { return exportTable(ctx, q, exportPage, q.fillNotes, noteID, each) },
+		func() error { return exportTable(ctx, q, exportPage, q.fillInteractions, interactionID, each) },
+		func() error { return exportTable(ctx, q, exportPageChanges, nil, changeID, each) },
 	} {
 		if err := pages(); err != nil {
 			return fmt.Errorf("export: %w", translate(err))
@@ -45,16 +47,21 @@ func (t *Tenant) Export(ctx context.Context, each func(object any) error) error 
 
 func connectionID(c *connection.Connection) string     { return c.ID }
 func organizationID(o *connection.Organization) string { return o.ID }
+func groupID(g *organize.Group) string                 { return g.ID }
+func relationshipID(r *connection.Relationship) string { return r.ID }
+func reminderID(r *reminder.Reminder) string           { return r.ID }
 func noteID(n *timeline.Note) string                   { return n.ID }
 func interactionID(i *timeline.Interaction) string     { return i.ID }
 func changeID(c *change.Change) string                 { return c.ID }
 
 // exportTable reads one table page by page, has each page filled with the lists
 // that its rows hold, and hands the rows on.
-func exportTable[T any](ctx context.Context, q scope, fill func(context.Context, []T) error, id func(*T) string, each func(any) error) error {
+func exportTable[T any](
+	ctx context.Context, q scope, page int, fill func(context.Context, []T) error, id func(*T) string, each func(any) error,
+) error {
 	for after := ""; ; {
 		var rows []T
-		if err := q.from(&rows).Where("id > ?", after).Order("id").Limit(exportPage).Scan(ctx); err != nil {
+		if err := q.from(&rows).Where("id > ?", after).Order("id").Limit(int64(page)).Scan(ctx); err != nil {
 			return err
 		}
 		if fill != nil && len(rows) > 0 {
@@ -68,13 +75,14 @@ func exportTable[T any](ctx context.Context, q scope, fill func(context.Context,
 				return err
 			}
 		}
-		if len(rows) < exportPage {
+		if len(rows) < page {
 			return nil
 		}
 	}
 }
 
-// fillConnections adds the handles, positions and tags, each with one statement.
+// fillConnections adds the handles, positions, tags, dates and names of groups, each
+// with one statement.
 func (q scope) fillConnections(ctx context.Context, people []connection.Connection) error {
 	byID := make(map[string]*connection.Connection, len(people))
 	for i := range people {
@@ -98,8 +106,24 @@ func (q scope) fillConnections(ctx context.Context, people []connection.Connecti
 	var tags []struct{ ConnectionID, Name string }
 	err := q.db.NewRaw(`SELECT ct.connection_id, t.name FROM connection_tags ct JOIN tags t ON t.tenant_id = ct.tenant_id AND t.id = ct.tag_id
 WHERE ct.tenant_id = ? AND ct.connection_id IN (?) ORDER BY ct.connection_id, t.folded_name`, q.id, in).Scan(ctx, &tags)
+	if err != nil {
+		return err
+	}
 	for _, tag := range tags {
 		byID[tag.ConnectionID].Tags = append(byID[tag.ConnectionID].Tags, tag.Name)
+	}
+	var dates []connection.ImportantDate
+	if err := q.from(&dates).Where("connection_id IN (?)", in).Order("connection_id", "ordinal").Scan(ctx); err != nil {
+		return err
+	}
+	for _, d := range dates {
+		byID[d.ConnectionID].Dates = append(byID[d.ConnectionID].Dates, d)
+	}
+	var groups []struct{ ConnectionID, Name string }
+	err = q.db.NewRaw(`SELECT l.connection_id, g.name FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id
+WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY l.connection_id, g.folded_name`, q.id, in).Scan(ctx, &groups)
+	for _, g := range groups {
+		byID[g.ConnectionID].Groups = append(byID[g.ConnectionID].Groups, g.Name)
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/timeline"
@@ -20,12 +22,12 @@ func TestListChanges(t *testing.T) {
 		for n := range 5 {
 			create(t, s, owner, connection.Draft{Name: fmt.Sprintf("Person %d", n), Emails: []string{fmt.Sprintf("p%d@x.example", n)}})
 		}
-		changes, err := s.Tenant(owner, true).ListChanges(t.Context(), 3)
+		changes, err := s.Tenant(owner, true).ListChanges(t.Context(), change.Query{Limit: 3})
 		if err != nil || len(changes) != 3 {
 			t.Fatalf("got %v, %v", changes, err)
 		}
 		for i, c := range changes {
-			if i > 0 && c.ID >= changes[i-1].ID || c.Tool != "test" || c.ObjectKind != connection.ObjectKind || c.CreatedAt.IsZero() {
+			if i > 0 && c.ID >= changes[i-1].ID || c.Tool != "test" || len(c.Effects) != 1 || c.Effects[0].Kind != connection.ObjectKind || c.CreatedAt.IsZero() {
 				t.Errorf("change %d: %+v", i, c)
 			}
 		}
@@ -54,6 +56,12 @@ func TestExport(t *testing.T) {
 				if _, err := timeline.LogInteraction(ctx, u, timeline.Interaction{Kind: "call", Summary: "call", ConnectionIDs: about}); err != nil {
 					return err
 				}
+				if _, err := arrange(ctx, u, about[0], "arranged"); err != nil {
+					return err
+				}
+				if _, err := bring(ctx, u, about[0], "upload"); err != nil {
+					return err
+				}
 			}
 			return nil
 		})
@@ -67,7 +75,8 @@ func TestExport(t *testing.T) {
 			return nil
 		})
 		want := map[string]int{
-			"*connection.Connection": people, "*connection.Organization": 1, "*timeline.Note": 1, "*timeline.Interaction": 1, "*change.Change": people + 2,
+			"*connection.Connection": people + 1, "*connection.Organization": 1, "*timeline.Note": 1, "*timeline.Interaction": 1,
+			"*organize.Group": 1, "*connection.Relationship": 1, "*reminder.Reminder": 1, "*change.Change": people + 8,
 		}
 		if err != nil || fmt.Sprint(counts) != fmt.Sprint(want) {
 			t.Errorf("got %v, %v", counts, err)
@@ -78,7 +87,24 @@ func TestExport(t *testing.T) {
 func checkExported(t *testing.T, object any) {
 	t.Helper()
 	switch o := object.(type) {
+	case *organize.Group:
+		if o.Name != "arranged" || o.CadenceDays != 1 {
+			t.Errorf("not whole: %+v", o)
+		}
+	case *reminder.Reminder:
+		if o.Text != "arranged" || o.ConnectionID == "" {
+			t.Errorf("not whole: %+v", o)
+		}
 	case *connection.Connection:
+		if o.Name == "arranged too" {
+			return
+		}
+		if o.Name == "Person 0" {
+			if fmt.Sprint(o.Groups, o.Dates[0], o.Tags) != "[arranged] --05-17 [arranged Friend]" {
+				t.Errorf("not whole: %+v", o)
+			}
+			return
+		}
 		if len(o.Handles) != 2 || o.CurrentPosition().Headline() != "Founder at Helios" || len(o.Tags) != 1 {
 			t.Errorf("not whole: %+v", o)
 		}
@@ -91,7 +117,7 @@ func checkExported(t *testing.T, object any) {
 			t.Errorf("not whole: %+v", o)
 		}
 	case *change.Change:
-		if o.After == "" {
+		if string(o.Effects[0].After) == "" {
 			t.Errorf("not whole: %+v", o)
 		}
 	}

@@ -17,13 +17,17 @@ import (
 
 // CreateClient implements grant.Store.
 func (s *Store) CreateClient(ctx context.Context, c *grant.Client) error {
+	return translate(s.insertClient(ctx, s.engine.serviceWrite, c))
+}
+
+func (s *Store) insertClient(ctx context.Context, db bun.IDB, c *grant.Client) error {
 	clientID, err := s.ids.New(id.Client)
 	if err != nil {
 		return err
 	}
 	c.ID, c.CreatedAt = clientID, s.time()
-	_, err = s.engine.serviceWrite.NewInsert().Model(c).Exec(ctx)
-	return translate(err)
+	_, err = db.NewInsert().Model(c).Exec(ctx)
+	return err
 }
 
 // GetClient implements grant.Store.
@@ -50,27 +54,6 @@ func (s *Store) CreateRequest(ctx context.Context, r *grant.Request) error {
 	r.ExpiresAt = r.CreatedAt.Add(grant.RequestLifetime)
 	_, err := s.engine.serviceWrite.NewInsert().Model(r).ModelTableExpr("authorization_requests").Exec(ctx)
 	return translate(err)
-}
-
-// DecideRequest implements grant.Store.
-func (s *Store) DecideRequest(ctx context.Context, hash, sessionHash string, code *grant.AuthorizationCode) (*grant.Request, error) {
-	r := &grant.Request{}
-	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		err := tx.NewRaw("DELETE FROM authorization_requests WHERE hash = ? AND session_hash = ? AND expires_at > ? RETURNING *",
-			hash, sessionHash, s.time()).Scan(ctx, r)
-		if err != nil || code == nil {
-			return err
-		}
-		code.ClientID, code.RedirectURI, code.Resource, code.CodeChallenge = r.ClientID, r.RedirectURI, r.Resource, r.CodeChallenge
-		if code.Scopes, err = grant.Narrow(r.Scopes, code.Scopes); err != nil {
-			return err
-		}
-		code.CreatedAt = s.time()
-		code.ExpiresAt = code.CreatedAt.Add(grant.CodeLifetime)
-		_, err = tx.NewInsert().Model(code).Exec(ctx)
-		return err
-	})
-	return found(r, err, "the request was answered already or has expired; start again at the application")
 }
 
 // GetCode implements grant.Store.

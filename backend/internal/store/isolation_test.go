@@ -15,6 +15,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -26,9 +28,15 @@ const secret = "Xylophone"
 
 // victim is a member with one of everything, all of it marked.
 type victim struct {
+	arranged
+	brought
+
 	tenant                        tenant.ID
 	connection, note, interaction string
 	email, externalKey            string
+	change, relationship          string
+	key                           idempotency.Key
+	job                           *job.Job
 }
 
 func newVictim(t *testing.T, s *store.Store) victim {
@@ -43,21 +51,39 @@ func newVictim(t *testing.T, s *store.Store) victim {
 			return err
 		}
 		v.connection = made.Connection.ID
-		note, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: secret, ConnectionIDs: []string{v.connection}})
+		note, changeID, err := timeline.AddNote(ctx, u, timeline.Note{Body: secret, ConnectionIDs: []string{v.connection}})
 		if err != nil {
 			return err
 		}
 		logged, err := timeline.LogInteraction(ctx, u, timeline.Interaction{
 			Kind: "call", Summary: secret, ConnectionIDs: []string{v.connection}, ExternalKey: v.externalKey,
 		})
+		if err != nil {
+			return err
+		}
+		if v.job, err = keepJob(ctx, u); err != nil {
+			return err
+		}
+		v.note, v.interaction, v.change = note.ID, logged.Interaction.ID, changeID
+		if v.brought, err = bring(ctx, u, v.connection, secret); err != nil {
+			return err
+		}
+		if err = keepVector(ctx, u, v.connection); err != nil {
+			return err
+		}
+		if v.arranged, err = arrange(ctx, u, v.connection, secret); err != nil {
+			return err
+		}
+		ties, err := u.ListRelationshipsBetween(ctx, v.connection, v.relative)
 		if err == nil {
-			v.note, v.interaction = note.ID, logged.Interaction.ID
+			v.relationship = ties[0].ID
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.key = keepSecret(t, s, v.tenant)
 	return v
 }
 
@@ -67,7 +93,7 @@ type attempt func(ctx context.Context, v victim) (any, error)
 
 // tenantAttempts drives every method of a Tenant that is not a write.
 func tenantAttempts(data *store.Tenant) map[string]attempt {
-	return map[string]attempt{
+	return within(within(within(within(arrangedReads(data), actReads(data)), insightReads(data)), within(paidReads(data), within(within(jobReads(data), vectorReads(data)), importReads(data)))), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return data.GetConnection(ctx, v.connection) },
 		"ListTimeline": func(ctx context.Context, v victim) (any, error) {
 			one, err := data.ListTimeline(ctx, timeline.Query{ConnectionID: v.connection, Limit: 50})
@@ -84,14 +110,18 @@ func tenantAttempts(data *store.Tenant) map[string]attempt {
 			})
 			return all, err
 		},
-		"ListChanges":   func(ctx context.Context, _ victim) (any, error) { return data.ListChanges(ctx, 50) },
+		"ListChanges": func(ctx context.Context, v victim) (any, error) {
+			of, err := data.ListChanges(ctx, change.Query{Limit: 50, ObjectID: v.connection})
+			named, namedErr := data.ListChanges(ctx, change.Query{Limit: 50, IDs: []string{v.change}, ByAgents: true})
+			return []any{of, err, named}, namedErr
+		},
 		"LoadDocuments": func(ctx context.Context, _ victim) (any, error) { return data.LoadDocuments(ctx, -1) },
-	}
+	})
 }
 
 // unitAttempts drives every method of a Unit.
 func unitAttempts(u *store.Unit) map[string]attempt {
-	return map[string]attempt{
+	return within(within(within(within(arrangedWrites(u), actWrites(u)), profileWrites(u)), within(paidWrites(u), within(within(jobWrites(u), vectorWrites(u)), importWrites(u)))), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return u.GetConnection(ctx, v.connection) },
 		"FindDuplicate": func(ctx context.Context, v victim) (any, error) {
 			return u.FindDuplicate(ctx, &connection.Connection{Name: secret, Handles: []connection.Handle{
@@ -117,10 +147,10 @@ func unitAttempts(u *store.Unit) map[string]attempt {
 		},
 		"FindInteraction": func(ctx context.Context, v victim) (any, error) { return u.FindInteraction(ctx, v.externalKey) },
 		"Record": func(ctx context.Context, v victim) (any, error) {
-			return u.Record(ctx, change.Draft{ObjectKind: "connection", ObjectID: v.connection})
+			return u.Record(ctx, change.One("changed", "connection", v.connection, nil, nil))
 		},
 		"Now": func(context.Context, victim) (any, error) { return u.Now(), nil },
-	}
+	})
 }
 
 func TestEveryStoreMethodIsDriven(t *testing.T) {
@@ -211,7 +241,11 @@ func picture(t *testing.T, s *store.Store, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c})
+	vectors, err := data.LoadVectors(t.Context(), secret, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +254,8 @@ func picture(t *testing.T, s *store.Store, owner tenant.ID) string {
 
 func tenantTables() []string {
 	return []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
-		"note_connections", "interactions", "interaction_connections", "changes"}
+		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
+		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys", "embeddings", "jobs", "files", "source_keys"}
 }
 
 // The wall in the database: a tenant's role sees the rows of the tenant that is
@@ -252,10 +287,11 @@ func TestRowLevelSecurity(t *testing.T) {
 			}
 		}
 		exec(t, db, "SELECT set_config('app.tenant_id', '"+string(attacker)+"', false)")
+		refusesOtherProfiles(t, db, attacker)
 		if _, err := db.Exec("INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ($1, 'tag_x', 'x', 'x')", string(v.tenant)); err == nil {
 			t.Error("a row was written into another tenant")
 		}
-		for _, table := range []string{"members", "personal_tokens", "profiles", "sandbox_states", "linked_identities", "provider_attempts"} {
+		for _, table := range []string{"members", "personal_tokens", "sandbox_states", "linked_identities", "provider_attempts"} {
 			if _, err := db.Exec("SELECT 1 FROM " + table); err == nil {
 				t.Errorf("the tenant's role reads %s", table)
 			}

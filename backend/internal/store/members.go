@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/uptrace/bun"
 
@@ -68,12 +67,6 @@ func (s *Store) ListMembers(ctx context.Context) ([]member.Member, error) {
 	var members []member.Member
 	err := s.engine.serviceRead.NewSelect().Model(&members).Order("username").Scan(ctx)
 	return members, translate(err)
-}
-
-// SetPlan implements member.Store.
-func (s *Store) SetPlan(ctx context.Context, username, plan string, at time.Time) error {
-	return s.updateOne(ctx, noMember(username),
-		"UPDATE members SET plan = ?, updated_at = ? WHERE username = ?", plan, at, username)
 }
 
 // updateOne runs a statement that must meet a row, or returns missing.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/uptrace/bun/migrate"
 )
@@ -13,10 +15,13 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// ErrSchemaNewer and ErrSchemaOlder tell that the database and the binary do
-// not belong together.
+// ErrSchemaNewer, ErrSchemaOlder and ErrSchemaOther tell that the database and the
+// binary do not belong together.
 var (
-	ErrSchemaNewer = errors.New("the database was written by a newer kith: start that version, or a newer one")
+	// ErrSchemaNewer is of a database that has all that the binary knows, and more.
+	ErrSchemaNewer = errors.New("the database was written by a newer kith: start that version, or a newer one " +
+		"(KITH_ACCEPT_NEWER_SCHEMA=true goes back to the version before)")
+	ErrSchemaOther = errors.New("the database was written by a newer kith and lacks what this one needs: start that version, or a newer one")
 	ErrSchemaOlder = errors.New("the database needs an upgrade: run `kith migrate` first")
 )
 
@@ -77,18 +82,25 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	for _, migration := range known.Sorted() {
 		names[migration.Name] = false
 	}
+	newer := false
 	for _, migration := range applied {
 		if _, ok := names[migration.Name]; !ok {
-			return ErrSchemaNewer
+			newer = true
+			continue
 		}
 		names[migration.Name] = true
 	}
-	for _, done := range names {
-		if !done {
-			return ErrSchemaOlder
-		}
+	older := slices.Contains(slices.Collect(maps.Values(names)), false)
+	switch {
+	case newer && older:
+		return ErrSchemaOther
+	case newer:
+		return ErrSchemaNewer
+	case older:
+		return ErrSchemaOlder
+	default:
+		return nil
 	}
-	return nil
 }
 
 func (s *Store) hasMigrations(ctx context.Context) (bool, error) {

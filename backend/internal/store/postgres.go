@@ -55,9 +55,11 @@ func openPool(conf *pgx.ConnConfig, conns int, options ...stdlib.OptionOpenDB) *
 	return bun.NewDB(db, pgdialect.New())
 }
 
+// takeRole also has prepared statements planned once: they look rows up by keys, and
+// planning takes longer than that.
 func takeRole(role string) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "SET ROLE "+role)
+		_, err := conn.Exec(ctx, "SET ROLE "+role+"; SET plan_cache_mode = force_generic_plan")
 		return err
 	}
 }

@@ -119,7 +119,7 @@ func transitions() map[string]transition {
 			unchanged: func(t *testing.T, f flow, name string) bool { return f.alive(t, name) },
 		},
 		"decide": {
-			steps:   []step{{"DELETE", "authorization_requests", ""}, {"INSERT", "authorization_codes", ""}},
+			steps:   []step{{"UPDATE", "authorization_requests", ""}, {"INSERT", "consent_answers", ""}, {"INSERT", "authorization_codes", ""}},
 			prepare: func(t *testing.T, f flow, name string) { f.request(t, "request "+name) },
 			run: func(t *testing.T, f flow, name string) error {
 				_, err := f.s.DecideRequest(t.Context(), "request "+name, f.session, &grant.AuthorizationCode{Hash: "code " + name, MemberID: f.owner, Scopes: asked})

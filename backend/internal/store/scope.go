@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // Tenant reads the rows of one tenant, and begins its writes.
@@ -39,19 +40,35 @@ type Unit struct {
 	actor   Actor
 	version int64
 	touched map[string]struct{}
+	// removed tells that connections were deleted, so that no row is left whose
+	// version could say so.
+	removed bool
+	tally   tally
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
 // time within is fixed. It fails with fault.ReadOnly for a read-only tenant.
 func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context, *Unit) error) error {
+	return t.write(ctx, actor, nil, fn)
+}
+
+// write is Write with something to do in the transaction before it waits for the
+// tenant's other writes.
+func (t *Tenant) write(ctx context.Context, actor Actor, before, fn func(context.Context, *Unit) error) error {
 	if t.readOnly {
 		return fault.New(fault.ReadOnly, "this account is read-only")
 	}
 	ctx = withTenant(ctx, t.id)
+	var u *Unit
 	err := t.store.engine.tenantWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		u := &Unit{
+		u = &Unit{
 			scope: scope{db: tx, id: t.id}, ids: t.store.ids, now: t.store.time(), actor: actor,
 			touched: map[string]struct{}{},
+		}
+		if before != nil {
+			if err := before(ctx, u); err != nil {
+				return err
+			}
 		}
 		if err := u.begin(ctx); err != nil {
 			return err
@@ -61,6 +78,9 @@ func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context
 		}
 		return u.markTouched(ctx)
 	})
+	if u != nil {
+		u.tally.tell(t.store.creditWatch, actor.Tool, err)
+	}
 	return translate(err)
 }
 
@@ -81,6 +101,12 @@ func (u *Unit) touch(ids ...string) {
 }
 
 func (u *Unit) markTouched(ctx context.Context) error {
+	if u.removed {
+		_, err := u.db.NewRaw("UPDATE tenant_states SET removed_version = ? WHERE tenant_id = ?", u.version, u.id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
 	if len(u.touched) == 0 {
 		return nil
 	}
@@ -93,12 +119,15 @@ func (u *Unit) markTouched(ctx context.Context) error {
 	return err
 }
 
+// maxSummary bounds a change's summary, in characters.
+const maxSummary = 300
+
 // Now is the time of the transaction.
 func (u *Unit) Now() time.Time { return u.now }
 
 // Record keeps what was changed, by whom, and returns the change's id.
 func (u *Unit) Record(ctx context.Context, draft change.Draft) (string, error) {
-	before, after, err := draft.Encode()
+	effects, err := draft.Encode()
 	if err != nil {
 		return "", err
 	}
@@ -108,8 +137,8 @@ func (u *Unit) Record(ctx context.Context, draft change.Draft) (string, error) {
 	}
 	row := change.Change{
 		ID: changeID, TenantID: u.id, CredentialID: u.actor.CredentialID, CredentialName: u.actor.CredentialName,
-		Tool: u.actor.Tool, ObjectKind: draft.ObjectKind, ObjectID: draft.ObjectID,
-		Before: before, After: after, CreatedAt: u.now,
+		Tool: u.actor.Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, Final: draft.Final,
+		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: u.now,
 	}
 	_, err = u.db.NewInsert().Model(&row).Exec(ctx)
 	return changeID, err

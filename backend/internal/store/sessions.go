@@ -18,7 +18,7 @@ func (s *Store) CreateLoginSession(ctx context.Context, row *session.LoginSessio
 // GetLoginSession implements session.Store.
 func (s *Store) GetLoginSession(ctx context.Context, hash string) (*session.LoginSession, error) {
 	row := &session.LoginSession{}
-	err := s.engine.serviceRead.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, m.email").
+	err := s.engine.serviceRead.NewSelect().Model(row).ColumnExpr("?TableAlias.*").ColumnExpr("m.username, m.email, m.timezone").
 		Join("JOIN members AS m ON m.id = ?TableAlias.member_id").
 		Join("JOIN tenant_states AS st ON st.tenant_id = m.id AND NOT st.read_only").
 		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.expires_at > ?", s.time()).Where("m.suspended_at IS NULL").Scan(ctx)

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -22,10 +25,17 @@ type Config struct {
 	URL string
 	// MaxConns bounds each pool of connections; 0 means 16.
 	MaxConns int
+	// AcceptNewer opens a database that has all that the binary knows, and more.
+	AcceptNewer bool
+	// Plans are the monthly credits; nil means those of credit.NewPlans.
+	Plans credit.Plans
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger takes what happens in the background; nil discards it.
 	Logger *slog.Logger
+	// Queries and Credits count; nil counts nothing.
+	Queries QueryObserver
+	Credits CreditObserver
 }
 
 // Store is an open database of the binary's schema. It is safe for concurrent use.
@@ -35,6 +45,19 @@ type Store struct {
 	ids    *id.Generator
 	engine engine
 	auth   *authStatements
+	// publicProfile reads the page of one username.
+	publicProfile *hotStatement
+	plans         credit.Plans
+	// credits is nil in PostgreSQL.
+	credits *creditStatements
+	// months holds the tenants whose allowance of a period was seen, by tenant.
+	months sync.Map
+	keys   idempotency.Registry
+	counts idempotency.Counter
+
+	file        string
+	queryWatch  QueryObserver
+	creditWatch CreditObserver
 }
 
 // engine is what differs between the two databases.
@@ -57,17 +80,27 @@ const (
 	postgresName = "postgres"
 )
 
-// Open connects, and refuses a database whose schema is not the binary's.
+// Open connects, and refuses a database whose schema is not the binary's, unless it
+// is a newer one and that is accepted.
 // Callers Migrate first where that is wanted.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkSchema(ctx); err != nil {
+	switch err := s.checkSchema(ctx); {
+	case errors.Is(err, ErrSchemaNewer) && c.AcceptNewer:
+		s.logger.WarnContext(ctx, "the database was written by a newer kith, which is accepted")
+	case err != nil:
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.auth, err = s.prepareAuth(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.publicProfile, err = s.preparePublicProfile(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.credits, err = s.prepareCredits(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -94,6 +127,12 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Plans == nil {
+		var err error
+		if c.Plans, err = credit.NewPlans(nil); err != nil {
+			return nil, err
+		}
+	}
 	open := openSQLite
 	switch scheme, _, hasScheme := strings.Cut(c.URL, "://"); {
 	case IsPostgres(c.URL):
@@ -105,7 +144,17 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e}, nil
+	s := &Store{
+		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e, plans: c.Plans,
+		file: sqlitePath(c.URL), queryWatch: nobody{}, creditWatch: nobody{},
+	}
+	if c.Queries != nil {
+		s.queryWatch, s.engine = c.Queries, e.watched(c.Queries)
+	}
+	if c.Credits != nil {
+		s.creditWatch = c.Credits
+	}
+	return s, nil
 }
 
 // IsPostgres tells whether a database URL means PostgreSQL.
@@ -115,6 +164,14 @@ func IsPostgres(url string) bool {
 
 // Engine is "sqlite" or "postgres".
 func (s *Store) Engine() string { return s.engine.name }
+
+// File is the path of a SQLite database; empty for PostgreSQL.
+func (s *Store) File() string {
+	if s.engine.name == postgresName {
+		return ""
+	}
+	return s.file
+}
 
 // Close gives all connections back.
 func (s *Store) Close() error {

@@ -14,18 +14,22 @@ const (
 	sweepGrace      = 24 * time.Hour
 	keepEndedTokens = 90 * 24 * time.Hour
 	keepIdleClients = 30 * 24 * time.Hour
+	// keepArchived is how long people can be brought back.
+	keepArchived = 30 * 24 * time.Hour
 )
 
 // SweepResult is how many rows a sweep deleted, by what they were.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
-	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients int64
+	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
+	Connections, Notes, Interactions, Keys, Jobs, Files int64
 }
 
 // Total is the number of all rows deleted.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
-		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients
+		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -43,8 +47,8 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 )
 
 // Sweep deletes what has ended by now: sessions, requests, codes, tokens, mail
-// links, sign-ins and counted attempts that expired, and clients that nobody has used in
-// the 30 days since they registered. What one statement fails to delete does not
+// links, sign-ins, counted attempts and keyed answers that expired, files that waited for a day, clients that nobody has used in
+// the 30 days since they registered, and people who were archived 30 days ago. What one statement fails to delete does not
 // keep the others; the next sweep comes back to it.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 	now = now.UTC()
@@ -67,6 +71,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 		{&r.SignUps, "DELETE FROM sign_ups WHERE expires_at <= ?", []any{now}},
 		{&r.ProviderAttempts, "DELETE FROM provider_attempts WHERE expires_at <= ?", []any{now}},
 		{&r.LoginAttempts, "DELETE FROM login_attempts WHERE expires_at <= ?", []any{now}},
+		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},
+		{&r.Jobs, sweepJobs, []any{now.Add(-keepJobs)}},
+		{&r.Files, sweepFiles, []any{now.Add(-keepFiles)}},
 		{&r.Clients, idleClients, []any{now.Add(-keepIdleClients)}},
 	} {
 		result, err := s.engine.serviceWrite.NewRaw(step.statement, step.args...).Exec(ctx)
@@ -76,6 +83,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("sweep: %w", translate(err)))
 		}
+	}
+	if err := s.purge(ctx, now.Add(-keepArchived), &r); err != nil {
+		errs = append(errs, fmt.Errorf("sweep archived people: %w", translate(err)))
 	}
 	return r, errors.Join(errs...)
 }

@@ -50,7 +50,7 @@ func TestSweep(t *testing.T) {
 	}{
 		{0, store.SweepResult{}},
 		{5 * time.Minute, store.SweepResult{LoginAttempts: 1}},
-		{10 * time.Minute, store.SweepResult{Requests: 1, ProviderAttempts: 2}},
+		{10 * time.Minute, store.SweepResult{Requests: 3, ProviderAttempts: 2}}, // two of them were answered
 		{30 * time.Minute, store.SweepResult{MailLinks: 1, SignUps: 1}},
 		{2 * time.Hour, store.SweepResult{LoginSessions: 1}},
 		{day, store.SweepResult{}},

@@ -55,12 +55,7 @@ func (u *Unit) InsertNote(ctx context.Context, n *timeline.Note) error {
 	if _, err := u.db.NewInsert().Model(n).Exec(ctx); err != nil {
 		return fmt.Errorf("insert note: %w", err)
 	}
-	links := make([]noteConnection, len(n.ConnectionIDs))
-	for i, c := range n.ConnectionIDs {
-		links[i] = noteConnection{TenantID: u.id, ConnectionID: c, NoteID: n.ID}
-	}
-	u.touch(n.ConnectionIDs...)
-	return u.insertAll(ctx, &links, len(links))
+	return u.linkNote(ctx, n)
 }
 
 // InsertInteraction implements timeline.Writer.
@@ -73,14 +68,9 @@ func (u *Unit) InsertInteraction(ctx context.Context, i *timeline.Interaction) e
 	if _, err := u.db.NewInsert().Model(i).Exec(ctx); err != nil {
 		return fmt.Errorf("insert interaction: %w", err)
 	}
-	links := make([]interactionConnection, len(i.ConnectionIDs))
-	for n, c := range i.ConnectionIDs {
-		links[n] = interactionConnection{TenantID: u.id, ConnectionID: c, InteractionID: i.ID}
-	}
-	if err := u.insertAll(ctx, &links, len(links)); err != nil {
+	if err := u.linkInteraction(ctx, i); err != nil {
 		return err
 	}
-	u.touch(i.ConnectionIDs...)
 	_, err = u.db.NewRaw(`UPDATE connections SET last_interaction_at = ?
 WHERE tenant_id = ? AND id IN (?) AND (last_interaction_at IS NULL OR last_interaction_at < ?)`,
 		i.OccurredAt, u.id, bun.List(i.ConnectionIDs), i.OccurredAt).Exec(ctx)
@@ -111,7 +101,7 @@ func (t *Tenant) ListTimeline(ctx context.Context, query timeline.Query) ([]time
 
 func (q scope) listTimeline(ctx context.Context, query timeline.Query) ([]timeline.Entry, error) {
 	if query.ConnectionID != "" {
-		if _, err := q.name(ctx, query.ConnectionID); err != nil {
+		if err := q.live(ctx, query.ConnectionID); err != nil {
 			return nil, err
 		}
 	}
@@ -163,6 +153,11 @@ func (q scope) arm(a arm, query timeline.Query) (string, []any) {
 		where(" JOIN "+a.links+" l ON l.tenant_id = t.tenant_id AND l."+a.link+" = t.id AND l.connection_id = ?", query.ConnectionID)
 	}
 	where(" WHERE t.tenant_id = ?", q.id)
+	if query.ConnectionID == "" {
+		// What is about archived people only is put away with them.
+		where(" AND EXISTS (SELECT 1 FROM " + a.links + " l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id" +
+			" AND c.archived_at IS NULL WHERE l.tenant_id = t.tenant_id AND l." + a.link + " = t.id)")
+	}
 	if a.table == "interactions" && len(query.Kinds) > 0 {
 		where(" AND t.kind IN (?)", bun.List(query.Kinds))
 	}
@@ -179,15 +174,15 @@ func (q scope) arm(a arm, query timeline.Query) (string, []any) {
 	return "SELECT * FROM (" + statement + ") AS " + a.table + "_arm", args
 }
 
-// name returns the name of a connection, or fault.NotFound.
-func (q scope) name(ctx context.Context, connectionID string) (string, error) {
-	var name string
-	err := q.db.NewRaw("SELECT name FROM connections WHERE tenant_id = ? AND id = ? AND archived_at IS NULL",
-		q.id, connectionID).Scan(ctx, &name)
+// live fails with fault.NotFound unless the connection is on file and not archived.
+func (q scope) live(ctx context.Context, connectionID string) error {
+	var found string
+	err := q.db.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id = ? AND archived_at IS NULL",
+		q.id, connectionID).Scan(ctx, &found)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", noConnection(connectionID)
+		return noConnection(connectionID)
 	}
-	return name, err
+	return err
 }
 
 // addParticipants fills in whom the entries are about, with one statement.

@@ -42,7 +42,7 @@ func Databases(t *testing.T, test func(t *testing.T, url string)) {
 			return
 		}
 		t.Parallel()
-		test(t, postgres(t))
+		test(t, Postgres(t))
 	})
 }
 
@@ -148,7 +148,8 @@ var template = sync.OnceValues(func() (string, error) {
 // copying guards the template: it can be copied once at a time.
 var copying sync.Mutex
 
-func postgres(t *testing.T) string {
+// Postgres returns the address of an empty, migrated database.
+func Postgres(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(PostgresURL) == "" {
 		t.Fatalf("%s is not set: run `make test`, which starts a PostgreSQL, or pass -short", PostgresURL)

@@ -28,6 +28,12 @@ type Principal struct {
 	ReadOnly bool
 	// DataVersion is the tenant's count of writes at the time of authentication.
 	DataVersion int64
+	// EmbeddedVersion is the data version at which a vector of a person was kept
+	// last; 0 while the member has none.
+	EmbeddedVersion int64
+	// EmbeddingsHost is the remote embedding provider that the member allows; empty
+	// for none.
+	EmbeddingsHost string
 	// Credential is what the caller called with.
 	Credential Credential
 }

@@ -32,6 +32,9 @@ type Writer interface {
 	InsertInteraction(ctx context.Context, i *Interaction) error
 	// FindInteraction returns the one with the external key, or nil.
 	FindInteraction(ctx context.Context, externalKey string) (*Interaction, error)
+	// GroupCadences returns the shortest interval among the groups of each of the
+	// connections, by id; those without one are left out.
+	GroupCadences(ctx context.Context, ids []string) (map[string]int, error)
 	// Record keeps what was changed and returns the change's id.
 	Record(ctx context.Context, draft change.Draft) (string, error)
 	// Now is the time of the transaction.
@@ -51,16 +54,15 @@ func AddNote(ctx context.Context, w Writer, n Note) (*Note, string, error) {
 	if err := w.InsertNote(ctx, &n); err != nil {
 		return nil, "", err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: NoteObject, ObjectID: n.ID, After: n})
+	changeID, err := w.Record(ctx, change.One("Added a note", NoteObject, n.ID, nil, n))
 	return &n, changeID, err
 }
 
 // Logged is what LogInteraction left on file.
 type Logged struct {
 	Interaction *Interaction
-	// NextDue is the earliest day on which a participant falls due; zero when
-	// none has an interval.
-	NextDue time.Time
+	// People are the participants as they are now, without their lists.
+	People []connection.Connection
 	// ChangeID is empty when the external key was on file.
 	ChangeID string
 }
@@ -77,8 +79,12 @@ func LogInteraction(ctx context.Context, w Writer, i Interaction) (Logged, error
 	}
 	if i.ExternalKey != "" {
 		existing, err := w.FindInteraction(ctx, i.ExternalKey)
-		if err != nil || existing != nil {
-			return logged(ctx, w, existing, "", err)
+		if err != nil {
+			return Logged{}, err
+		}
+		if existing != nil {
+			people, err := stillThere(ctx, w, existing.ConnectionIDs)
+			return logged(ctx, w, existing, people, "", err)
 		}
 	}
 	if _, err := w.Participants(ctx, i.ConnectionIDs); err != nil {
@@ -87,23 +93,49 @@ func LogInteraction(ctx context.Context, w Writer, i Interaction) (Logged, error
 	if err := w.InsertInteraction(ctx, &i); err != nil {
 		return Logged{}, err
 	}
-	changeID, err := w.Record(ctx, change.Draft{ObjectKind: InteractionObject, ObjectID: i.ID, After: i})
-	return logged(ctx, w, &i, changeID, err)
-}
-
-func logged(ctx context.Context, w Writer, i *Interaction, changeID string, err error) (Logged, error) {
+	changeID, err := w.Record(ctx, change.One("Logged: "+i.Kind, InteractionObject, i.ID, nil, i))
 	if err != nil {
 		return Logged{}, err
 	}
 	people, err := w.Participants(ctx, i.ConnectionIDs)
+	return logged(ctx, w, &i, people, changeID, err)
+}
+
+// stillThere returns the participants of an old interaction who were not archived
+// or deleted since.
+func stillThere(ctx context.Context, w Writer, ids []string) ([]connection.Connection, error) {
+	var out []connection.Connection
+	for _, id := range ids {
+		people, err := w.Participants(ctx, []string{id})
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return nil, err
+		}
+		out = append(out, people...)
+	}
+	return out, nil
+}
+
+func logged(ctx context.Context, w Writer, i *Interaction, people []connection.Connection, changeID string, err error) (Logged, error) {
 	if err != nil {
 		return Logged{}, err
 	}
-	out := Logged{Interaction: i, ChangeID: changeID}
-	for _, c := range people {
-		if due, ok := c.NextDue(); ok && (out.NextDue.IsZero() || due.Before(out.NextDue)) {
-			out.NextDue = due
+	cadences, err := w.GroupCadences(ctx, i.ConnectionIDs)
+	if err != nil {
+		return Logged{}, err
+	}
+	for n := range people {
+		people[n].GroupCadence = cadences[people[n].ID]
+	}
+	return Logged{Interaction: i, People: people, ChangeID: changeID}, nil
+}
+
+// NextDue returns the earliest day on which a participant falls due, as seen in a
+// zone; false when no interval counts for any.
+func (l Logged) NextDue(zone *time.Location) (earliest time.Time, ok bool) {
+	for _, c := range l.People {
+		if due, counts := c.NextDue(zone); counts && (!ok || due.Before(earliest)) {
+			earliest, ok = due, true
 		}
 	}
-	return out, nil
+	return earliest, ok
 }

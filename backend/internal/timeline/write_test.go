@@ -25,6 +25,7 @@ type writer struct {
 	notes        []timeline.Note
 	interactions []timeline.Interaction
 	changes      []change.Draft
+	groups       map[string]int   // the shortest interval of a person's groups
 	fail         map[string]error // by the name of the method
 }
 
@@ -32,7 +33,7 @@ type writer struct {
 func newWriter(cadence map[string]int) *writer {
 	w := &writer{people: map[string]*connection.Connection{}}
 	for id, days := range cadence {
-		w.people[id] = &connection.Connection{ID: id, CadenceDays: days}
+		w.people[id] = &connection.Connection{ID: id, CadenceDays: days, CreatedAt: noon.AddDate(0, 0, -90)}
 	}
 	return w
 }
@@ -78,6 +79,16 @@ func (w *writer) FindInteraction(_ context.Context, key string) (*timeline.Inter
 	return nil, w.fail["FindInteraction"]
 }
 
+func (w *writer) GroupCadences(_ context.Context, ids []string) (map[string]int, error) {
+	out := map[string]int{}
+	for _, id := range ids {
+		if days := w.groups[id]; days > 0 {
+			out[id] = days
+		}
+	}
+	return out, w.fail["GroupCadences"]
+}
+
 func (w *writer) Record(_ context.Context, d change.Draft) (string, error) {
 	w.changes = append(w.changes, d)
 	return fmt.Sprintf("chg_%d", len(w.changes)), w.fail["Record"]
@@ -100,9 +111,12 @@ func (w *writer) wantChange(t *testing.T, kind, id string, after any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, got, err := d.Encode()
-	if err != nil || d.ObjectKind != kind || d.ObjectID != id || before != "null" || got != string(want) {
-		t.Errorf("recorded %s %s from %s to %s, %v\nwant %s %s to %s", d.ObjectKind, d.ObjectID, before, got, err, kind, id, want)
+	effects, err := d.Encode()
+	if err != nil || len(effects) != 1 {
+		t.Fatalf("%d effects, %v", len(effects), err)
+	}
+	if e := effects[0]; e.Kind != kind || e.ID != id || string(e.Before) != "null" || string(e.After) != string(want) || d.Summary == "" {
+		t.Errorf("recorded %+v\nwant %s %s to %s", e, kind, id, want)
 	}
 }
 
@@ -177,7 +191,8 @@ func TestLogInteraction(t *testing.T) {
 		ID: "int_1", Kind: "call", OccurredAt: occurred, DurationMinutes: 20, Summary: "About\ntea.", ExternalKey: "cal 7",
 		CreatedAt: noon, ConnectionIDs: []string{"con_1"},
 	}
-	if diff := cmp.Diff(timeline.Logged{Interaction: want, ChangeID: "chg_1"}, got); diff != "" {
+	people := []connection.Connection{*w.people["con_1"]}
+	if diff := cmp.Diff(timeline.Logged{Interaction: want, People: people, ChangeID: "chg_1"}, got); diff != "" {
 		t.Errorf("logged (-want +got):\n%s", diff)
 	}
 	w.wantCounts(t, 0, 1, 1)
@@ -219,6 +234,31 @@ func TestOccurredAt(t *testing.T) {
 	}
 }
 
+// What is on file is answered, whoever was archived since.
+func TestExternalKeyOfSomebodyArchived(t *testing.T) {
+	t.Parallel()
+	w := newWriter(map[string]int{"con_1": 7, "con_2": 30})
+	log := func() timeline.Logged {
+		t.Helper()
+		logged, err := timeline.LogInteraction(t.Context(), w, timeline.Interaction{Kind: "call", ExternalKey: "k", ConnectionIDs: []string{"con_1", "con_2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return logged
+	}
+	first := log()
+	delete(w.people, "con_1")
+	again := log()
+	due, ok := again.NextDue(time.UTC)
+	if again.ChangeID != "" || again.Interaction.ID != first.Interaction.ID || !ok || !due.Equal(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v, due %v", again, due)
+	}
+	delete(w.people, "con_2")
+	if _, ok := log().NextDue(time.UTC); ok {
+		t.Error("nobody is left, and somebody is due")
+	}
+}
+
 func TestExternalKeyIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWriter(map[string]int{"con_1": 10, "con_2": 5})
@@ -234,7 +274,7 @@ func TestExternalKeyIsRecordedOnce(t *testing.T) {
 	w.wantCounts(t, 0, 1, 1)
 
 	again := log(timeline.Interaction{Kind: "email", Summary: "two", ExternalKey: " k\n", ConnectionIDs: []string{"con_2"}})
-	want := timeline.Logged{Interaction: first.Interaction, NextDue: noon.AddDate(0, 0, 10)}
+	want := timeline.Logged{Interaction: first.Interaction, People: []connection.Connection{*w.people["con_1"]}}
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Errorf("repeated (-want +got):\n%s", diff)
 	}
@@ -254,10 +294,12 @@ func TestExternalKeyIsRecordedOnce(t *testing.T) {
 
 func TestNextDueIsTheEarliest(t *testing.T) {
 	t.Parallel()
-	day := func(n int) time.Time { return noon.AddDate(0, 0, n) }
+	midnight := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	day := func(n int) time.Time { return midnight.AddDate(0, 0, n) }
 	cases := []struct {
 		name    string
 		cadence map[string]int
+		groups  map[string]int
 		people  func(map[string]*connection.Connection)
 		at      time.Time
 		want    time.Time
@@ -268,6 +310,7 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 		{name: "counted from the contact", cadence: map[string]int{"con_1": 7}, at: day(-3), want: day(4)},
 		{name: "counted from a later contact on file", cadence: map[string]int{"con_1": 7}, at: day(-30), want: day(6),
 			people: func(p map[string]*connection.Connection) { p["con_1"].LastInteractionAt = day(-1) }},
+		{name: "a group's where there is no other", cadence: map[string]int{"con_1": 0, "con_2": 20}, groups: map[string]int{"con_1": 9, "con_2": 3}, want: day(9)},
 		{name: "a snooze holds", cadence: map[string]int{"con_1": 7, "con_2": 20}, want: day(20),
 			people: func(p map[string]*connection.Connection) { p["con_1"].SnoozedUntil = day(60) }},
 	}
@@ -275,6 +318,7 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWriter(c.cadence)
+			w.groups = c.groups
 			w.people["con_9"] = &connection.Connection{ID: "con_9", CadenceDays: 1, LastInteractionAt: noon} // did not take part
 			if c.people != nil {
 				c.people(w.people)
@@ -284,8 +328,8 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 				i.ConnectionIDs = append(i.ConnectionIDs, id)
 			}
 			got, err := timeline.LogInteraction(t.Context(), w, i)
-			if err != nil || !got.NextDue.Equal(c.want) {
-				t.Errorf("due %v, %v; want %v", got.NextDue, err, c.want)
+			if due, ok := got.NextDue(time.UTC); err != nil || !due.Equal(c.want) || ok == c.want.IsZero() {
+				t.Errorf("due %v, %v; want %v", due, err, c.want)
 			}
 		})
 	}
@@ -302,6 +346,7 @@ func TestStoreErrorsReachTheCaller(t *testing.T) {
 		{"InsertNote", true, false},
 		{"InsertInteraction", false, true},
 		{"FindInteraction", false, true},
+		{"GroupCadences", false, true},
 		{"Record", true, true},
 	}
 	for _, c := range cases {

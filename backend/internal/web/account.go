@@ -56,8 +56,7 @@ func (v *visit) deleteAccount() error {
 	}
 	v.clearCookie(v.w, sessionCookie)
 	v.login, v.secret = nil, ""
-	v.render(http.StatusOK, "problem", page{
-		Title: "Your account is deleted", Content: "Everything you kept is gone, and every agent and token with it. Farewell.",
-	})
+	v.renderProblem(http.StatusOK, "Your account is deleted",
+		"Everything you kept is gone, and every agent and token with it. Farewell.", link{pathStart, "Go to the start page"})
 	return nil
 }

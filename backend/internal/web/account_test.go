@@ -1,17 +1,23 @@
 package web_test
 
 import (
+	"archive/zip"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
@@ -38,7 +44,7 @@ func TestDeleteAccount(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		second := s.BrowserOf(t, b.Owner)
 		access := grantOf(t, s, b)
-		made := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "x"))
+		made := makeToken(t, b, values("name", "x"))
 		bearer := webtest.TextOf(made.ByID("made-token"))
 		page := b.Get("/settings/account")
 		want(t, page, http.StatusOK, "Download my data", "Delete your account", "type maria")
@@ -76,8 +82,12 @@ func TestExport(t *testing.T) {
 		grantOf(t, s, b)
 		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
 		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *store.Unit) error {
-			made, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"}})
+			made, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"},
+				Dates: []connection.DateDraft{{Kind: connection.DateBirthday, Date: "--12-09"}}})
 			if err != nil {
+				return err
+			}
+			if err := arrange(ctx, u, made.Connection.ID); err != nil {
 				return err
 			}
 			people := []string{made.Connection.ID}
@@ -92,16 +102,55 @@ func TestExport(t *testing.T) {
 		}
 		p := b.Get("/settings/account/export")
 		day := s.Clock.Now().Format(time.DateOnly)
-		if p.Status != http.StatusOK || p.Header.Get("Content-Disposition") != `attachment; filename="kith-export-maria-`+day+`.json"` ||
-			p.Header.Get("Content-Type") != "application/json; charset=utf-8" {
+		if p.Status != http.StatusOK || p.Header.Get("Content-Disposition") != `attachment; filename="kith-export-maria-`+day+`.zip"` ||
+			p.Header.Get("Content-Type") != "application/zip" {
 			t.Errorf("%d %v", p.Status, p.Header)
 		}
-		checkExport(t, p.Body)
-		if strings.Contains(p.Body, "Not Marias") {
-			t.Error("it holds what another member keeps")
+		files := unzip(t, p.Body)
+		checkExport(t, files["account.json"])
+		for name, holds := range map[string]string{
+			"README.txt": "for maria, " + day, "account.json": `"Grace Hopper"`, "contacts.json": `"body": "Wrote a compiler"`, "contacts.csv": ",Grace Hopper,",
+			"contacts.vcf": "FN:Grace Hopper", "contacts.jscontact.json": `"full": "Grace Hopper"`,
+		} {
+			if !strings.Contains(files[name], holds) || strings.Contains(files[name], "Not Marias") {
+				t.Errorf("%s:\n%s", name, files[name])
+			}
+		}
+		if len(files) != 6 {
+			t.Errorf("%d files", len(files))
 		}
 		wantRedirect(t, s.Browser(t).Get("/settings/account/export"), "/sign-in?return_to=%2Fsettings%2Faccount%2Fexport")
 	})
+}
+
+// unzip returns the files of a ZIP, by name.
+func unzip(t *testing.T, body string) map[string]string {
+	t.Helper()
+	archive, err := zip.NewReader(strings.NewReader(body), int64(len(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, entry := range archive.File {
+		content, err := fs.ReadFile(archive, entry.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[entry.Name] = string(content)
+	}
+	return files
+}
+
+// arrange gives a person a group and a reminder.
+func arrange(ctx context.Context, u *store.Unit, id string) error {
+	if _, err := organize.Save(ctx, u, organize.Patch{Name: new("Crew")}); err != nil {
+		return err
+	}
+	if _, err := organize.UpdateMembership(ctx, u, organize.MembershipPatch{ConnectionIDs: []string{id}, AddGroups: []string{"Crew"}}); err != nil {
+		return err
+	}
+	_, _, err := reminder.Create(ctx, u, reminder.Reminder{Text: "Write back", DueOn: u.Now().Format(time.DateOnly), ConnectionID: id}, u.Now())
+	return err
 }
 
 func checkExport(t *testing.T, body string) {
@@ -112,8 +161,10 @@ func checkExport(t *testing.T, body string) {
 		Scopes              []string
 		Handles             []struct{ Kind, Value string }
 		Positions           []struct{ Organization string }
-		Tags                []string
-		After               map[string]any
+		Tags, Groups        []string
+		Dates               []struct{ Kind, Date string } `json:"important_dates"`
+		Text                string
+		Effects             []struct{ After map[string]any }
 		People              []string `json:"connection_ids"`
 	}
 	var file struct {
@@ -121,6 +172,7 @@ func checkExport(t *testing.T, body string) {
 		Member                                                           struct{ Username, Email string }
 		Profile                                                          struct{ Visibility string }
 		Agents, Connections, Organizations, Notes, Interactions, Changes []named
+		Groups, Reminders, Relationships                                 []named
 		Tokens                                                           []named `json:"personal_tokens"`
 		Complete                                                         bool
 	}
@@ -139,7 +191,9 @@ func checkExport(t *testing.T, body string) {
 	}
 	if len(file.Organizations) != 1 || len(file.Notes) != 1 || file.Notes[0].Body != "Wrote a compiler" || len(file.Notes[0].People) != 1 ||
 		len(file.Interactions) != 1 || file.Interactions[0].Summary != "About bugs" || len(file.Interactions[0].People) != 1 ||
-		len(file.Changes) != 3 || file.Changes[0].After["Name"] != "Grace Hopper" {
+		len(file.Changes) != 6 || file.Changes[0].Effects[0].After["Name"] != "Grace Hopper" ||
+		len(file.Groups) != 1 || file.Connections[0].Groups[0] != "Crew" || file.Connections[0].Dates[0].Date != "--12-09" ||
+		len(file.Reminders) != 1 || file.Reminders[0].Text != "Write back" || file.Relationships == nil {
 		t.Errorf("lists: %s", body)
 	}
 	for _, secret := range []string{"argon2", "kith_pat_", "hash"} {
@@ -153,7 +207,8 @@ func TestExportOfAnEmptyAccount(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	var file map[string]any
-	if err := json.Unmarshal([]byte(s.SignedIn(t, "maria").Get("/settings/account/export").Body), &file); err != nil {
+	account := unzip(t, s.SignedIn(t, "maria").Get("/settings/account/export").Body)["account.json"]
+	if err := json.Unmarshal([]byte(account), &file); err != nil {
 		t.Fatal(err)
 	}
 	for _, list := range []string{"agents", "personal_tokens", "connections", "organizations", "notes", "interactions", "changes"} {
@@ -173,16 +228,26 @@ type keeper struct {
 	err    error
 }
 
-func (k keeper) ListChanges(context.Context, int) ([]change.Change, error) { return nil, k.err }
+func (k keeper) ListChanges(context.Context, change.Query) ([]change.Change, error) {
+	return nil, k.err
+}
+
+func (k keeper) UndoChange(context.Context, string, string, bool) (change.Undone, error) {
+	return change.Undone{}, k.err
+}
+
+func (k keeper) ListNames(context.Context, []string) (map[string]string, error) { return nil, k.err }
 
 func (k keeper) Export(_ context.Context, each func(object any) error) error {
 	for range k.people {
-		if err := each(&connection.Connection{ID: "con_1", Bio: strings.Repeat("x", 1000)}); err != nil {
+		if err := each(&connection.Connection{ID: "con_1", Bio: rand.Text() + rand.Text()}); err != nil { // nothing packs it
 			return err
 		}
 	}
 	return k.err
 }
+
+func (k keeper) ExportPeople(context.Context, bool, func(cardfile.People) error) error { return nil }
 
 // An export that breaks off is never taken for whole: it is a page when nothing
 // was sent yet, and else a connection that ends in the middle.
@@ -192,7 +257,7 @@ func TestExportBreaksOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept keeper
 		page bool
-	}{"at once": {keeper{0, down}, true}, "early": {keeper{3, down}, true}, "late": {keeper{500, down}, false}} {
+	}{"at once": {keeper{0, down}, true}, "early": {keeper{3, down}, true}, "late": {keeper{5000, down}, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := webtest.New(t, webtest.Options{Web: func(w *web.Config) { w.Data = func(tenant.ID) web.TenantData { return c.kept } }})

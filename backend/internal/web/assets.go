@@ -20,7 +20,7 @@ type asset struct {
 	data                 []byte
 }
 
-type assets struct{ stylesheet, icon asset }
+type assets struct{ stylesheet, icon, imports asset }
 
 func loadAssets() (assets, error) {
 	stylesheet, err := loadAsset("/assets/kith.css", "text/css; charset=utf-8")
@@ -28,7 +28,11 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	icon, err := loadAsset("/assets/kith.svg", "image/svg+xml")
-	return assets{stylesheet: stylesheet, icon: icon}, err
+	if err != nil {
+		return assets{}, err
+	}
+	imports, err := loadAsset("/assets/imports.js", "text/javascript; charset=utf-8")
+	return assets{stylesheet: stylesheet, icon: icon, imports: imports}, err
 }
 
 func loadAsset(path, media string) (asset, error) {
@@ -45,6 +49,7 @@ func (a asset) address() string { return a.path + "?v=" + a.version }
 func (s assets) mount(mux *http.ServeMux) {
 	mux.Handle("GET "+s.stylesheet.path, s.stylesheet)
 	mux.Handle("GET "+s.icon.path, s.icon)
+	mux.Handle("GET "+s.imports.path, s.imports)
 }
 
 // ServeHTTP implements http.Handler.

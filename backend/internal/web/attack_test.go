@@ -18,7 +18,10 @@ func posts() map[string]string {
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
+		"/settings/activity/undo": "/settings/activity", "/settings/search": "/settings/search",
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account",
+		"/settings/imports": "/settings/imports", "/settings/imports/start": "/settings/imports",
+		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",
 		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in",
 		"/sign-in/provider": "/sign-in", "/sign-in/provider/link": "/sign-in", "/settings/security/provider/unlink": "/settings/security",
 	}
@@ -130,7 +133,8 @@ func TestFormsHoldTheirToken(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	_, settings := tokensOf(b)
-	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/security", "/settings/account"} {
+	_, changeID := added(t, s, b.Owner, "Grace Hopper")
+	for _, path := range []string{"/settings/profile", "/settings/mcp", undoPath(changeID), "/settings/security", "/settings/account"} {
 		p := b.Get(path)
 		forms := p.All("form")
 		for _, form := range forms {
@@ -214,8 +218,8 @@ func TestStoredScripts(t *testing.T) {
 	want(t, preview, http.StatusOK, "once it is saved")
 	wantRedirect(t, b.Submit(page, "/settings/profile", change), "/settings/profile?done=saved")
 	saved := b.Get("/settings/profile")
-	tokens := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", attack))
-	want(t, tokens, http.StatusCreated, attack)
+	tokens := makeToken(t, b, values("name", attack))
+	want(t, tokens, http.StatusOK, attack)
 	c := s.Client(t, attack, "https://a.example/cb")
 	consent := b.Get(authorizePath(c.ID, "https://a.example/cb"))
 	want(t, consent, http.StatusOK, attack)
@@ -276,8 +280,7 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	victim, attacker := s.SignedIn(t, "victim"), s.SignedIn(t, "attacker")
-	made := victim.Submit(victim.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
-	want(t, made, http.StatusCreated)
+	made := makeToken(t, victim, values("name", "script"))
 	id := made.Form("/settings/mcp/tokens/revoke").Get("id")
 	bearer := webtest.TextOf(made.ByID("made-token"))
 	token := tokenOf(attacker.Get("/settings/mcp"))

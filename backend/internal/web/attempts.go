@@ -40,8 +40,8 @@ func (v *visit) attempt(subjects ...string) error {
 	wait := max(time.Second, decision.Reset)
 	v.w.Header().Set("Retry-After", seconds(wait))
 	fullMinute := v.Now().UTC().Add(wait + time.Minute - 1).Format("15:04 UTC")
-	return &refusal{http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
-		"For the sake of everybody's safety you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute)}
+	return refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
+		"For the sake of everybody's safety you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
 }
 
 // count counts an attempt on each subject and returns the strictest decision.

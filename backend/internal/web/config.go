@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/accountfile"
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/mail"
@@ -36,12 +37,16 @@ type Store interface {
 	CreateMember(ctx context.Context, m *member.Member) error
 }
 
-// TenantData is what the pages read of one member's network.
+// TenantData is what the pages read of one member's network, and take back in it.
 type TenantData interface {
-	// ListChanges returns the latest changes, limit at most.
-	ListChanges(ctx context.Context, limit int) ([]change.Change, error)
-	// Export hands everything that the member keeps to each, one object at a time.
-	Export(ctx context.Context, each func(object any) error) error
+	accountfile.Data
+	// ListChanges returns changes, the latest first.
+	ListChanges(ctx context.Context, query change.Query) ([]change.Change, error)
+	// UndoChange takes a change back as the member themselves, on the page of that
+	// name, or tells with dryRun what that would do. It fails with fault.NotFound.
+	UndoChange(ctx context.Context, page, id string, dryRun bool) (change.Undone, error)
+	// ListNames returns the names of the connections that are on file, by id.
+	ListNames(ctx context.Context, ids []string) (map[string]string, error)
 }
 
 // Mailer sends letters in the background; *mail.Mailer is one.
@@ -83,6 +88,13 @@ type Config struct {
 	// Credits returns what the settings page for agents shows of them; nil, or nil
 	// Credits, leaves the section out.
 	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
+	// Imports are one member's imports; nil leaves the page out. Wake is told that a
+	// job waits.
+	Imports func(owner tenant.ID) Imports
+	Wake    func()
+	// EmbeddingsHost is the remote embedding provider that members may allow, and
+	// EmbeddingsModel its model; empty when vectors are made here.
+	EmbeddingsHost, EmbeddingsModel string
 	// ClientAddress returns the IP address that a request comes from; nil means
 	// the connection's.
 	ClientAddress func(r *http.Request) string
@@ -114,6 +126,9 @@ func (c Config) resolved() (Config, error) {
 	}
 	if c.Credits == nil {
 		c.Credits = func(context.Context, tenant.ID) (*Credits, error) { return nil, nil }
+	}
+	if c.Wake == nil {
+		c.Wake = func() {}
 	}
 	if c.ClientAddress == nil {
 		c.ClientAddress = connectionAddress

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
 	"github.com/kith-crm/kith/backend/internal/session"
@@ -17,7 +18,7 @@ type consentContent struct {
 	Choices scopeChoices
 	// Local tells that the answer goes to a program on the member's own machine.
 	Local bool
-	// Again is this page's own address, for somebody else to sign in and come back.
+	// Again is where the same is asked again, for somebody else to sign in and come back.
 	Again string
 }
 
@@ -27,10 +28,16 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view authserver.
 	v := &visit{Web: web, w: w, r: r, login: &session.LoginSession{Username: view.Username}}
 	setHeaders(w.Header())
 	allowRedirect(w.Header(), view.RedirectURI)
-	v.render(http.StatusOK, "consent", page{Title: "Allow access to your account?", Content: consentContent{
-		ConsentView: view, Action: authserver.PathConsent, Choices: choicesOf(view.Scopes, func(string) bool { return true }),
-		Local: isLocal(view.RedirectURI), Again: localPath(r.URL.RequestURI()),
-	}})
+	content := consentContent{
+		ConsentView: view, Action: authserver.PathConsent, Choices: choicesOf(view.Scopes, func(s string) bool { return slices.Contains(view.Ticked, s) }),
+		Local: isLocal(view.RedirectURI), Again: localPath(view.Address),
+	}
+	status, wrong := http.StatusOK, &mistakes{}
+	if view.Mistake != "" {
+		status, content.Choices.Error = http.StatusUnprocessableEntity, view.Mistake
+		wrong.add("scope", view.Mistake)
+	}
+	v.render(status, "consent", page{Title: "Allow access to your account?", Errors: wrong.list, Content: content})
 }
 
 func isLocal(uri string) bool {

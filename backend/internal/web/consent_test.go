@@ -52,8 +52,8 @@ func TestCrossSiteConsent(t *testing.T) {
 	wantCode(t, b.Post("/oauth/consent", form)) // the request was not used up
 }
 
-// A request for consent belongs to the session that it was shown to, and is
-// answered once.
+// A request for consent belongs to the session that it was shown to, and has one
+// answer.
 func TestConsentBelongsToItsSession(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -66,9 +66,14 @@ func TestConsentBelongsToItsSession(t *testing.T) {
 	wantNoCode(t, "another browser of the victim", s.BrowserOf(t, victim.Owner).Post("/oauth/consent", shown), http.StatusBadRequest)
 	wantNoCode(t, "nobody", s.Browser(t).Post("/oauth/consent", shown), http.StatusForbidden)
 	wantNoCode(t, "no request", victim.Post("/oauth/consent", values("decision", "allow", "scope", "connections")), http.StatusBadRequest)
-	wantNoCode(t, "more than was asked for", victim.Post("/oauth/consent", merge(shown, values("scope", "everything"))), http.StatusBadRequest)
-	wantCode(t, victim.Post("/oauth/consent", shown))
-	wantNoCode(t, "the same again", victim.Post("/oauth/consent", shown), http.StatusBadRequest)
+	wantNoCode(t, "more than was asked for", victim.Post("/oauth/consent", merge(shown, values("scope", "everything"))), http.StatusUnprocessableEntity)
+	allowed := victim.Post("/oauth/consent", shown)
+	wantCode(t, allowed)
+	if again := victim.Post("/oauth/consent", shown); again.Header.Get("Location") != allowed.Header.Get("Location") {
+		t.Errorf("the same again leads to %q", again.Header.Get("Location"))
+	}
+	wantNoCode(t, "another answer", victim.Post("/oauth/consent", merge(shown, values("decision", "deny"))), http.StatusBadRequest)
+	wantNoCode(t, "the attacker, after it", attacker.Post("/oauth/consent", shown), http.StatusBadRequest)
 }
 
 // Somebody who signs in anew, as themselves or another, is asked anew.

@@ -20,7 +20,9 @@ const (
 	// providerCookie binds sign-ins at the identity provider to their browser. It
 	// is not the form's, which ends with the first tab that signs in.
 	providerCookie = "kith_provider"
-	hostPrefix     = "__Host-"
+	// madeCookie brings a token that was just made to the page that shows it.
+	madeCookie = "kith_made"
+	hostPrefix = "__Host-"
 )
 
 // tokenField is the form field that holds the form's token.

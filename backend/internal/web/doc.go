@@ -12,12 +12,13 @@
 //	token     each POST carries the token of its browser's cookie    (cookie.go)
 //	handler   one file for each page
 //
-// Three cookies exist: the session's; before there is a session, one that binds
-// the forms of a browser; and, for the minutes that somebody spends at their
-// identity provider, one that binds their coming back. Each holds a random secret
-// and nothing else, of which no more than the hash is stored. Form tokens are
-// derived from the first two, so that nothing has to be kept for a page that was
-// shown.
+// Three cookies bind a browser: the session's; before there is a session, one that
+// binds its forms; and, for the minutes that somebody spends at their identity
+// provider, one that binds their coming back. Each holds a random secret and
+// nothing else, of which no more than the hash is stored. Form tokens are derived
+// from the first two, so that nothing has to be kept for a page that was shown. A
+// fourth takes a personal token that was just made from the form to the page that
+// shows it, sealed, and is gone with that page.
 //
 // Who signs in with what is decided by internal/member, internal/password and
 // internal/session; what an agent is granted by internal/authserver, whose pages

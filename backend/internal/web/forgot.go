@@ -21,7 +21,7 @@ type linkContent struct {
 }
 
 func (v *visit) noMail() error {
-	return &refusal{http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you."}
+	return refuse(http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you.")
 }
 
 func (v *visit) showForgot() error {
@@ -69,7 +69,7 @@ func (web *Web) newLink(ctx context.Context, m *member.Member, purpose member.Li
 
 // linkOver is where a link leads that was used or has expired.
 func linkOver() error {
-	return &refusal{http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one."}
+	return refuse(http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one.")
 }
 
 func (v *visit) showReset() error {

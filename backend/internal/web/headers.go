@@ -28,6 +28,11 @@ func setHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
+// allowScript lets a page run a script of ours, which may ask us for the page again.
+func allowScript(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy+"; script-src 'self'; connect-src 'self'")
+}
+
 // setAlone cuts a page off from the window that opened it. The pages on the way
 // to consent are left out: web clients open them in a window of their own and
 // wait for it to come back, and a window that was cut off once stays so.

@@ -2,14 +2,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/grant"
-	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -19,8 +17,10 @@ type mcpContent struct {
 	Address string
 	Agents  []agentRow
 	Tokens  []tokenRow
-	Changes []changeRow
-	Credits *Credits
+	// Changes are the agents' latest; all are at the address Activity.
+	Changes  []changeRow
+	Activity string
+	Credits  *Credits
 	// Form makes a new token.
 	Form tokenForm
 	// Made is a token that was just made, which is shown this once.
@@ -40,30 +40,25 @@ type tokenRow struct {
 	Expired                          bool
 }
 
-type changeRow struct {
-	At              time.Time
-	What, Who, Text string
-}
-
-// recentChanges is how many of the latest changes are shown.
-const recentChanges = 20
+// recentChanges is how many of the agents' latest changes are shown.
+const recentChanges = 5
 
 func (v *visit) showMCP() error {
-	return v.renderMCP(http.StatusOK, v.newTokenForm(), &mistakes{}, nil)
+	return v.renderMCP(http.StatusOK, v.newTokenForm(), &mistakes{})
 }
 
-func (v *visit) renderMCP(status int, form tokenForm, m *mistakes, made *madeToken) error {
+func (v *visit) renderMCP(status int, form tokenForm, m *mistakes) error {
 	content, err := v.mcpContent(v.r.Context())
 	if err != nil {
 		return err
 	}
-	content.Form, content.Made = form, made
+	content.Form, content.Made = form, v.takeMade() // not before: an outage must not cost the member their token
 	v.render(status, "mcp", page{Title: "Agents and tokens", Section: pathMCP, Errors: m.list, Content: content})
 	return nil
 }
 
 func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
-	content := mcpContent{Address: v.BaseURL + "/mcp/v1"}
+	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: pathActivity}
 	grants, err := v.Store.ListGrants(ctx, v.login.MemberID)
 	if err != nil {
 		return content, err
@@ -72,11 +67,14 @@ func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
 	if err != nil {
 		return content, err
 	}
-	changes, err := v.Data(v.login.MemberID).ListChanges(ctx, recentChanges)
+	changes, err := v.data().ListChanges(ctx, change.Query{ByAgents: true, Limit: recentChanges})
 	if err != nil {
 		return content, err
 	}
-	content.Agents, content.Tokens, content.Changes = agentRows(grants), v.tokenRows(tokens), v.changeRows(changes)
+	content.Agents, content.Tokens = agentRows(grants), v.tokenRows(tokens)
+	if content.Changes, err = v.changeRows(ctx, changes); err != nil {
+		return content, err
+	}
 	content.Credits, err = v.Credits(ctx, v.login.MemberID)
 	return content, err
 }
@@ -102,38 +100,6 @@ func (v *visit) tokenRows(tokens []token.PersonalToken) []tokenRow {
 		})
 	}
 	return rows
-}
-
-func (v *visit) changeRows(changes []change.Change) []changeRow {
-	rows := make([]changeRow, len(changes))
-	for i, c := range changes {
-		rows[i] = changeRow{At: c.CreatedAt, What: v.toolTitle(c.Tool), Who: c.CredentialName, Text: describe(c)}
-	}
-	return rows
-}
-
-func (v *visit) toolTitle(name string) string {
-	if rpc, ok := v.Catalog.Tool(name); ok {
-		return rpc.Tool.Title
-	}
-	return name
-}
-
-// describe returns a few words of what was changed: a name, or the beginning of
-// a text.
-func describe(c change.Change) string {
-	for _, object := range []string{c.After, c.Before} {
-		var known struct{ Name, Summary, Body string }
-		if err := json.Unmarshal([]byte(object), &known); err != nil {
-			continue
-		}
-		for _, words := range []string{known.Name, known.Summary, known.Body} {
-			if words = text.Line(words); words != "" {
-				return text.Truncate(words, 80)
-			}
-		}
-	}
-	return c.ObjectKind
 }
 
 func (v *visit) revokeAgent() error {

@@ -2,7 +2,9 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +48,67 @@ func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *grant.Client)
 	return access
 }
 
+// makeToken makes a personal token by the form, and returns the page that shows it.
+func makeToken(t *testing.T, b *webtest.Browser, change url.Values) *webtest.Page {
+	t.Helper()
+	sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", change)
+	wantRedirect(t, sent, "/settings/mcp")
+	return b.Follow(sent)
+}
+
+// A token is shown once, to the browser that made it; to load the page again shows
+// it no more, and makes no other.
+func TestATokenIsShownOnce(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]webtest.Options{"over http": {}, "over https": {TLS: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := webtest.New(t, options)
+			b := s.SignedIn(t, "maria")
+			sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+			wantRedirect(t, sent, "/settings/mcp")
+			sealed := b.Cookie("kith_made")
+			if strings.Contains(fmt.Sprint(sent.Header, sent.Body), "kith_pat_") || sealed == "" {
+				t.Error("the redirect tells the token, or holds nothing")
+			}
+			for _, c := range sent.Cookies {
+				if c.MaxAge != 60 || !c.HttpOnly || c.Secure != options.TLS || c.SameSite != http.SameSiteLaxMode || c.Path != "/" {
+					t.Errorf("its cookie: %v", c)
+				}
+			}
+			head := b.Do(b.Request(http.MethodHead, "/settings/mcp", nil))
+			if head.Status != http.StatusOK || b.Cookie("kith_made") == "" {
+				t.Error("it is lost to a HEAD")
+			}
+			// The same cookie in another browser of the member, or of somebody else.
+			for _, other := range []*webtest.Browser{s.BrowserOf(t, b.Owner), s.SignedIn(t, "other")} {
+				other.SetCookie(other.CookieName("kith_made"), sealed)
+				if p := other.Get("/settings/mcp"); p.Status != http.StatusOK || p.ByID("made-token") != nil {
+					t.Errorf("another browser is shown the token: %d", p.Status)
+				}
+			}
+			shown := b.Follow(sent)
+			if !strings.HasPrefix(webtest.TextOf(shown.ByID("made-token")), "kith_pat_") || b.Cookie("kith_made") != "" {
+				t.Error("it is not shown, or kept")
+			}
+			for range 2 {
+				if p := b.Follow(sent); p.ByID("made-token") != nil {
+					t.Error("it is shown again")
+				}
+			}
+			if tokens, err := s.Store.ListPersonalTokens(t.Context(), b.Owner); err != nil || len(tokens) != 1 {
+				t.Errorf("%d tokens, %v", len(tokens), err)
+			}
+			for _, planted := range []string{"x", sealed[:20], sealed + "A", strings.Repeat("A", 100), "%"} {
+				b.SetCookie(b.CookieName("kith_made"), planted)
+				if p := b.Get("/settings/mcp"); p.Status != http.StatusOK || p.ByID("made-token") != nil || b.Cookie("kith_made") != "" {
+					t.Errorf("%q: %d", planted, p.Status)
+				}
+			}
+		})
+	}
+}
+
 func TestPersonalTokens(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -56,8 +119,8 @@ func TestPersonalTokens(t *testing.T) {
 		if got := strings.Join(form["scope"], " "); got != "connections timeline organize reminders insights imports directory account" || form.Get("expires") != "90" {
 			t.Errorf("offered: %q for %s days", got, form.Get("expires"))
 		}
-		made := b.Submit(page, "/settings/mcp/tokens", map[string][]string{"name": {" backup  script "}, "scope": {"connections", "write"}, "expires": {"30"}})
-		want(t, made, http.StatusCreated, "backup script", "not shown again")
+		made := makeToken(t, b, map[string][]string{"name": {" backup  script "}, "scope": {"connections", "write"}, "expires": {"30"}})
+		want(t, made, http.StatusOK, "backup script", "not shown again")
 		bearer := webtest.TextOf(made.ByID("made-token"))
 		p, err := s.Store.Authenticate(t.Context(), bearer)
 		if err != nil || strings.Join(p.Credential.Scopes, " ") != "connections write" || !p.Credential.ExpiresAt.Equal(s.Clock.Now().Add(30*24*time.Hour)) || p.Tenant != b.Owner {
@@ -93,7 +156,7 @@ func TestPersonalTokenRules(t *testing.T) {
 		"no name":             {map[string][]string{"name": {"  "}}, "Use 1 to 100 characters."},
 		"a long name":         {map[string][]string{"name": {strings.Repeat("x", 101)}}, "Use 1 to 100 characters."},
 		"no scope":            {map[string][]string{"name": {"x"}, "scope": nil}, "Choose at least one area."},
-		"writing alone":       {map[string][]string{"name": {"x"}, "scope": {"write"}}, "Choose at least one area."},
+		"writing alone":       {map[string][]string{"name": {"x"}, "scope": {"write"}}, "Choose at least one area. Leave to change things counts for the ticked areas alone"},
 		"an unknown scope":    {map[string][]string{"name": {"x"}, "scope": {"connections", "everything"}}, "Choose from those below."},
 		"two scopes in one":   {map[string][]string{"name": {"x"}, "scope": {"connections write"}}, "Choose from those below."},
 		"a scope twice":       {map[string][]string{"name": {"x"}, "scope": {"connections", "connections"}}, "Choose from those below."},
@@ -107,8 +170,8 @@ func TestPersonalTokenRules(t *testing.T) {
 			want(t, p, http.StatusUnprocessableEntity, c.words)
 		})
 	}
-	never := b.Submit(page, "/settings/mcp/tokens", map[string][]string{"name": {"for ever"}, "expires": {"0"}})
-	want(t, never, http.StatusCreated, "It does not end.")
+	never := makeToken(t, b, map[string][]string{"name": {"for ever"}, "expires": {"0"}})
+	want(t, never, http.StatusOK, "It does not end.")
 }
 
 func TestTokensAreBounded(t *testing.T) {
@@ -119,7 +182,7 @@ func TestTokensAreBounded(t *testing.T) {
 	for range 49 {
 		storetest.Token(t, s.Store, b.Owner, "connections")
 	}
-	want(t, b.Submit(page, "/settings/mcp/tokens", values("name", "x")), http.StatusCreated)
+	makeToken(t, b, values("name", "x"))
 	want(t, b.Submit(page, "/settings/mcp/tokens", values("name", "x")), http.StatusUnprocessableEntity, "You have 50 tokens")
 }
 
@@ -161,7 +224,7 @@ func TestRecentChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, b.Get("/settings/mcp"), http.StatusOK, "Add a connection: Grace Hopper By Claude")
+		want(t, b.Get("/settings/mcp"), http.StatusOK, "Added Grace Hopper By Claude")
 		if p := s.SignedIn(t, "other").Get("/settings/mcp"); strings.Contains(p.Body, "Grace") {
 			t.Error("another member sees the change")
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
@@ -171,12 +172,24 @@ type brittleData struct {
 	store *brittle
 }
 
-func (d brittleData) ListChanges(ctx context.Context, limit int) ([]change.Change, error) {
-	return get(d.store, func() ([]change.Change, error) { return d.TenantData.ListChanges(ctx, limit) })
+func (d brittleData) ListChanges(ctx context.Context, query change.Query) ([]change.Change, error) {
+	return get(d.store, func() ([]change.Change, error) { return d.TenantData.ListChanges(ctx, query) })
+}
+
+func (d brittleData) UndoChange(ctx context.Context, page, id string, dryRun bool) (change.Undone, error) {
+	return get(d.store, func() (change.Undone, error) { return d.TenantData.UndoChange(ctx, page, id, dryRun) })
+}
+
+func (d brittleData) ListNames(ctx context.Context, ids []string) (map[string]string, error) {
+	return get(d.store, func() (map[string]string, error) { return d.TenantData.ListNames(ctx, ids) })
 }
 
 func (d brittleData) Export(ctx context.Context, each func(object any) error) error {
 	return d.store.do(func() error { return d.TenantData.Export(ctx, each) })
+}
+
+func (d brittleData) ExportPeople(ctx context.Context, withTimeline bool, each func(page cardfile.People) error) error {
+	return d.store.do(func() error { return d.TenantData.ExportPeople(ctx, withTimeline, each) })
 }
 
 func brittleSite(t *testing.T) (*webtest.Site, *brittle) {
@@ -247,7 +260,7 @@ type visit func(t *testing.T, username string) (*http.Request, *webtest.Browser)
 // visits are requests that go well when the store does.
 func visits(s *webtest.Site) map[string]visit {
 	all := map[string]visit{}
-	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {
+	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/activity", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {
 		all["GET "+path] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 			b := s.SignedIn(t, username)
 			return b.Request(http.MethodGet, path, nil), b
@@ -266,7 +279,7 @@ func visits(s *webtest.Site) map[string]visit {
 		all["POST "+action] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 			b := s.SignedIn(t, username)
 			if strings.HasSuffix(action, "/revoke") {
-				want(t, b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "x")), http.StatusCreated)
+				makeToken(t, b, values("name", "x"))
 				grantOf(t, s, b)
 			}
 			return b.Request(http.MethodPost, action, b.Get(c.page).Fill(action, c.change)), b
@@ -288,6 +301,7 @@ func visits(s *webtest.Site) map[string]visit {
 	}
 	addLinkVisits(s, all)
 	addConsentVisits(s, all)
+	addUndoVisits(s, all)
 	return all
 }
 
@@ -300,6 +314,22 @@ func addConsentVisits(s *webtest.Site, all map[string]visit) {
 		b := s.SignedIn(t, username)
 		page := b.Get(authorizePath(s.Client(t, "Agent", "https://a.example/cb").ID, "https://a.example/cb"))
 		return b.Request(http.MethodPost, "/oauth/consent", allow(page)), b
+	}
+}
+
+func addUndoVisits(s *webtest.Site, all map[string]visit) {
+	prepare := func(t *testing.T, username string) (*webtest.Browser, string) {
+		b := s.SignedIn(t, username)
+		_, changeID := added(t, s, b.Owner, "Grace Hopper")
+		return b, undoPath(changeID)
+	}
+	all["GET the page to undo"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
+		b, path := prepare(t, username)
+		return b.Request(http.MethodGet, path, nil), b
+	}
+	all["POST the form to undo"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
+		b, path := prepare(t, username)
+		return b.Request(http.MethodPost, undoForm, b.Get(path).Fill(undoForm, nil)), b
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -27,6 +28,11 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	s := webtest.New(t, options)
 	b, anonymous, leaving := s.SignedIn(t, "maria"), s.Browser(t), s.SignedIn(t, "leaving")
 	grantOf(t, s, b)
+	grace, addition := added(t, s, b.Owner, "Grace Hopper")
+	plain := b.Get(undoPath(addition))
+	first := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("x")})
+	undone := b.Submit(b.Get(undoPath(first)), undoForm, nil)
+	changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("y")})
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	signUp, security, agents, account := anonymous.Get("/sign-up"), b.Get("/settings/security"), b.Get("/settings/mcp"), b.Get("/settings/account")
 	reset, verify, finish := links(t, s, b.Owner)
@@ -37,14 +43,19 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"mail-sent": anonymous.Submit(anonymous.Get("/forgot"), "/forgot", values("login", "x")),
 		"reset":     resetPage, "reset, wrong": anonymous.Submit(resetPage, "/reset", values("new_password", "x")), "verify": anonymous.Get(verify),
 		"verify, new": finishPage, "verify, new and wrong": anonymous.Submit(finishPage, "/verify", values("username", "x")),
-		"consent": b.Get(authorizePath(c.ID, "https://a.example/cb")), "consent, reading": b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "timeline")),
-		"problem": anonymous.Get("/oauth/authorize"), "problem, over": anonymous.Get("/reset?link=x"), "problem, refused": b.Post("/sign-out", values("x", "y")),
+		"consent": b.Get(authorizePath(c.ID, "https://a.example/cb")), "consent, wrong": b.Submit(b.Get(authorizePath(c.ID, "https://a.example/cb")), "/oauth/consent", map[string][]string{"decision": {"allow"}, "scope": {"write"}}),
+		"consent, reading": b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "timeline")),
+		"problem":          anonymous.Get("/oauth/authorize"), "problem, over": anonymous.Get("/reset?link=x"), "problem, refused": b.Post("/sign-out", values("x", "y")),
 		"problem, deleted": leaving.Submit(leaving.Get("/settings/account"), "/settings/account/delete", values("username", "leaving", "password", webtest.Password)),
 		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "", "link_url", "x", "country", "x")),
 		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
-		"mcp":              agents, "mcp, made": b.Submit(agents, "/settings/mcp/tokens", values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
+		"mcp":              agents, "mcp, made": makeToken(t, b, values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
+		"activity": b.Get("/settings/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/settings/activity"),
+		"undo": plain, "undo, in the way": b.Get(undoPath(addition)), "undo, done": b.Get(undoPath(first)), "problem, no change": b.Get(undoPath("x")),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
 		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
+		"search":          b.Get("/settings/search"),
+		"imports":         b.Get("/settings/imports"),
 		"account":         account, "account, wrong": b.Submit(account, "/settings/account/delete", values("username", "x")),
 	}
 }

@@ -28,7 +28,7 @@ type Provider interface {
 }
 
 func (v *visit) noProvider() error {
-	return &refusal{http.StatusNotFound, "There is no other way to sign in here", "Sign in with your password."}
+	return refuse(http.StatusNotFound, "There is no other way to sign in here", "Sign in with your password.")
 }
 
 // providerName is what the provider is called; empty when there is none.

@@ -88,8 +88,8 @@ func (v *visit) linkProvider() error {
 	case fault.Is(err, fault.NotFound):
 		return v.attemptOver()
 	case fault.Is(err, fault.Conflict):
-		return &refusal{http.StatusConflict, "This cannot be connected", "Your account, or what you have at " + v.Provider.Name() +
-			", is connected with another already. Sign in with your password and look at your security settings."}
+		return refuse(http.StatusConflict, "This cannot be connected", "Your account, or what you have at "+v.Provider.Name()+
+			", is connected with another already. Sign in with your password and look at your security settings.")
 	case err != nil:
 		return err
 	}

@@ -288,7 +288,7 @@ func TestExportHoldsIdentities(t *testing.T) {
 			LastUsedAt      time.Time `json:"last_used_at"`
 		} `json:"linked_identities"`
 	}
-	if err := json.Unmarshal([]byte(b.Get("/settings/account/export").Body), &file); err != nil {
+	if err := json.Unmarshal([]byte(unzip(t, b.Get("/settings/account/export").Body)["account.json"]), &file); err != nil {
 		t.Fatal(err)
 	}
 	if len(file.Identities) != 1 || file.Identities[0].Issuer != s.op.URL || file.Identities[0].Subject != "sub-maria" ||

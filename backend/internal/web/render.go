@@ -26,6 +26,8 @@ type page struct {
 	Notice string
 	// Errors are the fields of the form that have to be mended.
 	Errors []fieldError
+	// Script lets the page run the script of the imports.
+	Script bool
 	// Content is for the page's own template.
 	Content any
 }
@@ -35,6 +37,8 @@ type frame struct {
 	page
 
 	Stylesheet, Icon string
+	// ScriptAddress is the page's script; empty when it has none.
+	ScriptAddress string
 	// Username is who is signed in; empty for nobody.
 	Username string
 	// FormToken goes into the page's forms, SessionToken into those that end the
@@ -49,13 +53,16 @@ type frame struct {
 type section struct{ Path, Title string }
 
 func sections() []section {
-	return []section{{pathProfile, "Profile"}, {pathMCP, "Agents"}, {pathSecurity, "Security"}, {pathAccount, "Account"}}
+	return []section{
+		{pathProfile, "Profile"}, {pathMCP, "Agents"}, {pathActivity, "Activity"}, {pathImports, "Imports"}, {pathSearch, "Search"},
+		{pathSecurity, "Security"}, {pathAccount, "Account"},
+	}
 }
 
 // parsePages returns a set of templates for each page: the layout, the parts and
 // the page's own.
 func parsePages() (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(template.FuncMap{"day": day, "moment": moment, "machine": machine}).
+	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock}).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: parse layout: %w", err)
@@ -78,15 +85,29 @@ func parsePages() (map[string]*template.Template, error) {
 	return pages, nil
 }
 
-func day(t time.Time) string     { return t.UTC().Format("2 January 2006") }
+func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
 func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// clock is moment in the zone that a time is given in. A zone without a name is
+// told by how far it is from UTC.
+func clock(t time.Time) string {
+	zone, _ := t.Zone()
+	if strings.HasPrefix(zone, "+") || strings.HasPrefix(zone, "-") {
+		zone = "UTC" + zone
+	}
+	return t.Format("2 January 2006, 15:04 ") + zone
+}
 
 // render writes a page. Who is signed in is shown on all of them.
 func (v *visit) render(status int, name string, p page) {
 	f := frame{
 		page: p, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(), Sections: sections(),
 		MailOn: v.Mailer != nil, SignUpOpen: v.SignUpOpen,
+	}
+	if p.Script {
+		f.ScriptAddress = v.assets.imports.address()
+		allowScript(v.w.Header())
 	}
 	if len(p.Errors) > 0 {
 		f.Title = "Error: " + f.Title
@@ -137,17 +158,25 @@ func notice(r *http.Request) string {
 		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
 		"provider-linked":       "The two are connected: from now on you can sign in without your password.",
 		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
+		"import-started":        "The import has begun.",
+		"import-kept":           "The file is kept for a day. Your agent can import it now.",
+		"import-cancelled":      "The import stops. What it did so far stays until you take it back.",
+		"import-undone":         "The import is being taken back.",
 		"saved":                 "Your profile is saved.",
 		"password-changed":      "Your password is changed, and every other browser is signed out.",
 		"token-revoked":         "The token is revoked. It stopped working at once.",
+		"sending-allowed":       "Texts may be sent now. Have an agent start embed_objects.",
+		"sending-stopped":       "Nothing is sent any more.",
 		"agent-revoked":         "The agent is disconnected. Its access ended at once.",
+		"undone":                "The change is undone. If you did not mean it, you can undo that too.",
+		"undone-already":        "That was undone already. Nothing more was changed.",
 	}[r.URL.Query().Get(noticeParameter)]
 }
 
 // Problem implements authserver.Pages.
 func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	v := web.guest(w, r)
-	v.render(status, "problem", page{Title: title, Content: text})
+	v.renderProblem(status, title, text, link{})
 }
 
 var _ authserver.Pages = (*Web)(nil)

@@ -27,7 +27,7 @@ func TestSecretsAreKeptAsHashes(t *testing.T) {
 	secrets := map[string]string{"password": webtest.Password, "form cookie": b.Cookie("kith_form"), "form token": tokenOf(page)}
 	wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/settings/profile")
 	secrets["session"], secrets["form token of the session"] = b.Cookie("kith_session"), tokenOf(b.Get("/settings/mcp"))
-	made := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
+	made := makeToken(t, b, values("name", "script"))
 	_, secrets["personal token"], _ = strings.Cut(webtest.TextOf(made.ByID("made-token")), "kith_pat_")
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	asked := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))

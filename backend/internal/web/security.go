@@ -102,7 +102,7 @@ func (v *visit) sendVerification() error {
 		return v.letters.verify(m, secret)
 	})
 	if !taken {
-		return &refusal{http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes."}
+		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
 	v.redirectDone(pathSecurity, "verify-sent")
 	return nil

@@ -37,7 +37,7 @@ func (v *visit) showSignUp() error {
 }
 
 func (v *visit) signUpClosed() error {
-	return &refusal{http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one."}
+	return refuse(http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one.")
 }
 
 func (v *visit) renderSignUp(status int, f signUpForm, m *mistakes) {
@@ -168,7 +168,7 @@ const (
 // neither the page nor the time it takes tells.
 func (v *visit) sendAndTell(recipient string, write mail.Write) error {
 	if !v.enqueue(recipient, write) {
-		return &refusal{http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes."}
+		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
 	v.render(http.StatusOK, "mail-sent", page{Title: "Look into your mail"})
 	return nil

@@ -19,9 +19,6 @@ type tokenForm struct {
 	Expires choices
 }
 
-// madeToken is a token that was just made. The bearer is not kept.
-type madeToken struct{ Name, Bearer string }
-
 // maxTokens is how many live tokens a member may have.
 const maxTokens = 50
 
@@ -53,7 +50,7 @@ func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool,
 	return form
 }
 
-// createToken makes a token and shows it, this once.
+// createToken makes a token and sends the browser to the page that shows it, once.
 func (v *visit) createToken() error {
 	scopes := v.r.PostForm["scope"]
 	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
@@ -72,7 +69,7 @@ func (v *visit) createToken() error {
 	}
 	if len(m.list) > 0 {
 		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, m)
-		return v.renderMCP(http.StatusUnprocessableEntity, form, m, nil)
+		return v.renderMCP(http.StatusUnprocessableEntity, form, m)
 	}
 	bearer, err := token.Generate()
 	if err != nil {
@@ -84,11 +81,18 @@ func (v *visit) createToken() error {
 	if err := v.Store.CreatePersonalToken(v.r.Context(), row); err != nil {
 		return err
 	}
-	return v.renderMCP(http.StatusCreated, v.newTokenForm(), &mistakes{}, &madeToken{Name: name, Bearer: bearer})
+	if err := v.handOver(madeToken{Name: name, Bearer: bearer}); err != nil {
+		return err
+	}
+	v.redirect(pathMCP)
+	return nil
 }
 
 func (v *visit) checkScopes(scopes []string) error {
 	if !slices.ContainsFunc(scopes, func(s string) bool { return s != catalog.ScopeWrite }) {
+		if len(scopes) > 0 {
+			return fault.InvalidField("scope", "choose at least one area. Leave to change things counts for the ticked areas alone: by itself it permits nothing")
+		}
 		return fault.InvalidField("scope", "choose at least one area")
 	}
 	for i, scope := range scopes {

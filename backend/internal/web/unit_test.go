@@ -1,10 +1,7 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,10 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -102,25 +96,6 @@ func TestEveryScopeHasWords(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		change change.Change
-		want   string
-	}{
-		"a name":            {change.Change{After: `{"Name":"Grace  Hopper"}`}, "Grace Hopper"},
-		"what was there":    {change.Change{Before: `{"Name":"Grace"}`, After: "null"}, "Grace"},
-		"a text":            {change.Change{After: `{"Body":"` + strings.Repeat("x", 100) + `"}`}, strings.Repeat("x", 80) + "…"},
-		"a summary":         {change.Change{After: `{"Summary":"Called"}`}, "Called"},
-		"nothing to say":    {change.Change{ObjectKind: "note", Before: "null", After: "null"}, "note"},
-		"what is no object": {change.Change{ObjectKind: "note", Before: "", After: "[1]"}, "note"},
-	} {
-		if got := describe(c.change); got != c.want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
 func TestSentence(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"use 3": "Use 3.", "éa": "Éa.", "Done.": "Done.", `"x" is`: `"x" is.`} {
@@ -141,37 +116,6 @@ func TestWaitsAreRoundedUp(t *testing.T) {
 		if got := minutes(d); got != want {
 			t.Errorf("%s: %s", d, got)
 		}
-	}
-}
-
-// An export that lacks a list in between is whole all the same.
-func TestExportWriter(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	w := &exportWriter{out: &out}
-	w.begin([]named{{"format", "x"}})
-	for _, object := range []any{&connection.Connection{ID: "con_1"}, &connection.Connection{ID: "con_2"}, &timeline.Interaction{ID: "int_1"}} {
-		if err := w.object(object); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.end(); err != nil {
-		t.Fatal(err)
-	}
-	var file map[string]any
-	if err := json.Unmarshal(out.Bytes(), &file); err != nil {
-		t.Fatalf("%v:\n%s", err, out.String())
-	}
-	for list, n := range map[string]int{"connections": 2, "organizations": 0, "notes": 0, "interactions": 1, "changes": 0} {
-		if got, ok := file[list].([]any); !ok || len(got) != n {
-			t.Errorf("%s: %v", list, file[list])
-		}
-	}
-	if err := w.object(&connection.Connection{}); err == nil {
-		t.Error("a list was opened again")
-	}
-	if err := w.object("something else"); err == nil {
-		t.Error("an unknown object was written")
 	}
 }
 
@@ -202,26 +146,4 @@ func TestHashingWaitsForItsTurn(t *testing.T) {
 		}
 		leave()
 	})
-}
-
-// failing takes a few bytes and then no more.
-type failing struct{ left int }
-
-func (f *failing) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errors.New("gone")
-	}
-	return len(p), nil
-}
-
-func TestExportEndsWithItsReader(t *testing.T) {
-	t.Parallel()
-	w := &exportWriter{out: &failing{left: 40}}
-	w.begin([]named{{"format", "x"}})
-	if err := w.object(&connection.Connection{ID: "con_1"}); err == nil {
-		t.Error("no error")
-	}
-	if err := w.end(); err == nil {
-		t.Error("no error at the end")
-	}
 }

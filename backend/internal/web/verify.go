@@ -86,7 +86,7 @@ func (v *visit) finishSignUp(hash string) error {
 	case fault.Is(err, fault.AlreadyExists):
 		m.add(fieldUsername, "Somebody has this username already. Choose another.")
 	case fault.Is(err, fault.Conflict):
-		return &refusal{http.StatusConflict, "You have an account already", "There is an account with this e-mail address. Sign in with it."}
+		return refuse(http.StatusConflict, "You have an account already", "There is an account with this e-mail address. Sign in with it.")
 	case fault.Is(err, fault.NotFound):
 		return linkOver()
 	case err != nil:

@@ -6,7 +6,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/session"
@@ -53,7 +52,7 @@ func (web *Web) page(enter entrance, handle handler) http.HandlerFunc {
 func (v *visit) admit(enter entrance) (bool, error) {
 	if v.r.Method == http.MethodPost {
 		if err := v.crossOrigin.Check(v.r); err != nil {
-			return false, &refusal{http.StatusForbidden, "This form came from another site", "Nothing was done. Open the page on this site and try again."}
+			return false, refuse(http.StatusForbidden, "This form came from another site", "Nothing was done. Open the page on this site and try again.")
 		}
 		if err := v.readForm(); err != nil {
 			return false, err
@@ -68,24 +67,27 @@ func (v *visit) admit(enter entrance) (bool, error) {
 		return goOn, err
 	}
 	if !validToken(v.secret, v.r.PostForm.Get(tokenField)) {
-		return false, &refusal{http.StatusForbidden, "This form is out of date",
-			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site."}
+		return false, refuse(http.StatusForbidden, "This form is out of date",
+			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site.")
 	}
 	return true, nil
 }
 
 func (v *visit) readForm() error {
 	media, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	if err == nil && media == "multipart/form-data" && v.r.URL.Path == pathImports {
+		return v.readUpload()
+	}
 	if err != nil || media != "application/x-www-form-urlencoded" {
-		return &refusal{http.StatusUnsupportedMediaType, "The form cannot be read", "Go back and try again."}
+		return refuse(http.StatusUnsupportedMediaType, "The form cannot be read", "Go back and try again.")
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxBody)
 	err = v.r.ParseForm()
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return &refusal{http.StatusRequestEntityTooLarge, "That is too much", "The form holds more than this page takes. Go back and shorten it."}
+		return refuse(http.StatusRequestEntityTooLarge, "That is too much", "The form holds more than this page takes. Go back and shorten it.")
 	}
 	if err != nil {
-		return &refusal{http.StatusBadRequest, "The form cannot be read", "Go back and try again."}
+		return refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
 	}
 	return nil
 }
@@ -114,10 +116,8 @@ func (v *visit) pageToReturnTo() string {
 	if v.r.Method != http.MethodPost {
 		return v.r.URL.RequestURI()
 	}
-	for _, page := range []string{pathProfile, pathMCP, pathSecurity, pathAccount} {
-		if strings.HasPrefix(v.r.URL.Path, page) {
-			return page
-		}
+	if s, ok := sectionOf(v.r.URL.Path); ok {
+		return s.Path
 	}
 	return pathProfile
 }
@@ -137,9 +137,16 @@ func (v *visit) line(name string) string { return text.Line(v.r.PostForm.Get(nam
 type refusal struct {
 	status      int
 	title, text string
+	// next is where to go from there; the zero link is chosen by where the visitor is.
+	next link
 }
 
 func (e *refusal) Error() string { return e.title }
+
+// refuse returns a refusal that leads on to where the visitor may go next.
+func refuse(status int, title, text string) *refusal {
+	return &refusal{status: status, title: title, text: text}
+}
 
 // fail answers with a page that says what went wrong; what nobody can act on is
 // logged in full and told in one sentence.
@@ -148,16 +155,16 @@ func (v *visit) fail(err error) {
 	switch {
 	case ok:
 	case fault.Is(err, fault.NotFound):
-		refused = &refusal{http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more."}
+		refused = refuse(http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more.")
 	case fault.Is(err, fault.ReadOnly):
-		refused = &refusal{http.StatusForbidden, "This account is read-only", "Nothing was changed."}
+		refused = refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
 	case fault.Is(err, fault.Unavailable), errors.Is(err, context.Canceled): // or nobody waits for the answer any more
 		v.w.Header().Set("Retry-After", "1")
 		v.Logger.WarnContext(v.r.Context(), "page unavailable", "error", err)
-		refused = &refusal{http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment."}
+		refused = refuse(http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment.")
 	default:
 		v.Logger.ErrorContext(v.r.Context(), "page failed", "error", err)
-		refused = &refusal{http.StatusInternalServerError, "Something went wrong on our side", "It has been noted. Try again in a moment."}
+		refused = refuse(http.StatusInternalServerError, "Something went wrong on our side", "It has been noted. Try again in a moment.")
 	}
-	v.render(refused.status, "problem", page{Title: refused.title, Content: refused.text})
+	v.renderProblem(refused.status, refused.title, refused.text, refused.next)
 }

@@ -24,6 +24,9 @@ const (
 	pathSettings         = "/settings"
 	pathProfile          = "/settings/profile"
 	pathMCP              = "/settings/mcp"
+	pathActivity         = "/settings/activity"
+	pathActivityUndo     = "/settings/activity/undo"
+	pathSearch           = "/settings/search"
 	pathSecurity         = "/settings/security"
 	pathAccount          = "/settings/account"
 )
@@ -83,7 +86,7 @@ type route struct {
 
 // routes is all that is served, but for the assets.
 func routes() []route {
-	return []route{
+	return append(importRoutes(), []route{
 		{"GET " + pathSignIn, anyone, (*visit).showSignIn},
 		{"POST " + pathSignIn, anyone, (*visit).signIn},
 		{"POST " + pathProvider, anyone, (*visit).goToProvider},
@@ -106,6 +109,11 @@ func routes() []route {
 		{"POST " + pathMCP + "/tokens", membersOnly, (*visit).createToken},
 		{"POST " + pathMCP + "/tokens/revoke", membersOnly, (*visit).revokeToken},
 		{"POST " + pathMCP + "/agents/revoke", membersOnly, (*visit).revokeAgent},
+		{"GET " + pathActivity, membersOnly, (*visit).showActivity},
+		{"GET " + pathActivityUndo, membersOnly, (*visit).showUndo},
+		{"POST " + pathActivityUndo, membersOnly, (*visit).undo},
+		{"GET " + pathSearch, membersOnly, (*visit).showSearch},
+		{"POST " + pathSearch, membersOnly, (*visit).saveSearch},
 		{"GET " + pathSecurity, membersOnly, (*visit).showSecurity},
 		{"POST " + pathSecurity + "/password", membersOnly, (*visit).changePassword},
 		{"POST " + pathSecurity + "/verify", membersOnly, (*visit).sendVerification},
@@ -114,7 +122,7 @@ func routes() []route {
 		{"GET " + pathAccount, membersOnly, (*visit).showAccount},
 		{"GET " + pathAccount + "/export", membersOnly, (*visit).export},
 		{"POST " + pathAccount + "/delete", membersOnly, (*visit).deleteAccount},
-	}
+	}...)
 }
 
 // Mount adds the pages and their assets to a mux.

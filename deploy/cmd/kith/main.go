@@ -39,9 +39,13 @@ type commands struct {
 	Backend backendCommand `cmd:"" help:"Run the backend: domain, store and jobs behind Connect."`
 	Edge    edgeCommand    `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to this version."`
+	Backup  backupCommand  `cmd:"" help:"Write the database into a file, while kith runs."`
+	Restore restoreCommand `cmd:"" help:"Bring a backup into a database that is not there yet, or empty."`
+	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and what is around them, and say what is wrong."`
 	Member  memberCommand  `cmd:"" help:"Create and list members, set their plan."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`
 	Config  configCommand  `cmd:"" help:"Print the settings in force, secrets masked."`
+	Man     manCommand     `cmd:"" help:"Print the manual page."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

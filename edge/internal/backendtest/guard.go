@@ -28,7 +28,16 @@ func (b *Backend) guard() connect.UnaryInterceptorFunc {
 			if err != nil {
 				return nil, err
 			}
+			if err := keyTaken(r.Header().Get("Kith-Idempotency-Key")); err != nil {
+				return nil, err
+			}
 			response, err := next(context.WithValue(ctx, principalKey{}, p), r)
+			if failure, ok := errors.AsType[*connect.Error](err); ok && r.Header().Get("Kith-Idempotency-Key") == KeyReplayed {
+				failure.Meta().Set("Kith-Idempotency", "replayed")
+			}
+			if err == nil && r.Header().Get("Kith-Idempotency-Key") == KeyReplayed {
+				response.Header().Set("Kith-Idempotency", "replayed")
+			}
 			if err == nil && p != nil {
 				response.Header().Set("Kith-Credential-Id", p.GetCredentialId())
 				response.Header().Set("Kith-Credits-Charged", "1")
@@ -38,6 +47,29 @@ func (b *Backend) guard() connect.UnaryInterceptorFunc {
 			return response, err
 		}
 	}
+}
+
+// Idempotency-Keys that have a meaning of their own.
+const (
+	KeyInFlight = "in flight"
+	KeyReused   = "reused"
+	KeyReplayed = "replayed"
+)
+
+// keyTaken is the failure of a call whose key another one has.
+func keyTaken(key string) error {
+	var failure *connect.Error
+	switch key {
+	case KeyInFlight:
+		failure = connect.NewError(connect.CodeAborted, errors.New("in flight"))
+		failure.Meta().Set("Kith-Idempotency", "in_flight")
+	case KeyReused:
+		failure = connect.NewError(connect.CodeFailedPrecondition, errors.New("reused"))
+		failure.Meta().Set("Kith-Idempotency", "reused")
+	default:
+		return nil
+	}
+	return failure
 }
 
 func (b *Backend) injected() error {

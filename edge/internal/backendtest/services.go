@@ -15,6 +15,7 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 
+	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
 )
 
@@ -60,7 +61,9 @@ func (connections) GetConnection(
 	return nil, connect.NewError(connect.CodeNotFound, errors.New("no connection has this id"))
 }
 
-type accounts struct{}
+type accounts struct {
+	accountv1connect.UnimplementedAccountServiceHandler
+}
 
 // GetAccount describes the caller.
 func (accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {

@@ -37,13 +37,17 @@ func requestAdvice() map[problem.Code]advice {
 			"The query string has a parameter that looks like a token. Addresses end up in logs and histories, so credentials are never taken from there.",
 			"Send the token in the header `Authorization: Bearer …`. Consider the one that you sent as known to others, and revoke it.",
 		},
-		problem.UnsupportedIdentityType: {
-			"`POST " + pathIdentity + "` was sent a `type` other than `anonymous` or `service_auth`.",
-			"Use one of the two. There is no other way to identify, and nothing to claim.",
-		},
 		problem.Unauthenticated: {
 			"There was no token, or it is expired, revoked or unknown. `WWW-Authenticate` names the metadata that tells where to get one.",
 			"Refresh the access token and try once more. If that fails too, let the person approve the agent again.",
+		},
+		problem.OutOfCredits: {
+			"The work costs credits, and what is left of the member's month does not cover it. Nothing was done.",
+			"Wait for the day in `detail`, or do with cheaper calls; `get_account` has the balance and the prices.",
+		},
+		problem.InsufficientScope: {
+			"The token is alive, but the member did not give it a scope that this needs. `WWW-Authenticate` names the scopes.",
+			"Do not try again with the same token: ask the member for the scope by a new authorization.",
 		},
 		problem.ForbiddenOrigin: {
 			"The `Origin` or the `Host` of the request is not one that may call this server. That keeps web pages of others out.",
@@ -57,6 +61,18 @@ func requestAdvice() map[problem.Code]advice {
 			"Nothing is at this path. A member who does not exist, who is private and who is suspended are not told apart.",
 			"Check the path byte for byte: paths are never cleaned or redirected. [`" + pathIndex + "`](" + pathIndex + ") and what " +
 				"it names tell which there are.",
+		},
+		problem.JobNotStarted: {
+			"A job of this kind cannot be started as things are; `detail` says why.",
+			"Change what it says, or use the tool that starts the kind, which takes arguments.",
+		},
+		problem.IdempotencyConflict: {
+			"The first request with this `Idempotency-Key` is still being worked on, so there is no answer to repeat yet.",
+			"Send the same bytes again after the seconds in `Retry-After`. Do not take a new key: that would do the work twice.",
+		},
+		problem.IdempotencyMismatch: {
+			"This `Idempotency-Key` was sent within the last 24 hours with another method, path or body. A key stands for one request.",
+			"Repeat the same bytes to get the first answer again, or take a new key for a new request.",
 		},
 		problem.MethodNotAllowed: {
 			"The path is right, the method is not.",
@@ -89,6 +105,10 @@ func requestAdvice() map[problem.Code]advice {
 // any more.
 func answerAdvice() map[problem.Code]advice {
 	return map[problem.Code]advice{
+		problem.UnsupportedIdentityType: {
+			"`POST " + pathIdentity + "` was sent a `type` other than `anonymous` or `service_auth`.",
+			"Use one of the two. There is no other way to identify, and nothing to claim.",
+		},
 		problem.RequestTimeout: {
 			"The request took too long to arrive, and the connection is closed.",
 			"Send it again, at once and whole.",

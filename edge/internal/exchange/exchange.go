@@ -3,12 +3,16 @@ package exchange
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
 // Exchange is one request and its answer. It belongs to the goroutine that
-// serves the request; only RequestID, which never changes, may be read elsewhere.
+// serves the request; only RequestID, which never changes, may be read elsewhere,
+// and Await called.
 type Exchange struct {
 	// RequestID is sent back to the caller and forwarded to the backend.
 	RequestID string
@@ -20,8 +24,37 @@ type Exchange struct {
 	// told it; Dead says that the backend called the credential dead.
 	Credential string
 	Dead       bool
+	// Demo says that the demo account's credential was taken, not the caller's.
+	Demo bool
+	// HandedOn says that the backend answers, and looks who calls.
+	HandedOn bool
 
-	attrs []slog.Attr
+	awaited atomic.Int64 // nanoseconds
+	attrs   []slog.Attr
+	gate    Gate
+	writer  http.ResponseWriter
+}
+
+// Gate counts the requests that are worked on.
+type Gate interface {
+	Leave()
+	Resume()
+}
+
+// Admit notes the gate that counts the request, and the writer of its answer.
+func (e *Exchange) Admit(g Gate, w http.ResponseWriter) { e.gate, e.writer = g, w }
+
+// StepAside has the request not count while it waits for something that takes no
+// work, until back is called. It may take longer than a request has otherwise.
+func (e *Exchange) StepAside() (back func()) {
+	if e.gate == nil {
+		return func() {}
+	}
+	// net/http watches for the end of the connection under the deadline of the
+	// request's body, which was read long ago. Not every writer has one.
+	_ = http.NewResponseController(e.writer).SetReadDeadline(time.Time{})
+	e.gate.Leave()
+	return e.gate.Resume
 }
 
 // Note adds attributes to the request's log line. They must come from closed
@@ -33,6 +66,34 @@ func (e *Exchange) Recognise(credentialID string) {
 	e.Credential = credentialID
 	e.Note(slog.String("credential", credentialID))
 }
+
+// The kinds of principals.
+const (
+	Anonymous  = "anonymous"
+	Demo       = "demo"
+	Credential = "credential"
+)
+
+// Principal tells what kind of caller it was, or "" where only the backend knows.
+func (e *Exchange) Principal() string {
+	switch {
+	case e.HandedOn:
+		return ""
+	case e.Demo:
+		return Demo
+	case e.Credential != "":
+		return Credential
+	default:
+		return Anonymous
+	}
+}
+
+// Await adds time that was spent waiting for the backend. It may be called from any
+// goroutine: what waits at the same time is added up.
+func (e *Exchange) Await(d time.Duration) { e.awaited.Add(int64(d)) }
+
+// Awaited is the time spent waiting for the backend.
+func (e *Exchange) Awaited() time.Duration { return time.Duration(e.awaited.Load()) }
 
 // Attrs returns what was noted.
 func (e *Exchange) Attrs() []slog.Attr { return e.attrs }

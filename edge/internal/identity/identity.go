@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -119,6 +120,10 @@ type credential struct {
 func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	w.Header().Set("Cache-Control", "no-store")
 	kind, err := readType(w, r)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		e.options.Problems.Write(w, r, problem.ContentTooLarge, fmt.Sprintf("The body takes %d bytes at most.", maxBody))
+		return
+	}
 	if err != nil {
 		e.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "type".`)
 		return
@@ -168,6 +173,7 @@ func (e *Endpoint) serveHeld(w http.ResponseWriter, r *http.Request) {
 	p, err := e.options.Backend.GetPrincipal(r.Context(), given.Token)
 	switch failure := upstream.AsError(err); {
 	case failure == nil:
+		exchange.FromContext(r.Context()).Recognise(p.GetCredentialId())
 		e.write(w, r, held{
 			Type:   typeServiceAuth,
 			Member: memberJSON{Username: p.GetUsername(), URL: publicapi.ProfileURL(e.options.BaseURL, p.GetUsername())},

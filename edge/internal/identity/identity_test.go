@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 		"not JSON":        {`anonymous`, "", 400, "malformed_request", ""},
 		"duplicate keys":  {`{"type":"anonymous","type":"service_auth"}`, "", 400, "malformed_request", ""},
 		"trailing data":   {`{"type":"anonymous"}{}`, "", 400, "malformed_request", ""},
-		"too much of it":  {`{"type":"` + strings.Repeat("a", 5000) + `"}`, "", 400, "malformed_request", ""},
+		"too much of it":  {`{"type":"` + strings.Repeat("a", 5000) + `"}`, "", 413, "content_too_large", ""},
 		"empty":           {``, "", 400, "malformed_request", ""},
 		"type of no case": {`{"TYPE":"anonymous"}`, "", 400, "malformed_request", ""},
 	} {

@@ -65,6 +65,9 @@ func (l *Limiter) Check(policy string) error {
 // Limit counts a request under a policy, writes the headers that tell of it and
 // reports whether the request may go on.
 func (l *Limiter) Limit(w http.ResponseWriter, r *http.Request, policy string) bool {
+	if p := l.policies[policy]; !p.Enabled() {
+		return true
+	}
 	d := l.decide(r, policy, 1)
 	l.announce(w, r, d)
 	return d.Allowed

@@ -1,6 +1,7 @@
 package manners
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/observability/logging"
+	"github.com/kith-crm/kith/observability/tracing"
 
 	"github.com/kith-crm/kith/edge/internal/cors"
 	"github.com/kith-crm/kith/edge/internal/exchange"
@@ -23,15 +25,17 @@ type Observer interface {
 	Enter()
 	Leave()
 	// Observe is called once for each answer.
-	Observe(route, method string, status int, d time.Duration)
+	Observe(ctx context.Context, route, method string, status int, d time.Duration)
 }
 
-// Options are what the handler needs. All but Observer and Now are required.
+// Options are what the handler needs. All but Observer, Tracer and Now
+// are required.
 type Options struct {
 	Logger   *slog.Logger
 	CORS     *cors.Policy
 	Problems *problem.Writer
 	Observer Observer         // nil counts nothing
+	Tracer   *tracing.Tracer  // nil traces nothing
 	Now      func() time.Time // time.Now if nil
 }
 
@@ -54,24 +58,32 @@ func New(next http.Handler, o Options) *Handler {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.options.Now()
 	e := &exchange.Exchange{RequestID: logging.NewRequestID()}
-	rec := &recorder{ResponseWriter: w}
-	r = r.WithContext(exchange.NewContext(r.Context(), e))
+	rec := &recorder{ResponseWriter: w, secure: &h.secure}
+	ctx := exchange.NewContext(r.Context(), e)
+	var span tracing.Request
+	if h.options.Tracer != nil {
+		ctx, span = h.options.Tracer.Request(ctx, r.Header)
+	}
+	r = r.WithContext(ctx)
 	h.options.CORS.Mark(w.Header())
-	h.secure.mark(w.Header())
 	w.Header()["X-Request-Id"] = []string{e.RequestID}
 	if h.options.Observer != nil {
 		h.options.Observer.Enter()
 		defer h.options.Observer.Leave()
 	}
-	defer h.finish(rec, r, e, start)
+	defer h.finish(rec, r, e, span, start)
 	h.next.ServeHTTP(rec, r)
 }
 
 // finish runs when the handler has returned or panicked.
-func (h *Handler) finish(rec *recorder, r *http.Request, e *exchange.Exchange, start time.Time) {
+func (h *Handler) finish(rec *recorder, r *http.Request, e *exchange.Exchange, span tracing.Request, start time.Time) {
 	cause := recover()
 	if cause != nil {
 		h.answerPanic(rec, r, e, cause)
+	}
+	rec.begin(http.StatusOK) // what net/http answers for a handler that wrote nothing
+	if cause == nil && rec.status > http.StatusInternalServerError && errors.Is(r.Context().Err(), context.Canceled) {
+		rec.status = statusClientClosed // the caller went away; what could not be asked for them is no fault
 	}
 	d := h.options.Now().Sub(start)
 	route := e.Route
@@ -79,9 +91,15 @@ func (h *Handler) finish(rec *recorder, r *http.Request, e *exchange.Exchange, s
 		route = unknownRoute
 	}
 	if h.options.Observer != nil {
-		h.options.Observer.Observe(route, r.Method, rec.answered(), d)
+		h.options.Observer.Observe(r.Context(), route, r.Method, rec.status, d)
 	}
-	h.log(r, e, route, rec.answered(), d)
+	if principal := e.Principal(); principal != "" {
+		e.Note(slog.String("principal", principal))
+	}
+	h.log(r, e, route, rec.status, d)
+	if h.options.Tracer != nil {
+		span.End(route, knownMethod(r.Method), rec.status, e.Attrs()...)
+	}
 	if cause != nil && rec.cutShort {
 		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own word for "close the connection"
 	}
@@ -112,7 +130,15 @@ func (h *Handler) log(r *http.Request, e *exchange.Exchange, route string, statu
 	}
 	record := slog.NewRecord(h.options.Now(), level, "request", 0)
 	record.AddAttrs(slog.String("request_id", e.RequestID), slog.String("route", route),
-		slog.String("method", knownMethod(r.Method)), slog.Int("status", status), slog.Duration("duration", d))
+		slog.String("method", knownMethod(r.Method)), slog.Int("status", status), logging.Milliseconds("duration_ms", d))
+	if awaited := e.Awaited(); awaited > 0 {
+		record.AddAttrs(logging.Milliseconds("backend_ms", awaited))
+	}
+	if h.options.Tracer != nil {
+		if id := tracing.TraceID(r.Context()); id != "" {
+			record.AddAttrs(slog.String("trace_id", id))
+		}
+	}
 	record.AddAttrs(e.Attrs()...)
 	_ = h.options.Logger.Handler().Handle(r.Context(), record) // nobody is left to tell
 }

@@ -2,6 +2,7 @@ package manners_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -29,7 +30,7 @@ type counter struct {
 
 func (c *counter) Enter() { c.entered++ }
 func (c *counter) Leave() { c.left++ }
-func (c *counter) Observe(route, method string, status int, d time.Duration) {
+func (c *counter) Observe(_ context.Context, route, method string, status int, d time.Duration) {
 	c.route, c.method, c.status, c.duration = route, method, status, d
 }
 
@@ -97,11 +98,36 @@ func TestEveryAnswerIsMarked(t *testing.T) {
 		t.Errorf("observed %+v", c)
 	}
 	if len(lines) != 1 || lines[0]["request_id"] != id || lines[0]["route"] != "profile" || lines[0]["status"] != 418.0 ||
-		lines[0]["tool"] != "x" || lines[0]["method"] != "GET" {
+		lines[0]["tool"] != "x" || lines[0]["method"] != "GET" || lines[0]["principal"] != "anonymous" || lines[0]["duration_ms"] != 1.0 {
 		t.Errorf("logged %v", lines)
 	}
 	if text, _ := json.Marshal(lines); strings.Contains(string(text), "secret") {
 		t.Errorf("the log holds a secret: %s", text)
+	}
+}
+
+// What a handler says of its own stays; what a caller has keeps the headers it came with.
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	const own = "default-src 'none'; style-src 'self'"
+	for name, c := range map[string]struct {
+		handler           http.HandlerFunc
+		policy, nosniffed string
+	}{
+		"a page": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Security-Policy", own)
+			_, _ = w.Write([]byte("page"))
+		}, own, "nosniff"},
+		"nothing": {func(http.ResponseWriter, *http.Request) {}, "default-src 'none'; frame-ancestors 'none'", "nosniff"},
+		"a 304":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "", ""},
+	} {
+		w, _, _ := serve(t, c.handler, httptest.NewRequest(http.MethodGet, "/", nil))
+		if got := w.Header().Values("Content-Security-Policy"); strings.Join(got, "|") != c.policy || w.Header().Get("X-Content-Type-Options") != c.nosniffed {
+			t.Errorf("%s: %v", name, w.Header())
+		}
+		if w.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: no CORS: %v", name, w.Header())
+		}
 	}
 }
 
@@ -143,6 +169,26 @@ func TestAbortedHandler(t *testing.T) {
 		httptest.NewRequest(http.MethodGet, "/", nil))
 	if w.Header().Get("Test-Aborted") != "yes" || len(lines) != 1 {
 		t.Errorf("logged %v", lines)
+	}
+}
+
+// A caller who goes away makes calls on their behalf fail. That is no fault of ours,
+// but what fails by itself still is.
+func TestCallerWhoGoesAway(t *testing.T) {
+	t.Parallel()
+	for answered, want := range map[int]int{503: 499, 502: 499, 504: 499, 500: 500, 404: 404, 200: 200} {
+		ctx, leave := context.WithCancel(t.Context())
+		_, c, lines := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			leave()
+			w.WriteHeader(answered)
+		}, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+		if c.status != want || lines[0]["status"] != float64(want) || (lines[0]["level"] == "ERROR") != (want >= 500) {
+			t.Errorf("%d: observed %+v, logged %v", answered, c, lines)
+		}
+	}
+	_, c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httptest.NewRequest(http.MethodGet, "/", nil))
+	if c.status != 503 {
+		t.Errorf("observed %+v of one who stayed", c)
 	}
 }
 

@@ -3,7 +3,7 @@ package manners
 import "net/http"
 
 // securityHeaders are the defaults for answers that are data. A handler that
-// answers with a page sets a content security policy of its own.
+// answers with a page sets headers of its own, which stay.
 type securityHeaders struct {
 	sniff, referrer, policy []string
 }
@@ -16,8 +16,14 @@ func newSecurityHeaders() securityHeaders {
 	}
 }
 
-func (s securityHeaders) mark(h http.Header) {
-	h["X-Content-Type-Options"] = s.sniff
-	h["Referrer-Policy"] = s.referrer
-	h["Content-Security-Policy"] = s.policy
+func (s *securityHeaders) complete(h http.Header) {
+	add(h, "X-Content-Type-Options", s.sniff)
+	add(h, "Referrer-Policy", s.referrer)
+	add(h, "Content-Security-Policy", s.policy)
+}
+
+func add(h http.Header, name string, line []string) {
+	if len(h[name]) == 0 {
+		h[name] = line
+	}
 }

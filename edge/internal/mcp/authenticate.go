@@ -15,6 +15,7 @@ import (
 func (e *endpoint) authenticate(ctx context.Context, c *call) *failure {
 	if e.mount.Policy == DemoAccount {
 		c.bearer = bearer.Bearer{Token: e.mount.Token}
+		exchange.FromContext(ctx).Demo = true
 		return nil
 	}
 	runsTool := c.kind == request && c.method == methodCallTool

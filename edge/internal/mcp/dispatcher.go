@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
@@ -19,15 +20,14 @@ import (
 
 // Backend is what the endpoint needs of the backend. Errors are *upstream.Error.
 type Backend interface {
-	// CallTool runs a tool's procedure for the bearer. arguments may be reused
-	// when it returns.
-	CallTool(ctx context.Context, procedure, token string, arguments []byte) (upstream.Answer, error)
+	// CallTool runs a tool's procedure for the bearer.
+	CallTool(ctx context.Context, call upstream.ToolCall) (upstream.Answer, error)
 	// GetPrincipal tells what a live bearer stands for.
 	GetPrincipal(ctx context.Context, token string) (*accessv1.GetPrincipalResponse, error)
 }
 
-// Options are what the endpoint works with. Catalog, Backend, BaseURL and Logger
-// are required.
+// Options are what the endpoint works with. Catalog, Backend, BaseURL, Logger and
+// ClientBucket are required.
 type Options struct {
 	Catalog *catalog.Catalog
 	Backend Backend
@@ -41,8 +41,11 @@ type Options struct {
 	// Loopback says that the listener is reachable from this machine only. Host
 	// is then checked, against DNS rebinding.
 	Loopback bool
+	// ClientBucket says where a request comes from, as the limits by address count
+	// it: whose keys are whose where callers have no credential of their own.
+	ClientBucket func(r *http.Request) string
 	// Observe, if set, is called once for each tool call. An unknown tool has no name.
-	Observe func(tool string, outcome metrics.Outcome, d time.Duration)
+	Observe func(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -79,14 +82,14 @@ type Dispatcher struct {
 
 // New returns a dispatcher. It fails if a required option is missing.
 func New(o Options) (*Dispatcher, error) {
-	if o.Catalog == nil || o.Backend == nil || o.Logger == nil || o.BaseURL == "" {
-		return nil, errors.New("build MCP server: catalogue, backend, logger and base URL are required")
+	if o.Catalog == nil || o.Backend == nil || o.Logger == nil || o.BaseURL == "" || o.ClientBucket == nil {
+		return nil, errors.New("build MCP server: catalogue, backend, logger, base URL and client bucket are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Observe == nil {
-		o.Observe = func(string, metrics.Outcome, time.Duration) {}
+		o.Observe = func(context.Context, string, metrics.Outcome, time.Duration) {}
 	}
 	tools, err := newToolList(o.Catalog)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
 // endpoint is the dispatcher under one path.
@@ -28,6 +29,8 @@ type call struct {
 
 	bearer    bearer.Bearer
 	principal *accessv1.GetPrincipalResponse // nil unless a bearer was checked
+	retry     *upstream.Retry                // nil without an Idempotency-Key
+	replayed  bool                           // the answer is that of an earlier call
 }
 
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, _ string) {
@@ -47,7 +50,12 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, _ string) {
 		e.writeFailure(w, s, nil, &failure{status: http.StatusBadRequest, code: fault.code, message: fault.message})
 		return
 	}
-	e.serveMessage(w, r, s, &call{message: m, bearer: bearer.Read(r.Header)})
+	c := &call{message: m, bearer: bearer.Read(r.Header)}
+	if c.retry, f = e.readKey(r, c, body); f != nil {
+		e.writeFailure(w, s, nil, f)
+		return
+	}
+	e.serveMessage(w, r, s, c)
 }
 
 func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, s *scratch, c *call) {
@@ -66,6 +74,9 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, s *scrat
 	}
 	out := appendResultHead(s.out[:0], c.id)
 	out, f := e.dispatch(r.Context(), out, c)
+	if c.replayed {
+		w.Header()["Idempotency-Replayed"] = []string{"true"}
+	}
 	if f != nil {
 		e.writeFailure(w, s, c.id, f)
 		return

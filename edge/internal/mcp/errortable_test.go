@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -235,6 +236,22 @@ func TestToolCallsAreObserved(t *testing.T) {
 	post(t, e, "/mcp/v1", callRight, bearerOf(backendtest.TokenAll)...)
 	if len(e.tools.calls) != 1 || e.tools.calls[0] != "get_account unavailable" {
 		t.Errorf("outage: observed %q", e.tools.calls)
+	}
+}
+
+// A caller who goes away is not let down by us.
+func TestAbandonedToolCallsAreObserved(t *testing.T) {
+	t.Parallel()
+	e := newEdge(t)
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	e.backend.Fail(ctx.Err())
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp/v1", strings.NewReader(callRight))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+backendtest.TokenAll)
+	e.ServeHTTP(httptest.NewRecorder(), r)
+	if len(e.tools.calls) != 1 || e.tools.calls[0] != "get_account abandoned" {
+		t.Errorf("observed %q", e.tools.calls)
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	challengeInvalid
 )
 
-// retryAfter is what a 503 tells the client to wait, in seconds.
+// retryAfter is what a 503 and a 409 tell the client to wait, in seconds.
 const retryAfter = "1"
 
 // failure is a request that ends in a JSON-RPC error.
@@ -48,7 +48,7 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, s *scratch, id []byte, f 
 		w.Header().Set("WWW-Authenticate", e.challenge+bearer.InvalidToken)
 	case challengeNone:
 	}
-	if f.status == http.StatusServiceUnavailable {
+	if f.status == http.StatusServiceUnavailable || f.status == http.StatusConflict {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	s.out = appendError(s.out[:0], id, f)

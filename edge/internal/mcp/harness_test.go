@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ type toolLog struct {
 	calls []string
 }
 
-func (l *toolLog) Observe(tool string, outcome metrics.Outcome, _ time.Duration) {
+func (l *toolLog) Observe(_ context.Context, tool string, outcome metrics.Outcome, _ time.Duration) {
 	l.calls = append(l.calls, tool+" "+outcome.String())
 }
 
@@ -30,9 +31,23 @@ type edge struct {
 
 func newEdge(t testing.TB) *edge {
 	t.Helper()
+	return startEdge(t, backendtest.NoLimits(server.RatePolicies()))
+}
+
+// newLimitedEdge admits 10 requests to the MCP server in a minute.
+func newLimitedEdge(t testing.TB) *edge {
+	t.Helper()
+	limits := backendtest.NoLimits(server.RatePolicies())
+	limits["mcp"] = "10/60"
+	return startEdge(t, limits)
+}
+
+func startEdge(t testing.TB, limits map[string]string) *edge {
+	t.Helper()
 	e := &edge{backend: backendtest.New(), tools: &toolLog{}}
 	s, err := server.New(server.Config{
-		RateLimits:      backendtest.NoLimits(server.RatePolicies()),
+		RateLimits:      limits,
+		MaxInFlight:     -1, // a busy machine must turn no test away
 		Addr:            ":0",
 		BaseURL:         "https://kith.example",
 		Transport:       e.backend.Transport(),

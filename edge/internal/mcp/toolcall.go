@@ -30,8 +30,11 @@ func (e *endpoint) callTool(ctx context.Context, out []byte, c *call) ([]byte, *
 	} else {
 		out, outcome, fault = e.runTool(ctx, out, c, rpc, arguments)
 	}
+	if outcome == metrics.OutcomeUnavailable && errors.Is(ctx.Err(), context.Canceled) {
+		outcome = metrics.OutcomeAbandoned // whoever goes away is not let down
+	}
 	exchange.FromContext(ctx).Note(slog.String("tool", name), slog.String("outcome", outcome.String()))
-	e.options.Observe(name, outcome, e.options.Now().Sub(start))
+	e.options.Observe(ctx, name, outcome, e.options.Now().Sub(start))
 	return out, fault
 }
 
@@ -91,10 +94,18 @@ func outcomeOf(f *failure) metrics.Outcome {
 func (e *endpoint) runTool(
 	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
 ) ([]byte, metrics.Outcome, *failure) {
-	answer, err := e.options.Backend.CallTool(ctx, rpc.Procedure, c.bearer.Token, arguments)
-	if err != nil {
-		return e.toolFailure(ctx, out, rpc.Tool.Name, upstream.AsError(err))
+	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Arguments: arguments, Retry: c.retry}
+	if rpc.Tool.Waits {
+		request.Patience = upstream.Patience
+		defer exchange.FromContext(ctx).StepAside()()
 	}
+	answer, err := e.options.Backend.CallTool(ctx, request)
+	if err != nil {
+		failed := upstream.AsError(err)
+		c.replayed = failed.Receipt.Replayed
+		return e.toolFailure(ctx, out, rpc.Tool.Name, failed)
+	}
+	c.replayed = answer.Receipt.Replayed
 	noteCredential(ctx, answer.Receipt)
 	head := len(out)
 	out, ok := appendToolResult(out, answer)
@@ -119,6 +130,8 @@ func (e *endpoint) toolFailure(
 		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil
 	case upstream.Refused:
 		return out, metrics.OutcomeRefused, refusedCall(tool, err)
+	case upstream.InFlight, upstream.KeyReused:
+		return out, metrics.OutcomeRefused, keyFailure(err.Kind)
 	case upstream.Internal:
 		e.logBackend(ctx, err)
 		return appendToolError(out, internalText(ctx, tool), err.Receipt), metrics.OutcomeInternal, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/jobsapi"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
@@ -42,6 +43,8 @@ func newFacts(o Options) facts {
 		"protocol-versions":     newList(o.Protocols),
 		"protocol-version":      newText(o.Protocols[0]),
 		"protocol-version-list": newText(list(o.Protocols)),
+		"job-kinds":             newList(jobsapi.Kinds(o.Catalog)),
+		"job-kind-list":         newText(strings.Join(jobsapi.Kinds(o.Catalog), ", ")),
 		"batch-items":           newScalar(tagInteger, strconv.Itoa(batch.MaxItems)),
 		"batchable":             newText(list(batchable(o))),
 		"batchable-reads":       batchableReads(o),

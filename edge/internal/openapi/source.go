@@ -13,7 +13,7 @@ var sourceFiles embed.FS
 // parts are the files of the source, in the order in which readers meet what they
 // describe.
 func parts() []string {
-	return []string{"openapi", "common", "public", "mcp", "access", "oauth", "documents", "pages"}
+	return []string{"openapi", "common", "public", "mcp", "jobs", "access", "oauth", "documents", "pages"}
 }
 
 // load reads the source, with the facts filled in, as one document.

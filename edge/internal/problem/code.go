@@ -13,6 +13,8 @@ const (
 	CredentialInQuery       Code = "credential_in_query"
 	UnsupportedIdentityType Code = "unsupported_identity_type"
 	Unauthenticated         Code = "unauthenticated"
+	OutOfCredits            Code = "out_of_credits"
+	InsufficientScope       Code = "insufficient_scope"
 	ForbiddenOrigin         Code = "forbidden_origin"
 	NotBatchable            Code = "not_batchable"
 	NotFound                Code = "not_found"
@@ -23,6 +25,9 @@ const (
 	ContentTooLarge         Code = "content_too_large"
 	UnsupportedMediaType    Code = "unsupported_media_type"
 	MisdirectedRequest      Code = "misdirected_request"
+	JobNotStarted           Code = "job_not_started"
+	IdempotencyConflict     Code = "idempotency_conflict"
+	IdempotencyMismatch     Code = "idempotency_mismatch"
 	RateLimited             Code = "rate_limited"
 	AnswerTooLarge          Code = "answer_too_large"
 	Internal                Code = "internal"
@@ -46,16 +51,21 @@ func table() []entry {
 		{CredentialInQuery, http.StatusBadRequest, "Credentials in the query string are not accepted"},
 		{UnsupportedIdentityType, http.StatusBadRequest, "There is no such identity type"},
 		{Unauthenticated, http.StatusUnauthorized, "A live credential is needed"},
+		{OutOfCredits, http.StatusPaymentRequired, "The month's credits are used up"},
+		{InsufficientScope, http.StatusForbidden, "The credential lacks a scope"},
 		{ForbiddenOrigin, http.StatusForbidden, "This origin or host is not allowed"},
 		{NotBatchable, http.StatusForbidden, "This cannot be an item of a batch"},
 		{NotFound, http.StatusNotFound, "There is nothing here"},
 		{MethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here"},
 		{NotAcceptable, http.StatusNotAcceptable, "No acceptable representation"},
 		{RequestTimeout, http.StatusRequestTimeout, "The request took too long to arrive"},
+		{JobNotStarted, http.StatusConflict, "The job cannot be started"},
+		{IdempotencyConflict, http.StatusConflict, "The same keyed request is being worked on"},
 		{Gone, http.StatusGone, "This path has been removed"},
 		{ContentTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
 		{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The media type is not supported"},
 		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not answer for that host"},
+		{IdempotencyMismatch, http.StatusUnprocessableEntity, "The Idempotency-Key stands for another request"},
 		{RateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{AnswerTooLarge, http.StatusInternalServerError, "The answer is too large"},
 		{Internal, http.StatusInternalServerError, "Something went wrong on our side"},

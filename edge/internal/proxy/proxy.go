@@ -1,13 +1,14 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
@@ -22,10 +23,18 @@ const (
 	headerClientAddress = "Kith-Client-Address"
 )
 
-// maxBody bounds what is handed on, in bytes. The backend's own bounds are lower.
-const maxBody = 2 << 20
+// maxBody bounds what is handed on, in bytes, maxUpload where files are uploaded. The
+// backend's own bounds are lower.
+const (
+	maxBody   = 2 << 20
+	maxUpload = 11 << 20
+)
 
-// Options are what the proxy needs. All are required but ServiceToken and Logger.
+// uploadTimeout is how long a slow line may take for a file.
+const uploadTimeout = 2 * time.Minute
+
+// Options are what the proxy needs. All are required but ServiceToken, Logger
+// and Inject.
 type Options struct {
 	// BackendURL is the backend's address, without a path.
 	BackendURL string
@@ -36,6 +45,9 @@ type Options struct {
 	// Refusers answer when the backend cannot, in the shape of the protocol.
 	Refusers map[route.Protocol]route.Refuser
 	Logger   *slog.Logger
+	// Inject names the trace of a request in the header of what is handed on; nil
+	// names none.
+	Inject func(ctx context.Context, h http.Header)
 	// ClientAddress returns what limits by address count a request as.
 	ClientAddress func(r *http.Request) string
 }
@@ -62,7 +74,7 @@ func New(o Options) (*Proxy, error) {
 			r.Out.Host = r.In.Host
 			p.identify(r)
 		},
-		ModifyResponse: keepDefaults,
+		ModifyResponse: hideInternals,
 		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return p, nil
@@ -75,6 +87,12 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 			delete(r.Out.Header, name)
 		}
 	}
+	for _, name := range []string{"Traceparent", "Tracestate", "Baggage"} { // callers are not believed
+		delete(r.Out.Header, name)
+	}
+	if p.Inject != nil {
+		p.Inject(r.In.Context(), r.Out.Header)
+	}
 	if p.ServiceToken != "" {
 		r.Out.Header.Set(headerServiceToken, p.ServiceToken)
 	}
@@ -82,21 +100,8 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	r.Out.Header.Set(headerClientAddress, p.ClientAddress(r.In))
 }
 
-// defaults are the security headers of answers that set none of their own.
-func defaults() http.Header {
-	return http.Header{
-		"X-Content-Type-Options":  {"nosniff"},
-		"Referrer-Policy":         {"no-referrer"},
-		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
-	}
-}
-
-func keepDefaults(res *http.Response) error {
-	for name, values := range defaults() {
-		if res.Header.Get(name) == "" {
-			res.Header[name] = values
-		}
-	}
+// hideInternals keeps what the halves tell each other from the caller.
+func hideInternals(res *http.Response) error {
 	for name := range res.Header {
 		if strings.HasPrefix(name, headerPrefix) {
 			delete(res.Header, name)
@@ -114,15 +119,18 @@ func (p *Proxy) Handler(protocol route.Protocol) route.Handler {
 			return // the caller has gone
 		}
 		p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", exchange.RequestID(r.Context()), "error", err)
-		maps.Copy(w.Header(), defaults())
 		w.Header().Set("Retry-After", "1")
 		p.Refusers[protocol].Refuse(w, r, problem.Unavailable, "Kith cannot answer right now. Try again in a moment.")
 	}
 	return func(w http.ResponseWriter, r *http.Request, _ string) {
-		for name := range defaults() {
-			w.Header().Del(name) // the backend's pages have policies of their own
+		exchange.FromContext(r.Context()).HandedOn = true
+		limit := int64(maxBody)
+		if r.URL.Path == route.PathImports {
+			limit = maxUpload
+			// Where it cannot be set, the server's own timeout holds.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		proxy.ServeHTTP(w, r)
 	}
 }

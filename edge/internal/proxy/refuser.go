@@ -3,6 +3,7 @@ package proxy
 import (
 	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -44,8 +45,9 @@ type PageRefuser struct{ page *template.Template }
 func NewPageRefuser() (PageRefuser, error) {
 	page, err := template.New("problem").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Title}} · Kith</title></head>
-<body><main><h1>{{.Title}}</h1><p>{{.Detail}}</p><p>Request {{.RequestID}}</p></main></body></html>
+<title>{{.Title}} · Kith</title><link rel="stylesheet" href="/assets/kith.css"></head>
+<body class="narrow"><main><h1>{{.Title}}</h1><p>{{.Detail}}</p><p><a href="{{.Next}}">{{if eq .Next "/"}}Go to the start page{{else}}Go to your settings{{end}}</a></p>
+<p>Request {{.RequestID}}</p></main></body></html>
 `)
 	return PageRefuser{page: page}, err
 }
@@ -54,8 +56,20 @@ func NewPageRefuser() (PageRefuser, error) {
 func (p PageRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", refusalPolicy)
 	w.WriteHeader(code.Status())
 	if r.Method != http.MethodHead {
-		_ = p.page.Execute(w, struct{ Title, Detail, RequestID string }{code.Title(), detail, exchange.RequestID(r.Context())})
+		_ = p.page.Execute(w, struct{ Title, Detail, Next, RequestID string }{code.Title(), detail, next(r), exchange.RequestID(r.Context())})
 	}
+}
+
+// refusalPolicy lets a page have the stylesheet of the pages, and nothing else.
+const refusalPolicy = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// next is where a person goes on from a page that could not be served.
+func next(r *http.Request) string {
+	if strings.HasPrefix(r.URL.Path, "/settings/") {
+		return "/settings"
+	}
+	return "/"
 }

@@ -181,3 +181,11 @@ func (r *Redis) name(p Policy, key string) string {
 
 // Close closes the connections.
 func (r *Redis) Close() error { return r.client.Close() }
+
+// Ping tells whether the server answers.
+func (r *Redis) Ping(ctx context.Context) error {
+	if err := r.client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("ask Redis: %w", err)
+	}
+	return nil
+}

@@ -16,6 +16,9 @@ const (
 	OAuthRevoke        = "oauth-revoke"
 )
 
+// PathImports is where members upload files. It takes larger bodies than the others.
+const PathImports = "/settings/imports"
+
 // authorizationServer are the endpoints of the authorization server, which the
 // backend serves.
 func authorizationServer() []Route {
@@ -55,19 +58,27 @@ func pages() []Route {
 		{Name: "verify", Methods: both, Pattern: "/verify", Anonymous: true, Summary: "Confirms an e-mail address by a link that was sent."},
 		{Name: "stylesheet", Methods: get, Pattern: "/assets/kith.css", Anonymous: true, Summary: "The stylesheet of the pages."},
 		{Name: "icon", Methods: get, Pattern: "/assets/kith.svg", Anonymous: true, Summary: "The icon of the pages."},
+		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
 		{Name: "settings", Methods: get, Pattern: "/settings", Summary: "The member's settings."},
 		{Name: "settings-profile", Methods: both, Pattern: "/settings/profile", Summary: "The public profile, with who sees what."},
 		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
 		{Name: "settings-tokens", Methods: post, Pattern: "/settings/mcp/tokens", Summary: "Creates a personal token."},
 		{Name: "settings-tokens-revoke", Methods: post, Pattern: "/settings/mcp/tokens/revoke", Summary: "Revokes a personal token."},
 		{Name: "settings-agents-revoke", Methods: post, Pattern: "/settings/mcp/agents/revoke", Summary: "Revokes an agent's access."},
+		{Name: "settings-activity", Methods: get, Pattern: "/settings/activity", Summary: "Every change in the member's data."},
+		{Name: "settings-activity-undo", Methods: both, Pattern: "/settings/activity/undo", Summary: "Shows what undoing a change would do, and undoes it."},
+		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
+		{Name: "settings-imports", Methods: both, Pattern: PathImports, Summary: "Imports of files, with what came of them."},
+		{Name: "settings-imports-start", Methods: post, Pattern: PathImports + "/start", Summary: "Imports a file that was uploaded."},
+		{Name: "settings-imports-cancel", Methods: post, Pattern: PathImports + "/cancel", Summary: "Cancels an import."},
+		{Name: "settings-imports-undo", Methods: post, Pattern: PathImports + "/undo", Summary: "Takes an import back."},
 		{Name: "settings-security", Methods: get, Pattern: "/settings/security", Summary: "Password, e-mail address and sessions."},
 		{Name: "settings-password", Methods: post, Pattern: "/settings/security/password", Summary: "Changes the password."},
 		{Name: "settings-verify", Methods: post, Pattern: "/settings/security/verify", Summary: "Sends a link that confirms the e-mail address."},
 		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs every browser out."},
 		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
-		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a file."},
+		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a ZIP."},
 		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},
 	}
 	for i := range rows {

@@ -2,8 +2,10 @@ package route
 
 import (
 	"io"
+	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +38,7 @@ type Limiter interface {
 type Gate interface {
 	// Enter reports whether a request may go on. One that may must Leave.
 	Enter() bool
-	Leave()
+	exchange.Gate
 	// Body returns a body whose reader does not count while it waits for bytes.
 	Body(body io.ReadCloser) io.ReadCloser
 }
@@ -67,6 +69,7 @@ type Router struct {
 	entries []entry
 	matcher *matcher
 	http    Refuser
+	page    Refuser // nil when there are no pages
 	cors    *cors.Policy
 	limiter Limiter
 	gate    Gate
@@ -117,19 +120,54 @@ func (rt *Router) servePath(w http.ResponseWriter, r *http.Request, t target) {
 		rt.http.Refuse(w, r, problem.MalformedRequest, "The path is not well-formed.")
 		return
 	case unknown:
-		rt.refuseUnknown(w, r)
+		rt.refuseUnknown(w, r, t.path)
 		return
 	}
 	row, argument, ok := rt.matcher.match(t.path)
 	if !ok {
-		rt.refuseUnknown(w, r)
+		rt.refuseUnknown(w, r, t.path)
 		return
 	}
 	rt.serveRow(w, r, &rt.entries[row], argument, t.query)
 }
 
-func (rt *Router) refuseUnknown(w http.ResponseWriter, r *http.Request) {
-	rt.http.Refuse(w, r, problem.NotFound, "No resource has this path.")
+// refuseUnknown answers a path that is no row's. Among the settings there are
+// pages only, so that a browser that asks there is answered with one.
+func (rt *Router) refuseUnknown(w http.ResponseWriter, r *http.Request, path string) {
+	if rt.page == nil || !strings.HasPrefix(path, settingsPrefix) {
+		rt.http.Refuse(w, r, problem.NotFound, "No resource has this path.")
+		return
+	}
+	w.Header().Add("Vary", "Accept")
+	if !takesPage(r) {
+		rt.http.Refuse(w, r, problem.NotFound, "No resource has this path.")
+		return
+	}
+	rt.cors.Clear(w.Header())
+	rt.page.Refuse(w, r, problem.NotFound, "There is no such page. It may have moved, or the link to it is broken.")
+}
+
+// settingsPrefix begins the paths of the member's settings.
+const settingsPrefix = "/settings/"
+
+// takesPage tells whether a caller asks for HTML by name, as browsers do. Whoever
+// takes anything gets what programs read.
+func takesPage(r *http.Request) bool {
+	for _, line := range r.Header["Accept"] {
+		for item := range strings.SplitSeq(line, ",") {
+			media, parameters, err := mime.ParseMediaType(item)
+			if err == nil && media == "text/html" && !isZero(parameters["q"]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isZero tells whether a weight says that a form is not wanted (RFC 9110, section 12.4.2).
+func isZero(weight string) bool {
+	q, err := strconv.ParseFloat(weight, 64)
+	return err == nil && q == 0
 }
 
 func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, argument, query string) {
@@ -173,6 +211,7 @@ func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argume
 			return
 		}
 		defer rt.gate.Leave()
+		exchange.FromContext(r.Context()).Admit(rt.gate, w)
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = rt.gate.Body(r.Body)
 		}

@@ -22,6 +22,8 @@ const (
 	ResourceMCP     = "protected-resource-mcp"
 	ResourceMCPV1   = "protected-resource-mcp-v1"
 	Identity        = "agent-identity"
+	StartJob        = "jobs"
+	Job             = "job"
 )
 
 // ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
@@ -43,6 +45,7 @@ func Table() []Route {
 	table = append(table, publicReads()...)
 	table = append(table, batch())
 	table = append(table, mcpServers()...)
+	table = append(table, jobs()...)
 	table = append(table, sandboxIndex())
 	table = append(table, resourceMetadata()...)
 	table = append(table, identity())

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
@@ -22,6 +23,9 @@ import (
 const (
 	headerServiceToken = "Kith-Service-Token"
 	headerRequestID    = "Kith-Request-Id"
+	headerKey          = "Kith-Idempotency-Key"
+	headerFingerprint  = "Kith-Request-Fingerprint"
+	headerBucket       = "Kith-Client-Bucket"
 )
 
 const (
@@ -41,6 +45,8 @@ type Options struct {
 	ServiceToken string
 	// Procedures are those that CallTool can call: /package.Service/Method.
 	Procedures []string
+	// Tracer makes the spans of calls; nil makes none.
+	Tracer *tracing.Tracer
 	// Timeout of one call; DefaultTimeout if zero.
 	Timeout time.Duration
 }
@@ -67,7 +73,10 @@ func New(o Options) (*Client, error) {
 		o.Timeout = DefaultTimeout
 	}
 	caller := doer{transport: o.Transport}
-	options := clientOptions(o)
+	options, err := clientOptions(o)
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
 		timeout:   o.Timeout,
 		tools:     make(map[string]*toolClient, len(o.Procedures)),
@@ -93,13 +102,21 @@ func parseBase(text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func clientOptions(o Options) []connect.ClientOption {
+func clientOptions(o Options) ([]connect.ClientOption, error) {
+	interceptors := []connect.Interceptor{identify(o.ServiceToken)}
+	if o.Tracer != nil {
+		traced, err := o.Tracer.Interceptor()
+		if err != nil {
+			return nil, fmt.Errorf("trace calls: %w", err)
+		}
+		interceptors = append(interceptors, traced)
+	}
 	return []connect.ClientOption{
 		connect.WithReadMaxBytes(maxAnswerBytes),
 		// Backend and edge are neighbours: compressing took a third of a call.
 		connect.WithAcceptCompression("gzip", nil, nil),
-		connect.WithInterceptors(identify(o.ServiceToken)),
-	}
+		connect.WithInterceptors(interceptors...),
+	}, nil
 }
 
 // identify adds what every call carries: the edge's own credential and the

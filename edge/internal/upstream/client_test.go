@@ -67,7 +67,7 @@ func TestCallToolPassesBytesThrough(t *testing.T) {
 		return answers(http.StatusOK, "application/json", answer)(r)
 	}))
 	ctx := exchange.NewContext(t.Context(), &exchange.Exchange{RequestID: "req_1"})
-	a, err := c.CallTool(ctx, search, "tok", []byte(sent))
+	a, err := c.CallTool(ctx, upstream.ToolCall{Procedure: search, Bearer: "tok", Arguments: []byte(sent)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestCallToolPassesBytesThrough(t *testing.T) {
 func TestCallToolReceipt(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, backendtest.New().Transport())
-	a, err := c.CallTool(t.Context(), search, backendtest.TokenAll, []byte(`{"query":"zoe"}`))
+	a, err := c.CallTool(t.Context(), upstream.ToolCall{Procedure: search, Bearer: backendtest.TokenAll, Arguments: []byte(`{"query":"zoe"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestCallToolReceipt(t *testing.T) {
 		t.Error(diff)
 	}
 	c = newClient(t, answers(http.StatusOK, "application/json", "{}"))
-	if a, err = c.CallTool(t.Context(), search, "x", []byte("{}")); err != nil || a.Receipt != (upstream.Receipt{}) {
+	if a, err = c.CallTool(t.Context(), upstream.ToolCall{Procedure: search, Bearer: "x", Arguments: []byte("{}")}); err != nil || a.Receipt != (upstream.Receipt{}) {
 		t.Errorf("without headers: %+v, %v", a.Receipt, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestCallToolErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.CallTool(t.Context(), test.procedure, test.token, []byte(test.arguments))
+			_, err := c.CallTool(t.Context(), upstream.ToolCall{Procedure: test.procedure, Bearer: test.token, Arguments: []byte(test.arguments)})
 			got, ok := errors.AsType[*upstream.Error](err)
 			if !ok {
 				t.Fatalf("got %v", err)

@@ -29,11 +29,15 @@ const (
 	ToolFailed
 	// Exhausted is a member out of credits; Message may be shown.
 	Exhausted
+	// InFlight is a call whose key another call has that is not answered yet.
+	InFlight
+	// KeyReused is a call whose key stands for another request.
+	KeyReused
 )
 
 // String returns the kind's name for logs.
 func (k Kind) String() string {
-	names := [...]string{"internal", "unavailable", "unauthenticated", "refused", "invalid", "tool_failed", "exhausted"}
+	names := [...]string{"internal", "unavailable", "unauthenticated", "refused", "invalid", "tool_failed", "exhausted", "in_flight", "key_reused"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -92,6 +96,12 @@ func classify(err error) *Error {
 		return &Error{Kind: localKind(failure.Code()), cause: err}
 	}
 	e := &Error{Kind: wireKind(failure.Code()), cause: err, Receipt: newReceipt(failure.Meta())}
+	switch failure.Meta().Get(headerIdempotency) {
+	case stateInFlight:
+		e.Kind = InFlight
+	case stateReused:
+		e.Kind = KeyReused
+	}
 	if e.Kind != Internal && e.Kind != Unavailable {
 		e.Message = cleanMessage(failure.Message())
 	}

@@ -39,7 +39,7 @@ func TestOutageIsUnavailable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := newClient(t, test.transport).CallTool(test.ctx, search, "tok", []byte("{}"))
+			_, err := newClient(t, test.transport).CallTool(test.ctx, upstream.ToolCall{Procedure: search, Bearer: "tok", Arguments: []byte("{}")})
 			got, ok := errors.AsType[*upstream.Error](err)
 			if !ok || got.Kind != test.want || got.Message != "" {
 				t.Errorf("got %v (%q), want kind %s", err, got.Message, test.want)
@@ -73,7 +73,7 @@ func TestDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.CallTool(t.Context(), search, "tok", []byte("{}"))
+	_, err = c.CallTool(t.Context(), upstream.ToolCall{Procedure: search, Bearer: "tok", Arguments: []byte("{}")})
 	if upstream.AsError(err).Kind != upstream.Unavailable {
 		t.Errorf("got %v", err)
 	}

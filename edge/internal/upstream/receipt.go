@@ -13,12 +13,22 @@ const (
 	headerCharged      = "Kith-Credits-Charged"
 	headerRemaining    = "Kith-Credits-Remaining"
 	headerReset        = "Kith-Credits-Reset"
+	headerIdempotency  = "Kith-Idempotency"
+)
+
+// What headerIdempotency says of a call that may be repeated.
+const (
+	stateReplayed = "replayed"
+	stateInFlight = "in_flight"
+	stateReused   = "reused"
 )
 
 // Receipt is what the backend says of a call besides its answer.
 type Receipt struct {
 	// CredentialID is the stable id of the credential, "" if not told.
 	CredentialID string
+	// Replayed says that this is the answer of an earlier call with the same key.
+	Replayed bool
 	// Metered says whether the fields below were told.
 	Metered bool
 	// Charged and Remaining are credits.
@@ -28,7 +38,7 @@ type Receipt struct {
 }
 
 func newReceipt(h http.Header) Receipt {
-	r := Receipt{CredentialID: h.Get(headerCredentialID)}
+	r := Receipt{CredentialID: h.Get(headerCredentialID), Replayed: h.Get(headerIdempotency) == stateReplayed}
 	charged, err := strconv.Atoi(h.Get(headerCharged))
 	if err != nil {
 		return r

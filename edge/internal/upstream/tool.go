@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"connectrpc.com/connect"
 )
@@ -27,17 +28,50 @@ func newToolClient(caller connect.HTTPClient, address string, options []connect.
 	return connect.NewClient[raw, raw](caller, address, append(slices.Clip(options), connect.WithCodec(rawJSON{}))...)
 }
 
-// CallTool calls a tool's procedure for the bearer, with the arguments as one
-// JSON object. arguments may be reused when it returns. The error is an *Error.
-func (c *Client) CallTool(ctx context.Context, procedure, bearer string, arguments []byte) (Answer, error) {
-	tool, ok := c.tools[procedure]
+// ToolCall is one call of a tool.
+type ToolCall struct {
+	// Procedure is the tool's, Bearer whose call it is.
+	Procedure, Bearer string
+	// Arguments are one JSON object. They may be reused when the call returns.
+	Arguments []byte
+	// Retry is nil for a call that will not be repeated.
+	Retry *Retry
+	// Patience is how much longer than others the call may take, for a tool that
+	// holds its answer back when it is asked to.
+	Patience time.Duration
+}
+
+// Patience is what a tool that waits gets: the longest wait of the contract.
+const Patience = 20 * time.Second
+
+// Retry makes a call one that is done once however often it is made.
+type Retry struct {
+	// Key is the caller's, verbatim.
+	Key string
+	// Fingerprint tells the requests apart that the key may stand for.
+	Fingerprint string
+	// ClientBucket is where a caller without a credential of its own comes from;
+	// empty for others.
+	ClientBucket string
+}
+
+// CallTool calls a tool. The error is an *Error.
+func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
+	tool, ok := c.tools[call.Procedure]
 	if !ok {
-		return Answer{}, &Error{Kind: Internal, cause: fmt.Errorf("call %s: no such procedure", procedure)}
+		return Answer{}, &Error{Kind: Internal, cause: fmt.Errorf("call %s: no such procedure", call.Procedure)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout+call.Patience)
 	defer cancel()
-	request := connect.NewRequest(&raw{data: arguments})
-	request.Header()["Authorization"] = []string{"Bearer " + bearer}
+	request := connect.NewRequest(&raw{data: call.Arguments})
+	h := request.Header()
+	h["Authorization"] = []string{"Bearer " + call.Bearer}
+	if r := call.Retry; r != nil {
+		h[headerKey], h[headerFingerprint] = []string{r.Key}, []string{r.Fingerprint}
+		if r.ClientBucket != "" {
+			h[headerBucket] = []string{r.ClientBucket}
+		}
+	}
 	response, err := tool.CallUnary(ctx, request)
 	if err != nil {
 		return Answer{}, classify(err)

@@ -1,10 +1,16 @@
 package upstream
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/kith-crm/kith/observability/metrics"
+
+	"github.com/kith-crm/kith/edge/internal/exchange"
 )
 
 // NewTransport returns a transport for a backend in another process: HTTP/1.1
@@ -20,6 +26,35 @@ func NewTransport(config *tls.Config) *http.Transport {
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  true, // Connect asks for it by itself
 	}
+}
+
+// Observe returns a transport that has the exchange of each request know how long
+// it waited, and tells of its outcome, as metrics.Backend counts them; observe may
+// be nil.
+func Observe(transport http.RoundTripper, observe func(outcome string)) http.RoundTripper {
+	return observed{transport, observe}
+}
+
+type observed struct {
+	transport http.RoundTripper
+	observe   func(outcome string)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
+	start := time.Now()
+	response, err := o.transport.RoundTrip(r)
+	exchange.FromContext(r.Context()).Await(time.Since(start))
+	switch {
+	case o.observe == nil:
+	case err == nil:
+		o.observe(metrics.BackendAnswered)
+	case errors.Is(r.Context().Err(), context.Canceled):
+		o.observe(metrics.BackendAbandoned)
+	default:
+		o.observe(metrics.BackendUnreachable)
+	}
+	return response, err
 }
 
 // doer is a transport as Connect wants it. An http.Client would add redirects,

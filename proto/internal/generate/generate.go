@@ -150,6 +150,8 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 		Description: description(m, tool),
 		Group:       scopeOf(tool.GetGroup()),
 		Credits:     int(tool.GetCredits()),
+		JobKind:     tool.GetJobKind(),
+		Waits:       tool.GetWaits(),
 		Annotations: catalog.Annotations{
 			ReadOnly:    !rpc.Writes,
 			Destructive: tool.GetDestructive(),
@@ -189,6 +191,9 @@ func (b *builder) checkTool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, t
 	}
 	if tool.GetAnyCredential() && rpc.Writes {
 		b.fault(m, "writes and may be called by any credential")
+	}
+	if tool.GetJobKind() != "" && !rpc.Writes {
+		b.fault(m, "starts a job but declares NO_SIDE_EFFECTS")
 	}
 	if other, taken := b.tools[rpc.Tool.Name]; taken {
 		b.fault(m, "its tool name %s is taken by %s", rpc.Tool.Name, other)

@@ -111,7 +111,8 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	}
 	pages := web.Config{
 		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, SignUpOpen: true, Now: s.Clock.Now, Login: &session.RatePolicy{}, PasswordCost: cost,
-		Data: func(owner tenant.ID) web.TenantData { return s.Store.Tenant(owner, true) },
+		Data:    func(owner tenant.ID) web.TenantData { return s.Store.Tenant(owner, false) },
+		Imports: func(owner tenant.ID) web.Imports { return s.Store.Tenant(owner, false) },
 	}
 	if o.Web != nil {
 		o.Web(&pages)

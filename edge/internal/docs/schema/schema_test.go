@@ -64,7 +64,9 @@ func TestExamplesOfTheCatalogue(t *testing.T) {
 		s := parse(t, string(rpc.Tool.InputSchema))
 		var all []string
 		for _, a := range s.Arguments() {
-			all = append(all, a.Name)
+			if !strings.ContainsAny(a.Name, ".[") { // not one within another
+				all = append(all, a.Name)
+			}
 		}
 		for _, also := range [][]string{nil, all} {
 			made, err := s.Example(schema.Values{}, also...)

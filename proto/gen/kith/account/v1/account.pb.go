@@ -73,7 +73,11 @@ type GetAccountResponse struct {
 	// Tools that this credential cannot call.
 	UnavailableTools []*UnavailableTool `protobuf:"bytes,3,rep,name=unavailable_tools,proto3" json:"unavailable_tools,omitempty"`
 	// What a successful call of each tool costs.
-	Prices        []*ToolPrice `protobuf:"bytes,4,rep,name=prices,proto3" json:"prices,omitempty"`
+	Prices []*ToolPrice `protobuf:"bytes,4,rep,name=prices,proto3" json:"prices,omitempty"`
+	// What is left of this month's credits; absent for the demo account.
+	Credits *Credits `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
+	// What embed_objects and searches by likeness use.
+	Embeddings    *Embeddings `protobuf:"bytes,6,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -136,6 +140,166 @@ func (x *GetAccountResponse) GetPrices() []*ToolPrice {
 	return nil
 }
 
+func (x *GetAccountResponse) GetCredits() *Credits {
+	if x != nil {
+		return x.Credits
+	}
+	return nil
+}
+
+func (x *GetAccountResponse) GetEmbeddings() *Embeddings {
+	if x != nil {
+		return x.Embeddings
+	}
+	return nil
+}
+
+// Who makes vectors.
+type Embeddings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// local when they are made inside the service, else the host that texts are sent to.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// Name of the model. That of the built-in provider likens spelling, not meaning.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// Whether the member allows the provider; always true for local.
+	Allowed       bool `protobuf:"varint,3,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Embeddings) Reset() {
+	*x = Embeddings{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Embeddings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Embeddings) ProtoMessage() {}
+
+func (x *Embeddings) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Embeddings.ProtoReflect.Descriptor instead.
+func (*Embeddings) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Embeddings) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *Embeddings) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Embeddings) GetAllowed() bool {
+	if x != nil {
+		return x.Allowed
+	}
+	return false
+}
+
+// A member's credits of one month.
+type Credits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The month, YYYY-MM, UTC.
+	Period string `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
+	// How many the plan gives.
+	Allowance int32 `protobuf:"varint,2,opt,name=allowance,proto3" json:"allowance,omitempty"`
+	// How many are spent.
+	Used int32 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	// How many are left.
+	Remaining int32 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// When the next month's allowance begins.
+	ResetsAt      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=resets_at,proto3" json:"resets_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Credits) Reset() {
+	*x = Credits{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Credits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Credits) ProtoMessage() {}
+
+func (x *Credits) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Credits.ProtoReflect.Descriptor instead.
+func (*Credits) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Credits) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Credits) GetAllowance() int32 {
+	if x != nil {
+		return x.Allowance
+	}
+	return 0
+}
+
+func (x *Credits) GetUsed() int32 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *Credits) GetRemaining() int32 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+func (x *Credits) GetResetsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResetsAt
+	}
+	return nil
+}
+
 // The person whose data it is.
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -155,7 +319,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[2]
+	mi := &file_kith_account_v1_account_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -167,7 +331,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[2]
+	mi := &file_kith_account_v1_account_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -180,7 +344,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{2}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Member) GetUsername() string {
@@ -237,7 +401,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[3]
+	mi := &file_kith_account_v1_account_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -249,7 +413,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[3]
+	mi := &file_kith_account_v1_account_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -262,7 +426,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{3}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Credential) GetId() string {
@@ -315,7 +479,7 @@ type UnavailableTool struct {
 
 func (x *UnavailableTool) Reset() {
 	*x = UnavailableTool{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[4]
+	mi := &file_kith_account_v1_account_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -327,7 +491,7 @@ func (x *UnavailableTool) String() string {
 func (*UnavailableTool) ProtoMessage() {}
 
 func (x *UnavailableTool) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[4]
+	mi := &file_kith_account_v1_account_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -340,7 +504,7 @@ func (x *UnavailableTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnavailableTool.ProtoReflect.Descriptor instead.
 func (*UnavailableTool) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{4}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UnavailableTool) GetTool() string {
@@ -377,7 +541,7 @@ type ToolPrice struct {
 
 func (x *ToolPrice) Reset() {
 	*x = ToolPrice{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[5]
+	mi := &file_kith_account_v1_account_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -389,7 +553,7 @@ func (x *ToolPrice) String() string {
 func (*ToolPrice) ProtoMessage() {}
 
 func (x *ToolPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[5]
+	mi := &file_kith_account_v1_account_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -402,7 +566,7 @@ func (x *ToolPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolPrice.ProtoReflect.Descriptor instead.
 func (*ToolPrice) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{5}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ToolPrice) GetTool() string {
@@ -419,19 +583,583 @@ func (x *ToolPrice) GetCredits() int32 {
 	return 0
 }
 
+// Which changes to list.
+type ListChangesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only changes of this object: a connection, note, group and so on.
+	ObjectId *string `protobuf:"bytes,1,opt,name=object_id,proto3,oneof" json:"object_id,omitempty"`
+	// Only changes by the calling credential.
+	Mine *bool `protobuf:"varint,2,opt,name=mine,proto3,oneof" json:"mine,omitempty"`
+	// Changes per page, 10 by default.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListChangesRequest) Reset() {
+	*x = ListChangesRequest{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListChangesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListChangesRequest) ProtoMessage() {}
+
+func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListChangesRequest.ProtoReflect.Descriptor instead.
+func (*ListChangesRequest) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ListChangesRequest) GetObjectId() string {
+	if x != nil && x.ObjectId != nil {
+		return *x.ObjectId
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetMine() bool {
+	if x != nil && x.Mine != nil {
+		return *x.Mine
+	}
+	return false
+}
+
+func (x *ListChangesRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListChangesRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// A page of changes, latest first.
+type ListChangesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The changes.
+	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Whether a further page exists.
+	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	// Pass as cursor for the next page; absent on the last page.
+	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListChangesResponse) Reset() {
+	*x = ListChangesResponse{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListChangesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListChangesResponse) ProtoMessage() {}
+
+func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListChangesResponse.ProtoReflect.Descriptor instead.
+func (*ListChangesResponse) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListChangesResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *ListChangesResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+func (x *ListChangesResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
+// A recorded change.
+type Change struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, for undo_change.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The tool, or page, that made it.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Who made it: the agent's or token's name, or the member.
+	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	// What was changed, in one line.
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// What was changed.
+	Objects []*ChangedObject `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
+	// Whether undo_change can take it back.
+	Undoable bool `protobuf:"varint,6,opt,name=undoable,proto3" json:"undoable,omitempty"`
+	// The change that undid it; absent when none did.
+	UndoneBy *string `protobuf:"bytes,7,opt,name=undone_by,proto3,oneof" json:"undone_by,omitempty"`
+	// The change that it undid; absent for all but undos.
+	Undoes *string `protobuf:"bytes,8,opt,name=undoes,proto3,oneof" json:"undoes,omitempty"`
+	// When.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Change) Reset() {
+	*x = Change{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Change) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Change) ProtoMessage() {}
+
+func (x *Change) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Change.ProtoReflect.Descriptor instead.
+func (*Change) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Change) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Change) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *Change) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *Change) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *Change) GetObjects() []*ChangedObject {
+	if x != nil {
+		return x.Objects
+	}
+	return nil
+}
+
+func (x *Change) GetUndoable() bool {
+	if x != nil {
+		return x.Undoable
+	}
+	return false
+}
+
+func (x *Change) GetUndoneBy() string {
+	if x != nil && x.UndoneBy != nil {
+		return *x.UndoneBy
+	}
+	return ""
+}
+
+func (x *Change) GetUndoes() string {
+	if x != nil && x.Undoes != nil {
+		return *x.Undoes
+	}
+	return ""
+}
+
+func (x *Change) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+// An object of a change.
+type ChangedObject struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// connection, note, interaction, group, membership, reminder, relationship or profile.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// created, updated, archived, restored, merged or removed.
+	Action string `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
+	// The fields that changed.
+	Fields        []string `protobuf:"bytes,4,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangedObject) Reset() {
+	*x = ChangedObject{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangedObject) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangedObject) ProtoMessage() {}
+
+func (x *ChangedObject) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangedObject.ProtoReflect.Descriptor instead.
+func (*ChangedObject) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ChangedObject) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ChangedObject) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ChangedObject) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *ChangedObject) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// What to undo.
+type UndoChangeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The change, from a writing tool or list_changes.
+	ChangeId *string `protobuf:"bytes,1,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// A whole import, from its job's result; or the undo_id of undoing one.
+	ImportId *string `protobuf:"bytes,2,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
+	// Only tell what would happen; not for imports of more than some thousand rows.
+	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoChangeRequest) Reset() {
+	*x = UndoChangeRequest{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoChangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoChangeRequest) ProtoMessage() {}
+
+func (x *UndoChangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoChangeRequest.ProtoReflect.Descriptor instead.
+func (*UndoChangeRequest) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *UndoChangeRequest) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UndoChangeRequest) GetImportId() string {
+	if x != nil && x.ImportId != nil {
+		return *x.ImportId
+	}
+	return ""
+}
+
+func (x *UndoChangeRequest) GetDryRun() bool {
+	if x != nil && x.DryRun != nil {
+		return *x.DryRun
+	}
+	return false
+}
+
+// What was undone, or why nothing was.
+type UndoChangeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was put back.
+	Restored []*ChangedObject `protobuf:"bytes,1,rep,name=restored,proto3" json:"restored,omitempty"`
+	// How many objects were put back in all.
+	RestoredCount int32 `protobuf:"varint,2,opt,name=restored_count,proto3" json:"restored_count,omitempty"`
+	// What stands in the way; when there is any, nothing was undone. Of an import,
+	// what would stay as it is.
+	Conflicts []*Conflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// Whether it had been undone before.
+	AlreadyUndone bool `protobuf:"varint,4,opt,name=already_undone,proto3" json:"already_undone,omitempty"`
+	// The recorded undo, itself undoable; absent when nothing was written.
+	ChangeId *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// The job that undoes an import; absent for a change, a dry run, and an import
+	// that was undone before.
+	TaskId        *int32 `protobuf:"varint,6,opt,name=task_id,proto3,oneof" json:"task_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoChangeResponse) Reset() {
+	*x = UndoChangeResponse{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoChangeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoChangeResponse) ProtoMessage() {}
+
+func (x *UndoChangeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoChangeResponse.ProtoReflect.Descriptor instead.
+func (*UndoChangeResponse) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UndoChangeResponse) GetRestored() []*ChangedObject {
+	if x != nil {
+		return x.Restored
+	}
+	return nil
+}
+
+func (x *UndoChangeResponse) GetRestoredCount() int32 {
+	if x != nil {
+		return x.RestoredCount
+	}
+	return 0
+}
+
+func (x *UndoChangeResponse) GetConflicts() []*Conflict {
+	if x != nil {
+		return x.Conflicts
+	}
+	return nil
+}
+
+func (x *UndoChangeResponse) GetAlreadyUndone() bool {
+	if x != nil {
+		return x.AlreadyUndone
+	}
+	return false
+}
+
+func (x *UndoChangeResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *UndoChangeResponse) GetTaskId() int32 {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return 0
+}
+
+// Something that was changed again since.
+type Conflict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// connection, note, interaction, group, membership, reminder, relationship or profile.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// What is in the way.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Conflict) Reset() {
+	*x = Conflict{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Conflict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Conflict) ProtoMessage() {}
+
+func (x *Conflict) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
+func (*Conflict) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Conflict) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Conflict) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Conflict) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_kith_account_v1_account_proto protoreflect.FileDescriptor
 
 const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x13\n" +
-	"\x11GetAccountRequest\"\xac\x02\n" +
+	"\x11GetAccountRequest\"\x9d\x03\n" +
 	"\x12GetAccountResponse\x127\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.kith.account.v1.MemberB\x06\xbaH\x03\xc8\x01\x01R\x06member\x12C\n" +
 	"\n" +
 	"credential\x18\x02 \x01(\v2\x1b.kith.account.v1.CredentialB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"credential\x12Y\n" +
 	"\x11unavailable_tools\x18\x03 \x03(\v2 .kith.account.v1.UnavailableToolB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x11unavailable_tools\x12=\n" +
-	"\x06prices\x18\x04 \x03(\v2\x1a.kith.account.v1.ToolPriceB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x06prices\"\xaa\x01\n" +
+	"\x06prices\x18\x04 \x03(\v2\x1a.kith.account.v1.ToolPriceB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x06prices\x122\n" +
+	"\acredits\x18\x05 \x01(\v2\x18.kith.account.v1.CreditsR\acredits\x12;\n" +
+	"\n" +
+	"embeddings\x18\x06 \x01(\v2\x1b.kith.account.v1.EmbeddingsR\n" +
+	"embeddings\"l\n" +
+	"\n" +
+	"Embeddings\x12$\n" +
+	"\bprovider\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x84\x02R\bprovider\x12\x1e\n" +
+	"\x05model\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xd2\x01R\x05model\x12\x18\n" +
+	"\aallowed\x18\x03 \x01(\bR\aallowed\"\xb4\x01\n" +
+	"\aCredits\x12\x1f\n" +
+	"\x06period\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\aR\x06period\x12\x1c\n" +
+	"\tallowance\x18\x02 \x01(\x05R\tallowance\x12\x12\n" +
+	"\x04used\x18\x03 \x01(\x05R\x04used\x12\x1c\n" +
+	"\tremaining\x18\x04 \x01(\x05R\tremaining\x128\n" +
+	"\tresets_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresets_at\"\xaa\x01\n" +
 	"\x06Member\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12\x1b\n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
@@ -454,10 +1182,75 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x0frequired_scopes\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\"B\n" +
 	"\tToolPrice\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x18\n" +
-	"\acredits\x18\x02 \x01(\x05R\acredits2\x85\x01\n" +
+	"\acredits\x18\x02 \x01(\x05R\acredits\"\xf7\x01\n" +
+	"\x12ListChangesRequest\x12M\n" +
+	"\tobject_id\x18\x01 \x01(\tB*\xbaH'r%\x18\x1e2!^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\tobject_id\x88\x01\x01\x12\x17\n" +
+	"\x04mine\x18\x02 \x01(\bH\x01R\x04mine\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x02R\x05limit\x88\x01\x01\x12'\n" +
+	"\x06cursor\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x03R\x06cursor\x88\x01\x01B\f\n" +
+	"\n" +
+	"_object_idB\a\n" +
+	"\x05_mineB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\xaf\x01\n" +
+	"\x13ListChangesResponse\x12;\n" +
+	"\achanges\x18\x01 \x03(\v2\x17.kith.account.v1.ChangeB\b\xbaH\x05\x92\x01\x02\x102R\achanges\x12\x1a\n" +
+	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
+	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x88\x03\n" +
+	"\x06Change\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
+	"\x04tool\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x1d\n" +
+	"\x05actor\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x05actor\x12\"\n" +
+	"\asummary\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\asummary\x12B\n" +
+	"\aobjects\x18\x05 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\aobjects\x12\x1a\n" +
+	"\bundoable\x18\x06 \x01(\bR\bundoable\x12*\n" +
+	"\tundone_by\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tundone_by\x88\x01\x01\x12$\n" +
+	"\x06undoes\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\x06undoes\x88\x01\x01\x12:\n" +
+	"\n" +
+	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"created_atB\f\n" +
+	"\n" +
+	"_undone_byB\t\n" +
+	"\a_undoes\"\x8e\x01\n" +
+	"\rChangedObject\x12\x1b\n" +
+	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
+	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1f\n" +
+	"\x06action\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x06action\x12&\n" +
+	"\x06fields\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02\x18<R\x06fields\"\xd6\x02\n" +
+	"\x11UndoChangeRequest\x12H\n" +
+	"\tchange_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^chg_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\tchange_id\x88\x01\x01\x12H\n" +
+	"\timport_id\x18\x02 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^imp_[0-9A-HJKMNP-TV-Z]{26}$H\x01R\timport_id\x88\x01\x01\x12\x1d\n" +
+	"\adry_run\x18\x03 \x01(\bH\x02R\adry_run\x88\x01\x01:f\xbaHc\x1aa\n" +
+	"\x0fundo_change.one\x12\"give either change_id or import_id\x1a*has(this.change_id) != has(this.import_id)B\f\n" +
+	"\n" +
+	"_change_idB\f\n" +
+	"\n" +
+	"_import_idB\n" +
+	"\n" +
+	"\b_dry_run\"\xdb\x02\n" +
+	"\x12UndoChangeResponse\x12D\n" +
+	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\brestored\x12&\n" +
+	"\x0erestored_count\x18\x02 \x01(\x05R\x0erestored_count\x12A\n" +
+	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12&\n" +
+	"\x0ealready_undone\x18\x04 \x01(\bR\x0ealready_undone\x12*\n" +
+	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12&\n" +
+	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_idB\n" +
+	"\n" +
+	"\b_task_id\"b\n" +
+	"\bConflict\x12\x1b\n" +
+	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
+	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
+	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xac\x02R\x06reason2\xe9\x02\n" +
 	"\x0eAccountService\x12s\n" +
 	"\n" +
-	"GetAccount\x12\".kith.account.v1.GetAccountRequest\x1a#.kith.account.v1.GetAccountResponse\"\x1c\xca\xf3\x18\x15\b\b\x12\x0fRead my account0\x01\x90\x02\x01B>Z<github.com/kith-crm/kith/proto/gen/kith/account/v1;accountv1b\x06proto3"
+	"GetAccount\x12\".kith.account.v1.GetAccountRequest\x1a#.kith.account.v1.GetAccountResponse\"\x1c\xca\xf3\x18\x15\b\b\x12\x0fRead my account0\x01\x90\x02\x01\x12q\n" +
+	"\vListChanges\x12#.kith.account.v1.ListChangesRequest\x1a$.kith.account.v1.ListChangesResponse\"\x17\xca\xf3\x18\x10\b\b\x12\fList changes\x90\x02\x01\x12o\n" +
+	"\n" +
+	"UndoChange\x12\".kith.account.v1.UndoChangeRequest\x1a#.kith.account.v1.UndoChangeResponse\"\x18\xca\xf3\x18\x11\b\b\x12\rUndo a change\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/account/v1;accountv1b\x06proto3"
 
 var (
 	file_kith_account_v1_account_proto_rawDescOnce sync.Once
@@ -471,29 +1264,50 @@ func file_kith_account_v1_account_proto_rawDescGZIP() []byte {
 	return file_kith_account_v1_account_proto_rawDescData
 }
 
-var file_kith_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_kith_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_kith_account_v1_account_proto_goTypes = []any{
 	(*GetAccountRequest)(nil),     // 0: kith.account.v1.GetAccountRequest
 	(*GetAccountResponse)(nil),    // 1: kith.account.v1.GetAccountResponse
-	(*Member)(nil),                // 2: kith.account.v1.Member
-	(*Credential)(nil),            // 3: kith.account.v1.Credential
-	(*UnavailableTool)(nil),       // 4: kith.account.v1.UnavailableTool
-	(*ToolPrice)(nil),             // 5: kith.account.v1.ToolPrice
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*Embeddings)(nil),            // 2: kith.account.v1.Embeddings
+	(*Credits)(nil),               // 3: kith.account.v1.Credits
+	(*Member)(nil),                // 4: kith.account.v1.Member
+	(*Credential)(nil),            // 5: kith.account.v1.Credential
+	(*UnavailableTool)(nil),       // 6: kith.account.v1.UnavailableTool
+	(*ToolPrice)(nil),             // 7: kith.account.v1.ToolPrice
+	(*ListChangesRequest)(nil),    // 8: kith.account.v1.ListChangesRequest
+	(*ListChangesResponse)(nil),   // 9: kith.account.v1.ListChangesResponse
+	(*Change)(nil),                // 10: kith.account.v1.Change
+	(*ChangedObject)(nil),         // 11: kith.account.v1.ChangedObject
+	(*UndoChangeRequest)(nil),     // 12: kith.account.v1.UndoChangeRequest
+	(*UndoChangeResponse)(nil),    // 13: kith.account.v1.UndoChangeResponse
+	(*Conflict)(nil),              // 14: kith.account.v1.Conflict
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
 }
 var file_kith_account_v1_account_proto_depIdxs = []int32{
-	2, // 0: kith.account.v1.GetAccountResponse.member:type_name -> kith.account.v1.Member
-	3, // 1: kith.account.v1.GetAccountResponse.credential:type_name -> kith.account.v1.Credential
-	4, // 2: kith.account.v1.GetAccountResponse.unavailable_tools:type_name -> kith.account.v1.UnavailableTool
-	5, // 3: kith.account.v1.GetAccountResponse.prices:type_name -> kith.account.v1.ToolPrice
-	6, // 4: kith.account.v1.Credential.expires_at:type_name -> google.protobuf.Timestamp
-	0, // 5: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
-	1, // 6: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
-	6, // [6:7] is the sub-list for method output_type
-	5, // [5:6] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4,  // 0: kith.account.v1.GetAccountResponse.member:type_name -> kith.account.v1.Member
+	5,  // 1: kith.account.v1.GetAccountResponse.credential:type_name -> kith.account.v1.Credential
+	6,  // 2: kith.account.v1.GetAccountResponse.unavailable_tools:type_name -> kith.account.v1.UnavailableTool
+	7,  // 3: kith.account.v1.GetAccountResponse.prices:type_name -> kith.account.v1.ToolPrice
+	3,  // 4: kith.account.v1.GetAccountResponse.credits:type_name -> kith.account.v1.Credits
+	2,  // 5: kith.account.v1.GetAccountResponse.embeddings:type_name -> kith.account.v1.Embeddings
+	15, // 6: kith.account.v1.Credits.resets_at:type_name -> google.protobuf.Timestamp
+	15, // 7: kith.account.v1.Credential.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 8: kith.account.v1.ListChangesResponse.changes:type_name -> kith.account.v1.Change
+	11, // 9: kith.account.v1.Change.objects:type_name -> kith.account.v1.ChangedObject
+	15, // 10: kith.account.v1.Change.created_at:type_name -> google.protobuf.Timestamp
+	11, // 11: kith.account.v1.UndoChangeResponse.restored:type_name -> kith.account.v1.ChangedObject
+	14, // 12: kith.account.v1.UndoChangeResponse.conflicts:type_name -> kith.account.v1.Conflict
+	0,  // 13: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
+	8,  // 14: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
+	12, // 15: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
+	1,  // 16: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
+	9,  // 17: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
+	13, // 18: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
+	16, // [16:19] is the sub-list for method output_type
+	13, // [13:16] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_kith_account_v1_account_proto_init() }
@@ -501,14 +1315,19 @@ func file_kith_account_v1_account_proto_init() {
 	if File_kith_account_v1_account_proto != nil {
 		return
 	}
-	file_kith_account_v1_account_proto_msgTypes[3].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[5].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[8].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[9].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_account_v1_account_proto_rawDesc), len(file_kith_account_v1_account_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

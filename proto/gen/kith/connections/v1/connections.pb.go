@@ -46,14 +46,16 @@ type SearchConnectionsRequest struct {
 	LastContactBefore *string `protobuf:"bytes,7,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
 	// Only people who have all of these: email, phone, url, note, interaction.
 	Has []string `protobuf:"bytes,8,rep,name=has,proto3" json:"has,omitempty"`
-	// How to search: auto (default), keyword, or semantic. mode_used in the answer says what was done.
+	// auto (default: words, and likeness once embed_objects made vectors), keyword (words only) or semantic (likeness only). mode_used in the answer says what was done.
 	Mode *string `protobuf:"bytes,9,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
 	// Order: relevance (default), name, last_contact (latest first) or recent (newest on file first).
 	Sort *string `protobuf:"bytes,10,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	// Hits per page, 10 by default.
 	Limit *int32 `protobuf:"varint,11,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the page before.
-	Cursor        *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Cursor *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// Only people in this group: its id or name.
+	Group         *string `protobuf:"bytes,13,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +174,13 @@ func (x *SearchConnectionsRequest) GetCursor() string {
 	return ""
 }
 
+func (x *SearchConnectionsRequest) GetGroup() string {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return ""
+}
+
 // A page of hits, best first.
 type SearchConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -181,8 +190,12 @@ type SearchConnectionsResponse struct {
 	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
-	// How the search was done: keyword or semantic.
-	ModeUsed      string `protobuf:"bytes,4,opt,name=mode_used,proto3" json:"mode_used,omitempty"`
+	// How the search was done: keyword, semantic, or hybrid (both, fused by rank).
+	ModeUsed string `protobuf:"bytes,4,opt,name=mode_used,proto3" json:"mode_used,omitempty"`
+	// Why likeness was not used although it was asked for, or what is out of date; else empty.
+	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
+	// People without a vector of what is on file now, whom only words find; 0 with mode_used keyword.
+	StaleVectors  int32 `protobuf:"varint,6,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -245,6 +258,20 @@ func (x *SearchConnectionsResponse) GetModeUsed() string {
 	return ""
 }
 
+func (x *SearchConnectionsResponse) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *SearchConnectionsResponse) GetStaleVectors() int32 {
+	if x != nil {
+		return x.StaleVectors
+	}
+	return 0
+}
+
 // One person found.
 type ConnectionHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -260,7 +287,7 @@ type ConnectionHit struct {
 	Email string `protobuf:"bytes,5,opt,name=email,proto3" json:"email,omitempty"`
 	// Relative fitness between 0 and 1; only to be compared within one answer.
 	Score float64 `protobuf:"fixed64,6,opt,name=score,proto3" json:"score,omitempty"`
-	// Where the query matched, such as name, email or note.
+	// Where the query matched, such as name, email or note; meaning when likeness found the person.
 	MatchedFields []string `protobuf:"bytes,7,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
 	// The words around a match in a note or interaction, else empty.
 	Snippet       string `protobuf:"bytes,8,opt,name=snippet,proto3" json:"snippet,omitempty"`
@@ -524,7 +551,19 @@ type Connection struct {
 	// When the record was made.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	// When the record was last changed.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	// Birthday, anniversaries and other dates that come round each year.
+	ImportantDates []*ImportantDate `protobuf:"bytes,21,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
+	// Names of the groups they are in.
+	Groups []string `protobuf:"bytes,22,rep,name=groups,proto3" json:"groups,omitempty"`
+	// How they are related to other people on file.
+	Relationships []*Relationship `protobuf:"bytes,23,rep,name=relationships,proto3" json:"relationships,omitempty"`
+	// Days between contacts that the member wants; 0 when the person has no interval of their own.
+	CadenceDays int32 `protobuf:"varint,24,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
+	// How close the member is to them, 0 to 100, from the interactions on file.
+	Strength int32 `protobuf:"varint,25,opt,name=strength,proto3" json:"strength,omitempty"`
+	// When they were put away; absent when they are not.
+	ArchivedAt    *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=archived_at,proto3,oneof" json:"archived_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -699,6 +738,176 @@ func (x *Connection) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Connection) GetImportantDates() []*ImportantDate {
+	if x != nil {
+		return x.ImportantDates
+	}
+	return nil
+}
+
+func (x *Connection) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Connection) GetRelationships() []*Relationship {
+	if x != nil {
+		return x.Relationships
+	}
+	return nil
+}
+
+func (x *Connection) GetCadenceDays() int32 {
+	if x != nil {
+		return x.CadenceDays
+	}
+	return 0
+}
+
+func (x *Connection) GetStrength() int32 {
+	if x != nil {
+		return x.Strength
+	}
+	return 0
+}
+
+func (x *Connection) GetArchivedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ArchivedAt
+	}
+	return nil
+}
+
+// A date that comes round each year. Year, month and day may be unknown, but not all.
+type ImportantDate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// birthday, anniversary or other.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The date: YYYY-MM-DD, --MM-DD without the year, or YYYY or YYYY-MM.
+	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	// What it is, for kind other.
+	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportantDate) Reset() {
+	*x = ImportantDate{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportantDate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportantDate) ProtoMessage() {}
+
+func (x *ImportantDate) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportantDate.ProtoReflect.Descriptor instead.
+func (*ImportantDate) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ImportantDate) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ImportantDate) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *ImportantDate) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+// How a person is related to another one on file.
+type Relationship struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the other one.
+	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
+	// Their name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// What the other one is to this person: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend or other.
+	Type          string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Relationship) Reset() {
+	*x = Relationship{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Relationship) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Relationship) ProtoMessage() {}
+
+func (x *Relationship) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Relationship.ProtoReflect.Descriptor instead.
+func (*Relationship) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Relationship) GetConnectionId() string {
+	if x != nil {
+		return x.ConnectionId
+	}
+	return ""
+}
+
+func (x *Relationship) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Relationship) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
 // A job at an organisation, now or in the past.
 type Position struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -718,7 +927,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -730,7 +939,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -743,7 +952,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{6}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Position) GetOrganization() string {
@@ -811,14 +1020,16 @@ type CreateConnectionRequest struct {
 	// How they met.
 	MetHow *string `protobuf:"bytes,13,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
 	// If the person is on file: return_existing (default), create a second one all the same, or error.
-	OnDuplicate   *string `protobuf:"bytes,14,opt,name=on_duplicate,proto3,oneof" json:"on_duplicate,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OnDuplicate *string `protobuf:"bytes,14,opt,name=on_duplicate,proto3,oneof" json:"on_duplicate,omitempty"`
+	// Birthday, anniversaries and other dates that come round each year.
+	ImportantDates []*ImportantDate `protobuf:"bytes,15,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateConnectionRequest) Reset() {
 	*x = CreateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +1041,7 @@ func (x *CreateConnectionRequest) String() string {
 func (*CreateConnectionRequest) ProtoMessage() {}
 
 func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +1054,7 @@ func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateConnectionRequest) GetName() string {
@@ -944,6 +1155,13 @@ func (x *CreateConnectionRequest) GetOnDuplicate() string {
 	return ""
 }
 
+func (x *CreateConnectionRequest) GetImportantDates() []*ImportantDate {
+	if x != nil {
+		return x.ImportantDates
+	}
+	return nil
+}
+
 // The connection made, or the one that was there.
 type CreateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -959,7 +1177,7 @@ type CreateConnectionResponse struct {
 
 func (x *CreateConnectionResponse) Reset() {
 	*x = CreateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1189,7 @@ func (x *CreateConnectionResponse) String() string {
 func (*CreateConnectionResponse) ProtoMessage() {}
 
 func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1202,7 @@ func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*CreateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateConnectionResponse) GetConnection() *Connection {
@@ -1056,14 +1274,16 @@ type UpdateConnectionRequest struct {
 	// Tags to add.
 	AddTags []string `protobuf:"bytes,22,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
 	// Tags to take away.
-	RemoveTags    []string `protobuf:"bytes,23,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RemoveTags []string `protobuf:"bytes,23,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
+	// Replaces all important dates; an empty list changes nothing.
+	ImportantDates []*ImportantDate `protobuf:"bytes,24,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1075,7 +1295,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1088,7 +1308,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -1252,6 +1472,13 @@ func (x *UpdateConnectionRequest) GetRemoveTags() []string {
 	return nil
 }
 
+func (x *UpdateConnectionRequest) GetImportantDates() []*ImportantDate {
+	if x != nil {
+		return x.ImportantDates
+	}
+	return nil
+}
+
 // The connection as it is now.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1265,7 +1492,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1504,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1517,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -1307,11 +1534,1190 @@ func (x *UpdateConnectionResponse) GetChangeId() string {
 	return ""
 }
 
+// Whom to look up. Entries may be mixed.
+type ResolvePeopleRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// E-mail addresses, phone numbers or names.
+	Entries       []string `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolvePeopleRequest) Reset() {
+	*x = ResolvePeopleRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolvePeopleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolvePeopleRequest) ProtoMessage() {}
+
+func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
+func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ResolvePeopleRequest) GetEntries() []string {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// One answer for each entry, in their order.
+type ResolvePeopleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answers.
+	Entries       []*ResolvedEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolvePeopleResponse) Reset() {
+	*x = ResolvePeopleResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolvePeopleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolvePeopleResponse) ProtoMessage() {}
+
+func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
+func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// Who an entry is.
+type ResolvedEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry as it was sent.
+	Entry string `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	// matched, ambiguous or none.
+	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The people it may be, the likeliest first; five at most.
+	People        []*ResolvedPerson `protobuf:"bytes,3,rep,name=people,proto3" json:"people,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolvedEntry) Reset() {
+	*x = ResolvedEntry{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolvedEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolvedEntry) ProtoMessage() {}
+
+func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
+func (*ResolvedEntry) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ResolvedEntry) GetEntry() string {
+	if x != nil {
+		return x.Entry
+	}
+	return ""
+}
+
+func (x *ResolvedEntry) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *ResolvedEntry) GetPeople() []*ResolvedPerson {
+	if x != nil {
+		return x.People
+	}
+	return nil
+}
+
+// A person whom an entry may be.
+type ResolvedPerson struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the connection.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Full name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Current title and organisation in one line.
+	Headline string `protobuf:"bytes,3,opt,name=headline,proto3" json:"headline,omitempty"`
+	// What matched: email, phone or name.
+	MatchedBy     string `protobuf:"bytes,4,opt,name=matched_by,proto3" json:"matched_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolvedPerson) Reset() {
+	*x = ResolvedPerson{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolvedPerson) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolvedPerson) ProtoMessage() {}
+
+func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
+func (*ResolvedPerson) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ResolvedPerson) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ResolvedPerson) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResolvedPerson) GetHeadline() string {
+	if x != nil {
+		return x.Headline
+	}
+	return ""
+}
+
+func (x *ResolvedPerson) GetMatchedBy() string {
+	if x != nil {
+		return x.MatchedBy
+	}
+	return ""
+}
+
+// Whom to put away, or bring back.
+type ArchiveConnectionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The people, from search_connections.
+	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	// false brings them back. True unless set to false.
+	Archived      *bool `protobuf:"varint,2,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveConnectionsRequest) Reset() {
+	*x = ArchiveConnectionsRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveConnectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveConnectionsRequest) ProtoMessage() {}
+
+func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
+func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ArchiveConnectionsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *ArchiveConnectionsRequest) GetArchived() bool {
+	if x != nil && x.Archived != nil {
+		return *x.Archived
+	}
+	return false
+}
+
+// What changed.
+type ArchiveConnectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many people changed.
+	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// How many were so already.
+	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	// The recorded change, for undo_change; absent when nothing was written.
+	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveConnectionsResponse) Reset() {
+	*x = ArchiveConnectionsResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveConnectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveConnectionsResponse) ProtoMessage() {}
+
+func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
+func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ArchiveConnectionsResponse) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+func (x *ArchiveConnectionsResponse) GetUnchanged() int32 {
+	if x != nil {
+		return x.Unchanged
+	}
+	return 0
+}
+
+func (x *ArchiveConnectionsResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// Whom to delete for good.
+type DeleteConnectionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the connection, from search_connections.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Their full name as on file, to be sure that it is them.
+	ConfirmName   string `protobuf:"bytes,2,opt,name=confirm_name,proto3" json:"confirm_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteConnectionRequest) Reset() {
+	*x = DeleteConnectionRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteConnectionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteConnectionRequest) ProtoMessage() {}
+
+func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
+func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DeleteConnectionRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DeleteConnectionRequest) GetConfirmName() string {
+	if x != nil {
+		return x.ConfirmName
+	}
+	return ""
+}
+
+// What is gone.
+type DeleteConnectionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the person was there; false when they had been deleted before.
+	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Notes that were about nobody else and went too.
+	NotesDeleted int32 `protobuf:"varint,2,opt,name=notes_deleted,proto3" json:"notes_deleted,omitempty"`
+	// Interactions with nobody else that went too.
+	InteractionsDeleted int32 `protobuf:"varint,3,opt,name=interactions_deleted,proto3" json:"interactions_deleted,omitempty"`
+	// The record that it happened; undo_change cannot take it back.
+	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteConnectionResponse) Reset() {
+	*x = DeleteConnectionResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteConnectionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteConnectionResponse) ProtoMessage() {}
+
+func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
+func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DeleteConnectionResponse) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+func (x *DeleteConnectionResponse) GetNotesDeleted() int32 {
+	if x != nil {
+		return x.NotesDeleted
+	}
+	return 0
+}
+
+func (x *DeleteConnectionResponse) GetInteractionsDeleted() int32 {
+	if x != nil {
+		return x.InteractionsDeleted
+	}
+	return 0
+}
+
+func (x *DeleteConnectionResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// Which pairs to look for.
+type FindDuplicatesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only pairs with this person.
+	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
+	// How sure to be, 0.5 to 1; 0.75 by default. A name alone never reaches 0.75.
+	MinScore *float64 `protobuf:"fixed64,2,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
+	// Pairs per answer, 10 by default.
+	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindDuplicatesRequest) Reset() {
+	*x = FindDuplicatesRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindDuplicatesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindDuplicatesRequest) ProtoMessage() {}
+
+func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
+func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *FindDuplicatesRequest) GetConnectionId() string {
+	if x != nil && x.ConnectionId != nil {
+		return *x.ConnectionId
+	}
+	return ""
+}
+
+func (x *FindDuplicatesRequest) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *FindDuplicatesRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+// Pairs, the surest first.
+type FindDuplicatesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pairs.
+	Pairs []*DuplicatePair `protobuf:"bytes,1,rep,name=pairs,proto3" json:"pairs,omitempty"`
+	// Whether there are more than the limit.
+	HasMore       bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindDuplicatesResponse) Reset() {
+	*x = FindDuplicatesResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindDuplicatesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindDuplicatesResponse) ProtoMessage() {}
+
+func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
+func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
+	if x != nil {
+		return x.Pairs
+	}
+	return nil
+}
+
+func (x *FindDuplicatesResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+// Two records that may be one person.
+type DuplicatePair struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The one with more on file.
+	First *ResolvedPerson `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
+	// The other.
+	Second *ResolvedPerson `protobuf:"bytes,2,opt,name=second,proto3" json:"second,omitempty"`
+	// How sure, 0 to 1.
+	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// Why, such as "same e-mail: ada@example.com".
+	Reasons       []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DuplicatePair) Reset() {
+	*x = DuplicatePair{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DuplicatePair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DuplicatePair) ProtoMessage() {}
+
+func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
+func (*DuplicatePair) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *DuplicatePair) GetFirst() *ResolvedPerson {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *DuplicatePair) GetSecond() *ResolvedPerson {
+	if x != nil {
+		return x.Second
+	}
+	return nil
+}
+
+func (x *DuplicatePair) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *DuplicatePair) GetReasons() []string {
+	if x != nil {
+		return x.Reasons
+	}
+	return nil
+}
+
+// Whom to merge.
+type MergeConnectionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The one that stays.
+	IntoId string `protobuf:"bytes,1,opt,name=into_id,proto3" json:"into_id,omitempty"`
+	// The ones that are the same person.
+	FromIds []string `protobuf:"bytes,2,rep,name=from_ids,proto3" json:"from_ids,omitempty"`
+	// Only show what would be. True unless set to false.
+	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeConnectionsRequest) Reset() {
+	*x = MergeConnectionsRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeConnectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeConnectionsRequest) ProtoMessage() {}
+
+func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
+func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *MergeConnectionsRequest) GetIntoId() string {
+	if x != nil {
+		return x.IntoId
+	}
+	return ""
+}
+
+func (x *MergeConnectionsRequest) GetFromIds() []string {
+	if x != nil {
+		return x.FromIds
+	}
+	return nil
+}
+
+func (x *MergeConnectionsRequest) GetDryRun() bool {
+	if x != nil && x.DryRun != nil {
+		return *x.DryRun
+	}
+	return false
+}
+
+// The person as they are, or would be.
+type MergeConnectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The one that stays, with what the others had.
+	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
+	// Whether it was done, or only shown.
+	Merged bool `protobuf:"varint,2,opt,name=merged,proto3" json:"merged,omitempty"`
+	// Values of the others that were not taken over.
+	Conflicts []*MergeConflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// Notes, interactions, reminders and relationships that moved.
+	Moved int32 `protobuf:"varint,4,opt,name=moved,proto3" json:"moved,omitempty"`
+	// The recorded change, for undo_change; absent when nothing was written.
+	ChangeId      *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeConnectionsResponse) Reset() {
+	*x = MergeConnectionsResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeConnectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeConnectionsResponse) ProtoMessage() {}
+
+func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
+func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *MergeConnectionsResponse) GetConnection() *Connection {
+	if x != nil {
+		return x.Connection
+	}
+	return nil
+}
+
+func (x *MergeConnectionsResponse) GetMerged() bool {
+	if x != nil {
+		return x.Merged
+	}
+	return false
+}
+
+func (x *MergeConnectionsResponse) GetConflicts() []*MergeConflict {
+	if x != nil {
+		return x.Conflicts
+	}
+	return nil
+}
+
+func (x *MergeConnectionsResponse) GetMoved() int32 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
+func (x *MergeConnectionsResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// A value that a merge leaves behind.
+type MergeConflict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The field.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// What stays.
+	Kept string `protobuf:"bytes,2,opt,name=kept,proto3" json:"kept,omitempty"`
+	// What does not.
+	Dropped       string `protobuf:"bytes,3,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeConflict) Reset() {
+	*x = MergeConflict{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeConflict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeConflict) ProtoMessage() {}
+
+func (x *MergeConflict) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
+func (*MergeConflict) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *MergeConflict) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *MergeConflict) GetKept() string {
+	if x != nil {
+		return x.Kept
+	}
+	return ""
+}
+
+func (x *MergeConflict) GetDropped() string {
+	if x != nil {
+		return x.Dropped
+	}
+	return ""
+}
+
+// Who is related to whom, and how.
+type LinkConnectionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One of them.
+	FromId string `protobuf:"bytes,1,opt,name=from_id,proto3" json:"from_id,omitempty"`
+	// The other.
+	ToId string `protobuf:"bytes,2,opt,name=to_id,proto3" json:"to_id,omitempty"`
+	// What to is to from: spouse, parent, child, sibling, colleague, manager, introduced_by, friend or other.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// Take the relationship away.
+	Remove        *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkConnectionsRequest) Reset() {
+	*x = LinkConnectionsRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkConnectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkConnectionsRequest) ProtoMessage() {}
+
+func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
+func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *LinkConnectionsRequest) GetFromId() string {
+	if x != nil {
+		return x.FromId
+	}
+	return ""
+}
+
+func (x *LinkConnectionsRequest) GetToId() string {
+	if x != nil {
+		return x.ToId
+	}
+	return ""
+}
+
+func (x *LinkConnectionsRequest) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *LinkConnectionsRequest) GetRemove() bool {
+	if x != nil && x.Remove != nil {
+		return *x.Remove
+	}
+	return false
+}
+
+// What is on file now.
+type LinkConnectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The relationships of the two people to each other, as seen from from.
+	Relationships []*Relationship `protobuf:"bytes,1,rep,name=relationships,proto3" json:"relationships,omitempty"`
+	// The recorded change, for undo_change; absent when nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkConnectionsResponse) Reset() {
+	*x = LinkConnectionsResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkConnectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkConnectionsResponse) ProtoMessage() {}
+
+func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
+func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
+	if x != nil {
+		return x.Relationships
+	}
+	return nil
+}
+
+func (x *LinkConnectionsResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// Whom to write out, and how.
+type ExportConnectionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// json, csv, vcard (4.0) or jscontact (RFC 9553).
+	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
+	// Only these people.
+	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Only people in this group: its id or name.
+	Group *string `protobuf:"bytes,3,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	// Only people with this tag.
+	Tag *string `protobuf:"bytes,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
+	// People per answer, 50 by default.
+	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before.
+	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportConnectionsRequest) Reset() {
+	*x = ExportConnectionsRequest{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportConnectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportConnectionsRequest) ProtoMessage() {}
+
+func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
+func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ExportConnectionsRequest) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *ExportConnectionsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *ExportConnectionsRequest) GetGroup() string {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return ""
+}
+
+func (x *ExportConnectionsRequest) GetTag() string {
+	if x != nil && x.Tag != nil {
+		return *x.Tag
+	}
+	return ""
+}
+
+func (x *ExportConnectionsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ExportConnectionsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// A page of people, written out.
+type ExportConnectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The document; a CSV has its header on each page.
+	Content string `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	// Its media type.
+	MediaType string `protobuf:"bytes,2,opt,name=media_type,proto3" json:"media_type,omitempty"`
+	// How many people are in it.
+	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// Whether a further page exists.
+	HasMore bool `protobuf:"varint,4,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	// Pass as cursor for the next page; absent on the last page.
+	NextCursor    *string `protobuf:"bytes,5,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportConnectionsResponse) Reset() {
+	*x = ExportConnectionsResponse{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportConnectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportConnectionsResponse) ProtoMessage() {}
+
+func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
+func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ExportConnectionsResponse) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *ExportConnectionsResponse) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
+}
+
+func (x *ExportConnectionsResponse) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ExportConnectionsResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+func (x *ExportConnectionsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
 var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\xdf\x06\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\x8f\a\n" +
 	"\x18SearchConnectionsRequest\x12#\n" +
 	"\x05query\x18\x01 \x01(\tB\r\xbaH\n" +
 	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02R\x05query\x12)\n" +
@@ -1331,7 +2737,9 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	" \x01(\tB,\xbaH)r'R\trelevanceR\x04nameR\flast_contactR\x06recentH\aR\x04sort\x88\x01\x01\x12$\n" +
 	"\x05limit\x18\v \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\bR\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\f \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\tR\x06cursor\x88\x01\x01B\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\tR\x06cursor\x88\x01\x01\x12$\n" +
+	"\x05group\x18\r \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\n" +
+	"R\x05group\x88\x01\x01B\n" +
 	"\n" +
 	"\b_companyB\b\n" +
 	"\x06_titleB\v\n" +
@@ -1342,12 +2750,15 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x05_modeB\a\n" +
 	"\x05_sortB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xf2\x01\n" +
+	"\a_cursorB\b\n" +
+	"\x06_group\"\xbe\x02\n" +
 	"\x19SearchConnectionsResponse\x12@\n" +
 	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\b\xbaH\x05\x92\x01\x02\x102R\x04hits\x12\x1a\n" +
 	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
-	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x126\n" +
-	"\tmode_used\x18\x04 \x01(\tB\x18\xbaH\x15r\x13R\akeywordR\bsemanticR\tmode_usedB\x0e\n" +
+	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12>\n" +
+	"\tmode_used\x18\x04 \x01(\tB \xbaH\x1dr\x1bR\akeywordR\bsemanticR\x06hybridR\tmode_used\x12\x1c\n" +
+	"\x04note\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\x04note\x12$\n" +
+	"\rstale_vectors\x18\x06 \x01(\x05R\rstale_vectorsB\x0e\n" +
 	"\f_next_cursor\"\xe3\x02\n" +
 	"\rConnectionHit\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1c\n" +
@@ -1369,7 +2780,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"R\x05notes\x12K\n" +
 	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\b\xbaH\x05\x92\x01\x02\x10\n" +
 	"R\finteractions\x12E\n" +
-	"\tpositions\x18\x04 \x03(\v2\x1d.kith.connections.v1.PositionB\b\xbaH\x05\x92\x01\x02\x102R\tpositions\"\xd2\x06\n" +
+	"\tpositions\x18\x04 \x03(\v2\x1d.kith.connections.v1.PositionB\b\xbaH\x05\x92\x01\x02\x102R\tpositions\"\xc3\t\n" +
 	"\n" +
 	"Connection\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1c\n" +
@@ -1397,8 +2808,24 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"created_at\x12:\n" +
 	"\n" +
 	"updated_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updated_atB\x16\n" +
-	"\x14_last_interaction_at\"\xc0\x01\n" +
+	"updated_at\x12V\n" +
+	"\x0fimportant_dates\x18\x15 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12&\n" +
+	"\x06groups\x18\x16 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18PR\x06groups\x12Q\n" +
+	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x102R\rrelationships\x12\"\n" +
+	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
+	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
+	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01B\x16\n" +
+	"\x14_last_interaction_atB\x0e\n" +
+	"\f_archived_at\"\xf0\x01\n" +
+	"\rImportantDate\x127\n" +
+	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\x86\x01\n" +
+	"\x04date\x18\x02 \x01(\tBr\xbaHo\xc8\x01\x01rj\x18\n" +
+	"2f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$R\x04date\x12\x1d\n" +
+	"\x05label\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18PR\x05label\"x\n" +
+	"\fRelationship\x12-\n" +
+	"\rconnection_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12\x1c\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x1b\n" +
+	"\x04type\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04type\"\xc0\x01\n" +
 	"\bPosition\x12,\n" +
 	"\forganization\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\forganization\x12\x1e\n" +
 	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x01R\x05title\x12'\n" +
@@ -1408,7 +2835,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"started_on\x12#\n" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
-	"\acurrent\x18\x05 \x01(\bR\acurrent\"\xe3\a\n" +
+	"\acurrent\x18\x05 \x01(\bR\acurrent\"\xbb\b\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12(\n" +
@@ -1427,7 +2854,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x06met_on\x18\f \x01(\tBE\xbaHBr@\x18\n" +
 	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\aR\x06met_on\x88\x01\x01\x12'\n" +
 	"\amet_how\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\bR\amet_how\x88\x01\x01\x12N\n" +
-	"\fon_duplicate\x18\x0e \x01(\tB%\xbaH\"r R\x0freturn_existingR\x06createR\x05errorH\tR\fon_duplicate\x88\x01\x01:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
+	"\fon_duplicate\x18\x0e \x01(\tB%\xbaH\"r R\x0freturn_existingR\x06createR\x05errorH\tR\fon_duplicate\x88\x01\x01\x12V\n" +
+	"\x0fimportant_dates\x18\x0f \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
 	"\x1ccreate_connection.identified\x12*give at least one of name, emails and urls\x1a>has(this.name) || size(this.emails) > 0 || size(this.urls) > 0B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -1449,8 +2877,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
-	"_change_id\"\xb7\n" +
-	"\n" +
+	"_change_id\"\x8f\v\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -1483,7 +2910,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vremove_urls\x18\x15 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\vremove_urls\x12,\n" +
 	"\badd_tags\x18\x16 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\x14\"\x06r\x04\x10\x01\x18<R\badd_tags\x120\n" +
-	"\vremove_tags\x18\x17 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18<R\vremove_tagsB\x13\n" +
+	"\vremove_tags\x18\x17 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18<R\vremove_tags\x12V\n" +
+	"\x0fimportant_dates\x18\x18 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_datesB\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -1502,12 +2930,127 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"connection\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\xd9\x04\n" +
+	"_change_id\"E\n" +
+	"\x14ResolvePeopleRequest\x12-\n" +
+	"\aentries\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\xfe\x01R\aentries\"_\n" +
+	"\x15ResolvePeopleResponse\x12F\n" +
+	"\aentries\x18\x01 \x03(\v2\".kith.connections.v1.ResolvedEntryB\b\xbaH\x05\x92\x01\x02\x102R\aentries\"\x99\x01\n" +
+	"\rResolvedEntry\x12\x1e\n" +
+	"\x05entry\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05entry\x12!\n" +
+	"\aoutcome\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\aoutcome\x12E\n" +
+	"\x06people\x18\x03 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\x06people\"\x96\x01\n" +
+	"\x0eResolvedPerson\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1c\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12$\n" +
+	"\bheadline\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bheadline\x12'\n" +
+	"\n" +
+	"matched_by\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
+	"matched_by\"\x8d\x01\n" +
+	"\x19ArchiveConnectionsRequest\x12B\n" +
+	"\x03ids\x18\x01 \x03(\tB0\xbaH-\x92\x01*\b\x01\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12\x1f\n" +
+	"\barchived\x18\x02 \x01(\bH\x00R\barchived\x88\x01\x01B\v\n" +
+	"\t_archived\"\x8e\x01\n" +
+	"\x1aArchiveConnectionsResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\x12\x1c\n" +
+	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12*\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"\x86\x01\n" +
+	"\x17DeleteConnectionRequest\x128\n" +
+	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x121\n" +
+	"\fconfirm_name\x18\x02 \x01(\tB\r\xbaH\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\xc8\x01\n" +
+	"\x18DeleteConnectionResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted\x12$\n" +
+	"\rnotes_deleted\x18\x02 \x01(\x05R\rnotes_deleted\x122\n" +
+	"\x14interactions_deleted\x18\x03 \x01(\x05R\x14interactions_deleted\x12*\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"\xf5\x01\n" +
+	"\x15FindDuplicatesRequest\x12P\n" +
+	"\rconnection_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\rconnection_id\x88\x01\x01\x12:\n" +
+	"\tmin_score\x18\x02 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\xe0?H\x01R\tmin_score\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x02R\x05limit\x88\x01\x01B\x10\n" +
+	"\x0e_connection_idB\f\n" +
+	"\n" +
+	"_min_scoreB\b\n" +
+	"\x06_limit\"x\n" +
+	"\x16FindDuplicatesResponse\x12B\n" +
+	"\x05pairs\x18\x01 \x03(\v2\".kith.connections.v1.DuplicatePairB\b\xbaH\x05\x92\x01\x02\x102R\x05pairs\x12\x1a\n" +
+	"\bhas_more\x18\x02 \x01(\bR\bhas_more\"\xe1\x01\n" +
+	"\rDuplicatePair\x129\n" +
+	"\x05first\x18\x01 \x01(\v2#.kith.connections.v1.ResolvedPersonR\x05first\x12;\n" +
+	"\x06second\x18\x02 \x01(\v2#.kith.connections.v1.ResolvedPersonR\x06second\x12-\n" +
+	"\x05score\x18\x03 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x12)\n" +
+	"\areasons\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xac\x02R\areasons\"\xd6\x01\n" +
+	"\x17MergeConnectionsRequest\x12B\n" +
+	"\ainto_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\ainto_id\x12L\n" +
+	"\bfrom_ids\x18\x02 \x03(\tB0\xbaH-\x92\x01*\b\x01\x10\n" +
+	"\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\bfrom_ids\x12\x1d\n" +
+	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01B\n" +
+	"\n" +
+	"\b_dry_run\"\x97\x02\n" +
+	"\x18MergeConnectionsResponse\x12G\n" +
+	"\n" +
+	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
+	"connection\x12\x16\n" +
+	"\x06merged\x18\x02 \x01(\bR\x06merged\x12J\n" +
+	"\tconflicts\x18\x03 \x03(\v2\".kith.connections.v1.MergeConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12\x14\n" +
+	"\x05moved\x18\x04 \x01(\x05R\x05moved\x12*\n" +
+	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"p\n" +
+	"\rMergeConflict\x12\x1d\n" +
+	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x05field\x12\x1c\n" +
+	"\x04kept\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x04kept\x12\"\n" +
+	"\adropped\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\adropped\"\xb4\x02\n" +
+	"\x16LinkConnectionsRequest\x12B\n" +
+	"\afrom_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\afrom_id\x12>\n" +
+	"\x05to_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x05to_id\x12n\n" +
+	"\x04type\x18\x03 \x01(\tBZ\xbaHW\xc8\x01\x01rRR\x06spouseR\x06parentR\x05childR\asiblingR\tcolleagueR\amanagerR\rintroduced_byR\x06friendR\x05otherR\x04type\x12\x1b\n" +
+	"\x06remove\x18\x04 \x01(\bH\x00R\x06remove\x88\x01\x01B\t\n" +
+	"\a_remove\"\xa6\x01\n" +
+	"\x17LinkConnectionsResponse\x12Q\n" +
+	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x10\x14R\rrelationships\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"\xdb\x02\n" +
+	"\x18ExportConnectionsRequest\x12=\n" +
+	"\x06format\x18\x01 \x01(\tB%\xbaH\"\xc8\x01\x01r\x1dR\x04jsonR\x03csvR\x05vcardR\tjscontactR\x06format\x12A\n" +
+	"\x03ids\x18\x02 \x03(\tB/\xbaH,\x92\x01)\x10\xc8\x01\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12$\n" +
+	"\x05group\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x00R\x05group\x88\x01\x01\x12 \n" +
+	"\x03tag\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18<H\x01R\x03tag\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x01H\x02R\x05limit\x88\x01\x01\x12'\n" +
+	"\x06cursor\x18\x06 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x03R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_groupB\x06\n" +
+	"\x04_tagB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\xdd\x01\n" +
+	"\x19ExportConnectionsResponse\x12$\n" +
+	"\acontent\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x18\x80\x92\xf4\x01R\acontent\x12'\n" +
+	"\n" +
+	"media_type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18PR\n" +
+	"media_type\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x1a\n" +
+	"\bhas_more\x18\x04 \x01(\bR\bhas_more\x12/\n" +
+	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor2\xcb\f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
 	"\x10CreateConnection\x12,.kith.connections.v1.CreateConnectionRequest\x1a-.kith.connections.v1.CreateConnectionResponse\"\x1a\xca\xf3\x18\x16\b\x01\x12\x10Add a connection\x18\x02\x12\x93\x01\n" +
-	"\x10UpdateConnection\x12,.kith.connections.v1.UpdateConnectionRequest\x1a-.kith.connections.v1.UpdateConnectionResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x13Change a connection\x18\x02 \x01\x90\x02\x02BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
+	"\x10UpdateConnection\x12,.kith.connections.v1.UpdateConnectionRequest\x1a-.kith.connections.v1.UpdateConnectionResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x13Change a connection\x18\x02 \x01\x90\x02\x02\x12\x83\x01\n" +
+	"\rResolvePeople\x12).kith.connections.v1.ResolvePeopleRequest\x1a*.kith.connections.v1.ResolvePeopleResponse\"\x1b\xca\xf3\x18\x14\b\x01\x12\x0eResolve people\x18\x01\x90\x02\x01\x12\x94\x01\n" +
+	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"\x1d\xca\xf3\x18\x16\b\x01\x12\x0eArchive people\x18\x01 \x01\x90\x02\x02\x12\x98\x01\n" +
+	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"'\xca\xf3\x18 \b\x01\x12\x18Delete a person for good\x18\x01 \x01\x90\x02\x02\x12\x87\x01\n" +
+	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x8d\x01\n" +
+	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\"\x1c\xca\xf3\x18\x18\b\x01\x12\x10Merge duplicates\x18\x03 \x01\x12\x8c\x01\n" +
+	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Relate two people\x18\x01\x90\x02\x02\x12\x8e\x01\n" +
+	"\x11ExportConnections\x12-.kith.connections.v1.ExportConnectionsRequest\x1a..kith.connections.v1.ExportConnectionsResponse\"\x1a\xca\xf3\x18\x13\b\x01\x12\rExport people\x18\x02\x90\x02\x01BFZDgithub.com/kith-crm/kith/proto/gen/kith/connections/v1;connectionsv1b\x06proto3"
 
 var (
 	file_kith_connections_v1_connections_proto_rawDescOnce sync.Once
@@ -1521,47 +3064,94 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
-	(*SearchConnectionsRequest)(nil),  // 0: kith.connections.v1.SearchConnectionsRequest
-	(*SearchConnectionsResponse)(nil), // 1: kith.connections.v1.SearchConnectionsResponse
-	(*ConnectionHit)(nil),             // 2: kith.connections.v1.ConnectionHit
-	(*GetConnectionRequest)(nil),      // 3: kith.connections.v1.GetConnectionRequest
-	(*GetConnectionResponse)(nil),     // 4: kith.connections.v1.GetConnectionResponse
-	(*Connection)(nil),                // 5: kith.connections.v1.Connection
-	(*Position)(nil),                  // 6: kith.connections.v1.Position
-	(*CreateConnectionRequest)(nil),   // 7: kith.connections.v1.CreateConnectionRequest
-	(*CreateConnectionResponse)(nil),  // 8: kith.connections.v1.CreateConnectionResponse
-	(*UpdateConnectionRequest)(nil),   // 9: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),  // 10: kith.connections.v1.UpdateConnectionResponse
-	(*v1.Note)(nil),                   // 11: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),            // 12: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),     // 13: google.protobuf.Timestamp
+	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
+	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
+	(*ConnectionHit)(nil),              // 2: kith.connections.v1.ConnectionHit
+	(*GetConnectionRequest)(nil),       // 3: kith.connections.v1.GetConnectionRequest
+	(*GetConnectionResponse)(nil),      // 4: kith.connections.v1.GetConnectionResponse
+	(*Connection)(nil),                 // 5: kith.connections.v1.Connection
+	(*ImportantDate)(nil),              // 6: kith.connections.v1.ImportantDate
+	(*Relationship)(nil),               // 7: kith.connections.v1.Relationship
+	(*Position)(nil),                   // 8: kith.connections.v1.Position
+	(*CreateConnectionRequest)(nil),    // 9: kith.connections.v1.CreateConnectionRequest
+	(*CreateConnectionResponse)(nil),   // 10: kith.connections.v1.CreateConnectionResponse
+	(*UpdateConnectionRequest)(nil),    // 11: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 12: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 13: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 14: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 15: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 16: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 17: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 18: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 19: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 20: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 21: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 22: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 23: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 24: kith.connections.v1.MergeConnectionsRequest
+	(*MergeConnectionsResponse)(nil),   // 25: kith.connections.v1.MergeConnectionsResponse
+	(*MergeConflict)(nil),              // 26: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 27: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 28: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 29: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 30: kith.connections.v1.ExportConnectionsResponse
+	(*v1.Note)(nil),                    // 31: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 32: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 33: google.protobuf.Timestamp
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
 	5,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	11, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	12, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
-	6,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
-	13, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	13, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	13, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
-	5,  // 8: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	5,  // 9: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	0,  // 10: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 11: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	7,  // 12: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	9,  // 13: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	1,  // 14: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 15: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	8,  // 16: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	10, // 17: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	14, // [14:18] is the sub-list for method output_type
-	10, // [10:14] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	31, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	32, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	8,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
+	33, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	33, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	33, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	6,  // 8: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
+	7,  // 9: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
+	33, // 10: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	6,  // 11: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	5,  // 12: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	6,  // 13: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	5,  // 14: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	15, // 15: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	16, // 16: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	23, // 17: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	16, // 18: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	16, // 19: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	5,  // 20: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	26, // 21: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	7,  // 22: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	0,  // 23: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 24: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	9,  // 25: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	11, // 26: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	13, // 27: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	17, // 28: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	19, // 29: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	21, // 30: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	24, // 31: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	27, // 32: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	29, // 33: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 34: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 35: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	10, // 36: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	12, // 37: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	14, // 38: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	18, // 39: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	20, // 40: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	22, // 41: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	25, // 42: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	28, // 43: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	30, // 44: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	34, // [34:45] is the sub-list for method output_type
+	23, // [23:34] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -1572,17 +3162,27 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[7].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[11].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[18].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[20].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[21].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[24].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[25].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[28].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

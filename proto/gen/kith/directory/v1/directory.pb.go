@@ -511,6 +511,499 @@ func (x *ListMembersResponse) GetNextCursor() string {
 	return ""
 }
 
+// Whom to look for.
+type SearchDirectoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Words that name, headline, organisation, place or skills must contain; left out, everybody.
+	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
+	// Members per page, 10 by default.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchDirectoryRequest) Reset() {
+	*x = SearchDirectoryRequest{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchDirectoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchDirectoryRequest) ProtoMessage() {}
+
+func (x *SearchDirectoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchDirectoryRequest.ProtoReflect.Descriptor instead.
+func (*SearchDirectoryRequest) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SearchDirectoryRequest) GetQuery() string {
+	if x != nil && x.Query != nil {
+		return *x.Query
+	}
+	return ""
+}
+
+func (x *SearchDirectoryRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *SearchDirectoryRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// A page of members, by name.
+type SearchDirectoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The members.
+	Members []*DirectoryMember `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
+	// Whether a further page exists.
+	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	// Pass as cursor for the next page; absent on the last page.
+	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchDirectoryResponse) Reset() {
+	*x = SearchDirectoryResponse{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchDirectoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchDirectoryResponse) ProtoMessage() {}
+
+func (x *SearchDirectoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchDirectoryResponse.ProtoReflect.Descriptor instead.
+func (*SearchDirectoryResponse) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SearchDirectoryResponse) GetMembers() []*DirectoryMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *SearchDirectoryResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+func (x *SearchDirectoryResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
+// A member, in short.
+type DirectoryMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Public name in addresses.
+	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
+	// Display name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// One line about the member.
+	Headline string `protobuf:"bytes,3,opt,name=headline,proto3" json:"headline,omitempty"`
+	// Organisation the member works for.
+	Organization string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
+	// Where the member lives or works.
+	Location      string `protobuf:"bytes,5,opt,name=location,proto3" json:"location,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DirectoryMember) Reset() {
+	*x = DirectoryMember{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DirectoryMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DirectoryMember) ProtoMessage() {}
+
+func (x *DirectoryMember) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DirectoryMember.ProtoReflect.Descriptor instead.
+func (*DirectoryMember) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DirectoryMember) GetUsername() string {
+	if x != nil {
+		return x.Username
+	}
+	return ""
+}
+
+func (x *DirectoryMember) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DirectoryMember) GetHeadline() string {
+	if x != nil {
+		return x.Headline
+	}
+	return ""
+}
+
+func (x *DirectoryMember) GetOrganization() string {
+	if x != nil {
+		return x.Organization
+	}
+	return ""
+}
+
+func (x *DirectoryMember) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
+}
+
+// Whose profile to read.
+type GetMemberProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Username, from search_directory; left out, the member's own.
+	Username      *string `protobuf:"bytes,1,opt,name=username,proto3,oneof" json:"username,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMemberProfileRequest) Reset() {
+	*x = GetMemberProfileRequest{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMemberProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMemberProfileRequest) ProtoMessage() {}
+
+func (x *GetMemberProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMemberProfileRequest.ProtoReflect.Descriptor instead.
+func (*GetMemberProfileRequest) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetMemberProfileRequest) GetUsername() string {
+	if x != nil && x.Username != nil {
+		return *x.Username
+	}
+	return ""
+}
+
+// The profile.
+type GetMemberProfileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The profile, as other members see it; one's own in full.
+	Profile *Profile `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
+	// Who sees the profile at all: private, members or public. Only for one's own.
+	Visibility *string `protobuf:"bytes,2,opt,name=visibility,proto3,oneof" json:"visibility,omitempty"`
+	// Whether it is in the directory. Only for one's own.
+	Listed        *bool `protobuf:"varint,3,opt,name=listed,proto3,oneof" json:"listed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMemberProfileResponse) Reset() {
+	*x = GetMemberProfileResponse{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMemberProfileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMemberProfileResponse) ProtoMessage() {}
+
+func (x *GetMemberProfileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMemberProfileResponse.ProtoReflect.Descriptor instead.
+func (*GetMemberProfileResponse) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetMemberProfileResponse) GetProfile() *Profile {
+	if x != nil {
+		return x.Profile
+	}
+	return nil
+}
+
+func (x *GetMemberProfileResponse) GetVisibility() string {
+	if x != nil && x.Visibility != nil {
+		return *x.Visibility
+	}
+	return ""
+}
+
+func (x *GetMemberProfileResponse) GetListed() bool {
+	if x != nil && x.Listed != nil {
+		return *x.Listed
+	}
+	return false
+}
+
+// What to change. Fields left out stay as they are.
+type UpdateMyProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Display name.
+	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// One line about the member.
+	Headline *string `protobuf:"bytes,2,opt,name=headline,proto3,oneof" json:"headline,omitempty"`
+	// About the member, in their own words.
+	Bio *string `protobuf:"bytes,3,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
+	// Where the member lives or works.
+	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
+	// Organisation the member works for.
+	Organization *string `protobuf:"bytes,5,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
+	// Job title.
+	Title *string `protobuf:"bytes,6,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	// Replaces all skills; an empty list changes nothing.
+	Skills []string `protobuf:"bytes,7,rep,name=skills,proto3" json:"skills,omitempty"`
+	// Fields to hide from everybody: name, headline, bio, location, organization, title, skills, languages, links, open_to, avatar_url.
+	Hide []string `protobuf:"bytes,8,rep,name=hide,proto3" json:"hide,omitempty"`
+	// false takes the profile out of the directory; true is refused.
+	Listed        *bool `protobuf:"varint,9,opt,name=listed,proto3,oneof" json:"listed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateMyProfileRequest) Reset() {
+	*x = UpdateMyProfileRequest{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateMyProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateMyProfileRequest) ProtoMessage() {}
+
+func (x *UpdateMyProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateMyProfileRequest.ProtoReflect.Descriptor instead.
+func (*UpdateMyProfileRequest) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *UpdateMyProfileRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileRequest) GetHeadline() string {
+	if x != nil && x.Headline != nil {
+		return *x.Headline
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileRequest) GetBio() string {
+	if x != nil && x.Bio != nil {
+		return *x.Bio
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileRequest) GetLocation() string {
+	if x != nil && x.Location != nil {
+		return *x.Location
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileRequest) GetOrganization() string {
+	if x != nil && x.Organization != nil {
+		return *x.Organization
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileRequest) GetTitle() string {
+	if x != nil && x.Title != nil {
+		return *x.Title
+	}
+	return ""
+}
+
+func (x *UpdateMyProfileRequest) GetSkills() []string {
+	if x != nil {
+		return x.Skills
+	}
+	return nil
+}
+
+func (x *UpdateMyProfileRequest) GetHide() []string {
+	if x != nil {
+		return x.Hide
+	}
+	return nil
+}
+
+func (x *UpdateMyProfileRequest) GetListed() bool {
+	if x != nil && x.Listed != nil {
+		return *x.Listed
+	}
+	return false
+}
+
+// The profile on file now.
+type UpdateMyProfileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The profile in full.
+	Profile *Profile `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
+	// The recorded change, for undo_change; absent when nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateMyProfileResponse) Reset() {
+	*x = UpdateMyProfileResponse{}
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateMyProfileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateMyProfileResponse) ProtoMessage() {}
+
+func (x *UpdateMyProfileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_directory_v1_directory_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateMyProfileResponse.ProtoReflect.Descriptor instead.
+func (*UpdateMyProfileResponse) Descriptor() ([]byte, []int) {
+	return file_kith_directory_v1_directory_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UpdateMyProfileResponse) GetProfile() *Profile {
+	if x != nil {
+		return x.Profile
+	}
+	return nil
+}
+
+func (x *UpdateMyProfileResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
 var File_kith_directory_v1_directory_proto protoreflect.FileDescriptor
 
 const file_kith_directory_v1_directory_proto_rawDesc = "" +
@@ -566,10 +1059,69 @@ const file_kith_directory_v1_directory_proto_rawDesc = "" +
 	"\amembers\x18\x01 \x03(\v2\x1a.kith.directory.v1.ProfileB\b\xbaH\x05\x92\x01\x02\x10dR\amembers\x12\x1a\n" +
 	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor2\xf5\x01\n" +
+	"\f_next_cursor\"\xad\x01\n" +
+	"\x16SearchDirectoryRequest\x12%\n" +
+	"\x05query\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x05query\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x05limit\x88\x01\x01\x12'\n" +
+	"\x06cursor\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x02R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_queryB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\xbe\x01\n" +
+	"\x17SearchDirectoryResponse\x12F\n" +
+	"\amembers\x18\x01 \x03(\v2\".kith.directory.v1.DirectoryMemberB\b\xbaH\x05\x92\x01\x02\x102R\amembers\x12\x1a\n" +
+	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
+	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\xcb\x01\n" +
+	"\x0fDirectoryMember\x12#\n" +
+	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12$\n" +
+	"\bheadline\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x01R\bheadline\x12+\n" +
+	"\forganization\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18xR\forganization\x12#\n" +
+	"\blocation\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18xR\blocation\"R\n" +
+	"\x17GetMemberProfileRequest\x12*\n" +
+	"\busername\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x03\x18\x1eH\x00R\busername\x88\x01\x01B\v\n" +
+	"\t_username\"\xbd\x01\n" +
+	"\x18GetMemberProfileResponse\x12<\n" +
+	"\aprofile\x18\x01 \x01(\v2\x1a.kith.directory.v1.ProfileB\x06\xbaH\x03\xc8\x01\x01R\aprofile\x12,\n" +
+	"\n" +
+	"visibility\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14H\x00R\n" +
+	"visibility\x88\x01\x01\x12\x1b\n" +
+	"\x06listed\x18\x03 \x01(\bH\x01R\x06listed\x88\x01\x01B\r\n" +
+	"\v_visibilityB\t\n" +
+	"\a_listed\"\xa6\x04\n" +
+	"\x16UpdateMyProfileRequest\x12 \n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12)\n" +
+	"\bheadline\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x01H\x01R\bheadline\x88\x01\x01\x12\x1f\n" +
+	"\x03bio\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x1fH\x02R\x03bio\x88\x01\x01\x12(\n" +
+	"\blocation\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18xH\x03R\blocation\x88\x01\x01\x120\n" +
+	"\forganization\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18xH\x04R\forganization\x88\x01\x01\x12\"\n" +
+	"\x05title\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18xH\x05R\x05title\x88\x01\x01\x12(\n" +
+	"\x06skills\x18\a \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x14\"\x06r\x04\x10\x01\x18(R\x06skills\x12\x85\x01\n" +
+	"\x04hide\x18\b \x03(\tBq\xbaHn\x92\x01k\x10\v\x18\x01\"ercR\x04nameR\bheadlineR\x03bioR\blocationR\forganizationR\x05titleR\x06skillsR\tlanguagesR\x05linksR\aopen_toR\n" +
+	"avatar_urlR\x04hide\x12\x1b\n" +
+	"\x06listed\x18\t \x01(\bH\x06R\x06listed\x88\x01\x01B\a\n" +
+	"\x05_nameB\v\n" +
+	"\t_headlineB\x06\n" +
+	"\x04_bioB\v\n" +
+	"\t_locationB\x0f\n" +
+	"\r_organizationB\b\n" +
+	"\x06_titleB\t\n" +
+	"\a_listed\"\x91\x01\n" +
+	"\x17UpdateMyProfileResponse\x12<\n" +
+	"\aprofile\x18\x01 \x01(\v2\x1a.kith.directory.v1.ProfileB\x06\xbaH\x03\xc8\x01\x01R\aprofile\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id2\xf5\x01\n" +
 	"\x16PublicDirectoryService\x12t\n" +
 	"\x10BatchGetProfiles\x12*.kith.directory.v1.BatchGetProfilesRequest\x1a+.kith.directory.v1.BatchGetProfilesResponse\"\a\xd0\xf3\x18\x01\x90\x02\x01\x12e\n" +
-	"\vListMembers\x12%.kith.directory.v1.ListMembersRequest\x1a&.kith.directory.v1.ListMembersResponse\"\a\xd0\xf3\x18\x01\x90\x02\x01BBZ@github.com/kith-crm/kith/proto/gen/kith/directory/v1;directoryv1b\x06proto3"
+	"\vListMembers\x12%.kith.directory.v1.ListMembersRequest\x1a&.kith.directory.v1.ListMembersResponse\"\a\xd0\xf3\x18\x01\x90\x02\x012\xc8\x03\n" +
+	"\x10DirectoryService\x12\x92\x01\n" +
+	"\x0fSearchDirectory\x12).kith.directory.v1.SearchDirectoryRequest\x1a*.kith.directory.v1.SearchDirectoryResponse\"(\xca\xf3\x18!\b\a\x12\x1bSearch the member directory\x18\x01\x90\x02\x01\x12\x91\x01\n" +
+	"\x10GetMemberProfile\x12*.kith.directory.v1.GetMemberProfileRequest\x1a+.kith.directory.v1.GetMemberProfileResponse\"$\xca\xf3\x18\x1d\b\a\x12\x17Read a member's profile\x18\x01\x90\x02\x01\x12\x8a\x01\n" +
+	"\x0fUpdateMyProfile\x12).kith.directory.v1.UpdateMyProfileRequest\x1a*.kith.directory.v1.UpdateMyProfileResponse\" \xca\xf3\x18\x19\b\a\x12\x11Change my profile\x18\x01 \x01\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/directory/v1;directoryv1b\x06proto3"
 
 var (
 	file_kith_directory_v1_directory_proto_rawDescOnce sync.Once
@@ -583,7 +1135,7 @@ func file_kith_directory_v1_directory_proto_rawDescGZIP() []byte {
 	return file_kith_directory_v1_directory_proto_rawDescData
 }
 
-var file_kith_directory_v1_directory_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_kith_directory_v1_directory_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_kith_directory_v1_directory_proto_goTypes = []any{
 	(*BatchGetProfilesRequest)(nil),  // 0: kith.directory.v1.BatchGetProfilesRequest
 	(*BatchGetProfilesResponse)(nil), // 1: kith.directory.v1.BatchGetProfilesResponse
@@ -592,23 +1144,39 @@ var file_kith_directory_v1_directory_proto_goTypes = []any{
 	(*Link)(nil),                     // 4: kith.directory.v1.Link
 	(*ListMembersRequest)(nil),       // 5: kith.directory.v1.ListMembersRequest
 	(*ListMembersResponse)(nil),      // 6: kith.directory.v1.ListMembersResponse
-	(*timestamppb.Timestamp)(nil),    // 7: google.protobuf.Timestamp
+	(*SearchDirectoryRequest)(nil),   // 7: kith.directory.v1.SearchDirectoryRequest
+	(*SearchDirectoryResponse)(nil),  // 8: kith.directory.v1.SearchDirectoryResponse
+	(*DirectoryMember)(nil),          // 9: kith.directory.v1.DirectoryMember
+	(*GetMemberProfileRequest)(nil),  // 10: kith.directory.v1.GetMemberProfileRequest
+	(*GetMemberProfileResponse)(nil), // 11: kith.directory.v1.GetMemberProfileResponse
+	(*UpdateMyProfileRequest)(nil),   // 12: kith.directory.v1.UpdateMyProfileRequest
+	(*UpdateMyProfileResponse)(nil),  // 13: kith.directory.v1.UpdateMyProfileResponse
+	(*timestamppb.Timestamp)(nil),    // 14: google.protobuf.Timestamp
 }
 var file_kith_directory_v1_directory_proto_depIdxs = []int32{
-	2, // 0: kith.directory.v1.BatchGetProfilesResponse.profiles:type_name -> kith.directory.v1.Profile
-	3, // 1: kith.directory.v1.Profile.location:type_name -> kith.directory.v1.Location
-	4, // 2: kith.directory.v1.Profile.links:type_name -> kith.directory.v1.Link
-	7, // 3: kith.directory.v1.Profile.updated_at:type_name -> google.protobuf.Timestamp
-	2, // 4: kith.directory.v1.ListMembersResponse.members:type_name -> kith.directory.v1.Profile
-	0, // 5: kith.directory.v1.PublicDirectoryService.BatchGetProfiles:input_type -> kith.directory.v1.BatchGetProfilesRequest
-	5, // 6: kith.directory.v1.PublicDirectoryService.ListMembers:input_type -> kith.directory.v1.ListMembersRequest
-	1, // 7: kith.directory.v1.PublicDirectoryService.BatchGetProfiles:output_type -> kith.directory.v1.BatchGetProfilesResponse
-	6, // 8: kith.directory.v1.PublicDirectoryService.ListMembers:output_type -> kith.directory.v1.ListMembersResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	2,  // 0: kith.directory.v1.BatchGetProfilesResponse.profiles:type_name -> kith.directory.v1.Profile
+	3,  // 1: kith.directory.v1.Profile.location:type_name -> kith.directory.v1.Location
+	4,  // 2: kith.directory.v1.Profile.links:type_name -> kith.directory.v1.Link
+	14, // 3: kith.directory.v1.Profile.updated_at:type_name -> google.protobuf.Timestamp
+	2,  // 4: kith.directory.v1.ListMembersResponse.members:type_name -> kith.directory.v1.Profile
+	9,  // 5: kith.directory.v1.SearchDirectoryResponse.members:type_name -> kith.directory.v1.DirectoryMember
+	2,  // 6: kith.directory.v1.GetMemberProfileResponse.profile:type_name -> kith.directory.v1.Profile
+	2,  // 7: kith.directory.v1.UpdateMyProfileResponse.profile:type_name -> kith.directory.v1.Profile
+	0,  // 8: kith.directory.v1.PublicDirectoryService.BatchGetProfiles:input_type -> kith.directory.v1.BatchGetProfilesRequest
+	5,  // 9: kith.directory.v1.PublicDirectoryService.ListMembers:input_type -> kith.directory.v1.ListMembersRequest
+	7,  // 10: kith.directory.v1.DirectoryService.SearchDirectory:input_type -> kith.directory.v1.SearchDirectoryRequest
+	10, // 11: kith.directory.v1.DirectoryService.GetMemberProfile:input_type -> kith.directory.v1.GetMemberProfileRequest
+	12, // 12: kith.directory.v1.DirectoryService.UpdateMyProfile:input_type -> kith.directory.v1.UpdateMyProfileRequest
+	1,  // 13: kith.directory.v1.PublicDirectoryService.BatchGetProfiles:output_type -> kith.directory.v1.BatchGetProfilesResponse
+	6,  // 14: kith.directory.v1.PublicDirectoryService.ListMembers:output_type -> kith.directory.v1.ListMembersResponse
+	8,  // 15: kith.directory.v1.DirectoryService.SearchDirectory:output_type -> kith.directory.v1.SearchDirectoryResponse
+	11, // 16: kith.directory.v1.DirectoryService.GetMemberProfile:output_type -> kith.directory.v1.GetMemberProfileResponse
+	13, // 17: kith.directory.v1.DirectoryService.UpdateMyProfile:output_type -> kith.directory.v1.UpdateMyProfileResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_kith_directory_v1_directory_proto_init() }
@@ -619,15 +1187,21 @@ func file_kith_directory_v1_directory_proto_init() {
 	file_kith_directory_v1_directory_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_directory_v1_directory_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_directory_v1_directory_proto_msgTypes[6].OneofWrappers = []any{}
+	file_kith_directory_v1_directory_proto_msgTypes[7].OneofWrappers = []any{}
+	file_kith_directory_v1_directory_proto_msgTypes[8].OneofWrappers = []any{}
+	file_kith_directory_v1_directory_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_directory_v1_directory_proto_msgTypes[11].OneofWrappers = []any{}
+	file_kith_directory_v1_directory_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_directory_v1_directory_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_directory_v1_directory_proto_rawDesc), len(file_kith_directory_v1_directory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   14,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   2,
 		},
 		GoTypes:           file_kith_directory_v1_directory_proto_goTypes,
 		DependencyIndexes: file_kith_directory_v1_directory_proto_depIdxs,

@@ -819,6 +819,280 @@ func (x *LogInteractionResponse) GetChangeId() string {
 	return ""
 }
 
+// What to change. Fields left out stay as they are.
+type UpdateNoteRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the note.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The text, Markdown.
+	Body *string `protobuf:"bytes,2,opt,name=body,proto3,oneof" json:"body,omitempty"`
+	// Keep at the top.
+	Pinned *bool `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	// Replaces the people it is about; an empty list changes nothing.
+	ConnectionIds []string `protobuf:"bytes,4,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
+	// version of the note; refused when it has changed since.
+	ExpectedVersion *int32 `protobuf:"varint,5,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UpdateNoteRequest) Reset() {
+	*x = UpdateNoteRequest{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateNoteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateNoteRequest) ProtoMessage() {}
+
+func (x *UpdateNoteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateNoteRequest.ProtoReflect.Descriptor instead.
+func (*UpdateNoteRequest) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *UpdateNoteRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateNoteRequest) GetBody() string {
+	if x != nil && x.Body != nil {
+		return *x.Body
+	}
+	return ""
+}
+
+func (x *UpdateNoteRequest) GetPinned() bool {
+	if x != nil && x.Pinned != nil {
+		return *x.Pinned
+	}
+	return false
+}
+
+func (x *UpdateNoteRequest) GetConnectionIds() []string {
+	if x != nil {
+		return x.ConnectionIds
+	}
+	return nil
+}
+
+func (x *UpdateNoteRequest) GetExpectedVersion() int32 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+// The note on file now.
+type UpdateNoteResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The note.
+	Note *Note `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
+	// The recorded change, for undo_change; absent when nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateNoteResponse) Reset() {
+	*x = UpdateNoteResponse{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateNoteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateNoteResponse) ProtoMessage() {}
+
+func (x *UpdateNoteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateNoteResponse.ProtoReflect.Descriptor instead.
+func (*UpdateNoteResponse) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *UpdateNoteResponse) GetNote() *Note {
+	if x != nil {
+		return x.Note
+	}
+	return nil
+}
+
+func (x *UpdateNoteResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// What to look for.
+type SearchNotesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Words of a note or of an interaction's summary.
+	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	// Only about this person.
+	ConnectionId *string `protobuf:"bytes,2,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
+	// Entries per page, 10 by default.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before.
+	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchNotesRequest) Reset() {
+	*x = SearchNotesRequest{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchNotesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchNotesRequest) ProtoMessage() {}
+
+func (x *SearchNotesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchNotesRequest.ProtoReflect.Descriptor instead.
+func (*SearchNotesRequest) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SearchNotesRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *SearchNotesRequest) GetConnectionId() string {
+	if x != nil && x.ConnectionId != nil {
+		return *x.ConnectionId
+	}
+	return ""
+}
+
+func (x *SearchNotesRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *SearchNotesRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// A page of entries, best first.
+type SearchNotesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries; their text is the part around the match.
+	Entries []*TimelineEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Whether a further page exists.
+	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	// Pass as cursor for the next page; absent on the last page.
+	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchNotesResponse) Reset() {
+	*x = SearchNotesResponse{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchNotesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchNotesResponse) ProtoMessage() {}
+
+func (x *SearchNotesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchNotesResponse.ProtoReflect.Descriptor instead.
+func (*SearchNotesResponse) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SearchNotesResponse) GetEntries() []*TimelineEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *SearchNotesResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+func (x *SearchNotesResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
 var File_kith_timeline_v1_timeline_proto protoreflect.FileDescriptor
 
 const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
@@ -907,12 +1181,44 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id2\xfa\x02\n" +
+	"_change_id\"\xcb\x02\n" +
+	"\x11UpdateNoteRequest\x128\n" +
+	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^not_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12$\n" +
+	"\x04body\x18\x02 \x01(\tB\v\xbaH\br\x06\x10\x01\x18\xa0\x9c\x01H\x00R\x04body\x88\x01\x01\x12\x1b\n" +
+	"\x06pinned\x18\x03 \x01(\bH\x01R\x06pinned\x88\x01\x01\x12V\n" +
+	"\x0econnection_ids\x18\x04 \x03(\tB.\xbaH+\x92\x01(\x10\x14\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x128\n" +
+	"\x10expected_version\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x02R\x10expected_version\x88\x01\x01B\a\n" +
+	"\x05_bodyB\t\n" +
+	"\a_pinnedB\x13\n" +
+	"\x11_expected_version\"\x82\x01\n" +
+	"\x12UpdateNoteResponse\x122\n" +
+	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"\x81\x02\n" +
+	"\x12SearchNotesRequest\x12#\n" +
+	"\x05query\x18\x01 \x01(\tB\r\xbaH\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02R\x05query\x12P\n" +
+	"\rconnection_id\x18\x02 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\rconnection_id\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x05limit\x88\x01\x01\x12'\n" +
+	"\x06cursor\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x02R\x06cursor\x88\x01\x01B\x10\n" +
+	"\x0e_connection_idB\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\xb7\x01\n" +
+	"\x13SearchNotesResponse\x12C\n" +
+	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\b\xbaH\x05\x92\x01\x02\x102R\aentries\x12\x1a\n" +
+	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
+	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor2\xe8\x04\n" +
 	"\x0fTimelineService\x12}\n" +
 	"\fListTimeline\x12%.kith.timeline.v1.ListTimelineRequest\x1a&.kith.timeline.v1.ListTimelineResponse\"\x1e\xca\xf3\x18\x17\b\x02\x12\x11Read the timeline\x18\x01\x90\x02\x01\x12d\n" +
 	"\aAddNote\x12 .kith.timeline.v1.AddNoteRequest\x1a!.kith.timeline.v1.AddNoteResponse\"\x14\xca\xf3\x18\x10\b\x02\x12\n" +
 	"Add a note\x18\x01\x12\x81\x01\n" +
-	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01B@Z>github.com/kith-crm/kith/proto/gen/kith/timeline/v1;timelinev1b\x06proto3"
+	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01\x12u\n" +
+	"\n" +
+	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1c\xca\xf3\x18\x15\b\x02\x12\rChange a note\x18\x01 \x01\x90\x02\x02\x12u\n" +
+	"\vSearchNotes\x12$.kith.timeline.v1.SearchNotesRequest\x1a%.kith.timeline.v1.SearchNotesResponse\"\x19\xca\xf3\x18\x12\b\x02\x12\fSearch notes\x18\x01\x90\x02\x01B@Z>github.com/kith-crm/kith/proto/gen/kith/timeline/v1;timelinev1b\x06proto3"
 
 var (
 	file_kith_timeline_v1_timeline_proto_rawDescOnce sync.Once
@@ -926,7 +1232,7 @@ func file_kith_timeline_v1_timeline_proto_rawDescGZIP() []byte {
 	return file_kith_timeline_v1_timeline_proto_rawDescData
 }
 
-var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 	(*Note)(nil),                   // 0: kith.timeline.v1.Note
 	(*Interaction)(nil),            // 1: kith.timeline.v1.Interaction
@@ -938,30 +1244,40 @@ var file_kith_timeline_v1_timeline_proto_goTypes = []any{
 	(*AddNoteResponse)(nil),        // 7: kith.timeline.v1.AddNoteResponse
 	(*LogInteractionRequest)(nil),  // 8: kith.timeline.v1.LogInteractionRequest
 	(*LogInteractionResponse)(nil), // 9: kith.timeline.v1.LogInteractionResponse
-	(*timestamppb.Timestamp)(nil),  // 10: google.protobuf.Timestamp
+	(*UpdateNoteRequest)(nil),      // 10: kith.timeline.v1.UpdateNoteRequest
+	(*UpdateNoteResponse)(nil),     // 11: kith.timeline.v1.UpdateNoteResponse
+	(*SearchNotesRequest)(nil),     // 12: kith.timeline.v1.SearchNotesRequest
+	(*SearchNotesResponse)(nil),    // 13: kith.timeline.v1.SearchNotesResponse
+	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
 }
 var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
-	10, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
-	10, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
-	10, // 2: kith.timeline.v1.Interaction.occurred_at:type_name -> google.protobuf.Timestamp
-	10, // 3: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
+	14, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
+	14, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
+	14, // 2: kith.timeline.v1.Interaction.occurred_at:type_name -> google.protobuf.Timestamp
+	14, // 3: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 4: kith.timeline.v1.ListTimelineResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	10, // 5: kith.timeline.v1.TimelineEntry.occurred_at:type_name -> google.protobuf.Timestamp
+	14, // 5: kith.timeline.v1.TimelineEntry.occurred_at:type_name -> google.protobuf.Timestamp
 	5,  // 6: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
 	0,  // 7: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
-	10, // 8: kith.timeline.v1.LogInteractionRequest.occurred_at:type_name -> google.protobuf.Timestamp
+	14, // 8: kith.timeline.v1.LogInteractionRequest.occurred_at:type_name -> google.protobuf.Timestamp
 	1,  // 9: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
-	2,  // 10: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
-	6,  // 11: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
-	8,  // 12: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
-	3,  // 13: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
-	7,  // 14: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
-	9,  // 15: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	0,  // 10: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
+	4,  // 11: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
+	2,  // 12: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
+	6,  // 13: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
+	8,  // 14: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
+	10, // 15: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
+	12, // 16: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
+	3,  // 17: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
+	7,  // 18: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
+	9,  // 19: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
+	11, // 20: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
+	13, // 21: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
+	17, // [17:22] is the sub-list for method output_type
+	12, // [12:17] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_kith_timeline_v1_timeline_proto_init() }
@@ -974,13 +1290,17 @@ func file_kith_timeline_v1_timeline_proto_init() {
 	file_kith_timeline_v1_timeline_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[9].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[11].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_timeline_v1_timeline_proto_rawDesc), len(file_kith_timeline_v1_timeline_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -163,6 +163,11 @@ type Tool struct {
 	OpenWorld bool `protobuf:"varint,5,opt,name=open_world,json=openWorld,proto3" json:"open_world,omitempty"`
 	// Any live credential may call it, whatever its scopes.
 	AnyCredential bool `protobuf:"varint,6,opt,name=any_credential,json=anyCredential,proto3" json:"any_credential,omitempty"`
+	// The kind of job that the tool starts; empty when it answers by itself.
+	// POST /api/jobs with this kind calls the tool without arguments.
+	JobKind string `protobuf:"bytes,7,opt,name=job_kind,json=jobKind,proto3" json:"job_kind,omitempty"`
+	// An answer may be held back for as long as the caller asked to wait.
+	Waits         bool `protobuf:"varint,8,opt,name=waits,proto3" json:"waits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,6 +244,20 @@ func (x *Tool) GetAnyCredential() bool {
 	return false
 }
 
+func (x *Tool) GetJobKind() string {
+	if x != nil {
+		return x.JobKind
+	}
+	return ""
+}
+
+func (x *Tool) GetWaits() bool {
+	if x != nil {
+		return x.Waits
+	}
+	return false
+}
+
 var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -276,7 +295,7 @@ var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
 
 const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/tool/v1/tool.proto\x12\fkith.tool.v1\x1a google/protobuf/descriptor.proto\"\xcd\x01\n" +
+	"\x17kith/tool/v1/tool.proto\x12\fkith.tool.v1\x1a google/protobuf/descriptor.proto\"\xfe\x01\n" +
 	"\x04Tool\x12-\n" +
 	"\x05group\x18\x01 \x01(\x0e2\x17.kith.tool.v1.ToolGroupR\x05group\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -284,7 +303,9 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\vdestructive\x18\x04 \x01(\bR\vdestructive\x12\x1d\n" +
 	"\n" +
 	"open_world\x18\x05 \x01(\bR\topenWorld\x12%\n" +
-	"\x0eany_credential\x18\x06 \x01(\bR\ranyCredential*\xf2\x01\n" +
+	"\x0eany_credential\x18\x06 \x01(\bR\ranyCredential\x12\x19\n" +
+	"\bjob_kind\x18\a \x01(\tR\ajobKind\x12\x14\n" +
+	"\x05waits\x18\b \x01(\bR\x05waits*\xf2\x01\n" +
 	"\tToolGroup\x12\x1a\n" +
 	"\x16TOOL_GROUP_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16TOOL_GROUP_CONNECTIONS\x10\x01\x12\x17\n" +

@@ -37,6 +37,12 @@ const (
 	// AccountServiceGetAccountProcedure is the fully-qualified name of the AccountService's GetAccount
 	// RPC.
 	AccountServiceGetAccountProcedure = "/kith.account.v1.AccountService/GetAccount"
+	// AccountServiceListChangesProcedure is the fully-qualified name of the AccountService's
+	// ListChanges RPC.
+	AccountServiceListChangesProcedure = "/kith.account.v1.AccountService/ListChanges"
+	// AccountServiceUndoChangeProcedure is the fully-qualified name of the AccountService's UndoChange
+	// RPC.
+	AccountServiceUndoChangeProcedure = "/kith.account.v1.AccountService/UndoChange"
 )
 
 // AccountServiceClient is a client for the kith.account.v1.AccountService service.
@@ -45,6 +51,17 @@ type AccountServiceClient interface {
 	// are out of its reach and why, and what each tool costs. Use it when a call
 	// was refused, or before planning a long piece of work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
+	// List what was changed in the member's data lately, by whom and with which
+	// tool, latest first. Use it to find the change_id of something to undo.
+	// Changes nothing.
+	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
+	// Undo a recorded change as a whole. When something was changed again since,
+	// nothing is undone and conflicts lists it: undo the later change first. Use
+	// dry_run to see what would happen. Undoing twice changes nothing more; the
+	// undo is a change itself and can be undone. With import_id it starts a job and
+	// answers its task_id for get_job: what was changed since the import stays as it
+	// is, the job's result lists it, and undo_id brings the import back.
+	UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error)
 }
 
 // NewAccountServiceClient constructs a client for the kith.account.v1.AccountService service. By
@@ -65,17 +82,51 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listChanges: connect.NewClient[v1.ListChangesRequest, v1.ListChangesResponse](
+			httpClient,
+			baseURL+AccountServiceListChangesProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ListChanges")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		undoChange: connect.NewClient[v1.UndoChangeRequest, v1.UndoChangeResponse](
+			httpClient,
+			baseURL+AccountServiceUndoChangeProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("UndoChange")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // accountServiceClient implements AccountServiceClient.
 type accountServiceClient struct {
-	getAccount *connect.Client[v1.GetAccountRequest, v1.GetAccountResponse]
+	getAccount  *connect.Client[v1.GetAccountRequest, v1.GetAccountResponse]
+	listChanges *connect.Client[v1.ListChangesRequest, v1.ListChangesResponse]
+	undoChange  *connect.Client[v1.UndoChangeRequest, v1.UndoChangeResponse]
 }
 
 // GetAccount calls kith.account.v1.AccountService.GetAccount.
 func (c *accountServiceClient) GetAccount(ctx context.Context, req *v1.GetAccountRequest) (*v1.GetAccountResponse, error) {
 	response, err := c.getAccount.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListChanges calls kith.account.v1.AccountService.ListChanges.
+func (c *accountServiceClient) ListChanges(ctx context.Context, req *v1.ListChangesRequest) (*v1.ListChangesResponse, error) {
+	response, err := c.listChanges.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UndoChange calls kith.account.v1.AccountService.UndoChange.
+func (c *accountServiceClient) UndoChange(ctx context.Context, req *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error) {
+	response, err := c.undoChange.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -88,6 +139,17 @@ type AccountServiceHandler interface {
 	// are out of its reach and why, and what each tool costs. Use it when a call
 	// was refused, or before planning a long piece of work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
+	// List what was changed in the member's data lately, by whom and with which
+	// tool, latest first. Use it to find the change_id of something to undo.
+	// Changes nothing.
+	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
+	// Undo a recorded change as a whole. When something was changed again since,
+	// nothing is undone and conflicts lists it: undo the later change first. Use
+	// dry_run to see what would happen. Undoing twice changes nothing more; the
+	// undo is a change itself and can be undone. With import_id it starts a job and
+	// answers its task_id for get_job: what was changed since the import stays as it
+	// is, the job's result lists it, and undo_id brings the import back.
+	UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error)
 }
 
 // NewAccountServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -104,10 +166,28 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	accountServiceListChangesHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceListChangesProcedure,
+		svc.ListChanges,
+		connect.WithSchema(accountServiceMethods.ByName("ListChanges")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceUndoChangeHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceUndoChangeProcedure,
+		svc.UndoChange,
+		connect.WithSchema(accountServiceMethods.ByName("UndoChange")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.account.v1.AccountService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AccountServiceGetAccountProcedure:
 			accountServiceGetAccountHandler.ServeHTTP(w, r)
+		case AccountServiceListChangesProcedure:
+			accountServiceListChangesHandler.ServeHTTP(w, r)
+		case AccountServiceUndoChangeProcedure:
+			accountServiceUndoChangeHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -119,4 +199,12 @@ type UnimplementedAccountServiceHandler struct{}
 
 func (UnimplementedAccountServiceHandler) GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.account.v1.AccountService.GetAccount is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.account.v1.AccountService.ListChanges is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.account.v1.AccountService.UndoChange is not implemented"))
 }

@@ -46,6 +46,27 @@ const (
 	// ConnectionServiceUpdateConnectionProcedure is the fully-qualified name of the ConnectionService's
 	// UpdateConnection RPC.
 	ConnectionServiceUpdateConnectionProcedure = "/kith.connections.v1.ConnectionService/UpdateConnection"
+	// ConnectionServiceResolvePeopleProcedure is the fully-qualified name of the ConnectionService's
+	// ResolvePeople RPC.
+	ConnectionServiceResolvePeopleProcedure = "/kith.connections.v1.ConnectionService/ResolvePeople"
+	// ConnectionServiceArchiveConnectionsProcedure is the fully-qualified name of the
+	// ConnectionService's ArchiveConnections RPC.
+	ConnectionServiceArchiveConnectionsProcedure = "/kith.connections.v1.ConnectionService/ArchiveConnections"
+	// ConnectionServiceDeleteConnectionProcedure is the fully-qualified name of the ConnectionService's
+	// DeleteConnection RPC.
+	ConnectionServiceDeleteConnectionProcedure = "/kith.connections.v1.ConnectionService/DeleteConnection"
+	// ConnectionServiceFindDuplicatesProcedure is the fully-qualified name of the ConnectionService's
+	// FindDuplicates RPC.
+	ConnectionServiceFindDuplicatesProcedure = "/kith.connections.v1.ConnectionService/FindDuplicates"
+	// ConnectionServiceMergeConnectionsProcedure is the fully-qualified name of the ConnectionService's
+	// MergeConnections RPC.
+	ConnectionServiceMergeConnectionsProcedure = "/kith.connections.v1.ConnectionService/MergeConnections"
+	// ConnectionServiceLinkConnectionsProcedure is the fully-qualified name of the ConnectionService's
+	// LinkConnections RPC.
+	ConnectionServiceLinkConnectionsProcedure = "/kith.connections.v1.ConnectionService/LinkConnections"
+	// ConnectionServiceExportConnectionsProcedure is the fully-qualified name of the
+	// ConnectionService's ExportConnections RPC.
+	ConnectionServiceExportConnectionsProcedure = "/kith.connections.v1.ConnectionService/ExportConnections"
 )
 
 // ConnectionServiceClient is a client for the kith.connections.v1.ConnectionService service.
@@ -55,7 +76,9 @@ type ConnectionServiceClient interface {
 	// Use this first when a person is named: the other tools take the id from
 	// its hits. Prefixes, accents left out and one or two typing mistakes still
 	// find the person; exact matches come first. An empty answer means nobody
-	// matched, so try fewer words. Changes nothing. Sees every earlier write.
+	// matched, so try fewer words. Where embed_objects made vectors, people who are
+	// alike are found too; with a remote embedding provider that the member allowed,
+	// the query is sent to it. Changes nothing. Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
 	// Read one connection in full: names, handles, current position, tags, how
 	// and when they met, the last contact. Use it after search_connections, with
@@ -75,6 +98,38 @@ type ConnectionServiceClient interface {
 	// get_connection) to be refused when somebody else changed it since.
 	// Overwrites; undo with change_id.
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
+	// Tell who of up to 50 e-mail addresses, phone numbers or names is on file. Use
+	// it before adding people from a list, a meeting's guests or a mail thread. Each
+	// answer is matched (one person), ambiguous (several) or none. Changes nothing.
+	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
+	// Put up to 50 people away, or bring them back with archived false. Archived
+	// people are found by no search and are deleted for good after 30 days. What is
+	// already so stays so. Undo with change_id.
+	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
+	// Delete one person for good, with their handles, positions, dates, reminders and
+	// relationships; notes and interactions that are about nobody else go too. This
+	// is the one act that cannot be undone: archive_connections is nearly always what
+	// the member wants. confirm_name must be the person's full name as on file.
+	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
+	// Find people who may be on file twice, surest pairs first, with the reason for
+	// each: same e-mail, phone or web address, same or similar name, same
+	// organisation. Use it before merge_connections. Changes nothing.
+	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
+	// Merge people who are one: what the others have moves to the one that stays, and
+	// the others are archived. By default nothing is written and the answer shows what
+	// would be: pass dry_run false to merge. Where both have a value, that of the one
+	// that stays is kept, and conflicts lists the other. Undo with change_id.
+	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
+	// Record how two people are related: spouse, parent, child, sibling, colleague,
+	// manager, introduced_by, friend or other. from is the type of to: "from's manager
+	// is to". The inverse is understood. remove takes the relationship away. Repeating
+	// it changes nothing. Undo with change_id.
+	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
+	// Write people out in a format that other programs read: json (everything, can be
+	// imported again without loss), csv, vcard or jscontact. Up to 200 people in one
+	// answer, by id, group or tag, or all, page by page. For a whole large network the
+	// member has an export on their settings page. Changes nothing.
+	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 
 // NewConnectionServiceClient constructs a client for the kith.connections.v1.ConnectionService
@@ -115,15 +170,70 @@ func NewConnectionServiceClient(httpClient connect.HTTPClient, baseURL string, o
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
+		resolvePeople: connect.NewClient[v1.ResolvePeopleRequest, v1.ResolvePeopleResponse](
+			httpClient,
+			baseURL+ConnectionServiceResolvePeopleProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("ResolvePeople")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		archiveConnections: connect.NewClient[v1.ArchiveConnectionsRequest, v1.ArchiveConnectionsResponse](
+			httpClient,
+			baseURL+ConnectionServiceArchiveConnectionsProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("ArchiveConnections")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
+		deleteConnection: connect.NewClient[v1.DeleteConnectionRequest, v1.DeleteConnectionResponse](
+			httpClient,
+			baseURL+ConnectionServiceDeleteConnectionProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("DeleteConnection")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
+		findDuplicates: connect.NewClient[v1.FindDuplicatesRequest, v1.FindDuplicatesResponse](
+			httpClient,
+			baseURL+ConnectionServiceFindDuplicatesProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("FindDuplicates")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		mergeConnections: connect.NewClient[v1.MergeConnectionsRequest, v1.MergeConnectionsResponse](
+			httpClient,
+			baseURL+ConnectionServiceMergeConnectionsProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("MergeConnections")),
+			connect.WithClientOptions(opts...),
+		),
+		linkConnections: connect.NewClient[v1.LinkConnectionsRequest, v1.LinkConnectionsResponse](
+			httpClient,
+			baseURL+ConnectionServiceLinkConnectionsProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("LinkConnections")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
+		exportConnections: connect.NewClient[v1.ExportConnectionsRequest, v1.ExportConnectionsResponse](
+			httpClient,
+			baseURL+ConnectionServiceExportConnectionsProcedure,
+			connect.WithSchema(connectionServiceMethods.ByName("ExportConnections")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // connectionServiceClient implements ConnectionServiceClient.
 type connectionServiceClient struct {
-	searchConnections *connect.Client[v1.SearchConnectionsRequest, v1.SearchConnectionsResponse]
-	getConnection     *connect.Client[v1.GetConnectionRequest, v1.GetConnectionResponse]
-	createConnection  *connect.Client[v1.CreateConnectionRequest, v1.CreateConnectionResponse]
-	updateConnection  *connect.Client[v1.UpdateConnectionRequest, v1.UpdateConnectionResponse]
+	searchConnections  *connect.Client[v1.SearchConnectionsRequest, v1.SearchConnectionsResponse]
+	getConnection      *connect.Client[v1.GetConnectionRequest, v1.GetConnectionResponse]
+	createConnection   *connect.Client[v1.CreateConnectionRequest, v1.CreateConnectionResponse]
+	updateConnection   *connect.Client[v1.UpdateConnectionRequest, v1.UpdateConnectionResponse]
+	resolvePeople      *connect.Client[v1.ResolvePeopleRequest, v1.ResolvePeopleResponse]
+	archiveConnections *connect.Client[v1.ArchiveConnectionsRequest, v1.ArchiveConnectionsResponse]
+	deleteConnection   *connect.Client[v1.DeleteConnectionRequest, v1.DeleteConnectionResponse]
+	findDuplicates     *connect.Client[v1.FindDuplicatesRequest, v1.FindDuplicatesResponse]
+	mergeConnections   *connect.Client[v1.MergeConnectionsRequest, v1.MergeConnectionsResponse]
+	linkConnections    *connect.Client[v1.LinkConnectionsRequest, v1.LinkConnectionsResponse]
+	exportConnections  *connect.Client[v1.ExportConnectionsRequest, v1.ExportConnectionsResponse]
 }
 
 // SearchConnections calls kith.connections.v1.ConnectionService.SearchConnections.
@@ -162,6 +272,69 @@ func (c *connectionServiceClient) UpdateConnection(ctx context.Context, req *v1.
 	return nil, err
 }
 
+// ResolvePeople calls kith.connections.v1.ConnectionService.ResolvePeople.
+func (c *connectionServiceClient) ResolvePeople(ctx context.Context, req *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error) {
+	response, err := c.resolvePeople.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ArchiveConnections calls kith.connections.v1.ConnectionService.ArchiveConnections.
+func (c *connectionServiceClient) ArchiveConnections(ctx context.Context, req *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error) {
+	response, err := c.archiveConnections.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteConnection calls kith.connections.v1.ConnectionService.DeleteConnection.
+func (c *connectionServiceClient) DeleteConnection(ctx context.Context, req *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error) {
+	response, err := c.deleteConnection.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FindDuplicates calls kith.connections.v1.ConnectionService.FindDuplicates.
+func (c *connectionServiceClient) FindDuplicates(ctx context.Context, req *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error) {
+	response, err := c.findDuplicates.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// MergeConnections calls kith.connections.v1.ConnectionService.MergeConnections.
+func (c *connectionServiceClient) MergeConnections(ctx context.Context, req *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error) {
+	response, err := c.mergeConnections.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// LinkConnections calls kith.connections.v1.ConnectionService.LinkConnections.
+func (c *connectionServiceClient) LinkConnections(ctx context.Context, req *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error) {
+	response, err := c.linkConnections.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ExportConnections calls kith.connections.v1.ConnectionService.ExportConnections.
+func (c *connectionServiceClient) ExportConnections(ctx context.Context, req *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error) {
+	response, err := c.exportConnections.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ConnectionServiceHandler is an implementation of the kith.connections.v1.ConnectionService
 // service.
 type ConnectionServiceHandler interface {
@@ -170,7 +343,9 @@ type ConnectionServiceHandler interface {
 	// Use this first when a person is named: the other tools take the id from
 	// its hits. Prefixes, accents left out and one or two typing mistakes still
 	// find the person; exact matches come first. An empty answer means nobody
-	// matched, so try fewer words. Changes nothing. Sees every earlier write.
+	// matched, so try fewer words. Where embed_objects made vectors, people who are
+	// alike are found too; with a remote embedding provider that the member allowed,
+	// the query is sent to it. Changes nothing. Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
 	// Read one connection in full: names, handles, current position, tags, how
 	// and when they met, the last contact. Use it after search_connections, with
@@ -190,6 +365,38 @@ type ConnectionServiceHandler interface {
 	// get_connection) to be refused when somebody else changed it since.
 	// Overwrites; undo with change_id.
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
+	// Tell who of up to 50 e-mail addresses, phone numbers or names is on file. Use
+	// it before adding people from a list, a meeting's guests or a mail thread. Each
+	// answer is matched (one person), ambiguous (several) or none. Changes nothing.
+	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
+	// Put up to 50 people away, or bring them back with archived false. Archived
+	// people are found by no search and are deleted for good after 30 days. What is
+	// already so stays so. Undo with change_id.
+	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
+	// Delete one person for good, with their handles, positions, dates, reminders and
+	// relationships; notes and interactions that are about nobody else go too. This
+	// is the one act that cannot be undone: archive_connections is nearly always what
+	// the member wants. confirm_name must be the person's full name as on file.
+	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
+	// Find people who may be on file twice, surest pairs first, with the reason for
+	// each: same e-mail, phone or web address, same or similar name, same
+	// organisation. Use it before merge_connections. Changes nothing.
+	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
+	// Merge people who are one: what the others have moves to the one that stays, and
+	// the others are archived. By default nothing is written and the answer shows what
+	// would be: pass dry_run false to merge. Where both have a value, that of the one
+	// that stays is kept, and conflicts lists the other. Undo with change_id.
+	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
+	// Record how two people are related: spouse, parent, child, sibling, colleague,
+	// manager, introduced_by, friend or other. from is the type of to: "from's manager
+	// is to". The inverse is understood. remove takes the relationship away. Repeating
+	// it changes nothing. Undo with change_id.
+	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
+	// Write people out in a format that other programs read: json (everything, can be
+	// imported again without loss), csv, vcard or jscontact. Up to 200 people in one
+	// answer, by id, group or tag, or all, page by page. For a whole large network the
+	// member has an export on their settings page. Changes nothing.
+	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 
 // NewConnectionServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -226,6 +433,54 @@ func NewConnectionServiceHandler(svc ConnectionServiceHandler, opts ...connect.H
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectionServiceResolvePeopleHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceResolvePeopleProcedure,
+		svc.ResolvePeople,
+		connect.WithSchema(connectionServiceMethods.ByName("ResolvePeople")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectionServiceArchiveConnectionsHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceArchiveConnectionsProcedure,
+		svc.ArchiveConnections,
+		connect.WithSchema(connectionServiceMethods.ByName("ArchiveConnections")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectionServiceDeleteConnectionHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceDeleteConnectionProcedure,
+		svc.DeleteConnection,
+		connect.WithSchema(connectionServiceMethods.ByName("DeleteConnection")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectionServiceFindDuplicatesHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceFindDuplicatesProcedure,
+		svc.FindDuplicates,
+		connect.WithSchema(connectionServiceMethods.ByName("FindDuplicates")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectionServiceMergeConnectionsHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceMergeConnectionsProcedure,
+		svc.MergeConnections,
+		connect.WithSchema(connectionServiceMethods.ByName("MergeConnections")),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectionServiceLinkConnectionsHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceLinkConnectionsProcedure,
+		svc.LinkConnections,
+		connect.WithSchema(connectionServiceMethods.ByName("LinkConnections")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectionServiceExportConnectionsHandler := connect.NewUnaryHandlerSimple(
+		ConnectionServiceExportConnectionsProcedure,
+		svc.ExportConnections,
+		connect.WithSchema(connectionServiceMethods.ByName("ExportConnections")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.connections.v1.ConnectionService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ConnectionServiceSearchConnectionsProcedure:
@@ -236,6 +491,20 @@ func NewConnectionServiceHandler(svc ConnectionServiceHandler, opts ...connect.H
 			connectionServiceCreateConnectionHandler.ServeHTTP(w, r)
 		case ConnectionServiceUpdateConnectionProcedure:
 			connectionServiceUpdateConnectionHandler.ServeHTTP(w, r)
+		case ConnectionServiceResolvePeopleProcedure:
+			connectionServiceResolvePeopleHandler.ServeHTTP(w, r)
+		case ConnectionServiceArchiveConnectionsProcedure:
+			connectionServiceArchiveConnectionsHandler.ServeHTTP(w, r)
+		case ConnectionServiceDeleteConnectionProcedure:
+			connectionServiceDeleteConnectionHandler.ServeHTTP(w, r)
+		case ConnectionServiceFindDuplicatesProcedure:
+			connectionServiceFindDuplicatesHandler.ServeHTTP(w, r)
+		case ConnectionServiceMergeConnectionsProcedure:
+			connectionServiceMergeConnectionsHandler.ServeHTTP(w, r)
+		case ConnectionServiceLinkConnectionsProcedure:
+			connectionServiceLinkConnectionsHandler.ServeHTTP(w, r)
+		case ConnectionServiceExportConnectionsProcedure:
+			connectionServiceExportConnectionsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -259,4 +528,32 @@ func (UnimplementedConnectionServiceHandler) CreateConnection(context.Context, *
 
 func (UnimplementedConnectionServiceHandler) UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.UpdateConnection is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.ResolvePeople is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.ArchiveConnections is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.DeleteConnection is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.FindDuplicates is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.MergeConnections is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.LinkConnections is not implemented"))
+}
+
+func (UnimplementedConnectionServiceHandler) ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.connections.v1.ConnectionService.ExportConnections is not implemented"))
 }

@@ -42,6 +42,12 @@ const (
 	// TimelineServiceLogInteractionProcedure is the fully-qualified name of the TimelineService's
 	// LogInteraction RPC.
 	TimelineServiceLogInteractionProcedure = "/kith.timeline.v1.TimelineService/LogInteraction"
+	// TimelineServiceUpdateNoteProcedure is the fully-qualified name of the TimelineService's
+	// UpdateNote RPC.
+	TimelineServiceUpdateNoteProcedure = "/kith.timeline.v1.TimelineService/UpdateNote"
+	// TimelineServiceSearchNotesProcedure is the fully-qualified name of the TimelineService's
+	// SearchNotes RPC.
+	TimelineServiceSearchNotesProcedure = "/kith.timeline.v1.TimelineService/SearchNotes"
 )
 
 // TimelineServiceClient is a client for the kith.timeline.v1.TimelineService service.
@@ -60,6 +66,14 @@ type TimelineServiceClient interface {
 	// that falls due again. Repeating an external_key changes nothing and answers
 	// what is on file. Adds one interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
+	// Change the text of a note, pin it, or say whom it is about. Fields left out
+	// stay as they are. Pass expected_version to be refused when somebody else
+	// changed it since. Overwrites; undo with change_id.
+	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
+	// Find notes and interactions by their words, in everything the member wrote,
+	// best matches first, with the people they are about. Use it for "who told me
+	// about X"; to find a person use search_connections. Changes nothing.
+	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
 }
 
 // NewTimelineServiceClient constructs a client for the kith.timeline.v1.TimelineService service. By
@@ -92,6 +106,20 @@ func NewTimelineServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(timelineServiceMethods.ByName("LogInteraction")),
 			connect.WithClientOptions(opts...),
 		),
+		updateNote: connect.NewClient[v1.UpdateNoteRequest, v1.UpdateNoteResponse](
+			httpClient,
+			baseURL+TimelineServiceUpdateNoteProcedure,
+			connect.WithSchema(timelineServiceMethods.ByName("UpdateNote")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
+		searchNotes: connect.NewClient[v1.SearchNotesRequest, v1.SearchNotesResponse](
+			httpClient,
+			baseURL+TimelineServiceSearchNotesProcedure,
+			connect.WithSchema(timelineServiceMethods.ByName("SearchNotes")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -100,6 +128,8 @@ type timelineServiceClient struct {
 	listTimeline   *connect.Client[v1.ListTimelineRequest, v1.ListTimelineResponse]
 	addNote        *connect.Client[v1.AddNoteRequest, v1.AddNoteResponse]
 	logInteraction *connect.Client[v1.LogInteractionRequest, v1.LogInteractionResponse]
+	updateNote     *connect.Client[v1.UpdateNoteRequest, v1.UpdateNoteResponse]
+	searchNotes    *connect.Client[v1.SearchNotesRequest, v1.SearchNotesResponse]
 }
 
 // ListTimeline calls kith.timeline.v1.TimelineService.ListTimeline.
@@ -129,6 +159,24 @@ func (c *timelineServiceClient) LogInteraction(ctx context.Context, req *v1.LogI
 	return nil, err
 }
 
+// UpdateNote calls kith.timeline.v1.TimelineService.UpdateNote.
+func (c *timelineServiceClient) UpdateNote(ctx context.Context, req *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error) {
+	response, err := c.updateNote.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SearchNotes calls kith.timeline.v1.TimelineService.SearchNotes.
+func (c *timelineServiceClient) SearchNotes(ctx context.Context, req *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error) {
+	response, err := c.searchNotes.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TimelineServiceHandler is an implementation of the kith.timeline.v1.TimelineService service.
 type TimelineServiceHandler interface {
 	// Read notes and interactions, latest first: of one connection, or of the
@@ -145,6 +193,14 @@ type TimelineServiceHandler interface {
 	// that falls due again. Repeating an external_key changes nothing and answers
 	// what is on file. Adds one interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
+	// Change the text of a note, pin it, or say whom it is about. Fields left out
+	// stay as they are. Pass expected_version to be refused when somebody else
+	// changed it since. Overwrites; undo with change_id.
+	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
+	// Find notes and interactions by their words, in everything the member wrote,
+	// best matches first, with the people they are about. Use it for "who told me
+	// about X"; to find a person use search_connections. Changes nothing.
+	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
 }
 
 // NewTimelineServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -173,6 +229,20 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 		connect.WithSchema(timelineServiceMethods.ByName("LogInteraction")),
 		connect.WithHandlerOptions(opts...),
 	)
+	timelineServiceUpdateNoteHandler := connect.NewUnaryHandlerSimple(
+		TimelineServiceUpdateNoteProcedure,
+		svc.UpdateNote,
+		connect.WithSchema(timelineServiceMethods.ByName("UpdateNote")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
+	timelineServiceSearchNotesHandler := connect.NewUnaryHandlerSimple(
+		TimelineServiceSearchNotesProcedure,
+		svc.SearchNotes,
+		connect.WithSchema(timelineServiceMethods.ByName("SearchNotes")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.timeline.v1.TimelineService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TimelineServiceListTimelineProcedure:
@@ -181,6 +251,10 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 			timelineServiceAddNoteHandler.ServeHTTP(w, r)
 		case TimelineServiceLogInteractionProcedure:
 			timelineServiceLogInteractionHandler.ServeHTTP(w, r)
+		case TimelineServiceUpdateNoteProcedure:
+			timelineServiceUpdateNoteHandler.ServeHTTP(w, r)
+		case TimelineServiceSearchNotesProcedure:
+			timelineServiceSearchNotesHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -200,4 +274,12 @@ func (UnimplementedTimelineServiceHandler) AddNote(context.Context, *v1.AddNoteR
 
 func (UnimplementedTimelineServiceHandler) LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.LogInteraction is not implemented"))
+}
+
+func (UnimplementedTimelineServiceHandler) UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.UpdateNote is not implemented"))
+}
+
+func (UnimplementedTimelineServiceHandler) SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.SearchNotes is not implemented"))
 }

@@ -1,15 +1,17 @@
-package web
+package accountfile
 
 import (
-	"encoding/json"
+	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/profile"
 )
 
-// The shapes of an export. They are apart from the domain's types, so that the
-// file stays the same when those change.
+// The shapes of what cardfile has no records of. They are apart from the domain's
+// types, so that the file stays the same when those change.
 type (
 	memberShape struct {
 		ID              string    `json:"id"`
@@ -65,38 +67,16 @@ type (
 		LastUsedAt time.Time `json:"last_used_at"`
 	}
 	connectedShape struct {
-		ID                string          `json:"id"`
-		Name              string          `json:"name"`
-		Nickname          string          `json:"nickname"`
-		Location          string          `json:"location"`
-		Bio               string          `json:"bio"`
-		Starred           bool            `json:"starred"`
-		MetOn             string          `json:"met_on"`
-		MetHow            string          `json:"met_how"`
-		Source            string          `json:"source"`
-		CadenceDays       int             `json:"cadence_days"`
-		SnoozedUntil      time.Time       `json:"snoozed_until,omitzero"`
-		LastInteractionAt time.Time       `json:"last_interaction_at,omitzero"`
-		ArchivedAt        time.Time       `json:"archived_at,omitzero"`
-		MergedInto        string          `json:"merged_into,omitempty"`
-		Handles           []handleShape   `json:"handles"`
-		Positions         []positionShape `json:"positions"`
-		Tags              []string        `json:"tags"`
-		CreatedAt         time.Time       `json:"created_at"`
-		UpdatedAt         time.Time       `json:"updated_at"`
-	}
-	handleShape struct {
-		Kind  string `json:"kind"`
-		Value string `json:"value"`
-		Label string `json:"label"`
+		cardfile.PersonRecord
+
+		Positions  []positionShape `json:"positions"` // in place of the record's
+		ArchivedAt time.Time       `json:"archived_at,omitzero"`
+		MergedInto string          `json:"merged_into,omitempty"`
 	}
 	positionShape struct {
 		OrganizationID string `json:"organization_id,omitempty"`
-		Organization   string `json:"organization"`
-		Title          string `json:"title"`
-		StartedOn      string `json:"started_on"`
-		EndedOn        string `json:"ended_on"`
-		Current        bool   `json:"current"`
+
+		cardfile.PositionRecord
 	}
 	organizationShape struct {
 		ID        string    `json:"id"`
@@ -104,33 +84,41 @@ type (
 		Domain    string    `json:"domain"`
 		CreatedAt time.Time `json:"created_at"`
 	}
-	noteShape struct {
-		ID            string    `json:"id"`
-		ConnectionIDs []string  `json:"connection_ids"`
-		Body          string    `json:"body"`
-		Pinned        bool      `json:"pinned"`
-		CreatedAt     time.Time `json:"created_at"`
-		UpdatedAt     time.Time `json:"updated_at"`
+	groupShape struct {
+		ID          string    `json:"id"`
+		Name        string    `json:"name"`
+		Description string    `json:"description"`
+		CadenceDays int       `json:"cadence_days"`
+		CreatedAt   time.Time `json:"created_at"`
+		UpdatedAt   time.Time `json:"updated_at"`
 	}
-	interactionShape struct {
-		ID              string    `json:"id"`
-		ConnectionIDs   []string  `json:"connection_ids"`
-		Kind            string    `json:"kind"`
-		OccurredAt      time.Time `json:"occurred_at"`
-		DurationMinutes int32     `json:"duration_minutes"`
-		Summary         string    `json:"summary"`
-		ExternalKey     string    `json:"external_key,omitempty"`
-		CreatedAt       time.Time `json:"created_at"`
+	relationshipShape struct {
+		ID        string    `json:"id"`
+		FromID    string    `json:"from_id"`
+		ToID      string    `json:"to_id"`
+		Type      string    `json:"type"`
+		CreatedAt time.Time `json:"created_at"`
+	}
+	reminderShape struct {
+		ID           string    `json:"id"`
+		ConnectionID string    `json:"connection_id,omitempty"`
+		Text         string    `json:"text"`
+		DueOn        string    `json:"due_on"`
+		StartsOn     string    `json:"starts_on"`
+		Recurrence   string    `json:"recurrence"`
+		State        string    `json:"state"`
+		CreatedAt    time.Time `json:"created_at"`
+		UpdatedAt    time.Time `json:"updated_at"`
 	}
 	changeShape struct {
 		ID             string          `json:"id"`
 		CredentialID   string          `json:"credential_id"`
 		CredentialName string          `json:"credential_name"`
 		Tool           string          `json:"tool"`
-		ObjectKind     string          `json:"object_kind"`
-		ObjectID       string          `json:"object_id"`
-		Before         json.RawMessage `json:"before"`
-		After          json.RawMessage `json:"after"`
+		Summary        string          `json:"summary"`
+		Effects        []change.Effect `json:"effects"`
+		UndoneBy       string          `json:"undone_by,omitzero"`
+		Undoes         string          `json:"undoes,omitzero"`
 		CreatedAt      time.Time       `json:"created_at"`
 	}
 )
@@ -141,21 +129,21 @@ type named struct {
 	value any
 }
 
-// objects is the head of an export, in its order.
-func (h head) objects(now time.Time) []named {
-	m, p := h.member, h.profile
+// objects is what an export says of the member, in its order.
+func (a Account) objects(now time.Time) []named {
+	m, p := a.Member, a.Profile
 	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}
-	for _, g := range h.grants {
-		agents = append(agents, agentShape{g.ID, g.ClientName, scopeList(g.Scopes), g.CreatedAt, g.LastUsedAt})
+	for _, g := range a.Grants {
+		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), g.CreatedAt, g.LastUsedAt})
 	}
-	for _, t := range h.tokens {
-		tokens = append(tokens, tokenShape{t.ID, t.Name, scopeList(t.Scopes), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
+	for _, t := range a.Tokens {
+		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
 	}
-	for _, link := range h.links {
+	for _, link := range a.Links {
 		identities = append(identities, identityShape{link.Issuer, link.Subject, link.CreatedAt, link.LastUsedAt})
 	}
 	return []named{
-		{"format", exportFormat},
+		{"format", Format},
 		{"exported_at", now.UTC()},
 		{"member", memberShape{string(m.ID), m.Username, m.Email, m.EmailVerifiedAt, m.Timezone, m.Locale, m.Plan, m.CreatedAt}},
 		{"profile", profileShape{
@@ -169,17 +157,9 @@ func (h head) objects(now time.Time) []named {
 }
 
 func connectionShape(c *connection.Connection) connectedShape {
-	shape := connectedShape{
-		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn, MetHow: c.MetHow,
-		Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil, LastInteractionAt: c.LastInteractionAt,
-		ArchivedAt: c.ArchivedAt, MergedInto: c.MergedInto, Handles: []handleShape{}, Positions: []positionShape{}, Tags: nonNil(c.Tags),
-		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
-	}
-	for _, h := range c.Handles {
-		shape.Handles = append(shape.Handles, handleShape{h.Kind, h.Value, h.Label})
-	}
-	for _, p := range c.Positions {
-		shape.Positions = append(shape.Positions, positionShape{p.OrganizationID, p.Organization, p.Title, p.StartedOn, p.EndedOn, p.Current})
+	shape := connectedShape{PersonRecord: cardfile.NewPersonRecord(c), Positions: []positionShape{}, ArchivedAt: c.ArchivedAt, MergedInto: c.MergedInto}
+	for i, p := range shape.PersonRecord.Positions {
+		shape.Positions = append(shape.Positions, positionShape{c.Positions[i].OrganizationID, p})
 	}
 	return shape
 }

@@ -1,0 +1,140 @@
+package cardfile
+
+import (
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// Format names the shape of a JSON document.
+const Format = "kith-connections/1"
+
+// Document is the JSON format. It is apart from the domain's types, so that files
+// stay the same when those change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD or
+// --MM-DD; an empty text or a missing time is "not known".
+type (
+	Document struct {
+		Format       string              `json:"format"`
+		People       []PersonRecord      `json:"people"`
+		Notes        []NoteRecord        `json:"notes"`
+		Interactions []InteractionRecord `json:"interactions"`
+	}
+	PersonRecord struct {
+		ID                string               `json:"id"`
+		Name              string               `json:"name"`
+		Nickname          string               `json:"nickname"`
+		Location          string               `json:"location"`
+		Bio               string               `json:"bio"`
+		Starred           bool                 `json:"starred"`
+		MetOn             string               `json:"met_on"`
+		MetHow            string               `json:"met_how"`
+		Source            string               `json:"source"`
+		CadenceDays       int                  `json:"cadence_days"`
+		SnoozedUntil      time.Time            `json:"snoozed_until,omitzero"`
+		LastInteractionAt time.Time            `json:"last_interaction_at,omitzero"`
+		Handles           []HandleRecord       `json:"handles"`
+		Positions         []PositionRecord     `json:"positions"`
+		ImportantDates    []DateRecord         `json:"important_dates"`
+		Tags              []string             `json:"tags"`
+		Groups            []string             `json:"groups"`
+		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // left out where others hold them
+		CreatedAt         time.Time            `json:"created_at"`
+		UpdatedAt         time.Time            `json:"updated_at"`
+	}
+	// HandleRecord's kind is email, phone, url or social; the first of a kind is
+	// the preferred one.
+	HandleRecord struct {
+		Kind  string `json:"kind"`
+		Value string `json:"value"`
+		Label string `json:"label"`
+	}
+	PositionRecord struct {
+		Organization string `json:"organization"`
+		Title        string `json:"title"`
+		StartedOn    string `json:"started_on"`
+		EndedOn      string `json:"ended_on"`
+		Current      bool   `json:"current"`
+	}
+	DateRecord struct {
+		Kind  string `json:"kind"`
+		Date  string `json:"date"`
+		Label string `json:"label"`
+	}
+	// RelationshipRecord's type is what the other person is to this one. Each
+	// relationship is in the records of both.
+	RelationshipRecord struct {
+		ConnectionID string `json:"connection_id"`
+		Name         string `json:"name"`
+		Type         string `json:"type"`
+	}
+	// NoteRecord may be in the documents of several pages, by its id the same one.
+	NoteRecord struct {
+		ID            string    `json:"id"`
+		ConnectionIDs []string  `json:"connection_ids"`
+		Body          string    `json:"body"`
+		Pinned        bool      `json:"pinned"`
+		CreatedAt     time.Time `json:"created_at"`
+		UpdatedAt     time.Time `json:"updated_at"`
+	}
+	InteractionRecord struct {
+		ID              string    `json:"id"`
+		ConnectionIDs   []string  `json:"connection_ids"`
+		Kind            string    `json:"kind"`
+		OccurredAt      time.Time `json:"occurred_at"`
+		DurationMinutes int32     `json:"duration_minutes"`
+		Summary         string    `json:"summary"`
+		ExternalKey     string    `json:"external_key"`
+		CreatedAt       time.Time `json:"created_at"`
+	}
+)
+
+func recordOf(p *Person) PersonRecord {
+	r := NewPersonRecord(&p.Connection)
+	r.Relationships = []RelationshipRecord{}
+	for _, rel := range p.Relations {
+		r.Relationships = append(r.Relationships, RelationshipRecord{rel.ConnectionID, rel.Name, rel.Type})
+	}
+	return r
+}
+
+// NewPersonRecord returns the record of a connection, without relationships.
+func NewPersonRecord(c *connection.Connection) PersonRecord {
+	r := PersonRecord{
+		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
+		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
+		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
+		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups),
+		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
+	}
+	for _, h := range c.Handles {
+		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})
+	}
+	for _, o := range c.Positions {
+		r.Positions = append(r.Positions, PositionRecord{o.Organization, o.Title, o.StartedOn, o.EndedOn, o.Current})
+	}
+	for _, d := range c.Dates {
+		r.ImportantDates = append(r.ImportantDates, DateRecord{d.Kind, d.String(), d.Label})
+	}
+	return r
+}
+
+// NewNoteRecord returns the record of a note.
+func NewNoteRecord(n *timeline.Note) NoteRecord {
+	return NoteRecord{n.ID, list(n.ConnectionIDs), n.Body, n.Pinned, n.CreatedAt.UTC(), n.UpdatedAt.UTC()}
+}
+
+// NewInteractionRecord returns the record of an interaction.
+func NewInteractionRecord(i *timeline.Interaction) InteractionRecord {
+	return InteractionRecord{
+		i.ID, list(i.ConnectionIDs), i.Kind, i.OccurredAt.UTC(), i.DurationMinutes, i.Summary, i.ExternalKey, i.CreatedAt.UTC(),
+	}
+}
+
+// list returns an empty list for none, so that documents hold no null.
+func list(l []string) []string {
+	if l == nil {
+		return []string{}
+	}
+	return l
+}

@@ -1,0 +1,141 @@
+package connection
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/day"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// The kinds of important date.
+const (
+	DateBirthday    = "birthday"
+	DateAnniversary = "anniversary"
+	DateOther       = "other"
+)
+
+// ImportantDate is a day that comes round each year, and its row. Year, Month and
+// Day are 0 where they are not known, but not all of them.
+type ImportantDate struct {
+	TenantID     tenant.ID `bun:",pk" json:"-"`
+	ID           string    `bun:",pk"`
+	ConnectionID string    `json:"-"`
+	Kind         string
+	// Label says what a date of kind other is.
+	Label            string
+	Year, Month, Day int
+	// Ordinal orders the dates of a connection.
+	Ordinal int
+}
+
+// DateDraft is a date as callers write it.
+type DateDraft struct {
+	Kind, Label string
+	// Date is YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD.
+	Date string
+}
+
+// maxDates is how many dates one person holds.
+const maxDates = 20
+
+// leapYear stands for the year of a date without one, so that 29 February exists.
+const leapYear = 2000
+
+// date reads a draft; what is wrong with it is said of the field.
+func (d DateDraft) date(field string) (ImportantDate, error) {
+	out := ImportantDate{Kind: d.Kind, Label: text.Line(d.Label)}
+	value, layout := d.Date, ""
+	switch {
+	case strings.HasPrefix(value, "--") && len(value) == len("--01-02"):
+		value, layout = fmt.Sprintf("%d-%s", leapYear, value[2:]), time.DateOnly
+	default:
+		layout = map[int]string{4: "2006", 7: "2006-01", 10: time.DateOnly}[len(value)]
+	}
+	if layout == "" {
+		return out, fault.InvalidField(field, "%q is no date; use YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD", d.Date)
+	}
+	on, err := time.Parse(layout, value)
+	if err != nil || on.Year() == 0 {
+		return out, fault.InvalidField(field, "%q is no day of the calendar", d.Date)
+	}
+	out.Year = on.Year()
+	if strings.HasPrefix(d.Date, "--") {
+		out.Year = 0
+	}
+	if len(layout) > len("2006") {
+		out.Month = int(on.Month())
+	}
+	if layout == time.DateOnly {
+		out.Day = on.Day()
+	}
+	return out, nil
+}
+
+// String is the date as a DateDraft has it.
+func (d ImportantDate) String() string {
+	switch {
+	case d.Month == 0:
+		return fmt.Sprintf("%04d", d.Year)
+	case d.Day == 0 && d.Year == 0:
+		return fmt.Sprintf("--%02d", d.Month)
+	case d.Day == 0:
+		return fmt.Sprintf("%04d-%02d", d.Year, d.Month)
+	case d.Year == 0:
+		return fmt.Sprintf("--%02d-%02d", d.Month, d.Day)
+	default:
+		return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day)
+	}
+}
+
+// Next returns the first day on or after from on which the date comes round:
+// 29 February does so on 28 February of a common year. It returns false for a date
+// whose day is not known.
+func (d ImportantDate) Next(from time.Time) (time.Time, bool) {
+	if d.Month == 0 || d.Day == 0 {
+		return time.Time{}, false
+	}
+	year := max(from.Year(), d.Year)
+	on := day.Clamped(year, time.Month(d.Month), d.Day)
+	if on.Before(from) {
+		on = day.Clamped(year+1, time.Month(d.Month), d.Day)
+	}
+	return on, true
+}
+
+// same tells whether both say the same of a person.
+func (d ImportantDate) same(other ImportantDate) bool {
+	return d.Kind == other.Kind && d.Label == other.Label && d.Year == other.Year && d.Month == other.Month && d.Day == other.Day
+}
+
+// addDates adds what is not there yet.
+func (c *Connection) addDates(drafts []DateDraft) error {
+	for i, draft := range drafts {
+		d, err := draft.date(fmt.Sprintf("important_dates[%d].date", i))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(c.Dates, d.same) {
+			c.Dates = append(c.Dates, d)
+		}
+	}
+	return nil
+}
+
+// replaceDates puts the drafts in place of the dates, unless there are none. Their
+// order does not count, and a date that stays keeps its id.
+func (c *Connection) replaceDates(drafts []DateDraft) error {
+	if len(drafts) == 0 {
+		return nil
+	}
+	var wanted Connection
+	if err := wanted.addDates(drafts); err != nil {
+		return err
+	}
+	c.Dates = slices.DeleteFunc(c.Dates, func(d ImportantDate) bool { return !slices.ContainsFunc(wanted.Dates, d.same) })
+	return c.addDates(drafts)
+}

@@ -1,0 +1,134 @@
+package credit_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+func TestMonthOf(t *testing.T) {
+	t.Parallel()
+	east := time.FixedZone("east", 14*3600)
+	for _, c := range []struct {
+		at             time.Time
+		period, resets string
+	}{
+		{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), "2026-11", "2026-12-01T00:00:00Z"},
+		{time.Date(2026, 12, 31, 23, 59, 59, 999, time.UTC), "2026-12", "2027-01-01T00:00:00Z"},
+		{time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), "2027-01", "2027-02-01T00:00:00Z"},
+		{time.Date(2027, 1, 1, 13, 0, 0, 0, east), "2026-12", "2027-01-01T00:00:00Z"},
+		{time.Date(2028, 2, 29, 1, 0, 0, 0, time.UTC), "2028-02", "2028-03-01T00:00:00Z"},
+	} {
+		m := credit.MonthOf(c.at)
+		if m.Period != c.period || m.ResetsAt.Format(time.RFC3339) != c.resets {
+			t.Errorf("%s: %+v", c.at, m)
+		}
+	}
+}
+
+func TestNewPlans(t *testing.T) {
+	t.Parallel()
+	plans, err := credit.NewPlans(map[string]int{"free": 7})
+	if err != nil || plans.Allowance("free") != 7 || plans.Allowance("pro") != 20_000 || plans.Allowance("unheard of") != 7 {
+		t.Errorf("%v, %v", plans, err)
+	}
+	for _, given := range []map[string]int{{"gold": 1}, {"free": -1}, {"pro": 2_000_000_000}} {
+		if _, err := credit.NewPlans(given); err == nil {
+			t.Errorf("%v is taken", given)
+		}
+	}
+}
+
+func TestShortage(t *testing.T) {
+	t.Parallel()
+	month := credit.MonthOf(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))
+	for _, c := range []struct {
+		allowance, remaining, price int
+		want                        string
+	}{
+		{1000, 0, 1, "This month's 1,000 credits are used up; 1,000 new ones come on 2026-12-01T00:00:00Z."},
+		{20000, 2, 3, "This call costs 3 credits, and of this month's 20,000 only 2 are left; 20,000 new ones come on 2026-12-01T00:00:00Z."},
+		{1234567, 0, 1, "This month's 1,234,567 credits are used up; 1,234,567 new ones come on 2026-12-01T00:00:00Z."},
+		{0, 0, 1, "This month's 0 credits are used up; 0 new ones come on 2026-12-01T00:00:00Z."},
+	} {
+		short := credit.Balance{Month: month, Allowance: c.allowance, Remaining: c.remaining}.Shortage(c.price)
+		if short.Error() != c.want || !fault.Is(short, fault.Exhausted) || short.Receipt.Remaining != c.remaining {
+			t.Errorf("%q %+v", short.Error(), short.Receipt)
+		}
+	}
+}
+
+// gated is a ledger that waits to be let through, and remembers its groups.
+type gated struct {
+	open   chan struct{}
+	begun  chan int
+	mu     sync.Mutex
+	groups []int
+	err    error
+}
+
+func (g *gated) Charge(_ context.Context, charges []credit.Charge) ([]credit.Outcome, error) {
+	g.mu.Lock()
+	g.groups = append(g.groups, len(charges))
+	g.mu.Unlock()
+	g.begun <- len(charges)
+	<-g.open
+	outcomes := make([]credit.Outcome, len(charges))
+	for i, c := range charges {
+		outcomes[i].Receipt.Charged = c.Price
+	}
+	return outcomes, g.err
+}
+
+// What arrives during a commit is committed together after it, and each caller
+// gets its own outcome.
+func TestMeterGroups(t *testing.T) {
+	t.Parallel()
+	g := &gated{open: make(chan struct{}, 8), begun: make(chan int, 8)}
+	m := credit.NewMeter(g)
+	var wg sync.WaitGroup
+	charge := func(price int) {
+		wg.Go(func() {
+			got, err := m.Charge(t.Context(), credit.Charge{Price: price})
+			if err != nil || got.Charged != price {
+				t.Errorf("price %d: %+v, %v", price, got, err)
+			}
+		})
+	}
+	charge(1)
+	<-g.begun
+	for price := 2; price <= 30; price++ {
+		charge(price)
+	}
+	for n := 1; n < 30; {
+		g.open <- struct{}{}
+		n += <-g.begun
+	}
+	g.open <- struct{}{}
+	wg.Wait()
+	if len(g.groups) > 10 {
+		t.Errorf("30 charges took %d commits: %v", len(g.groups), g.groups)
+	}
+}
+
+func TestMeterTellsEveryoneOfAnOutage(t *testing.T) {
+	t.Parallel()
+	outage := errors.New("the store is down")
+	g := &gated{open: make(chan struct{}), begun: make(chan int, 100), err: outage}
+	close(g.open)
+	m := credit.NewMeter(g)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if _, err := m.Charge(t.Context(), credit.Charge{Price: 1}); !errors.Is(err, outage) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,64 @@
+package demo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/duplicate"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/sandbox"
+)
+
+// The 11 planted pairs are found at the default, nobody else is, and the two who
+// share nothing but a name stay below it.
+func TestFindsThePlantedDuplicates(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+		s := storetest.Open(t, url, now)
+		if _, err := seeder(t, s, now).Seed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Authenticate(t.Context(), sandbox.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		people, err := s.Tenant(p.Tenant, true).ListDuplicateCandidates(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs, more := duplicate.Find(people, duplicate.Query{MinScore: .5, Limit: 1000})
+		if more {
+			t.Error("more than 1000 pairs")
+		}
+		found := map[[2]string]duplicate.Pair{}
+		for _, pair := range pairs {
+			found[[2]string{pair.First.ID, pair.Second.ID}] = pair
+			found[[2]string{pair.Second.ID, pair.First.ID}] = pair
+		}
+		sure := 0
+		for _, planted := range sandbox.Build(now()).Duplicates {
+			pair := found[[2]string{planted.FirstID, planted.SecondID}]
+			t.Logf("%-60s %.3f %v", planted.Reason, pair.Score, pair.Reasons)
+			if planted.SamePerson != (pair.Score >= duplicate.DefaultMinScore) {
+				t.Errorf("%s: score %.3f", planted.Reason, pair.Score)
+			}
+			if planted.SamePerson {
+				sure++
+			} else if pair.Score != .7 {
+				t.Errorf("the false pair has %.3f", pair.Score)
+			}
+		}
+		for _, pair := range pairs {
+			if pair.Score >= duplicate.DefaultMinScore {
+				sure--
+			}
+		}
+		if sure != 0 {
+			t.Errorf("%d pairs too few at the default", sure)
+			for _, pair := range pairs {
+				t.Logf("%.3f %s / %s %v", pair.Score, pair.First.Name, pair.Second.Name, pair.Reasons)
+			}
+		}
+	})
+}

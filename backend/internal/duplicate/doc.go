@@ -1,0 +1,19 @@
+// Package duplicate finds people who may be on file twice, and says how sure that
+// is and why.
+//
+// The grounds and their weights:
+//
+//	the same profile in a network of contacts  .97
+//	the same e-mail address                    .95
+//	the same phone number                      .90
+//	the same other web address                 .90
+//	the same name                              .70
+//	a similar name                             .50
+//	the same organisation, beside one of these +.15
+//
+// Independent grounds add up as chances do: the score is the chance that not all of
+// them are accidents. An address that three or more people have, or a mailbox like
+// info@, counts half. A name alone is not enough for the default of .75.
+//
+// Find looks at people who share an address or a name only, never at all pairs.
+package duplicate

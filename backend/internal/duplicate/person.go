@@ -1,0 +1,125 @@
+package duplicate
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// Person is what is known of somebody that can tell them from others.
+type Person struct {
+	ID, Name, Headline string
+	Handles            []connection.Handle
+	// Organizations are the present ones.
+	Organizations []string
+	// OnFile counts what is kept about them.
+	OnFile int
+}
+
+// keyed is a person with what others are compared by.
+type keyed struct {
+	*Person
+
+	name          []string // folded words, in alphabetical order
+	given, family string   // folded, as far as they can be told
+	organizations []string // normal names
+	keys          []key
+}
+
+// key is an address in the form in which all its spellings are equal.
+type key struct {
+	kind  string // connection.KindEmail and so on
+	value string
+	shown string
+}
+
+func keyedOf(p *Person) keyed {
+	k := keyed{Person: p}
+	k.given, k.family, k.name = nameParts(p.Name)
+	for _, o := range p.Organizations {
+		if normal := connection.NormalOrganization(o); normal != "" && !slices.Contains(k.organizations, normal) {
+			k.organizations = append(k.organizations, normal)
+		}
+	}
+	for _, h := range p.Handles {
+		of := keyOf(h)
+		same := func(other key) bool { return other.kind == of.kind && other.value == of.value }
+		if of.value != "" && !slices.ContainsFunc(k.keys, same) {
+			k.keys = append(k.keys, of)
+		}
+	}
+	return k
+}
+
+// nameParts folds a name and takes it apart: "Raghunandan, Priya" is Priya
+// Raghunandan.
+func nameParts(name string) (given, family string, words []string) {
+	folded := text.Fold(name)
+	if last, first, ok := strings.Cut(folded, ","); ok {
+		folded = first + " " + last
+	}
+	words = strings.FieldsFunc(folded, func(r rune) bool { return strings.ContainsRune(" ,.\"'()·・", r) })
+	if len(words) > 1 {
+		given, family = words[0], words[len(words)-1]
+	}
+	slices.Sort(words)
+	return given, family, words
+}
+
+func keyOf(h connection.Handle) key {
+	normal := h.NormalValue
+	switch {
+	case h.Kind == connection.KindEmail:
+		return key{connection.KindEmail, mailbox(normal), h.Value}
+	case h.Kind == connection.KindPhone:
+		if len(normal) < minDigits {
+			return key{}
+		}
+		return key{connection.KindPhone, normal, h.Value}
+	case h.Kind == connection.KindSocial || isProfile(normal):
+		return key{connection.KindSocial, strings.ToLower(strings.TrimSuffix(normal, "/")), h.Value}
+	default:
+		return key{connection.KindURL, normal, h.Value}
+	}
+}
+
+// minDigits is the length of a phone number that tells anything.
+const minDigits = 7
+
+// mailbox returns the mailbox behind an address: without a +tag and, where dots
+// do not count, without them.
+func mailbox(email string) string {
+	local, domain := connection.SplitEmail(email)
+	local, _, _ = strings.Cut(local, "+")
+	switch domain {
+	case "googlemail.com", "gmail.com":
+		return strings.ReplaceAll(local, ".", "") + "@gmail.com"
+	}
+	return local + "@" + domain
+}
+
+// isProfile tells a person's page at LinkedIn, whatever the country's host.
+func isProfile(normal string) bool {
+	u, err := url.Parse("https://" + normal)
+	return err == nil && strings.Contains(u.Hostname(), "linkedin.") && strings.HasPrefix(u.Path, "/in/")
+}
+
+// isShared tells an address that belongs to a desk, not to a person: a mailbox
+// like info@, or the front page of a site.
+func (k key) isShared() bool {
+	switch k.kind {
+	case connection.KindEmail:
+		local, _ := connection.SplitEmail(k.value)
+		switch local {
+		case "info", "contact", "hello", "office", "mail", "admin", "team", "sales", "support", "kontakt", "contacto",
+			"help", "service", "reception", "enquiries", "inquiries", "press", "jobs", "hr", "billing", "noreply", "no-reply":
+			return true
+		}
+	case connection.KindURL:
+		return !strings.ContainsAny(k.value, "/?")
+	}
+	return false
+}

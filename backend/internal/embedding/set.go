@@ -1,0 +1,243 @@
+package embedding
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Set holds vectors by the id of their person and finds the nearest. All methods
+// may be called from many goroutines; searches never wait for updates.
+type Set struct {
+	mu     sync.Mutex // held by updates
+	places map[string]spot
+	state  atomic.Pointer[rows]
+	scores sync.Pool // of *[]float32
+}
+
+// spot is where a person's vector is, and whether it is of what is on file now.
+type spot struct {
+	row     int
+	current bool
+}
+
+// rows is a state of the set. Rows are only ever added behind those that a state
+// has, so that states share them.
+type rows struct {
+	dimensions int
+	ids        []string
+	values     Columns
+	dead       []bool // shorter than ids when the later ones are valid
+	live       int
+	current    int
+}
+
+// NewSet returns an empty set.
+func NewSet() *Set {
+	s := &Set{places: map[string]spot{}}
+	s.state.Store(&rows{})
+	return s
+}
+
+// Len is how many people have a vector, Current of how many it is of what is on
+// file now.
+func (s *Set) Len() int { return s.state.Load().live }
+
+// Current is described at Len.
+func (s *Set) Current() int { return s.state.Load().current }
+
+// Dimensions is the length of the vectors; 0 while there are none.
+func (s *Set) Dimensions() int { return s.state.Load().dimensions }
+
+// placeBytes estimates what one entry of places takes.
+const placeBytes = 64
+
+// Bytes estimates the memory that the set holds.
+func (s *Set) Bytes() int64 {
+	r := s.state.Load()
+	return int64(4*cap(r.values.values)+len(r.dead)) + int64(len(r.ids))*(16+placeBytes)
+}
+
+// Put changes what is known of people, and takes v over. Vectors of another length
+// than those that the set holds are left out.
+func (s *Set) Put(v *Vectors) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v.Whole {
+		s.reset(v)
+		return
+	}
+	next := *s.state.Load()
+	next.dead = slices.Clone(next.dead)
+	for _, id := range v.Gone {
+		s.forget(&next, id)
+	}
+	if next.live == 0 {
+		next = rows{dimensions: v.Dimensions}
+	}
+	for i, id := range v.IDs {
+		s.forget(&next, id)
+		if v.Dimensions == next.dimensions {
+			s.add(&next, id, v.Values.Vector(i), v.Current[i])
+		}
+	}
+	if len(next.ids) > 2*next.live+minDead {
+		next = s.compact(&next)
+	}
+	s.state.Store(&next)
+}
+
+// minDead is how many dead rows are not worth copying the others for.
+const minDead = 1000
+
+// reset makes v all that there is.
+func (s *Set) reset(v *Vectors) {
+	next := rows{dimensions: v.Dimensions, ids: v.IDs, values: v.Values, live: len(v.IDs)}
+	s.places = make(map[string]spot, len(v.IDs))
+	for i, id := range v.IDs {
+		s.places[id] = spot{row: i, current: v.Current[i]}
+		if v.Current[i] {
+			next.current++
+		}
+	}
+	s.state.Store(&next)
+}
+
+func (s *Set) forget(r *rows, id string) {
+	at, ok := s.places[id]
+	if !ok {
+		return
+	}
+	delete(s.places, id)
+	if missing := len(r.ids) - len(r.dead); missing > 0 {
+		r.dead = append(r.dead, make([]bool, missing)...)
+	}
+	r.dead[at.row] = true
+	r.live--
+	if at.current {
+		r.current--
+	}
+}
+
+func (s *Set) add(r *rows, id string, v Vector, current bool) {
+	s.places[id] = spot{row: len(r.ids), current: current}
+	r.ids = append(r.ids, id)
+	r.values.Append(v)
+	r.live++
+	if current {
+		r.current++
+	}
+}
+
+// compact copies what is valid to new rows.
+func (s *Set) compact(old *rows) rows {
+	next := rows{dimensions: old.dimensions, current: old.current, live: old.live}
+	next.ids, next.values = make([]string, 0, old.live), NewColumns(old.dimensions, old.live)
+	for i, id := range old.ids {
+		if old.isDead(i) {
+			continue
+		}
+		s.places[id] = spot{row: len(next.ids), current: s.places[id].current}
+		next.ids = append(next.ids, id)
+		next.values.Append(old.values.Vector(i))
+	}
+	return next
+}
+
+func (r *rows) isDead(i int) bool { return i < len(r.dead) && r.dead[i] }
+
+// Of returns a copy of a person's vector, or nil.
+func (s *Set) Of(id string) Vector {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.places[id]
+	if !ok {
+		return nil
+	}
+	return s.state.Load().values.Vector(at.row)
+}
+
+// Near is a person and the cosine of their vector with the one asked about.
+type Near struct {
+	ID     string
+	Cosine float32
+}
+
+// Spread is how the cosines of all vectors are spread.
+type Spread struct {
+	Count           int
+	Mean, Deviation float32
+}
+
+// Nearest returns the k people whose vectors are nearest to v, of those whom accept
+// admits, the nearest first and equally near ones by id; and how near all are. It
+// returns nobody when v has another length than the vectors. A nil accept admits
+// everybody.
+func (s *Set) Nearest(v Vector, k int, accept func(id string) bool) ([]Near, Spread) {
+	r := s.state.Load()
+	if len(v) != r.dimensions || r.live == 0 || k < 1 {
+		return nil, Spread{}
+	}
+	buffer, _ := s.scores.Get().(*[]float32)
+	if buffer == nil {
+		buffer = new([]float32)
+	}
+	defer s.scores.Put(buffer)
+	if *buffer = slices.Grow((*buffer)[:0], len(r.ids))[:len(r.ids)]; accept == nil {
+		accept = func(string) bool { return true }
+	}
+	spread := r.score(v, *buffer)
+	return r.best(*buffer, k, accept), spread
+}
+
+// dead rows score below every cosine.
+const deadScore = -2
+
+func (r *rows) score(v Vector, scores []float32) Spread {
+	r.values.cosines(v, scores)
+	var sum, squares float64
+	for i, cosine := range scores {
+		if r.isDead(i) {
+			scores[i] = deadScore
+			continue
+		}
+		sum += float64(cosine)
+		squares += float64(cosine) * float64(cosine)
+	}
+	n := float64(r.live)
+	mean := sum / n
+	return Spread{Count: r.live, Mean: float32(mean), Deviation: float32(math.Sqrt(max(0, squares/n-mean*mean)))}
+}
+
+// best keeps the k best rows. Only those that could be among them are asked about.
+func (r *rows) best(scores []float32, k int, accept func(id string) bool) []Near {
+	var kept []Near
+	worst := Near{Cosine: deadScore} // of those that are in; nobody is below it
+	for i, cosine := range scores {
+		if cosine <= worst.Cosine && (cosine < worst.Cosine || cosine == deadScore || r.ids[i] > worst.ID) || !accept(r.ids[i]) {
+			continue
+		}
+		if kept = append(kept, Near{r.ids[i], cosine}); len(kept) >= 2*k+16 {
+			slices.SortFunc(kept, compareNear)
+			kept = kept[:k]
+			worst = kept[k-1]
+		}
+	}
+	slices.SortFunc(kept, compareNear)
+	return kept[:min(k, len(kept))]
+}
+
+func compareNear(a, b Near) int {
+	switch {
+	case a.Cosine > b.Cosine:
+		return -1
+	case a.Cosine < b.Cosine:
+		return 1
+	case a.ID < b.ID:
+		return -1
+	case a.ID > b.ID:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,251 @@
+package importer_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// network is a LinkedIn export.
+func network(rows int) string {
+	var b strings.Builder
+	b.WriteString("First Name,Last Name,URL,Email Address,Company,Position,Connected On\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "Given%d,Family%d,https://www.linkedin.com/in/person-%d,p%d@people.example,Company %d,Head of Something %d,02 Jan 2024\n", i, i%997, i, i, i%400, i%30)
+	}
+	return b.String()
+}
+
+// peak is the most that the heap held while fn ran, above what it held before, in
+// MiB.
+func peak(fn func()) float64 {
+	read := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	runtime.GC()
+	idle := read()
+	most := idle
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			most = max(most, read())
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	fn()
+	close(stop)
+	<-stopped
+	return float64(most-idle) / (1 << 20)
+}
+
+// all runs an import as a process does.
+func (d *desk) all(b *testing.B, content string, o importer.Options) (importID string) {
+	b.Helper()
+	j, err := d.start(b, "people.csv", content, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return report(b, d.process(b, j)).ImportID
+}
+
+// process runs a job as a process does.
+func (d *desk) process(b *testing.B, j *job.Job) *job.Job {
+	b.Helper()
+	var hub job.Hub
+	runner := job.NewRunner(job.Config{
+		Queue: d.store, Kinds: []job.Kind{importer.Kind(d.store), importer.Undo(d.store)}, Workers: 1, Poll: time.Millisecond, Now: d.now,
+		Logger: quiet(), Changed: hub.Changed,
+	})
+	runner.Start(b.Context())
+	defer runner.Stop(context.Background())
+	for {
+		changed, stop := hub.Watch(j.TenantID, j.Number)
+		got, err := d.store.Tenant(d.owner, true).GetJob(b.Context(), j.Number)
+		if err != nil || got.State == job.Failed {
+			b.Fatalf("%+v, %v", got, err)
+		}
+		if !got.Terminal() {
+			<-changed
+		}
+		stop()
+		if got.Terminal() {
+			return got
+		}
+	}
+}
+
+// BenchmarkUndo tells how fast an import is taken back, and what that needs of the
+// heap.
+func BenchmarkUndo(b *testing.B) {
+	const rows = 20_000
+	content := many(rows)
+	for name, url := range map[string]string{"sqlite": storetest.SQLite(b), "postgres": storetest.Postgres(b)} {
+		b.Run(name, func(b *testing.B) {
+			s := storetest.Open(b, url, time.Now)
+			var took time.Duration
+			most := 0.0
+			for n := range b.N {
+				d := &desk{store: s, owner: storetest.Member(b, s, fmt.Sprintf("u-%d-%d", b.N, n)), now: time.Now}
+				importID := d.all(b, content, importer.Options{})
+				most = max(most, peak(func() {
+					begun := time.Now()
+					if r := undoReport(b, d.process(b, d.startUndo(b, importID))); r.Restored != rows-1 {
+						b.Errorf("%+v", r)
+					}
+					took += time.Since(begun)
+				}))
+			}
+			b.ReportMetric(float64(rows*b.N)/took.Seconds(), "rows/s")
+			b.ReportMetric(most, "peak-MiB")
+		})
+	}
+}
+
+// BenchmarkImport tells how fast an import is beside a bare insert of the rows that
+// it leaves behind, and what it needs of the heap.
+func BenchmarkImport(b *testing.B) {
+	const rows = 10_000
+	content := network(rows)
+	for name, url := range map[string]string{"sqlite": storetest.SQLite(b), "postgres": storetest.Postgres(b)} {
+		b.Run(name, func(b *testing.B) {
+			s := storetest.Open(b, url, time.Now)
+			db := storetest.OpenSQL(b, url)
+			var took, again, bare time.Duration
+			most := 0.0
+			for n := range b.N {
+				d := &desk{store: s, owner: storetest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
+				most = max(most, peak(func() {
+					begun := time.Now()
+					d.all(b, content, importer.Options{})
+					took += time.Since(begun)
+				}))
+				begun := time.Now()
+				d.all(b, content, importer.Options{})
+				again += time.Since(begun)
+				other := storetest.Member(b, s, fmt.Sprintf("b-%d-%d", b.N, n))
+				bare += insertBare(b, db, d.owner, other, store.IsPostgres(url))
+			}
+			b.ReportMetric(float64(rows*b.N)/took.Seconds(), "rows/s")
+			b.ReportMetric(float64(rows*b.N)/bare.Seconds(), "bare-rows/s")
+			b.ReportMetric(float64(rows*b.N)/again.Seconds(), "again-rows/s")
+			b.ReportMetric(bare.Seconds()/took.Seconds(), "of-bare")
+			b.ReportMetric(most, "peak-MiB")
+		})
+	}
+}
+
+// BenchmarkLargestFile tells what a file of nearly 10 MiB needs of the heap.
+func BenchmarkLargestFile(b *testing.B) {
+	content := network(76_000)
+	for _, o := range []importer.Options{{}, {DryRun: true}} {
+		b.Run(fmt.Sprintf("dry=%t", o.DryRun), func(b *testing.B) {
+			s := storetest.Open(b, storetest.SQLite(b), time.Now)
+			most := 0.0
+			for n := range b.N {
+				d := &desk{store: s, owner: storetest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
+				most = max(most, peak(func() { d.all(b, content, o) }))
+			}
+			b.ReportMetric(float64(len(content))/(1<<20), "file-MiB")
+			b.ReportMetric(most, "peak-MiB")
+		})
+	}
+}
+
+// insertBare copies what a member has on file to another one: rows of values, 500 a
+// statement, in one transaction, and nothing else.
+func insertBare(b *testing.B, db *sql.DB, from, to tenant.ID, postgres bool) time.Duration {
+	b.Helper()
+	tables := map[string][][]any{}
+	order := []string{"connections", "handles", "organizations", "positions"}
+	for _, table := range order {
+		tables[table] = rowsOf(b, db, table, from, to)
+	}
+	begun := time.Now()
+	tx, err := db.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, table := range order {
+		for rows := tables[table]; len(rows) > 0; {
+			n := min(500, len(rows))
+			statement, args := insert(table, rows[:n], postgres)
+			if _, err := tx.ExecContext(b.Context(), statement, args...); err != nil {
+				b.Fatal(err)
+			}
+			rows = rows[n:]
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(begun)
+}
+
+func rowsOf(b *testing.B, db *sql.DB, table string, from, to tenant.ID) (out [][]any) {
+	b.Helper()
+	rows, err := db.Query("SELECT * FROM " + table + " WHERE tenant_id = '" + string(from) + "'")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for rows.Next() {
+		values, targets := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			targets[i] = &values[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			b.Fatal(err)
+		}
+		values[0] = string(to)
+		out = append(out, values)
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+func insert(table string, rows [][]any, postgres bool) (statement string, args []any) {
+	var s strings.Builder
+	s.WriteString("INSERT INTO " + table + " VALUES ")
+	for i, row := range rows {
+		if i > 0 {
+			s.WriteByte(',')
+		}
+		for j, value := range row {
+			args = append(args, value)
+			s.WriteByte("(,"[min(j, 1)])
+			if postgres {
+				fmt.Fprintf(&s, "$%d", len(args))
+			} else {
+				s.WriteByte('?')
+			}
+		}
+		s.WriteByte(')')
+	}
+	return s.String(), args
+}

@@ -1,0 +1,202 @@
+package importer_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// desk is a member who imports files.
+type desk struct {
+	store *store.Store
+	owner tenant.ID
+	now   func() time.Time
+}
+
+func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		test(t, &desk{store: s, owner: storetest.Member(t, s, "maria"), now: time.Now})
+	})
+}
+
+// start starts an import of a file, as the tool does.
+func (d *desk) start(t testing.TB, name, content string, o importer.Options) (*job.Job, error) {
+	t.Helper()
+	return d.startRequest(t, importer.Request{File: importer.NewFile(name, []byte(content)), Options: o, Free: true})
+}
+
+func (d *desk) startRequest(t testing.TB, r importer.Request) (j *job.Job, err error) {
+	t.Helper()
+	data := d.store.Tenant(d.owner, false)
+	if _, err := data.OpenMonth(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err = data.Write(t.Context(), store.Actor{CredentialID: "pat_1", CredentialName: "test", Tool: "import_file"}, func(ctx context.Context, u *store.Unit) error {
+		j, _, err = importer.Start(ctx, u, r)
+		return err
+	})
+	return j, err
+}
+
+// steps is what jobs of imports need of a store.
+type steps interface {
+	importer.Store
+	importer.UndoStore
+}
+
+// work runs the jobs of a store until the job has ended.
+func (d *desk) work(t testing.TB, s steps, j *job.Job) *job.Job {
+	t.Helper()
+	return d.until(t, s, j, (*job.Job).Terminal)
+}
+
+// until runs the jobs of a store until the job is as wanted.
+func (d *desk) until(t testing.TB, s steps, j *job.Job, wanted func(*job.Job) bool) *job.Job {
+	t.Helper()
+	var hub job.Hub
+	runner := job.NewRunner(job.Config{
+		Queue: d.store, Kinds: []job.Kind{importer.KindInSteps(s, 10), importer.Undo(s)}, Workers: 1, Poll: 2 * time.Millisecond, Backoff: time.Millisecond,
+		Lease: 10 * time.Second, Now: d.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: hub.Changed,
+	})
+	runner.Start(t.Context())
+	defer runner.Stop(context.Background())
+	for {
+		changed, stop := hub.Watch(j.TenantID, j.Number)
+		got, err := d.store.Tenant(d.owner, true).GetJob(t.Context(), j.Number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wanted(got) {
+			stop()
+			return got
+		}
+		select {
+		case <-changed:
+		case <-time.After(5 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal("the job does not end")
+		}
+		stop()
+	}
+}
+
+// imports imports a file and returns its report.
+func (d *desk) imports(t testing.TB, name, content string, o importer.Options) importer.Report {
+	t.Helper()
+	j, err := d.start(t, name, content, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report(t, d.work(t, d.store, j))
+}
+
+func report(t testing.TB, j *job.Job) importer.Report {
+	t.Helper()
+	var r importer.Report
+	if err := json.Unmarshal([]byte(j.Result), &r); err != nil {
+		t.Fatalf("job %s %s %s: %q: %v", j.State, j.ErrorCode, j.ErrorDetail, j.Result, err)
+	}
+	if r.Total != r.Created+r.Updated+r.Skipped+r.Failed {
+		t.Errorf("the counts do not sum up: %+v", r)
+	}
+	return r
+}
+
+func counts(r importer.Report) string {
+	return fmt.Sprintf("%d = %d created, %d updated, %d skipped, %d failed", r.Total, r.Created, r.Updated, r.Skipped, r.Failed)
+}
+
+// export is all that the member has on file, as a document of ours.
+func (d *desk) export(t testing.TB) cardfile.Document {
+	t.Helper()
+	page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), store.PeopleFilter{Limit: 100_000, Timeline: true})
+	if err != nil || more {
+		t.Fatalf("%v, more: %t", err, more)
+	}
+	content, _, err := cardfile.Write(cardfile.JSON, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc cardfile.Document
+	if err := json.Unmarshal([]byte(content), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+const three = `First Name,Last Name,URL,Email Address,Company,Position,Connected On
+Ana,López,https://www.linkedin.com/in/ana-lopez,ana@acme.example,Acme,CTO,02 Jan 2024
+Bo,Berg,https://www.linkedin.com/in/bo-berg,,Acme,Engineer,03 Jan 2024
+Cy,Chen,,cy@chen.example,Chen Ltd,Founder,04 Jan 2024
+`
+
+func TestImportedAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"linkedin.csv": three,
+		"cards.vcf":    "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Only Name\r\nEND:VCARD\r\nBEGIN:VCARD\r\nVERSION:3.0\r\nFN:Only Name\r\nEND:VCARD\r\nBEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nFN:Dana\r\nTITLE:CEO\r\nORG:X\r\nCATEGORIES:vip\r\nTEL:+12125550100\r\nBDAY:1990-02-03\r\nNOTE:" + strings.Repeat("long ", 600) + "\r\nEND:VCARD\r\n",
+	}
+	eachDesk(t, func(t *testing.T, d *desk) {
+		for name, content := range files {
+			dry := d.imports(t, name, content, importer.Options{DryRun: true, Tags: []string{"new"}})
+			first := d.imports(t, name, content, importer.Options{Tags: []string{"new"}})
+			if counts(first) != "3 = 3 created, 0 updated, 0 skipped, 0 failed" || counts(dry) != counts(first) {
+				t.Errorf("%s: %s %v, dry %s", name, counts(first), first.Errors, counts(dry))
+			}
+			before := d.export(t)
+			for _, onMatch := range []string{"", importer.OnMatchSkip, importer.OnMatchFillBlanks, importer.OnMatchOverwrite} {
+				for _, dryRun := range []bool{true, false} {
+					again := d.imports(t, name, content, importer.Options{OnMatch: onMatch, Tags: []string{"new"}, DryRun: dryRun})
+					if counts(again) != "3 = 0 created, 0 updated, 3 skipped, 0 failed" {
+						t.Errorf("%s, %q, again: %s", name, onMatch, counts(again))
+					}
+				}
+			}
+			if after := d.export(t); fmt.Sprint(before) != fmt.Sprint(after) {
+				t.Errorf("%s: changed\n%+v\n%+v", name, before, after)
+			}
+		}
+	})
+}
+
+// Of an import and its dry run, and of one import and another in the other order,
+// the same is told.
+func TestDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.imports(t, "three.csv", three, importer.Options{})
+		before := fmt.Sprint(d.export(t))
+		more := "Name,E-mail,Phone,Company\nAna L.,ana@acme.example,+1 212 555 0101,Acme\nNew One,new@x.example,,\nNew Again,new@x.example,+1 212 555 0102,\n,,,\n,,+1 212 555 0199,\n"
+		for _, onMatch := range []string{importer.OnMatchSkip, importer.OnMatchFillBlanks, importer.OnMatchOverwrite} {
+			dry := d.imports(t, "more.csv", more, importer.Options{OnMatch: onMatch, DryRun: true})
+			if got := fmt.Sprint(d.export(t)); got != before {
+				t.Fatalf("%s: the dry run wrote:\n%s\n%s", onMatch, before, got)
+			}
+			real := d.imports(t, "more.csv", more, importer.Options{OnMatch: onMatch})
+			if counts(dry) != counts(real) {
+				t.Errorf("%s: dry %s, real %s", onMatch, counts(dry), counts(real))
+			}
+			if real.Created+real.Updated > 0 {
+				d.undoes(t, real.ImportID)
+			}
+		}
+	})
+}
+
+// another makes a further member.
+func (d *desk) another(t *testing.T) tenant.ID {
+	t.Helper()
+	return storetest.Member(t, d.store, "another")
+}

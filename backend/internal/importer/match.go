@@ -1,0 +1,108 @@
+package importer
+
+import (
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// The kinds of sign by which people are known.
+const (
+	byEmail   = "email"
+	byPhone   = "phone"
+	byAddress = "address" // of the web, social ones too
+	byName    = "name"    // and organisation
+	byKey     = "key"     // of the source, hashed
+	byID      = "id"      // of ours
+)
+
+// Probe is a sign by which somebody may be known.
+type Probe struct {
+	// By is email, phone, address, name, key or id.
+	By string
+	// Value is a normal value, a folded name, a hash or an id.
+	Value string
+	// Organization is the normal name of an organisation, with a name.
+	Organization string
+}
+
+// Wanted says whom to look for.
+type Wanted struct {
+	Probes []Probe
+	// Notes asks for the texts of people's notes, Bare for no records at all.
+	Notes, Bare bool
+	// ImportID is the import that looks.
+	ImportID string
+}
+
+// Found is who was found, archived people left out.
+type Found struct {
+	// IDs are those of the people who bear a sign, in order.
+	IDs map[Probe][]string
+	// People are their records with all lists.
+	People map[string]*connection.Connection
+	// Keys are the hashed keys by which sources know them.
+	Keys map[string][]string
+	// Added are those whom the import that looks added.
+	Added map[string]bool
+	// Notes are the texts of their notes.
+	Notes map[string][]string
+}
+
+// wanted is everything to look for on behalf of entries.
+func wanted(entries []*entry) Wanted {
+	var w Wanted
+	for _, e := range entries {
+		w.Probes = append(w.Probes, Probe{By: byKey, Value: e.key})
+		if e.id != "" {
+			w.Probes = append(w.Probes, Probe{By: byID, Value: e.id})
+		}
+		if e.leader != "" {
+			w.Probes = append(w.Probes, Probe{By: byKey, Value: e.leader})
+		}
+		w.Probes = append(w.Probes, e.probes()...)
+		w.Notes = w.Notes || len(e.notes) > 0
+	}
+	return w
+}
+
+// find returns who on file an entry is; empty when nobody. others are the hashed
+// keys of the file's people with ids of ours: whoever is known by one of them is
+// somebody else.
+func (f Found) find(e *entry, others map[string]bool) string {
+	for _, p := range []Probe{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
+		if ids := f.IDs[p]; p.Value != "" && len(ids) > 0 {
+			return ids[0]
+		}
+	}
+	for _, p := range e.probes() {
+		ids := slices.DeleteFunc(slices.Clone(f.IDs[p]), func(id string) bool { return e.id != "" && f.isOther(id, e, others) })
+		if named := f.named(ids, e); named != "" {
+			return named
+		}
+		if len(ids) == 1 && !p.shared() {
+			return ids[0]
+		}
+	}
+	return ""
+}
+
+// isOther tells whether a person on file is one of the others.
+func (f Found) isOther(id string, e *entry, others map[string]bool) bool {
+	if others[SourceKey(id)] && id != e.id {
+		return true
+	}
+	return slices.ContainsFunc(f.Keys[id], func(key string) bool { return others[key] && key != e.key })
+}
+
+// named returns the first of the people whose name is the entry's.
+func (f Found) named(ids []string, e *entry) string {
+	folded := text.Fold(e.person.Name)
+	for _, id := range ids {
+		if c := f.People[id]; c != nil && text.Fold(c.Name) == folded {
+			return id
+		}
+	}
+	return ""
+}

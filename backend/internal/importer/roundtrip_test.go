@@ -1,0 +1,281 @@
+package importer_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kith-crm/kith/backend/internal/accountfile"
+	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+)
+
+// What one member exports or downloads and another one imports is the same
+// afterwards, people who share a mailbox or a name included.
+func TestRoundTripOfOurOwnExport(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		members := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			members += 2
+			ada := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+			bob := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
+			doc := document(rt)
+			if r := ada.imports(t, "a.json", encode(t, doc), importer.Options{}); r.Created != len(doc.People) || r.Failed != 0 {
+				rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
+			}
+			held := ada.export(t)
+			if diff := gocmp.Diff(normal(doc), normal(held)); diff != "" {
+				rt.Fatalf("imported (-file +on file):\n%s", diff)
+			}
+			for _, again := range []struct {
+				*desk
+
+				file string
+			}{{bob, ada.download(t)}, {bob, encode(t, held)}, {ada, ada.download(t)}} {
+				r := again.imports(t, "b", again.file, importer.Options{})
+				if r.Failed+r.Updated != 0 {
+					rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
+				}
+				if diff := gocmp.Diff(normal(held), normal(again.export(t))); diff != "" {
+					rt.Fatalf("imported again (-file +on file):\n%s", diff)
+				}
+			}
+		})
+	})
+}
+
+// A network too large for one document is brought in several, in whatever order,
+// when nobody in one shares an address with somebody in another.
+func TestRoundTripOfParts(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		members := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			members += 2
+			ada := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+			bob := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
+			ada.imports(t, "a.json", encode(t, unshared(document(rt))), importer.Options{})
+			parts := ada.parts(t, rapid.IntRange(2, 4).Draw(rt, "people in a part"))
+			for _, part := range rapid.Permutation(parts).Draw(rt, "order") {
+				if r := bob.imports(t, "b.json", part, importer.Options{}); r.Failed+r.Updated+r.Skipped != 0 {
+					rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
+				}
+			}
+			if diff := gocmp.Diff(normal(ada.export(t)), normal(bob.export(t))); diff != "" {
+				rt.Fatalf("(-parts +on file):\n%s", diff)
+			}
+		})
+	})
+}
+
+// unshared leaves people only what they share with nobody.
+func unshared(doc cardfile.Document) cardfile.Document {
+	for i := range doc.People {
+		p := &doc.People[i]
+		p.Name += " " + p.ID
+		p.Handles = slices.DeleteFunc(p.Handles, func(h cardfile.HandleRecord) bool {
+			return strings.Contains(h.Value, "shared.example") || h.Kind == "phone"
+		})
+		for j := range p.Relationships {
+			p.Relationships[j].Name += " " + p.Relationships[j].ConnectionID
+		}
+	}
+	return doc
+}
+
+// download is the ZIP of the settings page.
+func (d *desk) download(t testing.TB) string {
+	t.Helper()
+	var out bytes.Buffer
+	account := accountfile.Account{Member: &member.Member{ID: d.owner}, Profile: &profile.Profile{}}
+	if err := accountfile.Write(t.Context(), &out, account, d.store.Tenant(d.owner, true), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// parts are documents of some people each.
+func (d *desk) parts(t testing.TB, people int) []string {
+	t.Helper()
+	var parts []string
+	f := store.PeopleFilter{Limit: people, Timeline: true}
+	for {
+		page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _, err := cardfile.Write(cardfile.JSON, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, content)
+		if !more {
+			return parts
+		}
+		f.After = page.People[len(page.People)-1].ID
+	}
+}
+
+func encode(t testing.TB, doc cardfile.Document) string {
+	t.Helper()
+	data, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// normal tells people by their places, and orders what has no order.
+func normal(doc cardfile.Document) cardfile.Document {
+	var out cardfile.Document
+	data, err := json.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		panic(err)
+	}
+	slices.SortStableFunc(out.People, func(a, b cardfile.PersonRecord) int { return cmp.Compare(a.Name, b.Name) })
+	place := map[string]string{}
+	for i := range out.People {
+		place[out.People[i].ID] = fmt.Sprint(i)
+	}
+	rename := func(ids []string) {
+		for i := range ids {
+			ids[i] = place[ids[i]]
+		}
+		slices.Sort(ids)
+	}
+	for i := range out.People {
+		p := &out.People[i]
+		p.ID = place[p.ID]
+		for j := range p.Relationships {
+			p.Relationships[j].ConnectionID = place[p.Relationships[j].ConnectionID]
+		}
+		slices.SortFunc(p.Relationships, func(a, b cardfile.RelationshipRecord) int {
+			return cmp.Or(cmp.Compare(a.ConnectionID, b.ConnectionID), cmp.Compare(a.Type, b.Type))
+		})
+		slices.Sort(p.Tags)
+		slices.Sort(p.Groups)
+	}
+	for i := range out.Notes {
+		out.Notes[i].ID = ""
+		rename(out.Notes[i].ConnectionIDs)
+	}
+	for i := range out.Interactions {
+		out.Interactions[i].ID = ""
+		rename(out.Interactions[i].ConnectionIDs)
+	}
+	slices.SortFunc(out.Notes, func(a, b cardfile.NoteRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(out.Interactions, func(a, b cardfile.InteractionRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return out
+}
+
+// document draws an export.
+func document(rt *rapid.T) cardfile.Document {
+	doc := cardfile.Document{Format: cardfile.Format, People: []cardfile.PersonRecord{}, Notes: []cardfile.NoteRecord{}, Interactions: []cardfile.InteractionRecord{}}
+	ids := make([]string, rapid.IntRange(1, 8).Draw(rt, "people"))
+	for i := range ids {
+		ids[i] = fmt.Sprintf("con_01J%023d", i+1)
+		doc.People = append(doc.People, drawPerson(rt, ids[i]))
+	}
+	relate(rt, &doc)
+	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 1, min(3, len(ids)), rapid.ID[string])
+	for i := range rapid.IntRange(0, 5).Draw(rt, "notes") {
+		doc.Notes = append(doc.Notes, cardfile.NoteRecord{
+			ID: fmt.Sprintf("not_01J%023d", i), ConnectionIDs: some.Draw(rt, "about"), Body: fmt.Sprintf("note %d\n*", i), Pinned: i == 1,
+			CreatedAt: at(i), UpdatedAt: at(i + 5),
+		})
+	}
+	last := map[string]time.Time{}
+	for i := range rapid.IntRange(0, 5).Draw(rt, "interactions") {
+		met := cardfile.InteractionRecord{
+			ID: fmt.Sprintf("int_01J%023d", i), ConnectionIDs: some.Draw(rt, "met"), Kind: rapid.SampledFrom([]string{"call", "meeting"}).Draw(rt, "kind"),
+			OccurredAt: at(i), DurationMinutes: int32(i), Summary: fmt.Sprintf("met %d", i), CreatedAt: at(i + 1),
+		}
+		if rapid.Bool().Draw(rt, "keyed") {
+			met.ExternalKey = fmt.Sprintf("event-%d", i)
+		}
+		doc.Interactions = append(doc.Interactions, met)
+		for _, who := range met.ConnectionIDs {
+			last[who] = met.OccurredAt
+		}
+	}
+	for i := range doc.People {
+		doc.People[i].LastInteractionAt = last[doc.People[i].ID]
+	}
+	return doc
+}
+
+func at(n int) time.Time { return time.Date(2025, 1, 2+n, 3, 4, 5, 6000, time.UTC) }
+
+func relate(rt *rapid.T, doc *cardfile.Document) {
+	if len(doc.People) < 2 || !rapid.Bool().Draw(rt, "related") {
+		return
+	}
+	a, b := &doc.People[0], &doc.People[len(doc.People)-1]
+	kinds := rapid.SampledFrom([][2]string{{"friend", "friend"}, {"parent", "child"}, {"report", "manager"}}).Draw(rt, "relation")
+	a.Relationships = append(a.Relationships, cardfile.RelationshipRecord{ConnectionID: b.ID, Name: b.Name, Type: kinds[0]})
+	b.Relationships = append(b.Relationships, cardfile.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[1]})
+}
+
+func drawPerson(rt *rapid.T, id string) cardfile.PersonRecord {
+	maybe := func(what string, values ...string) string {
+		return rapid.SampledFrom(append(values, "")).Draw(rt, what)
+	}
+	p := cardfile.PersonRecord{
+		ID: id, Name: rapid.SampledFrom([]string{"Ana López", "Bo", "王小明", "O'Neil, Pat"}).Draw(rt, "name"), Nickname: maybe("nickname", "Ace"),
+		Location: maybe("location", "Berlin"), Bio: maybe("bio", "Likes \"tea\"\nand rain"), Starred: rapid.Bool().Draw(rt, "starred"),
+		MetOn: maybe("met_on", "2020", "2020-02"), MetHow: maybe("met_how", "at a fair"), CadenceDays: rapid.SampledFrom([]int{0, 30}).Draw(rt, "cadence"),
+		Source:  rapid.SampledFrom([]string{"manual", "agent", "import"}).Draw(rt, "source"),
+		Handles: []cardfile.HandleRecord{}, Positions: []cardfile.PositionRecord{}, ImportantDates: []cardfile.DateRecord{},
+		Tags: []string{}, Groups: []string{}, Relationships: []cardfile.RelationshipRecord{}, CreatedAt: at(1), UpdatedAt: at(2),
+	}
+	if rapid.Bool().Draw(rt, "snoozed") {
+		p.SnoozedUntil = at(900)
+	}
+	for _, h := range []cardfile.HandleRecord{
+		{Kind: "email", Value: "info@shared.example", Label: "work"}, {Kind: "email", Value: id[len(id)-2:] + "@own.example"},
+		{Kind: "phone", Value: "+12125550100", Label: "home"}, {Kind: "url", Value: "https://shared.example/us"},
+		{Kind: "social", Value: "https://www.linkedin.com/in/x" + id[len(id)-2:]},
+	} {
+		if rapid.Bool().Draw(rt, h.Value) {
+			p.Handles = append(p.Handles, h)
+		}
+	}
+	for _, o := range []cardfile.PositionRecord{
+		{Organization: "Acme", Title: "CTO", StartedOn: "2021-05", Current: true}, {Organization: "Blue", Current: true},
+		{Title: "Poet", Current: true}, {Organization: "Acme", Title: "Dev", StartedOn: "2019", EndedOn: "2021"},
+	} {
+		if rapid.Bool().Draw(rt, "position") {
+			p.Positions = append(p.Positions, o)
+		}
+	}
+	for _, d := range []cardfile.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
+		if rapid.Bool().Draw(rt, "date") {
+			p.ImportantDates = append(p.ImportantDates, d)
+		}
+	}
+	for _, word := range []string{"Alpha", "beta"} {
+		if rapid.Bool().Draw(rt, "tag") {
+			p.Tags = append(p.Tags, word)
+		}
+		if rapid.Bool().Draw(rt, "group") {
+			p.Groups = append(p.Groups, word)
+		}
+	}
+	return p
+}

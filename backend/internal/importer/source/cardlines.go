@@ -1,0 +1,140 @@
+package source
+
+import (
+	"bytes"
+	"strings"
+)
+
+// cardLines reads the content lines of vCards: unfolded, the soft line breaks of
+// quoted-printable values taken out.
+type cardLines struct {
+	text []byte
+	at   int
+	// old is for vCard 2.1, where folding adds no blank.
+	old bool
+	buf []byte
+}
+
+// next returns the next content line that is not blank, good until the call after;
+// false at the end. Of a value that is too long only the beginning comes back.
+func (l *cardLines) next() ([]byte, bool) {
+	first, ok := l.physical()
+	for ok && len(bytes.TrimSpace(first)) == 0 {
+		first, ok = l.physical()
+	}
+	if !ok {
+		return nil, false
+	}
+	l.buf = append(l.buf[:0], first[:min(len(first), maxCell+maxHead+1)]...)
+	kind := valueUnknown
+	for {
+		if kind == valueUnknown {
+			kind = kindOfValue(l.buf)
+		}
+		switch more := l.peek(); {
+		case more == 0:
+			return l.buf, true
+		case kind == valueQuoted && isSoftBreak(l.buf) && !l.atEdge():
+			l.buf = l.buf[:lastVisible(l.buf)]
+			l.extend(0)
+		case more != ' ' && more != '\t':
+			return l.buf, true
+		case l.old:
+			l.extend(0)
+		default:
+			l.extend(1)
+		}
+	}
+}
+
+// extend appends the next physical line without its first bytes.
+func (l *cardLines) extend(without int) {
+	part, _ := l.physical()
+	part = part[without:]
+	l.buf = append(l.buf, part[:min(len(part), max(maxCell+maxHead+1-len(l.buf), 0))]...)
+}
+
+// physical returns the next line of the text.
+func (l *cardLines) physical() ([]byte, bool) {
+	if l.at >= len(l.text) {
+		return nil, false
+	}
+	rest := l.text[l.at:]
+	end := bytes.IndexAny(rest, "\r\n")
+	if end < 0 {
+		l.at = len(l.text)
+		return rest, true
+	}
+	l.at += end
+	for l.at < len(l.text) && l.text[l.at] == '\r' {
+		l.at++
+	}
+	if l.at < len(l.text) && l.text[l.at] == '\n' {
+		l.at++
+	}
+	return rest[:end], true
+}
+
+// peek returns the first byte of the next line, or 0 at the end of the text.
+func (l *cardLines) peek() byte {
+	if l.at >= len(l.text) {
+		return 0
+	}
+	return l.text[l.at]
+}
+
+// atEdge tells whether the next line begins or ends a card: no value goes on there.
+func (l *cardLines) atEdge() bool {
+	rest := l.text[l.at:]
+	return isEdge(rest, "END:VCARD") || isEdge(rest, "BEGIN:VCARD")
+}
+
+// isEdge tells whether a line is the edge of a card.
+func isEdge(line []byte, edge string) bool {
+	for len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
+		line = line[1:]
+	}
+	line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	return len(line) >= len(edge) && strings.EqualFold(string(line[:len(edge)]), edge)
+}
+
+// maxHead is how long the part of a content line before its value may be.
+const maxHead = 4096
+
+// valueKind is how the value of a line is written, once its head is there.
+type valueKind int
+
+const (
+	valueUnknown valueKind = iota
+	valuePlain
+	valueQuoted
+)
+
+func kindOfValue(line []byte) valueKind {
+	head := line[:min(len(line), maxHead)]
+	colon := bytes.IndexByte(head, ':')
+	switch {
+	case colon < 0 && len(line) < maxHead:
+		return valueUnknown
+	case colon >= 0 && bytes.Contains(bytes.ToUpper(head[:colon]), []byte("QUOTED-PRINTABLE")):
+		return valueQuoted
+	}
+	return valuePlain
+}
+
+// isSoftBreak tells whether a quoted-printable value goes on with the next line.
+func isSoftBreak(line []byte) bool {
+	last := lastVisible(line)
+	return last >= 0 && line[last] == '='
+}
+
+// lastVisible returns where the last byte of a line is, but for a few blanks that
+// mail programs add; -1 if there is none.
+func lastVisible(line []byte) int {
+	const few = 3
+	at := len(line) - 1
+	for blanks := 0; at >= 0 && blanks < few && (line[at] == ' ' || line[at] == '\t'); blanks++ {
+		at--
+	}
+	return at
+}

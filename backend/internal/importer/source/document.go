@@ -1,0 +1,237 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// document reads our own lossless export.
+type document struct {
+	// The lists of the document, not decoded yet.
+	peopleList, noteList, interactionList []byte
+	count                                 int
+}
+
+// openDocument finds the lists of a document, in whatever order they come.
+func (f *File) openDocument(data []byte) (reader, error) {
+	d := &document{}
+	format := ""
+	for m := range members(data) {
+		switch m.name {
+		case "format":
+			if _, err := m.decode(&format); err != nil {
+				return nil, fault.New(fault.Invalid, "the format of the document is no text")
+			}
+		case "people":
+			d.peopleList = m.raw
+		case "notes":
+			d.noteList = m.raw
+		case "interactions":
+			d.interactionList = m.raw
+		}
+	}
+	switch family, _, _ := strings.Cut(cardfile.Format, "/"); {
+	case !strings.HasPrefix(format, family+"/"):
+		return nil, fault.New(fault.Invalid, "this JSON is no export of Kith")
+	case format != cardfile.Format:
+		return nil, fault.New(fault.Invalid, "this export is of the format %q, which another version of Kith wrote; here %q is read", shown(format), cardfile.Format)
+	}
+	for range elements(d.peopleList) {
+		if d.count++; d.count > MaxRecords {
+			return nil, fault.New(fault.Invalid, "the file holds more than %d people; split it into several files", MaxRecords)
+		}
+	}
+	if d.count == 0 {
+		return nil, fault.New(fault.Invalid, "the export holds no people")
+	}
+	if valueAt(data, space(data, 0)).whole {
+		return d, nil
+	}
+	f.warn("The file ends before the document does: it was cut off.")
+	return d, nil
+}
+
+func (d *document) total() int { return d.count }
+
+// records calls yield with each person.
+func (d *document) records(yield func(Record) bool) {
+	row := 0
+	for e := range elements(d.peopleList) {
+		row++
+		var p cardfile.PersonRecord
+		warning, err := e.decode(&p)
+		r := Record{Row: row, Err: err}
+		if err == nil {
+			r = person(row, p, warning)
+		}
+		if !yield(r) {
+			return
+		}
+	}
+}
+
+// person holds a record to the bounds, as those of other files.
+func person(row int, p cardfile.PersonRecord, warning string) Record {
+	d := draft{}
+	if warning != "" {
+		d.warn("%s", warning)
+	}
+	d.Key, d.name.full, d.Starred, d.Source = p.ID, p.Name, p.Starred, shown(p.Source)
+	d.set(&d.Nickname, "nickname", p.Nickname, maxNickname)
+	d.set(&d.Location, "location", p.Location, maxLocation)
+	d.set(&d.MetHow, "way they met", p.MetHow, maxMetHow)
+	d.about(p.Bio)
+	d.metOn(p.MetOn, monthFirst)
+	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {
+		d.warn("the interval of %d days was left out", p.CadenceDays)
+	} else {
+		d.CadenceDays = p.CadenceDays
+	}
+	d.SnoozedUntil, d.LastInteractionAt, d.CreatedAt, d.UpdatedAt = p.SnoozedUntil, p.LastInteractionAt, p.CreatedAt, p.UpdatedAt
+	for _, h := range p.Handles {
+		d.handle(h)
+	}
+	for _, o := range p.Positions {
+		d.addPosition(Position(o))
+	}
+	for _, on := range p.ImportantDates {
+		d.addDate(dateKindOf(on.Kind), on.Label, on.Date, monthFirst)
+	}
+	for _, tag := range p.Tags {
+		d.tag(tag)
+	}
+	for _, group := range p.Groups {
+		d.group(group)
+	}
+	for _, r := range p.Relationships {
+		d.relate(Relation{Key: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
+	}
+	return d.record(row)
+}
+
+func (d *draft) handle(h cardfile.HandleRecord) {
+	switch h.Kind {
+	case connection.KindEmail:
+		d.email(h.Value, h.Label, 0)
+	case connection.KindPhone:
+		d.phone(h.Value, h.Label, 0)
+	case connection.KindURL, connection.KindSocial:
+		d.web(h.Kind, h.Value, h.Label, 0)
+	default:
+		d.warn("%q was left out: %q is no kind of address", shown(h.Value), shown(h.Kind))
+	}
+}
+
+func dateKindOf(kind string) string {
+	switch kind {
+	case connection.DateBirthday, connection.DateAnniversary:
+		return kind
+	}
+	return connection.DateOther
+}
+
+func relationType(relation string) string {
+	switch relation {
+	case connection.RelationSpouse, connection.RelationParent, connection.RelationChild, connection.RelationSibling,
+		connection.RelationColleague, connection.RelationManager, connection.RelationReport, connection.RelationIntroducedBy,
+		connection.RelationIntroduced, connection.RelationFriend:
+		return relation
+	}
+	return connection.RelationOther
+}
+
+// notes calls yield with each note.
+func (d *document) notes(yield func(Note) bool) {
+	row := 0
+	for e := range elements(d.noteList) {
+		row++
+		var n cardfile.NoteRecord
+		if _, err := e.decode(&n); err != nil {
+			if !yield(Note{Row: row, Err: err}) {
+				return
+			}
+			continue
+		}
+		note := Note{Row: row, Key: keyOf(n.ID), PersonKeys: keys(n.ConnectionIDs), Pinned: n.Pinned, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+		note.Body, _ = clean(n.Body, maxNote)
+		switch {
+		case !text.Visible(note.Body):
+			note = Note{Row: row, Err: fault.New(fault.Invalid, "the note is empty")}
+		case len(note.PersonKeys) == 0 || len(note.PersonKeys) > mostOfNote:
+			note = Note{Row: row, Err: fault.New(fault.Invalid, "the note is about %d people; it may be about 1 to %d", len(note.PersonKeys), mostOfNote)}
+		}
+		if !yield(note) {
+			return
+		}
+	}
+}
+
+// Bounds of notes and interactions, as the contract has them.
+const (
+	mostOfNote        = 20
+	mostOfInteraction = 50
+	maxSummary        = 2000
+	maxExternalKey    = 200
+	maxMinutes        = 7 * 24 * 60
+)
+
+// interactions calls yield with each interaction.
+func (d *document) interactions(yield func(Interaction) bool) {
+	row := 0
+	for e := range elements(d.interactionList) {
+		row++
+		var i cardfile.InteractionRecord
+		_, err := e.decode(&i)
+		out := Interaction{
+			Row: row, Key: keyOf(i.ID), PersonKeys: keys(i.ConnectionIDs), Kind: i.Kind, OccurredAt: i.OccurredAt,
+			DurationMinutes: i.DurationMinutes, CreatedAt: i.CreatedAt,
+		}
+		out.Summary, _ = clean(i.Summary, maxSummary)
+		out.ExternalKey, _ = line(i.ExternalKey, maxExternalKey)
+		if err == nil {
+			err = out.check()
+		}
+		if err != nil {
+			out = Interaction{Row: row, Err: err}
+		}
+		if !yield(out) {
+			return
+		}
+	}
+}
+
+// check refuses what the contract would.
+func (i Interaction) check() error {
+	kinds := []string{"meeting", "call", "email", "message", "event", "intro", "other"}
+	switch {
+	case !slices.Contains(kinds, i.Kind):
+		return fault.New(fault.Invalid, "%q is no kind of interaction; use one of %s", shown(i.Kind), list(kinds))
+	case i.OccurredAt.IsZero():
+		return fault.New(fault.Invalid, "it is not known when the interaction took place")
+	case len(i.PersonKeys) == 0 || len(i.PersonKeys) > mostOfInteraction:
+		return fault.New(fault.Invalid, "%d people took part; there may be 1 to %d", len(i.PersonKeys), mostOfInteraction)
+	case i.DurationMinutes < 0 || i.DurationMinutes > maxMinutes:
+		return fault.New(fault.Invalid, "a duration of %d minutes is none", i.DurationMinutes)
+	}
+	return nil
+}
+
+// keys returns the keys that are some, each once; one more than there may be shows
+// that there are too many.
+func keys(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		if len(out) > mostOfInteraction {
+			break
+		}
+		if key := keyOf(id); key != "" && !slices.Contains(out, key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// draft collects what a record says of a person, in whatever order it does, and
+// holds it to the bounds.
+type draft struct {
+	Person
+
+	region   string
+	name     nameParts
+	handles  []ranked
+	jobs     []job
+	places   []place
+	seen     map[string]bool // folded tags and groups
+	warnings []string
+}
+
+// ranked is a handle and how much it is preferred: 1 is the most, 0 says nothing.
+type ranked struct {
+	Handle
+
+	pref int
+}
+
+// job is a position that is still held; those of one number belong together.
+type job struct{ number, organization, title string }
+
+// maxWarnings is how many warnings one record has.
+const maxWarnings = 20
+
+func (d *draft) warn(format string, args ...any) {
+	if len(d.warnings) < maxWarnings {
+		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// line cuts and cleans a field of one line.
+func (d *draft) line(what, value string, limit int) string {
+	value, cut := line(value, limit)
+	if cut {
+		d.warn("the %s was cut to %d characters", what, limit)
+	}
+	return value
+}
+
+// set fills a field of one line that is still empty.
+func (d *draft) set(field *string, what, value string, limit int) {
+	if *field == "" {
+		*field = d.line(what, value, limit)
+	}
+}
+
+// about adds a text about the person. What Bio cannot hold becomes notes: no word
+// of it is lost.
+func (d *draft) about(value string) {
+	value = text.Clean(value)
+	if !text.Visible(value) {
+		return
+	}
+	joined := value
+	if d.Bio != "" {
+		joined = d.Bio + "\n\n" + value
+	}
+	if short, cut := clean(joined, maxBio); !cut {
+		d.Bio = short
+		return
+	}
+	d.Notes = append(d.Notes, pieces(value, maxNote)...)
+}
+
+// job returns the position of a number, a new one if need be.
+func (d *draft) job(number string) *job {
+	at := slices.IndexFunc(d.jobs, func(j job) bool { return j.number == number })
+	if at < 0 {
+		at = len(d.jobs)
+		d.jobs = append(d.jobs, job{number: number})
+	}
+	return &d.jobs[at]
+}
+
+// addPosition adds a position unless it is empty.
+func (d *draft) addPosition(p Position) {
+	p.Organization = d.line("organisation", p.Organization, maxOrganization)
+	p.Title = d.line("job title", p.Title, maxTitle)
+	if !text.Visible(p.Organization + p.Title) {
+		return
+	}
+	for _, on := range []*string{&p.StartedOn, &p.EndedOn} {
+		*on = d.partialDay("date of the position", *on)
+	}
+	if len(d.Positions) == maxPositions {
+		d.warn("the position %q was left out: one person holds %d at most", shown(p.Organization+" "+p.Title), maxPositions)
+		return
+	}
+	d.Positions = append(d.Positions, p)
+}
+
+// partialDay returns a partial date that has a year, or nothing.
+func (d *draft) partialDay(what, value string) string {
+	day, err := readDate(value, monthFirst)
+	if err != nil || strings.HasPrefix(day, "--") {
+		d.warn("the %s %q was left out: it is no date with a year", what, shown(value))
+		return ""
+	}
+	return day
+}
+
+// addDate adds a day that comes round each year, unless it is known.
+func (d *draft) addDate(kind, label, value string, order dayOrder) {
+	day, err := readDate(value, order)
+	if err != nil {
+		d.warn("the date %q was left out: %v", shown(value), err)
+		return
+	}
+	if kind != connection.DateOther {
+		label = ""
+	}
+	d.keepDate(connection.DateDraft{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
+}
+
+func (d *draft) keepDate(date connection.DateDraft) {
+	switch {
+	case date.Date == "" || slices.Contains(d.Dates, date):
+	case len(d.Dates) == maxDates:
+		d.warn("the date %q was left out: one person holds %d at most", date.Date, maxDates)
+	default:
+		d.Dates = append(d.Dates, date)
+	}
+}
+
+// metOn fills when they met.
+func (d *draft) metOn(value string, order dayOrder) {
+	if d.MetOn != "" {
+		return
+	}
+	day, err := readDate(value, order)
+	if err != nil || strings.HasPrefix(day, "--") {
+		d.warn("the day they met, %q, was left out: it is no date with a year", shown(value))
+		return
+	}
+	d.MetOn = day
+}
+
+// tag adds a tag unless it is there.
+func (d *draft) tag(value string) {
+	d.word(&d.Tags, "tag", value, maxTag, maxTags)
+}
+
+// group adds a group unless it is there.
+func (d *draft) group(value string) {
+	d.word(&d.Groups, "group", value, maxGroup, maxGroups)
+}
+
+func (d *draft) word(words *[]string, what, value string, limit, most int) {
+	value = d.line("name of a "+what, value, limit)
+	id := what + " " + text.Fold(value)
+	switch {
+	case !text.Visible(value) || d.seen[id]:
+	case len(*words) == most:
+		d.warn("the %s %q was left out: one person has %d at most", what, shown(value), most)
+	default:
+		if d.seen == nil {
+			d.seen = map[string]bool{}
+		}
+		d.seen[id] = true
+		*words = append(*words, value)
+	}
+}
+
+// cadence fills the keep-in-touch interval.
+func (d *draft) cadence(value string) {
+	days, err := strconv.Atoi(strings.TrimSpace(value))
+	if err != nil || days < 1 || days > maxCadence {
+		d.warn("the interval %q was left out: it is no number of days from 1 to %d", shown(value), maxCadence)
+		return
+	}
+	d.CadenceDays = days
+}
+
+// relate adds what another person is to this one.
+func (d *draft) relate(r Relation) {
+	r.Name = d.line("name of a relation", r.Name, maxName)
+	r.Key = keyOf(r.Key)
+	if (r.Key != "" || text.Visible(r.Name)) && len(d.Relations) < maxRelations && !slices.Contains(d.Relations, r) {
+		d.Relations = append(d.Relations, r)
+	}
+}
+
+// keyOf returns a key as it is compared: without the scheme of a UUID, and nothing
+// when it is too long to be one.
+func keyOf(value string) string {
+	key := text.Line(strings.TrimSpace(value))
+	const urn = "urn:uuid:"
+	if len(key) > len(urn) && strings.EqualFold(key[:len(urn)], urn) {
+		key = key[len(urn):]
+	}
+	if len(key) > maxKey {
+		return ""
+	}
+	return key
+}
+
+// record ends the draft: the person, or why there is none.
+func (d *draft) record(row int) Record {
+	for _, j := range d.jobs {
+		d.addPosition(Position{Organization: j.organization, Title: j.title, Current: true})
+	}
+	d.settleHandles()
+	d.settlePlace()
+	d.Key = keyOf(d.Key)
+	d.Name = d.line("name", d.name.String(), maxName)
+	if err := d.guessName(); err != nil {
+		return Record{Row: row, Err: err, Warnings: d.warnings}
+	}
+	return Record{Row: row, Person: d.Person, Warnings: d.warnings}
+}
+
+// guessName names a person without a name: as the domain does, after the first
+// e-mail or web address, else after what they are called or where they work.
+func (d *draft) guessName() error {
+	if text.Visible(d.Name) {
+		return nil
+	}
+	var handles []connection.Handle
+	for _, h := range d.Handles {
+		if h.Kind != connection.KindPhone { // which tells no name, and takes long to be normalised
+			handles = append(handles, connection.Handle{Kind: h.Kind, Value: h.Value, NormalValue: connection.NormalValue(h.Kind, h.Value)})
+		}
+	}
+	d.Name = connection.GuessName(handles)
+	for _, other := range append([]string{d.Nickname}, organizations(d.Positions)...) {
+		if !text.Visible(d.Name) {
+			d.Name = other
+		}
+	}
+	if !text.Visible(d.Name) {
+		return fault.New(fault.Invalid, "there is no name, e-mail address, web address or organisation to tell who this is")
+	}
+	d.warn("there is no name; %q stands for it", shown(d.Name))
+	return nil
+}
+
+func organizations(positions []Position) []string {
+	var names []string
+	for _, p := range positions {
+		names = append(names, p.Organization)
+	}
+	return names
+}

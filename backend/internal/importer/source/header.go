@@ -1,0 +1,122 @@
+package source
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// field is what a column says of a person.
+type field int
+
+const (
+	fieldUnknown field = iota
+	// fieldIgnored is known and of no use here, such as a photo.
+	fieldIgnored
+	fieldFullName
+	fieldNamePrefix
+	fieldGivenName
+	fieldMiddleName
+	fieldFamilyName
+	fieldNameSuffix
+	fieldNickname
+	fieldOrganization
+	fieldJobTitle
+	// fieldTitle is the job title, or an honorific beside a job title.
+	fieldTitle
+	fieldEmail
+	fieldPhone
+	fieldWebAddress
+	fieldProfile
+	fieldCity
+	fieldRegion
+	fieldCountry
+	fieldStreet
+	fieldWholeAddress
+	fieldAboutText
+	fieldTags
+	fieldGroups
+	fieldStarred
+	fieldMetOn
+	fieldMetHow
+	fieldBirthday
+	fieldAnniversary
+	fieldOtherDate
+	fieldCadence
+	fieldLastContact
+	fieldAdded
+	fieldKey
+	// fieldRelation is what another person is to this one; the label says what.
+	fieldRelation
+)
+
+// identifies tells whether a column of the field can say who somebody is.
+func (f field) identifies() bool {
+	switch f {
+	case fieldFullName, fieldGivenName, fieldFamilyName, fieldNickname, fieldEmail, fieldWebAddress, fieldProfile, fieldOrganization:
+		return true
+	}
+	return false
+}
+
+// meaning is a field and the label that goes with it, such as "work".
+type meaning struct {
+	field field
+	label string
+}
+
+// words are the headers that are known, in the form that normalHeader gives them.
+// Numbers are not part of them: "E-mail 2 Address" is "e mail address".
+type words map[string]meaning
+
+func newWords() words {
+	w := words{}
+	for _, entry := range headerWords() {
+		for header := range strings.SplitSeq(entry.headers, "|") {
+			if !isASCII(header) {
+				header = text.Fold(header)
+			}
+			w[header] = entry.meaning
+		}
+	}
+	return w
+}
+
+// column is a column of a table.
+type column struct {
+	meaning
+
+	header string
+	// number tells columns of one thing from those of another: E-mail 1, E-mail 2.
+	number string
+	// labelAt is the column that holds the label; -1 for none.
+	labelAt int
+}
+
+// column returns what a header means.
+func (w words) column(header string) column {
+	normal, number := normalHeader(header)
+	return column{meaning: w[normal], header: header, number: number, labelAt: -1}
+}
+
+// normalHeader folds a header and takes its punctuation and its number out.
+func normalHeader(header string) (normal, number string) {
+	const longest = 100
+	header, _ = firstBytes(header, longest)
+	var kept []string
+	for _, word := range strings.FieldsFunc(text.Fold(header), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+		if _, err := strconv.Atoi(word); err == nil {
+			number = word
+		} else {
+			kept = append(kept, word)
+		}
+	}
+	if last := len(kept) - 1; last >= 0 && number == "" { // Email2
+		if bare := strings.TrimRight(kept[last], "0123456789"); bare != "" && bare != kept[last] {
+			kept[last], number = bare, kept[last][len(bare):]
+		}
+	}
+	return strings.Join(kept, " "), number
+}

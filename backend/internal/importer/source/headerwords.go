@@ -1,0 +1,130 @@
+package source
+
+// headerWord is a meaning and the headers that have it, in English, German,
+// French, Spanish, Portuguese, Italian, Dutch and Polish, some in other languages;
+// folded, without punctuation, separated by |.
+type headerWord struct {
+	meaning
+
+	headers string
+}
+
+func headerWords() []headerWord {
+	var all []headerWord
+	for _, part := range [][]headerWord{nameWords(), workWords(), addressWords(), placeWords(), relationWords(), ignoredWords()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func nameWords() []headerWord {
+	return []headerWord{
+		{meaning{fieldFullName, ""}, "name|full name|fullname|display name|contact name|contact|person|name full|formatted name|fn|" +
+			"vollstandiger name|kontakt|nom complet|nom et prenom|nombre completo|nombre y apellidos|nome completo|volledige naam|naam|" +
+			"imie i nazwisko|имя|фио|полное имя|名前|氏名|姓名|이름|성명"},
+		{meaning{fieldNamePrefix, ""}, "name prefix|prefix|salutation|honorific|honorific prefix|anrede|civilite|tratamiento|tratamento|trattamento|aanhef"},
+		{meaning{fieldGivenName, ""}, "first name|firstname|given name|givenname|forename|first|vorname|prenom|primer nombre|nombre|nome proprio|primeiro nome|" +
+			"nome|voornaam|imie|fornamn|fornavn|名|名字"},
+		{meaning{fieldMiddleName, ""}, "middle name|middlename|additional name|additional names|second name|weitere vornamen|zweiter vorname|deuxieme prenom|" +
+			"autres prenoms|segundo nombre|nome do meio|secondo nome|tweede voornaam|drugie imie|отчество"},
+		{meaning{fieldFamilyName, ""}, "last name|lastname|family name|familyname|surname|last|nachname|familienname|nom|nom de famille|apellido|apellidos|" +
+			"sobrenome|ultimo nome|cognome|achternaam|nazwisko|efternamn|etternavn|efternavn|фамилия|姓"},
+		{meaning{fieldNameSuffix, ""}, "name suffix|suffix|honorific suffix|namenszusatz|suffixe|sufijo|sufixo|suffisso|achtervoegsel"},
+		{meaning{fieldNickname, ""}, "nickname|nick name|nick|alias|known as|spitzname|surnom|apodo|apelido|soprannome|bijnaam|pseudonim"},
+		{meaning{fieldKey, ""}, "id|uid|uuid|contact id|record id|identifier|external id"},
+		{meaning{fieldAboutText, ""}, "notes|note|about|bio|biography|description|comment|comments|remarks|background|notizen|notiz|bemerkungen|bemerkung|" +
+			"remarques|commentaires|notas|nota|observaciones|observacoes|comentarios|annotazioni|notities|opmerkingen|notatki|заметки|メモ|备注|메모"},
+		{meaning{fieldTags, ""}, "tags|tag|categories|category|keywords|kategorien|kategorie|schlagworte|categorias|categoria|etiquetas|categorie|mots cles|trefwoorden|tagi"},
+		{meaning{fieldGroups, ""}, "groups|group|group membership|labels|label|lists|list|circles|gruppen|gruppe|groupes|groupe|grupos|grupo|gruppi|gruppo|groepen|grupy"},
+		{meaning{fieldStarred, ""}, "starred|favorite|favourite|favorit|favori|favorito|preferito|favoriet"},
+		{meaning{fieldCadence, ""}, "keep in touch days|keep in touch|cadence|cadence days|contact frequency days"},
+		{meaning{fieldLastContact, ""}, "last contact|last contacted|last interaction"},
+		{meaning{fieldAdded, ""}, "added|created|created at|created on|date added|date created"},
+	}
+}
+
+func workWords() []headerWord {
+	return []headerWord{
+		{meaning{fieldOrganization, ""}, "company|company name|organization|organisation|organization name|organisation name|employer|business|account|account name|" +
+			"workplace|works at|firma|unternehmen|organisationsname|entreprise|societe|empresa|compania|organizacion|organizacao|azienda|societa|ditta|" +
+			"bedrijf|bedrijfsnaam|organisatie|foretag|virksomhed|компания|организация|会社名|会社|公司|회사"},
+		{meaning{fieldJobTitle, ""}, "job title|jobtitle|position|role|occupation|profession|organization title|work title|headline|berufsbezeichnung|beruf|" +
+			"stellung|funktion|fonction|poste|titre de poste|cargo|puesto|profesion|ruolo|posizione|qualifica|functie|stanowisko|должность|役職|职位|직함"},
+		{meaning{fieldTitle, ""}, "title|titel|titre|titulo|titolo|tytul"},
+	}
+}
+
+func addressWords() []headerWord {
+	return []headerWord{
+		{meaning{fieldEmail, ""}, "e mail|email|mail|e mail address|email address|e mail addresses|email addresses|emails|e mails|mail address|primary email|e mail value|" +
+			"e mail adresse|email adresse|mailadresse|adresse e mail|adresse email|adresse de messagerie|courriel|correo|correo electronico|" +
+			"direccion de correo electronico|endereco de e mail|endereco de email|indirizzo e mail|indirizzo email|posta elettronica|" +
+			"e mailadres|emailadres|adres e mail|e postadress|почта|электронная почта|メール|メールアドレス|邮箱|电子邮件|이메일"},
+		{meaning{fieldEmail, "work"}, "work email|work e mail|business email|business e mail|company email|e mail geschaftlich|e mail professionnel|email professionnel"},
+		{meaning{fieldEmail, "home"}, "home email|home e mail|personal email|private email|e mail privat|e mail personnel|email personnel|other email|secondary email"},
+		{meaning{fieldPhone, ""}, "phone|phones|telephone|tel|phone number|phone numbers|telephone number|primary phone|other phone|phone value|telefon|telefonnummer|" +
+			"rufnummer|numero de telephone|telefono|numero de telefono|telefone|numero di telefono|telefoon|telefoonnummer|numer telefonu|" +
+			"weiteres telefon|autre telephone|otro telefono|телефон|電話番号|電話|电话|전화|전화번호"},
+		{meaning{fieldPhone, "work"}, "business phone|work phone|office phone|company phone|telefon geschaftlich|tel bureau|telephone bureau|telephone bureau principal|" +
+			"telefono del trabajo|telefono trabajo|telefone comercial|telefono ufficio|telefoon op werk|zakelijke telefoon"},
+		{meaning{fieldPhone, "home"}, "home phone|telefon privat|tel domicile|telephone domicile|telefono particular|telefono casa|telefone residencial|" +
+			"telefono abitazione|telefoon thuis"},
+		{meaning{fieldPhone, "mobile"}, "mobile phone|mobile|mobile number|cell|cell phone|cellphone|cellular|iphone|mobiltelefon|handy|handynummer|mobil|mobilnummer|" +
+			"tel mobile|telephone mobile|portable|movil|telefono movil|celular|telefone celular|telemovel|cellulare|mobiele telefoon|mobiel|" +
+			"telefon komorkowy|komorka|мобильный|携帯電話|携帯|手机|휴대폰"},
+		{meaning{fieldPhone, "main"}, "company main phone|main phone|hauptrufnummer der firma|telefono principale"},
+		{meaning{fieldPhone, "car"}, "car phone|autotelefon"},
+		{meaning{fieldPhone, "fax"}, "fax|business fax|home fax|other fax|fax number|fax geschaftlich|fax privat|telecopie bureau|fax del trabajo|faks"},
+		{meaning{fieldPhone, "pager"}, "pager|pager number"},
+		{meaning{fieldWebAddress, ""}, "website|websites|website value|web page|webpage|web site|web|url|urls|homepage|link|links|personal web page|business web page|blog|webseite|" +
+			"internetseite|site web|page web|pagina web|sitio web|site|pagina da web|sito web|webpagina|strona internetowa|сайт|ウェブサイト|网站"},
+		{meaning{fieldProfile, "linkedin"}, "linkedin|linkedin url|linkedin profile|linkedin profile url|person linkedin url|profile url|linked in"},
+		{meaning{fieldProfile, "twitter"}, "twitter url|x url|twitter profile"},
+		{meaning{fieldProfile, "facebook"}, "facebook url|facebook profile"},
+		{meaning{fieldProfile, "github"}, "github url|github profile"},
+	}
+}
+
+func placeWords() []headerWord {
+	return []headerWord{
+		{meaning{fieldWholeAddress, ""}, "location|address|full address|home address|work address|business address|address formatted|place|lives in|based in|" +
+			"adresse|anschrift|wohnort|direccion|ubicacion|endereco|localizacao|indirizzo|adres|адрес|住所|地址|주소"},
+		{meaning{fieldCity, ""}, "city|town|locality|address city|stadt|ort|ville|ciudad|cidade|citta|plaats|stad|woonplaats|miasto|город|市|城市"},
+		{meaning{fieldCity, "work"}, "business city|work city|ort geschaftlich|bureau ville|ciudad del trabajo|plaats werk"},
+		{meaning{fieldCity, "home"}, "home city|ort privat|domicile ville|plaats thuis"},
+		{meaning{fieldCity, "other"}, "other city|weiterer ort"},
+		{meaning{fieldRegion, ""}, "state|region|province|county|address region|bundesland|departement|provincia|estado|provincie"},
+		{meaning{fieldRegion, "work"}, "business state|work state|bundesland kanton geschaftlich"},
+		{meaning{fieldRegion, "home"}, "home state|bundesland kanton privat"},
+		{meaning{fieldRegion, "other"}, "other state"},
+		{meaning{fieldCountry, ""}, "country|country region|address country|land|pays|pais|paese|kraj|страна|国|国家"},
+		{meaning{fieldCountry, "work"}, "business country region|business country|work country|land region geschaftlich"},
+		{meaning{fieldCountry, "home"}, "home country region|home country|land region privat"},
+		{meaning{fieldCountry, "other"}, "other country region|other country"},
+		{meaning{fieldStreet, ""}, "street|street address|address street|address line|strasse|rue|calle|rua|via|straat|ulica"},
+		{meaning{fieldStreet, "work"}, "business street|business street address|strasse geschaftlich"},
+		{meaning{fieldStreet, "home"}, "home street|home street address|strasse privat"},
+		{meaning{fieldStreet, "other"}, "other street|other street address"},
+	}
+}
+
+func relationWords() []headerWord {
+	return []headerWord{
+		{meaning{fieldMetOn, ""}, "met on|met|date met|first met|connected on|connected at"},
+		{meaning{fieldMetHow, ""}, "met how|how we met|how met|met through|met at|met where|where we met"},
+		{meaning{fieldBirthday, ""}, "birthday|birthdate|birth date|date of birth|dob|born|bday|geburtstag|geburtsdatum|anniversaire|date de naissance|cumpleanos|" +
+			"fecha de nacimiento|aniversario|data de nascimento|compleanno|data di nascita|verjaardag|geboortedatum|urodziny|data urodzenia|" +
+			"день рождения|誕生日|生日|생일"},
+		{meaning{fieldAnniversary, ""}, "anniversary|wedding anniversary|jahrestag|hochzeitstag|anniversaire de mariage|jubileum"},
+		{meaning{fieldRelation, "spouse"}, "spouse|partner|husband|wife"},
+		{meaning{fieldRelation, "manager"}, "manager|manager s name|managers name|boss"},
+		{meaning{fieldRelation, "introduced_by"}, "referred by|introduced by"},
+	}
+}
+
+// ignoredWords are what programs add that says nothing of a person.
+func ignoredWords() []headerWord {
+	return []headerWord{{meaning{fieldIgnored, ""}, "photo|picture|image|avatar|file as|e mail type|e mail display name|email display name|email type|" +
+		"priority|private|sensitivity|initials|language|updated|updated at|modified|last modified|e mail label|email label|phone label|website label|" +
+		"address label|organization type|event label|custom field label|relation label|im label|im service|im type|account type"}}
+}

@@ -1,0 +1,181 @@
+package source
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+)
+
+// jsCard reads a card into a draft.
+func (d *draft) jsCard(c *jsCard) {
+	d.Key = c.UID
+	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
+	d.jsName(c.Name)
+	inOrder(c.Nicknames, noPref, func(_ string, n jsNickname) { d.set(&d.Nickname, "nickname", n.Name, maxNickname) })
+	d.jsPositions(c)
+	inOrder(c.Emails, jsAddress.pref, func(_ string, a jsAddress) { d.email(a.Address, a.label(), a.Pref) })
+	inOrder(c.Phones, jsAddress.pref, func(_ string, a jsAddress) { d.phone(a.Number, a.label(), a.Pref) })
+	inOrder(c.Links, jsAddress.pref, func(_ string, a jsAddress) { d.web(connection.KindURL, a.URI, a.label(), a.Pref) })
+	inOrder(c.Services, jsAddress.pref, func(_ string, a jsAddress) { d.jsService(a) })
+	inOrder(c.Addresses, func(p jsPlace) int { return p.Pref }, func(id string, p jsPlace) { d.jsPlace(id, p) })
+	inOrder(c.Anniversaries, noPref, func(_ string, a jsDay) { d.jsDay(a) })
+	inOrder(c.Notes, noPref, func(_ string, n jsNote) { d.about(n.Note) })
+	for _, word := range slices.Sorted(maps.Keys(c.Keywords)) {
+		if c.Keywords[word] {
+			d.tag(word)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.RelatedTo)) {
+		d.jsRelated(key, c.RelatedTo[key])
+	}
+}
+
+// jsName reads a name, in full or in its parts.
+func (d *draft) jsName(n jsName) {
+	d.name.full = n.Full
+	for _, part := range n.Components {
+		var at *string
+		switch part.Kind {
+		case "title":
+			at = &d.name.prefix
+		case "given":
+			at = &d.name.given
+		case "given2":
+			at = &d.name.middle
+		case "surname", "surname2":
+			at = &d.name.family
+		case "generation", "credential":
+			at = &d.name.suffix
+		default:
+			continue
+		}
+		if len(*at) < maxName {
+			*at = strings.TrimSpace(*at + " " + part.Value)
+		}
+	}
+}
+
+// jsPositions puts titles to their organisations. An organisation without a title
+// comes before the titles of those after it, so that the order stays.
+func (d *draft) jsPositions(c *jsCard) {
+	titled := map[string]bool{}
+	for _, t := range c.Titles {
+		titled[t.OrganizationID] = true
+	}
+	var bare []string
+	inOrder(c.Organizations, noPref, func(id string, o jsOrg) {
+		if !titled[id] {
+			bare = append(bare, id)
+		}
+		for _, unit := range o.Units {
+			d.warn("the department %q was left out", shown(unit.Name))
+		}
+	})
+	add := func(number string, o jsOrg, title string) {
+		if len(d.jobs) <= maxPositions {
+			j := d.job(number)
+			j.organization, j.title = o.Name, title
+		}
+	}
+	inOrder(c.Titles, noPref, func(id string, t jsTitle) {
+		for len(bare) > 0 && t.OrganizationID != "" && before(bare[0], t.OrganizationID) {
+			add("o"+bare[0], c.Organizations[bare[0]], "")
+			bare = bare[1:]
+		}
+		add("t"+id, c.Organizations[t.OrganizationID], t.Name)
+	})
+	for _, id := range bare {
+		add("o"+id, c.Organizations[id], "")
+	}
+}
+
+// before tells whether an id was counted up before another one.
+func before(id, other string) bool {
+	return len(id) < len(other) || len(id) == len(other) && id < other
+}
+
+func (a jsAddress) pref() int { return a.Pref }
+
+// label returns what an address is for.
+func (a jsAddress) label() string {
+	switch {
+	case a.Label != "":
+		return a.Label
+	case a.Features["mobile"]:
+		return "mobile"
+	case a.Features["fax"]:
+		return "fax"
+	case a.Features["pager"]:
+		return "pager"
+	case a.Contexts["private"]:
+		return "home"
+	case a.Contexts["work"]:
+		return "work"
+	}
+	return ""
+}
+
+// jsService reads an account at a service, of which only pages have a place here.
+func (d *draft) jsService(a jsAddress) {
+	label := strings.ToLower(a.Service)
+	if a.Label != "" {
+		label = a.Label
+	}
+	if a.URI == "" {
+		d.warn("%q was left out: it is no web address", shown(strings.TrimSpace(a.Service+" "+a.User)))
+		return
+	}
+	d.web(connection.KindSocial, a.URI, label, a.Pref)
+}
+
+func (d *draft) jsPlace(id string, p jsPlace) {
+	at := d.place(id)
+	at.whole, at.country, at.pref = p.Full, p.CountryCode, p.Pref
+	for _, part := range p.Components {
+		switch part.Kind {
+		case "locality":
+			at.city = part.Value
+		case "region":
+			at.region = part.Value
+		case "country":
+			at.country = part.Value
+		case "name":
+			at.street = part.Value
+		}
+	}
+}
+
+// jsDay reads a birthday or a wedding; other days have their kind for a label.
+func (d *draft) jsDay(a jsDay) {
+	kind, label := connection.DateOther, a.Kind
+	switch a.Kind {
+	case "birth":
+		kind = connection.DateBirthday
+	case "wedding":
+		kind = connection.DateAnniversary
+	}
+	if a.Date.UTC != "" {
+		d.addDate(kind, label, a.Date.UTC, monthFirst)
+		return
+	}
+	on := date{a.Date.Year, a.Date.Month, a.Date.Day}
+	day, err := on.partial()
+	if err != nil {
+		d.warn("a date (%d, %d, %d) was left out: %v", on.year, on.month, on.day, err)
+		return
+	}
+	d.addDate(kind, label, day, monthFirst)
+}
+
+// jsRelated reads somebody else, who is known by key.
+func (d *draft) jsRelated(key string, r jsRelation) {
+	words := slices.Sorted(maps.Keys(r.Relation))
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	for _, word := range words {
+		d.relate(Relation{Key: key, Type: relationOf(word)})
+	}
+}

@@ -1,0 +1,238 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// jsCards reads JSContact: a card, a list of cards, or one on each line.
+type jsCards struct {
+	text   []byte
+	region string
+	// groups are the names of the groups in the file, by the keys of their members.
+	groups map[string][]string
+	count  int
+}
+
+// The parts of a Card (RFC 9553; RFC 9982 lets uid be absent) that are read.
+type (
+	jsCard struct {
+		UID           string                `json:"uid"`
+		Kind          string                `json:"kind"`
+		Created       string                `json:"created"`
+		Updated       string                `json:"updated"`
+		Name          jsName                `json:"name"`
+		Nicknames     map[string]jsNickname `json:"nicknames"`
+		Organizations map[string]jsOrg      `json:"organizations"`
+		Titles        map[string]jsTitle    `json:"titles"`
+		Emails        map[string]jsAddress  `json:"emails"`
+		Phones        map[string]jsAddress  `json:"phones"`
+		Links         map[string]jsAddress  `json:"links"`
+		Services      map[string]jsAddress  `json:"onlineServices"`
+		Addresses     map[string]jsPlace    `json:"addresses"`
+		Anniversaries map[string]jsDay      `json:"anniversaries"`
+		Notes         map[string]jsNote     `json:"notes"`
+		Keywords      map[string]bool       `json:"keywords"`
+		RelatedTo     map[string]jsRelation `json:"relatedTo"`
+		Members       map[string]bool       `json:"members"`
+	}
+	jsName struct {
+		Full       string        `json:"full"`
+		Components []jsComponent `json:"components"`
+	}
+	jsComponent struct {
+		Kind  string `json:"kind"`
+		Value string `json:"value"`
+	}
+	jsNickname struct {
+		Name string `json:"name"`
+	}
+	jsOrg struct {
+		Name  string `json:"name"`
+		Units []struct {
+			Name string `json:"name"`
+		} `json:"units"`
+	}
+	jsTitle struct {
+		Name           string `json:"name"`
+		Kind           string `json:"kind"`
+		OrganizationID string `json:"organizationId"`
+	}
+	// jsAddress is an address of any kind.
+	jsAddress struct {
+		Address  string          `json:"address"`
+		Number   string          `json:"number"`
+		URI      string          `json:"uri"`
+		Service  string          `json:"service"`
+		User     string          `json:"user"`
+		Contexts map[string]bool `json:"contexts"`
+		Features map[string]bool `json:"features"`
+		Pref     int             `json:"pref"`
+		Label    string          `json:"label"`
+	}
+	jsPlace struct {
+		Full        string        `json:"full"`
+		Components  []jsComponent `json:"components"`
+		CountryCode string        `json:"countryCode"`
+		Pref        int           `json:"pref"`
+	}
+	jsDay struct {
+		Kind string `json:"kind"`
+		Date struct {
+			UTC   string `json:"utc"`
+			Year  int    `json:"year"`
+			Month int    `json:"month"`
+			Day   int    `json:"day"`
+		} `json:"date"`
+	}
+	jsNote struct {
+		Note string `json:"note"`
+	}
+	jsRelation struct {
+		Relation map[string]bool `json:"relation"`
+	}
+)
+
+// openJSContact counts the cards, finds the groups among them and what no person
+// here has.
+func (f *File) openJSContact(text []byte, o Options) (reader, error) {
+	c := &jsCards{text: text, region: o.DefaultRegion, groups: map[string][]string{}}
+	lost := map[string]bool{}
+	streets, cut := false, false
+	for e := range elements(text) {
+		cut = cut || !e.whole
+		if name, members := jsGroup(e); name != "" {
+			for _, member := range members {
+				c.groups[member] = append(c.groups[member], name)
+			}
+			continue
+		}
+		if c.count++; c.count > MaxRecords {
+			return nil, fault.New(fault.Invalid, "the file holds more than %d cards; split it into several files", MaxRecords)
+		}
+		for m := range members(e.raw) {
+			streets = streets || m.name == "addresses" && hasJSStreet(m)
+			if !isKnownMember(m.name) && len(lost) < maxProperties {
+				lost[shown(m.name)] = true
+			}
+		}
+	}
+	if c.count == 0 {
+		return nil, fault.New(fault.Invalid, "the file holds no JSContact card of a person")
+	}
+	if cut {
+		f.warn("The file ends before its last card does: it was cut off.")
+	}
+	if len(lost) > 0 {
+		f.warn(fmt.Sprintf("Properties of cards that were not imported: %s.", list(slices.Sorted(maps.Keys(lost)))))
+	}
+	if streets {
+		f.warn(streetWarning)
+	}
+	return c, nil
+}
+
+func (c *jsCards) total() int { return c.count }
+
+// records calls yield with each card of a person.
+func (c *jsCards) records(yield func(Record) bool) {
+	row := 0
+	for e := range elements(c.text) {
+		row++
+		if name, _ := jsGroup(e); name != "" {
+			continue
+		}
+		if !yield(c.record(row, e)) {
+			return
+		}
+	}
+}
+
+// record reads a card.
+func (c *jsCards) record(row int, e element) Record {
+	var card jsCard
+	if len(e.raw) == 0 || e.raw[0] != '{' {
+		return Record{Row: row, Err: fault.New(fault.Invalid, "it is no JSContact card")}
+	}
+	warning, err := e.decode(&card)
+	if err != nil {
+		return Record{Row: row, Err: err}
+	}
+	d := draft{region: c.region}
+	if warning != "" {
+		d.warn("%s", warning)
+	}
+	d.jsCard(&card)
+	for _, group := range c.groups[keyOf(card.UID)] {
+		if card.UID != "" {
+			d.group(group)
+		}
+	}
+	return d.record(row)
+}
+
+// jsGroup returns the name and the members of a card that is a group; no name for
+// other cards.
+func jsGroup(e element) (name string, members []string) {
+	if !bytes.Contains(e.raw, []byte(`"group"`)) {
+		return "", nil
+	}
+	var card jsCard
+	if _, err := e.decode(&card); err != nil || !strings.EqualFold(card.Kind, "group") {
+		return "", nil
+	}
+	for member := range card.Members {
+		members = append(members, keyOf(member))
+	}
+	return cmp.Or(strings.TrimSpace(card.Name.Full), "Group"), members
+}
+
+// hasJSStreet tells whether addresses have more than a town.
+func hasJSStreet(m element) bool {
+	var places map[string]jsPlace
+	_, err := m.decode(&places)
+	for _, p := range places {
+		for _, part := range p.Components {
+			if err == nil && (part.Kind == "name" || part.Kind == "number" || part.Kind == "postcode") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isKnownMember tells members of a card that are read, and those that say nothing
+// of a person.
+func isKnownMember(name string) bool {
+	switch name {
+	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "nicknames", "organizations", "titles",
+		"emails", "phones", "links", "onlineServices", "addresses", "anniversaries", "notes", "keywords", "relatedTo", "members", "media":
+		return true
+	}
+	return false
+}
+
+// inOrder calls see with the entries of a map: the preferred ones first, then by
+// their ids, which programs count up.
+func inOrder[T any](m map[string]T, pref func(T) int, see func(id string, v T)) {
+	ids := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(pref(m[a])), rank(pref(m[b]))), cmp.Compare(len(digitsOf(a)), len(digitsOf(b))), cmp.Compare(a, b))
+	})
+	for _, id := range ids {
+		see(id, m[id])
+	}
+}
+
+// digitsOf returns the number at the end of an id, by whose length 2 comes before
+// 10.
+func digitsOf(id string) string {
+	return id[len(strings.TrimRight(id, "0123456789")):]
+}
+
+func noPref[T any](T) int { return 0 }

@@ -1,0 +1,233 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// layout is what the columns of a table mean.
+type layout struct {
+	columns []column
+	// rule is how cells of several values are parted.
+	rule splitting
+	// metHow is how the people of this source were met, if the source says when.
+	metHow string
+	// keyFromProfile makes the path of a profile the key.
+	keyFromProfile bool
+	// googleGroups tells that Google's own groups are among the groups.
+	googleGroups bool
+}
+
+// splitting says what parts the values of a cell. A " ::: " always does.
+type splitting int
+
+const (
+	// splitLists parts tags and groups at semicolons, else at commas.
+	splitLists splitting = iota
+	// splitNothing is of programs that write " ::: " and nothing else.
+	splitNothing
+)
+
+// format tells by its header who wrote a table.
+func (h header) format() string {
+	has := map[string]bool{}
+	for _, cell := range h.cells {
+		normal, _ := normalHeader(cell)
+		has[normal] = true
+	}
+	switch {
+	case has["first name"] && (has["connected on"] || has["url"] && has["company"] && has["position"]):
+		return LinkedInCSV
+	case slices.ContainsFunc(h.cells, isNumbered), has["group membership"], has["organization name"] && has["labels"]:
+		return GoogleCSV
+	case has["e mail address"] && (has["first name"] || has["last name"]) &&
+		(has["business phone"] || has["job title"] || has["categories"] || has["given yomi"] || has["e mail display name"]):
+		return OutlookCSV
+	}
+	return CSV
+}
+
+// layoutOf tells what the columns of a table mean to a format.
+func layoutOf(format string, h header, words words) layout {
+	var l layout
+	for _, cell := range h.cells {
+		l.columns = append(l.columns, words.column(cell))
+	}
+	switch format {
+	case LinkedInCSV:
+		l.linkedIn()
+	case GoogleCSV:
+		l.google()
+	case OutlookCSV:
+		l.titlesAre(fieldNamePrefix)
+	default:
+		l.generic()
+	}
+	return l
+}
+
+// linkedIn knows that the address in the file is a profile, and the date the day
+// of the connection there.
+func (l *layout) linkedIn() {
+	for i, c := range l.columns {
+		if c.field == fieldWebAddress {
+			l.columns[i].meaning = meaning{fieldProfile, "linkedin"}
+		}
+	}
+	l.keyFromProfile, l.metHow = true, "Connected on LinkedIn"
+}
+
+// generic takes a title for an honorific only beside a job title. Our own files
+// part values as Google does.
+func (l *layout) generic() {
+	has := func(header string) bool {
+		return slices.ContainsFunc(l.columns, func(c column) bool { return c.header == header })
+	}
+	if has("Keep in touch (days)") && has("Met how") {
+		l.rule = splitNothing
+	}
+	l.namesAreGiven()
+	l.titlesAre(fieldJobTitle)
+	if slices.ContainsFunc(l.columns, func(c column) bool { return c.field == fieldJobTitle && !isTitle(c) }) {
+		for i, c := range l.columns {
+			if isTitle(c) {
+				l.columns[i].field = fieldNamePrefix
+			}
+		}
+	}
+}
+
+// namesAreGiven takes what is headed "Name" for the first name where a last name
+// stands beside it and no other first name.
+func (l *layout) namesAreGiven() {
+	if !l.has(fieldFamilyName) || l.has(fieldGivenName) {
+		return
+	}
+	for i, c := range l.columns {
+		switch normal, _ := normalHeader(c.header); normal {
+		case "name", "naam", "имя", "이름", "名前":
+			l.columns[i].field = fieldGivenName
+		}
+	}
+}
+
+func (l *layout) has(f field) bool {
+	return slices.ContainsFunc(l.columns, func(c column) bool { return c.field == f })
+}
+
+// titlesAre decides what columns mean that are headed "Title" and no more.
+func (l *layout) titlesAre(f field) {
+	for i, c := range l.columns {
+		if isTitle(c) {
+			l.columns[i].field = f
+		}
+	}
+}
+
+func isTitle(c column) bool {
+	normal, _ := normalHeader(c.header)
+	switch normal {
+	case "title", "titel", "titre", "titulo", "titolo", "tytul":
+		return true
+	}
+	return false
+}
+
+// check refuses tables that do not say who somebody is.
+func (l *layout) check(format string) error {
+	if slices.ContainsFunc(l.columns, func(c column) bool { return c.field.identifies() }) {
+		return nil
+	}
+	return fault.New(fault.Invalid, "the table has no column of the format %s that says who somebody is; leave the format out to have it found", format)
+}
+
+// doubled warns of columns of one header, of which one value is wanted.
+func (l *layout) doubled() string {
+	var names []string
+	seen := map[string]bool{}
+	for _, c := range l.columns {
+		normal, number := normalHeader(c.header)
+		id := normal + " " + number
+		if seen[id] && c.field.isSingle() && !slices.Contains(names, shown(c.header)) {
+			names = append(names, shown(c.header))
+		}
+		seen[id] = true
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("Several columns have one name (%s); the first of them with something in it counts.", list(names))
+}
+
+// unused warns of columns with content that nothing was made of.
+func (l *layout) unused(lost map[int]bool) string {
+	var names []string
+	for i, c := range l.columns {
+		if !lost[i] {
+			continue
+		}
+		name := shown(c.header)
+		if name == "" {
+			name = fmt.Sprintf("number %d, without a name", i+1)
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("Columns that were not imported: %s.", list(names))
+}
+
+// isSingle tells fields of which a person has one.
+func (f field) isSingle() bool {
+	switch f {
+	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldNickname, fieldMetOn, fieldMetHow, fieldKey, fieldCadence, fieldBirthday:
+		return true
+	}
+	return false
+}
+
+// isDate tells fields that hold days.
+func (f field) isDate() bool {
+	switch f {
+	case fieldMetOn, fieldBirthday, fieldAnniversary, fieldOtherDate, fieldLastContact, fieldAdded:
+		return true
+	}
+	return false
+}
+
+// values parts a cell.
+func (l *layout) values(f field, cell string) []string {
+	const separator = ":::"
+	if strings.Contains(cell, separator) {
+		return strings.Split(cell, separator)
+	}
+	cut := ""
+	switch f {
+	case fieldEmail:
+		if strings.Count(cell, "@") > 1 {
+			cut = ",; \n"
+		}
+	case fieldPhone:
+		cut = "\n"
+		if l.rule == splitLists && !strings.Contains(strings.ToLower(cell), ";ext") {
+			cut = ";\n"
+		}
+	case fieldWebAddress, fieldProfile:
+		cut = "\n\t "
+	case fieldTags, fieldGroups:
+		if l.rule == splitLists {
+			cut = ",|\n"
+			if strings.Contains(cell, ";") {
+				cut = ";\n"
+			}
+		}
+	}
+	if cut == "" {
+		return []string{cell}
+	}
+	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(cut, r) })
+}

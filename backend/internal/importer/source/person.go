@@ -1,0 +1,91 @@
+package source
+
+import (
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+)
+
+// Person is a person as a file tells of them, within the bounds of the contract.
+type Person struct {
+	// Key is the same each time that this person is read from this source: the UID
+	// of a card, the id in our own files, the path of a LinkedIn profile. It is empty
+	// when the file has nothing of the kind.
+	Key string
+	// Name is never empty. Where the file has none it is a guess, and a warning of
+	// the record says so.
+	Name, Nickname, Location, Bio string
+	// MetOn is a partial date: YYYY, YYYY-MM, YYYY-MM-DD or empty.
+	MetOn, MetHow string
+	Starred       bool
+	// CadenceDays is the keep-in-touch interval; 0 when there is none.
+	CadenceDays int
+	// Handles are in the order of the file, but the preferred one of a kind comes
+	// first of its kind. No two of them are the same address.
+	Handles   []Handle
+	Positions []Position
+	Dates     []connection.DateDraft
+	Tags      []string
+	Groups    []string
+	// Notes are texts that are too long for Bio.
+	Notes     []string
+	Relations []Relation
+	// Source, SnoozedUntil and UpdatedAt are only in our own files.
+	Source            string
+	SnoozedUntil      time.Time
+	LastInteractionAt time.Time
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+}
+
+// Handle is an address of a person.
+type Handle struct {
+	// Kind is one of the kinds of internal/connection.
+	Kind, Value, Label string
+}
+
+// Position is a job, now or in the past. StartedOn and EndedOn are partial dates.
+type Position struct {
+	Organization, Title, StartedOn, EndedOn string
+	Current                                 bool
+}
+
+// Relation is another person and what they are to this one. The file knows them
+// by Key, by Name or by both.
+type Relation struct {
+	Key, Name string
+	// Type is one of the relations of internal/connection.
+	Type string
+}
+
+// Note is a note of our own file.
+type Note struct {
+	// Row is its ordinal, from 1.
+	Row int
+	// Key is its id.
+	Key string
+	// PersonKeys are the keys of those it is about.
+	PersonKeys           []string
+	Body                 string
+	Pinned               bool
+	CreatedAt, UpdatedAt time.Time
+	// Err is a *fault.Error (Invalid) when the note cannot be imported.
+	Err error
+}
+
+// Interaction is an interaction of our own file.
+type Interaction struct {
+	// Row is its ordinal, from 1.
+	Row int
+	// Key is its id, ExternalKey the key that it was logged with.
+	Key, ExternalKey string
+	// PersonKeys are the keys of those who took part.
+	PersonKeys      []string
+	Kind            string
+	OccurredAt      time.Time
+	DurationMinutes int32
+	Summary         string
+	CreatedAt       time.Time
+	// Err is a *fault.Error (Invalid) when the interaction cannot be imported.
+	Err error
+}

@@ -1,0 +1,86 @@
+package source_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// A table that is well formed is read as encoding/csv writes it, whatever its
+// separator and its line ends: nothing in a cell is taken for anything else.
+func TestWellFormedTablesAreReadWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.SliceOfN(rapid.SliceOfN(rapid.StringMatching("([a-z\",;|\t \n]{0,4}){0,6}"), 2, 2), 1, 8).Draw(t, "rows")
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		w.Comma = rapid.SampledFrom([]rune(",;\t|")).Draw(t, "separator")
+		w.UseCRLF = rapid.Bool().Draw(t, "CRLF")
+		all := [][]string{{"Name", "Notes", "Nickname"}}
+		for _, row := range rows {
+			all = append(all, []string{"N", row[0], row[1]})
+		}
+		if err := w.WriteAll(all); err != nil {
+			t.Fatal(err)
+		}
+		f, err := source.Open(b.Bytes(), source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Collect(f.Records())
+		if len(got) != len(rows) {
+			t.Fatalf("%d rows, %d were written:\n%s", len(got), len(rows), b.String())
+		}
+		for i, r := range got {
+			bio, nickname := text.Clean(rows[i][0]), text.Line(rows[i][1])
+			if !text.Visible(bio) {
+				bio = ""
+			}
+			if r.Err != nil || r.Row != i+2 || r.Person.Bio != bio || r.Person.Nickname != nickname {
+				t.Fatalf("row %d: %+v, want %q and %q:\n%s", r.Row, r, bio, nickname, b.String())
+			}
+		}
+	})
+}
+
+// One row that opens a quotation mark and does not close it costs that row and no
+// other, wherever it stands and whatever is quoted below it.
+func TestOneOpenQuotationMarkCostsOneRow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 120).Draw(t, "rows")
+		open := rapid.IntRange(0, n-1).Draw(t, "open")
+		quoted := rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "quoted")
+		var b strings.Builder
+		b.WriteString("Name,E-mail,Notes,Company\n")
+		for i := range n {
+			switch {
+			case i == open:
+				b.WriteString("Open,open@x.example,\"tea,Helios\n")
+			case quoted[i]:
+				b.WriteString("Fine,fine@x.example,\"tea, with \"\"milk\"\"\",Helios\n")
+			default:
+				b.WriteString("Fine,fine@x.example,tea,Helios\n")
+			}
+		}
+		f, err := source.Open([]byte(b.String()), source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range slices.Collect(f.Records()) {
+			if (r.Err != nil) != (i == open) || r.Err == nil && r.Person.Name != "Fine" || r.Row != i+2 {
+				t.Fatalf("row %d: %+v\n%s", i, r, b.String())
+			}
+		}
+		if f.Total() != n {
+			t.Fatalf("%d rows of %d", f.Total(), n)
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package importer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// UndoKind is the kind of the job that takes an import back: one change of the
+// import after the other, the latest first, each in one transaction.
+const UndoKind = "undo_import"
+
+// maxTried is how many changes a dry run takes back, within one transaction.
+const maxTried = 10
+
+// maxConflicts bounds how many conflicts a report lists.
+const maxConflicts = 50
+
+// UndoStore is what undoing imports needs of the store.
+type UndoStore interface {
+	// UndoStep runs a step of a job in one transaction, as tenant.WriteStep does.
+	UndoStep(ctx context.Context, j *job.Job, fn func(context.Context, Undoer) (job.Step, error)) error
+}
+
+// Undoer undoes an import within one transaction of a tenant.
+type Undoer interface {
+	change.Undoer
+	// ChangeOfImport returns the latest change of an import that is in force and
+	// older than another one, or nil. Without another one it is the latest of all.
+	ChangeOfImport(ctx context.Context, importID, before string) (*change.Change, error)
+}
+
+// UndoStarter starts to undo imports within one transaction of a tenant.
+type UndoStarter interface {
+	Jobs
+	Undoer
+	// StartJob queues a job, or returns the live one of the kind.
+	StartJob(ctx context.Context, d job.Draft) (j *job.Job, started bool, err error)
+	// CountImport counts the changes of an import, and those that are in force.
+	CountImport(ctx context.Context, importID string) (changes, inForce int, err error)
+	// NewID returns an id with a prefix.
+	NewID(prefix string) (string, error)
+}
+
+// UndoParams are the parameters of the job.
+type UndoParams struct {
+	ImportID string `json:"import_id"`
+	// UndoID is to the undo what ImportID is to the import: undoing that brings the
+	// import back.
+	UndoID string `json:"undo_id"`
+}
+
+// UndoReport is the result of the job.
+type UndoReport struct {
+	UndoParams
+
+	// Restored is how many objects were put back.
+	Restored int `json:"restored_count"`
+	// Conflicts are the first of ConflictCount objects that were changed since, and
+	// stay as they are.
+	Conflicts     []Conflict `json:"conflicts"`
+	ConflictCount int        `json:"conflict_count"`
+}
+
+// Conflict is an object that an undo left as it is.
+type Conflict struct {
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// add counts what became of a change.
+func (r *UndoReport) add(u change.Undone) {
+	r.Restored += len(u.Restored)
+	r.ConflictCount += len(u.Conflicts)
+	for _, c := range u.Conflicts[:min(len(u.Conflicts), maxConflicts-len(r.Conflicts))] {
+		r.Conflicts = append(r.Conflicts, Conflict{Kind: c.Kind, ID: c.ID, Reason: text.Truncate(c.Reason, maxMessage)})
+	}
+}
+
+// StartUndo starts to take an import back, and returns no job when nothing of it is
+// in force. The live undo of the same import is returned instead; that of another
+// one, and the import itself while it is at work, are fault.Conflict.
+func StartUndo(ctx context.Context, w UndoStarter, importID string) (j *job.Job, started bool, err error) {
+	inForce, err := checkUndo(ctx, w, importID)
+	if err != nil {
+		return nil, false, err
+	}
+	live, err := w.LiveJob(ctx, UndoKind)
+	if err != nil {
+		return nil, false, err
+	}
+	if live != nil {
+		return live, false, checkLiveUndo(live, importID)
+	}
+	if inForce == 0 {
+		return nil, false, nil
+	}
+	undoID, err := w.NewID(id.Import)
+	if err != nil {
+		return nil, false, err
+	}
+	return w.StartJob(ctx, job.Draft{Kind: UndoKind, Params: UndoParams{ImportID: importID, UndoID: undoID}, Total: inForce})
+}
+
+// checkUndo returns how many changes of an import are in force. It fails with
+// fault.Conflict while the import is at work.
+func checkUndo(ctx context.Context, w UndoStarter, importID string) (inForce int, err error) {
+	if err := Ended(ctx, w, importID); err != nil {
+		return 0, err
+	}
+	changes, inForce, err := w.CountImport(ctx, importID)
+	if err == nil && changes == 0 {
+		err = fault.New(fault.NotFound, "there is no import %s that changed anything", importID)
+	}
+	return inForce, err
+}
+
+// checkLiveUndo refuses to undo an import beside another one.
+func checkLiveUndo(live *job.Job, importID string) error {
+	var p UndoParams
+	if err := json.Unmarshal([]byte(live.Params), &p); err != nil {
+		return fmt.Errorf("read the parameters of job %s: %w", live.ID, err)
+	}
+	if p.ImportID == importID {
+		return nil
+	}
+	return fault.New(fault.Conflict, "job %d is undoing another import: wait for its end with get_job, and undo this one then", live.Number)
+}
+
+// TryUndo tells what undoing a small import would do. One with too many changes for
+// one transaction is refused with fault.Invalid.
+func TryUndo(ctx context.Context, w UndoStarter, importID string) (out change.Undone, err error) {
+	inForce, err := checkUndo(ctx, w, importID)
+	switch {
+	case err != nil:
+		return out, err
+	case inForce == 0:
+		return change.Undone{AlreadyUndone: true}, nil
+	case inForce > maxTried:
+		return out, fault.New(fault.Invalid, "this import is too large to be tried: undo it without dry_run; "+
+			"what was changed since stays as it is, and the job lists it")
+	}
+	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
+		for before := ""; ; {
+			c, err := w.ChangeOfImport(ctx, importID, before)
+			if err != nil || c == nil {
+				return false, err
+			}
+			undone, err := change.TakeBack(ctx, w, c, importID)
+			if err != nil {
+				return false, err
+			}
+			out.Restored = append(out.Restored, undone.Restored...)
+			out.Conflicts = append(out.Conflicts, undone.Conflicts...)
+			before = c.ID
+		}
+	})
+	return out, err
+}
+
+// undoCheckpoint is how far an undo got: the change that was taken back last.
+type undoCheckpoint struct {
+	Before string     `json:"before"`
+	Steps  int        `json:"steps"`
+	Report UndoReport `json:"report"`
+}
+
+// Undo returns the kind of job that takes imports back.
+func Undo(s UndoStore) job.Kind {
+	return job.Kind{Name: UndoKind, SoFar: undoneSoFar, Run: func(ctx context.Context, run *job.Run) (any, error) {
+		at, err := readUndo(run)
+		if err != nil {
+			return nil, err
+		}
+		for more := true; more; {
+			more, err = undoStep(ctx, s, run, &at)
+			if errors.Is(err, job.ErrCancelled) || errors.Is(context.Cause(ctx), job.ErrCancelled) {
+				return at.Report, job.ErrCancelled
+			}
+			if err == nil && more {
+				err = run.Yield(ctx)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return at.Report, nil
+	}}
+}
+
+// readUndo returns how far an undo got.
+func readUndo(run *job.Run) (at undoCheckpoint, err error) {
+	at.Report.Conflicts = []Conflict{}
+	if err := run.Params(&at.Report.UndoParams); err != nil {
+		return at, err
+	}
+	return at, run.Checkpoint(&at)
+}
+
+func undoneSoFar(run *job.Run) (any, error) {
+	at, err := readUndo(run)
+	return at.Report, err
+}
+
+// undoStep takes one change back, and tells whether there may be more.
+func undoStep(ctx context.Context, s UndoStore, run *job.Run, at *undoCheckpoint) (more bool, err error) {
+	next := *at
+	next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back leaves none of its words behind
+	err = s.UndoStep(ctx, &run.Job, func(ctx context.Context, w Undoer) (job.Step, error) {
+		c, err := w.ChangeOfImport(ctx, next.Report.ImportID, next.Before)
+		if err != nil {
+			return job.Step{}, err
+		}
+		if more = c != nil; more {
+			undone, err := change.TakeBack(ctx, w, c, next.Report.UndoID)
+			if err != nil {
+				return job.Step{}, err
+			}
+			next.Before = c.ID
+			next.Steps++
+			next.Report.add(undone)
+		}
+		total := next.Steps
+		if more {
+			total = max(total, run.Job.Total)
+		}
+		return job.Step{Checkpoint: next, Done: next.Steps, Total: total}, nil
+	})
+	if err == nil {
+		*at = next
+	}
+	return more, err
+}

@@ -1,0 +1,253 @@
+package importer_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// undoes takes an import back to the end, and returns the report.
+func (d *desk) undoes(t testing.TB, importID string) (r importer.UndoReport) {
+	t.Helper()
+	j := d.startUndo(t, importID)
+	if j == nil {
+		t.Fatalf("nothing of %s is in force", importID)
+	}
+	return undoReport(t, d.work(t, d.store, j))
+}
+
+func undoReport(t testing.TB, j *job.Job) (r importer.UndoReport) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(j.Result), &r); err != nil {
+		t.Fatalf("job %s %s %s: %q: %v", j.State, j.ErrorCode, j.ErrorDetail, j.Result, err)
+	}
+	if j.State == job.Succeeded && (j.Done != j.Total || j.Done == 0) {
+		t.Errorf("%d of %d steps are done", j.Done, j.Total)
+	}
+	return r
+}
+
+func (d *desk) startUndo(t testing.TB, importID string) (j *job.Job) {
+	t.Helper()
+	j, err := d.store.Tenant(d.owner, false).UndoImport(t.Context(), "page", importID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func (d *desk) tryUndo(t testing.TB, importID string) (out change.Undone, err error) {
+	t.Helper()
+	err = d.store.Tenant(d.owner, false).Write(t.Context(), store.Actor{Tool: "undo_change"}, func(ctx context.Context, u *store.Unit) (err error) {
+		out, err = importer.TryUndo(ctx, u, importID)
+		return err
+	})
+	return out, err
+}
+
+const merged = `Name,E-mail,Phone,Company,Title,Groups,Tags
+Ana Maria,ana@acme.example,+1 212 555 0101,Beta,CEO,Friends,vip
+New One,new@x.example,,,,Friends,
+`
+
+// An undone import leaves everybody as before it; undone again nothing happens, and
+// undoing the undo brings it back.
+func TestUndoneImport(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.imports(t, "three.csv", three, importer.Options{})
+		before := normal(d.export(t))
+		doc := drawnDocument(t)
+		for name, content := range map[string]string{"merged.csv": merged, "doc.json": doc, "many.csv": many(34)} {
+			for _, onMatch := range []string{importer.OnMatchFillBlanks, importer.OnMatchOverwrite} {
+				r := d.imports(t, name, content, importer.Options{OnMatch: onMatch})
+				after := normal(d.export(t))
+				dry, err := d.tryUndo(t, r.ImportID)
+				if err != nil || dry.ChangeID != "" || len(dry.Conflicts) > 0 || len(dry.Restored) == 0 {
+					t.Fatalf("%s: dry run: %d restored, %v, %v", name, len(dry.Restored), dry.Conflicts, err)
+				}
+				if diff := gocmp.Diff(after, normal(d.export(t))); diff != "" {
+					t.Errorf("%s: the dry run wrote:\n%s", name, diff)
+				}
+				undone := d.undoes(t, r.ImportID)
+				if diff := gocmp.Diff(people(before), people(normal(d.export(t)))); undone.Restored != len(dry.Restored) || diff != "" {
+					t.Errorf("%s, %s: undone %+v:\n%s", name, onMatch, undone, diff)
+				}
+				if again := d.startUndo(t, r.ImportID); again != nil {
+					t.Errorf("%s: undone again by job %d", name, again.Number)
+				}
+				redone := d.undoes(t, undone.UndoID)
+				if diff := gocmp.Diff(people(after), people(normal(d.export(t)))); redone.ConflictCount > 0 || diff != "" {
+					t.Errorf("%s, %s: redone %+v:\n%s", name, onMatch, redone, diff)
+				}
+				if last := d.undoes(t, r.ImportID); last.ConflictCount > 0 {
+					t.Errorf("%s: undone after all: %+v", name, last.Conflicts)
+				}
+				if diff := gocmp.Diff(people(before), people(normal(d.export(t)))); diff != "" {
+					t.Errorf("%s, %s: undone after all:\n%s", name, onMatch, diff)
+				}
+			}
+		}
+	})
+}
+
+// people leaves out when they were changed.
+func people(doc cardfile.Document) cardfile.Document {
+	for i := range doc.People {
+		doc.People[i].UpdatedAt = time.Time{}
+	}
+	return doc
+}
+
+func drawnDocument(t *testing.T) string {
+	t.Helper()
+	return encode(t, rapid.Custom(document).Example(7))
+}
+
+// What was changed since stays as it is, and is told. Once it is as the import left
+// it, undoing the import again takes that back, too.
+func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		r := d.imports(t, "many.csv", many(34), importer.Options{})
+		held := d.export(t).People
+		noted, changed, deleted := held[3].ID, held[13].ID, held[23]
+		var note, patch string
+		d.write(t, func(ctx context.Context, u *store.Unit) (err error) {
+			if _, note, err = timeline.AddNote(ctx, u, timeline.Note{Body: "x", ConnectionIDs: []string{noted}}); err != nil {
+				return err
+			}
+			written, err := connection.Update(ctx, u, connection.Patch{ID: changed, Bio: new("new")})
+			if err != nil {
+				return err
+			}
+			patch = written.ChangeID
+			_, err = connection.Delete(ctx, u, deleted.ID, deleted.Name)
+			return err
+		})
+		got := d.undoes(t, r.ImportID)
+		reasons := map[string]string{}
+		for _, c := range got.Conflicts {
+			reasons[c.ID] = c.Kind + ": " + c.Reason
+		}
+		left := d.export(t).People
+		if got.ConflictCount != 2 || len(left) != 2 || !strings.Contains(reasons[noted], "came to hang on it") || reasons[changed] != "connection: it was changed since: bio" {
+			t.Errorf("%+v, %d people are left", got, len(left))
+		}
+		if dry, err := d.tryUndo(t, r.ImportID); err != nil || len(dry.Conflicts) != 2 || len(dry.Restored) != 0 {
+			t.Errorf("%+v, %v", dry, err)
+		}
+		d.write(t, func(ctx context.Context, u *store.Unit) error {
+			for _, c := range []string{note, patch} {
+				if undone, err := change.Undo(ctx, u, c, false); err != nil || undone.ChangeID == "" {
+					return fmt.Errorf("%+v: %w", undone, err)
+				}
+			}
+			return nil
+		})
+		if rest := d.undoes(t, r.ImportID); rest.Restored != 2 || rest.ConflictCount != 0 || len(d.export(t).People) != 0 {
+			t.Errorf("%+v", rest)
+		}
+		if last := d.startUndo(t, r.ImportID); last != nil {
+			t.Errorf("it is still in force, for job %d", last.Number)
+		}
+	})
+}
+
+// write writes as the member.
+func (d *desk) write(t testing.TB, fn func(context.Context, *store.Unit) error) {
+	t.Helper()
+	if err := d.store.Tenant(d.owner, false).Write(t.Context(), store.Actor{}, fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whenever the process dies, at a step's end or within it, twice, everybody is gone
+// in the end, and is told once.
+func TestKilledUndoGoesOn(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		clock := &clock{at: time.Now()}
+		s := storetest.Open(t, url, clock.now)
+		for step := int32(1); step <= 4; step++ {
+			for _, after := range []bool{false, true} {
+				d := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
+				r := d.imports(t, "many.csv", many(34), importer.Options{})
+				j := d.startUndo(t, r.ImportID)
+				for range 2 {
+					m := &mortal{Store: s, diesAt: step, after: after}
+					d.until(t, m, j, func(j *job.Job) bool { return m.steps.Load() >= step || j.Terminal() })
+					clock.add(time.Minute)
+				}
+				got := undoReport(t, d.work(t, s, j))
+				if left := len(d.export(t).People); got.Restored != r.Created+r.Updated || got.ConflictCount != 0 || left != 0 {
+					t.Errorf("step %d, after %t: %+v, %d people are left", step, after, got, left)
+				}
+			}
+		}
+	})
+}
+
+// An undo that is cancelled tells what it did; undoing the import again does the
+// rest. Another import waits meanwhile, and so does the undo of the undo.
+func TestCancelledUndo(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		r := d.imports(t, "many.csv", many(34), importer.Options{})
+		other := d.imports(t, "three.csv", three, importer.Options{})
+		j := d.startUndo(t, r.ImportID)
+		if again := d.startUndo(t, r.ImportID); again.Number != j.Number {
+			t.Errorf("jobs %d and %d undo one import", j.Number, again.Number)
+		}
+		if _, err := d.store.Tenant(d.owner, false).UndoImport(t.Context(), "page", other.ImportID); !fault.Is(err, fault.Conflict) {
+			t.Errorf("another import meanwhile: %v", err)
+		}
+		cancel := &interrupted{Store: d.store, after: 2, do: func() {
+			d.write(t, func(ctx context.Context, u *store.Unit) error {
+				_, err := u.CancelJob(ctx, j.Number)
+				return err
+			})
+		}}
+		ended := d.work(t, cancel, j)
+		got := undoReport(t, ended)
+		if left := len(d.export(t).People); ended.State != job.Cancelled || got.Restored == 0 || left <= other.Created || left >= r.Created+other.Created {
+			t.Errorf("%s: %+v, %d people are left", ended.State, got, left)
+		}
+		if rest := d.undoes(t, r.ImportID); rest.Restored+got.Restored != r.Created+r.Updated {
+			t.Errorf("first %+v, then %+v", got, rest)
+		}
+	})
+}
+
+// What is too large to be tried is refused.
+func TestUndoOfALargeImportIsNotTried(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		r := d.imports(t, "many.csv", many(120), importer.Options{}) // in steps of ten
+		if _, err := d.tryUndo(t, r.ImportID); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%v", err)
+		}
+		if _, err := d.tryUndo(t, "imp_00000000000000000000000000"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%v", err)
+		}
+		if got := d.undoes(t, r.ImportID); got.Restored != r.Created+r.Updated {
+			t.Errorf("%+v", got)
+		}
+	})
+}

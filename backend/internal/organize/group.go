@@ -1,0 +1,258 @@
+package organize
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// GroupObject names groups in changes.
+const GroupObject = "group"
+
+// MaxGroups is how many groups a member has, and how many tags a list shows.
+const (
+	MaxGroups = 200
+	MaxTags   = 200
+)
+
+// Group is a set of people that the member keeps together, and its row.
+type Group struct {
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk"`
+	Name     string
+	// FoldedName is Name for comparison, unique within the tenant.
+	FoldedName  string `json:"-"`
+	Description string
+	// CadenceDays is the keep-in-touch interval; 0 when there is none.
+	CadenceDays int
+	// Version grows by one with each change (optimistic locking).
+	Version   int32
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	// People is how many are in it, archived ones left out.
+	People int `bun:",scanonly" json:"-"`
+}
+
+// Tag is a word that people are marked with, and how many are, archived ones left
+// out.
+type Tag struct {
+	Name   string
+	People int
+}
+
+// Reader reads one tenant's groups and tags.
+type Reader interface {
+	// ListGroups returns all groups by their folded names.
+	ListGroups(ctx context.Context) ([]Group, error)
+	// ListTags returns the tags that anybody has, the most used first, limit at most.
+	ListTags(ctx context.Context, limit int) ([]Tag, error)
+}
+
+// GroupWriter writes one tenant's groups within one transaction.
+type GroupWriter interface {
+	// ListGroups returns all groups by their folded names.
+	ListGroups(ctx context.Context) ([]Group, error)
+	// InsertGroup keeps a new group and sets its id.
+	InsertGroup(ctx context.Context, g *Group) error
+	// ReplaceGroup keeps g in place of the version before it; it fails with
+	// fault.Conflict when that is not on file any more.
+	ReplaceGroup(ctx context.Context, g *Group) error
+	// Record keeps what was changed and returns the change's id.
+	Record(ctx context.Context, draft change.Draft) (string, error)
+	// Now is the time of the transaction.
+	Now() time.Time
+}
+
+// Patch is a group as it shall be; nil fields stay as they are.
+type Patch struct {
+	// ID is the group to change; empty means the one of that name, or a new one.
+	ID          string
+	Name        *string
+	Description *string
+	CadenceDays *int
+	// ExpectedVersion refuses the patch when the group has another one.
+	ExpectedVersion *int32
+}
+
+// Saved is what Save left on file.
+type Saved struct {
+	Group   *Group
+	Created bool
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// Save makes a group or changes one. A patch that changes nothing writes nothing.
+func Save(ctx context.Context, w GroupWriter, p Patch) (Saved, error) {
+	groups, err := w.ListGroups(ctx)
+	if err != nil {
+		return Saved{}, err
+	}
+	if p.Name != nil {
+		p.Name = new(text.Line(*p.Name))
+		if !text.Visible(*p.Name) {
+			return Saved{}, fault.InvalidField("name", "must hold at least one visible character")
+		}
+	}
+	before, err := p.target(groups)
+	if err != nil {
+		return Saved{}, err
+	}
+	if before == nil {
+		return p.create(ctx, w, groups)
+	}
+	return p.update(ctx, w, *before, groups)
+}
+
+// target returns the group that the patch is about; nil for a new one.
+func (p Patch) target(groups []Group) (*Group, error) {
+	if p.ID != "" {
+		return Find(groups, p.ID)
+	}
+	if g := byName(groups, *p.Name); g != nil {
+		return g, nil
+	}
+	if p.ExpectedVersion != nil {
+		return nil, unknown(groups, *p.Name)
+	}
+	return nil, nil
+}
+
+func (p Patch) create(ctx context.Context, w GroupWriter, groups []Group) (Saved, error) {
+	if len(groups) >= MaxGroups {
+		return Saved{}, fault.InvalidField("name", "there are %d groups already, and no more can be made", MaxGroups)
+	}
+	if id.Valid(id.Group, *p.Name) {
+		return Saved{}, fault.InvalidField("name", "is a group's id; pass it as id")
+	}
+	g := &Group{Version: 1, CreatedAt: w.Now(), UpdatedAt: w.Now()}
+	p.apply(g)
+	if err := w.InsertGroup(ctx, g); err != nil {
+		return Saved{}, err
+	}
+	changeID, err := w.Record(ctx, change.One("Made the group "+g.Name, GroupObject, g.ID, nil, g))
+	return Saved{Group: g, Created: true, ChangeID: changeID}, err
+}
+
+func (p Patch) update(ctx context.Context, w GroupWriter, before Group, groups []Group) (Saved, error) {
+	if p.ExpectedVersion != nil && *p.ExpectedVersion != before.Version {
+		return Saved{}, fault.New(fault.Conflict,
+			"%s has version %d, not %d: read it again and decide anew", before.ID, before.Version, *p.ExpectedVersion)
+	}
+	after := before
+	if p.ID == "" {
+		p.Name = nil // the group was found by it, in whatever spelling
+	} else if p.Name != nil {
+		if other := byName(groups, *p.Name); other != nil && other.ID != before.ID {
+			return Saved{}, fault.New(fault.AlreadyExists, "another group is called %s: %s", other.Name, other.ID)
+		}
+	}
+	p.apply(&after)
+	if after == before {
+		return Saved{Group: &before}, nil
+	}
+	after.Version++
+	after.UpdatedAt = w.Now()
+	if err := w.ReplaceGroup(ctx, &after); err != nil {
+		return Saved{}, err
+	}
+	changeID, err := w.Record(ctx, change.One("Changed the group "+after.Name, GroupObject, after.ID, before, after))
+	return Saved{Group: &after, ChangeID: changeID}, err
+}
+
+func (p Patch) apply(g *Group) {
+	if p.Name != nil {
+		g.Name, g.FoldedName = *p.Name, text.Fold(*p.Name)
+	}
+	if p.Description != nil {
+		g.Description = text.Clean(*p.Description)
+	}
+	if p.CadenceDays != nil {
+		g.CadenceDays = *p.CadenceDays
+	}
+}
+
+// Find returns the group with an id or a name, or fault.NotFound, which names the
+// ones that come nearest.
+func Find(groups []Group, idOrName string) (*Group, error) {
+	for i := range groups {
+		if groups[i].ID == idOrName {
+			return &groups[i], nil
+		}
+	}
+	if id.Valid(id.Group, idOrName) {
+		return nil, NoGroup(idOrName)
+	}
+	if g := byName(groups, idOrName); g != nil {
+		return g, nil
+	}
+	return nil, unknown(groups, idOrName)
+}
+
+// NoGroup says that there is no group with an id.
+func NoGroup(groupID string) error { return fault.New(fault.NotFound, "there is no group %s", groupID) }
+
+func byName(groups []Group, name string) *Group {
+	folded := text.Fold(name)
+	for i := range groups {
+		if groups[i].FoldedName == folded {
+			return &groups[i]
+		}
+	}
+	return nil
+}
+
+// maxNearest is how many names a refusal suggests.
+const maxNearest = 5
+
+// unknown says that no group has a name, and which come nearest to it.
+func unknown(groups []Group, name string) error {
+	if len(groups) == 0 {
+		return fault.New(fault.NotFound, "there is no group %q, nor any other; save_group makes one", name)
+	}
+	wanted := text.Fold(name)
+	sorted := slices.Clone(groups)
+	slices.SortStableFunc(sorted, func(a, b Group) int {
+		return cmp.Compare(distance(wanted, a.FoldedName), distance(wanted, b.FoldedName))
+	})
+	var names []string
+	for _, g := range sorted[:min(len(sorted), maxNearest)] {
+		names = append(names, fmt.Sprintf("%q", g.Name))
+	}
+	return fault.New(fault.NotFound, "there is no group %q; the nearest are %s", name, strings.Join(names, ", "))
+}
+
+// distance is the number of edits that lead from a to b; a name that holds the
+// other is nearer than any that does not.
+func distance(a, b string) int {
+	if strings.Contains(b, a) || strings.Contains(a, b) {
+		return 0
+	}
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range from {
+		corner := row[0]
+		row[0] = i + 1
+		for j, s := range to {
+			cost := corner
+			if r != s {
+				cost = 1 + min(corner, row[j], row[j+1])
+			}
+			corner, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(to)]
+}

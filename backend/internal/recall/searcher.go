@@ -1,0 +1,199 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/derived"
+	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// The modes of a search.
+const (
+	ModeAuto     = "auto"
+	ModeKeyword  = "keyword"
+	ModeSemantic = "semantic"
+	ModeHybrid   = "hybrid" // what auto may come to
+)
+
+// FieldMeaning is among the matched fields of a hit that likeness found.
+const FieldMeaning = "meaning"
+
+// Vectors reads a tenant's vectors of a model that changed after a data version.
+type Vectors func(ctx context.Context, t tenant.ID, model string, since int64) (embedding.Vectors, error)
+
+// Config says how to search.
+type Config struct {
+	Finder   *finder.Finder
+	Provider embedding.Provider
+	Vectors  Vectors
+	// MaxBytes bounds the vectors held, about; those of one tenant always are.
+	MaxBytes int64
+}
+
+// Searcher searches tenants' networks. It is safe for concurrent use.
+type Searcher struct {
+	finder   *finder.Finder
+	provider embedding.Provider
+	queries  *queries
+	sets     *derived.Cache[*embedding.Set]
+}
+
+// New returns a Searcher.
+func New(c Config) *Searcher {
+	load := func(ctx context.Context, t tenant.ID, since int64, set *embedding.Set) (int64, error) {
+		v, err := c.Vectors(ctx, t, c.Provider.Model(), since)
+		if err != nil {
+			return 0, err
+		}
+		set.Put(&v)
+		return v.Version, nil
+	}
+	return &Searcher{
+		finder: c.Finder, provider: c.Provider, queries: newQueries(c.Provider),
+		sets: derived.NewCache(embedding.NewSet, load, c.MaxBytes),
+	}
+}
+
+// Provider is where vectors come from.
+func (s *Searcher) Provider() embedding.Provider { return s.provider }
+
+// Held returns how many tenants' vectors are held and how many bytes they take.
+func (s *Searcher) Held() (sets int, bytes int64) { return s.sets.Held() }
+
+// Request is a search on behalf of a caller.
+type Request struct {
+	Caller *tenant.Principal
+	Query  search.Query
+	// Mode is ModeAuto, also when it is empty, ModeKeyword or ModeSemantic.
+	Mode string
+}
+
+// Answer is a page of hits, and how they were found.
+type Answer struct {
+	Hits    []search.Hit
+	HasMore bool
+	// ModeUsed is ModeKeyword, ModeSemantic or ModeHybrid.
+	ModeUsed string
+	// Note says why likeness was not used although it was asked for or could have
+	// been, and what to do about it; or what is out of date.
+	Note string
+	// Stale counts people who have no vector of what is on file about them now. It is
+	// 0 where likeness was not used.
+	Stale int
+}
+
+// Search finds people as of the caller's data version or later.
+func (s *Searcher) Search(ctx context.Context, r Request) (Answer, error) {
+	index, err := s.finder.Index(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	if err != nil {
+		return Answer{}, err
+	}
+	if r.Query.Limit < 1 {
+		r.Query.Limit = 10
+	}
+	if r.Mode == ModeKeyword || r.Query.Text == "" || !r.byRelevance() && r.Mode != ModeSemantic {
+		return byWords(index, r.Query, ""), nil
+	}
+	set, note, err := s.vectors(ctx, r)
+	if err != nil || set == nil {
+		return byWords(index, r.Query, note), err
+	}
+	return s.byLikeness(ctx, index, set, r)
+}
+
+func (r Request) byRelevance() bool {
+	return r.Query.Sort == "" || r.Query.Sort == search.SortRelevance
+}
+
+// byWords answers from the index alone.
+func byWords(index *search.Index, q search.Query, note string) Answer {
+	found := index.Search(q)
+	return Answer{Hits: found.Hits, HasMore: found.Total > q.Offset+len(found.Hits), ModeUsed: ModeKeyword, Note: note}
+}
+
+// vectors returns the caller's vectors; nil when they are not to be used, and why
+// not. Nothing is read for a member who has none.
+func (s *Searcher) vectors(ctx context.Context, r Request) (*embedding.Set, string, error) {
+	asked := r.Mode == ModeSemantic
+	switch {
+	case !r.byRelevance():
+		return nil, "Only sort relevance can be combined with mode semantic.", nil
+	case r.Caller.EmbeddedVersion == 0 && asked:
+		return nil, noVectors, nil
+	case r.Caller.EmbeddedVersion == 0:
+		return nil, "", nil
+	case !Allowed(s.provider, r.Caller.EmbeddingsHost):
+		return nil, NotAllowed(s.provider), nil
+	}
+	set, err := s.sets.Get(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	if err != nil {
+		return nil, "", err
+	}
+	if set.Len() == 0 {
+		return nil, fmt.Sprintf("No vectors of the model %s are on file. Start embed_objects to make them.", s.provider.Model()), nil
+	}
+	return set, "", nil
+}
+
+const noVectors = "No vectors are on file yet. Start embed_objects to make them."
+
+// Allowed tells whether what is on file may go to the provider. One that is built
+// in sends nothing anywhere.
+func Allowed(p embedding.Provider, host string) bool { return p.Host() == "" || p.Host() == host }
+
+// NotAllowed says what to do about a provider that is not allowed.
+func NotAllowed(p embedding.Provider) string {
+	return fmt.Sprintf("The member does not allow that texts are sent to the embedding provider %s. They can allow it on the settings page, under Search.", p.Host())
+}
+
+// byLikeness answers with the vectors' help, or says why it could not.
+func (s *Searcher) byLikeness(ctx context.Context, index *search.Index, set *embedding.Set, r Request) (Answer, error) {
+	window := r.Query.Offset + r.Query.Limit
+	words := r.Query
+	words.Offset, words.Limit = 0, max(pool, window+neighbours+1)
+	found := index.Search(words)
+	named := len(found.Hits) > 0 && found.Hits[0].Score >= search.NameScore
+	if found.ByIdentifier || named && r.Mode != ModeSemantic {
+		return byWords(index, r.Query, ""), nil
+	}
+	vector, err := s.queries.vector(ctx, r.Query.Text)
+	if known := (*embedding.ProviderError)(nil); errors.As(err, &known) {
+		return byWords(index, r.Query, "Searched by words alone: "+known.Message+"."), nil
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(vector) != set.Dimensions() {
+		return byWords(index, r.Query, fmt.Sprintf("The vectors on file have %d numbers and the provider's have %d. Start embed_objects to renew them.", set.Dimensions(), len(vector))), nil
+	}
+	f := fusion{index: index, lookup: index.Lookup(r.Query), words: found.Hits}
+	out := Answer{ModeUsed: ModeHybrid, Stale: max(0, index.Len()-set.Current())}
+	if r.Mode == ModeSemantic {
+		out.ModeUsed = ModeSemantic
+		near, _ := set.Nearest(vector, neighbours, f.admits)
+		f.likest(near, s.provider.Noise())
+	} else {
+		near, spread := set.Nearest(vector, neighbours, f.admits)
+		f.fuse(outstanding(near, spread, s.provider.Noise()), weightOf(s.provider))
+	}
+	out.Hits, out.HasMore = f.page(r.Query.Offset, r.Query.Limit)
+	out.Note = staleNote(out.Stale)
+	return out, nil
+}
+
+// staleNote says what to do about people without a current vector.
+func staleNote(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "One person has no vector of what is on file now, so that only words are sure to find them. Start embed_objects to renew it."
+	default:
+		return fmt.Sprintf("%d people have no vector of what is on file now, so that only words are sure to find them. Start embed_objects to renew theirs.", n)
+	}
+}

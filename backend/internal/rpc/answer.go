@@ -1,0 +1,131 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+var errTooLarge = errors.New("this request was done before and is not done again; its answer was too large to be kept")
+
+// keptAnswer is the outcome of a keyed call, as it is kept.
+type keptAnswer struct {
+	// Body is the message as it was sent, byte for byte.
+	Body []byte `json:"body,omitempty"`
+	// Failure stands in its place.
+	Failure *keptFailure `json:"failure,omitempty"`
+	// Header are those that tell what the call cost.
+	Header http.Header `json:"header,omitempty"`
+}
+
+type keptFailure struct {
+	Code    connect.Code `json:"code"`
+	Message string       `json:"message"`
+	// Details are google.protobuf.Any messages.
+	Details [][]byte `json:"details,omitempty"`
+}
+
+// rendered is a message with its JSON, so that a first answer and its replays are
+// the same bytes. Other codecs take the message.
+type rendered struct {
+	proto.Message
+
+	text []byte
+}
+
+// encodeAnswer returns the answer in the form in which it is kept, and what is kept.
+func encodeAnswer(res connect.AnyResponse) (connect.AnyResponse, []byte, error) {
+	message, ok := res.Any().(proto.Message)
+	if !ok {
+		return nil, nil, fmt.Errorf("%T is no message", res.Any())
+	}
+	text, err := jsonCodec{}.Marshal(message)
+	if err != nil {
+		return nil, nil, fmt.Errorf("keep an answer: %w", err)
+	}
+	answer, err := json.Marshal(keptAnswer{Body: text, Header: res.Header()})
+	same := connect.NewResponse(&rendered{Message: message, text: text})
+	maps.Copy(same.Header(), res.Header())
+	return same, answer, err
+}
+
+func encodeFailure(wire *connect.Error) ([]byte, error) {
+	kept := &keptFailure{Code: wire.Code(), Message: wire.Message()}
+	for _, detail := range wire.Details() {
+		message, err := detail.Value()
+		if err != nil {
+			return nil, fmt.Errorf("keep a failure: %w", err)
+		}
+		packed, err := anypb.New(message)
+		if err != nil {
+			return nil, fmt.Errorf("keep a failure: %w", err)
+		}
+		data, err := proto.Marshal(packed)
+		if err != nil {
+			return nil, fmt.Errorf("keep a failure: %w", err)
+		}
+		kept.Details = append(kept.Details, data)
+	}
+	return json.Marshal(keptAnswer{Failure: kept})
+}
+
+// decodeAnswer makes of a kept answer what the first call was answered, marked as
+// a replay.
+func decodeAnswer(spec connect.Spec, data []byte) (connect.AnyResponse, error) {
+	var kept keptAnswer
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return nil, fmt.Errorf("read a kept answer: %w", err)
+	}
+	if kept.Failure != nil {
+		return nil, kept.Failure.restore()
+	}
+	message, err := newAnswer(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(kept.Body, message); err != nil {
+		return nil, fmt.Errorf("read a kept answer: %w", err)
+	}
+	res := connect.NewResponse(&rendered{Message: message, text: kept.Body})
+	maps.Copy(res.Header(), kept.Header)
+	res.Header().Set(HeaderIdempotency, stateReplayed)
+	return res, nil
+}
+
+func newAnswer(spec connect.Spec) (proto.Message, error) {
+	method, ok := spec.Schema.(protoreflect.MethodDescriptor)
+	if !ok {
+		return nil, fmt.Errorf("%s has no schema", spec.Procedure)
+	}
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(method.Output().FullName())
+	if err != nil {
+		return nil, fmt.Errorf("find the answer of %s: %w", spec.Procedure, err)
+	}
+	return kind.New().Interface(), nil
+}
+
+func (f *keptFailure) restore() error {
+	wire := connect.NewError(f.Code, errors.New(f.Message))
+	for _, data := range f.Details {
+		packed := &anypb.Any{}
+		if err := proto.Unmarshal(data, packed); err != nil {
+			return fmt.Errorf("read a kept failure: %w", err)
+		}
+		detail, err := connect.NewErrorDetail(packed)
+		if err != nil {
+			return fmt.Errorf("read a kept failure: %w", err)
+		}
+		wire.AddDetail(detail)
+	}
+	wire.Meta().Set(HeaderIdempotency, stateReplayed)
+	return wire
+}

@@ -1,0 +1,237 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// speaker draws what one member asks the tools for. Most of it meets the schemas.
+type speaker struct {
+	rt     *rapid.T
+	own    *vocabulary
+	others *vocabulary
+	manner manner
+}
+
+// manner says whose words a call is made of.
+type manner int
+
+// An honest call is about the caller's own things, a thieving one as far as
+// possible about another member's, a mixed one about anybody's.
+const (
+	honest manner = iota
+	thieving
+	mixed
+)
+
+// arguments draws the arguments of a tool, as JSON.
+func (s *speaker) arguments(tool string, input *schema) string {
+	object := s.object(tool, input)
+	if s.manner != mixed {
+		s.helpAlong(tool, input, object)
+	}
+	if s.upTo(19, "broken") == 19 {
+		s.spoil(object)
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		s.rt.Fatal(err)
+	}
+	return string(data)
+}
+
+// helpAlong sees to what no schema says, and what most calls would fail by.
+func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
+	if of, ok := object["id"].(string); ok && object["confirm_name"] != nil && s.upTo(3, "named") == 0 {
+		object["confirm_name"] = s.own.nameOf(of)
+	}
+	if input.Properties["dry_run"] != nil && rapid.Bool().Draw(s.rt, "in earnest") {
+		object["dry_run"] = false
+	}
+	if from, ok := object["from_ids"].([]any); ok && len(from) > 1 {
+		object["from_ids"] = slices.DeleteFunc(from, func(id any) bool { return id == object["into_id"] })
+	}
+	delete(object, "wait_seconds") // nobody works on jobs here
+	if tool == "import_file" {     // one way to pass the file, and nothing that it does not say itself
+		for _, other := range []string{kindBytes, "upload_id", kindCharset, "format"} {
+			delete(object, other)
+		}
+		object[kindFile] = s.value(tool, kindFile, input.Properties[kindFile])
+	}
+	if change := input.Properties["change_id"]; change != nil {
+		object["change_id"] = s.value(tool, "change_id", change)
+		delete(object, "import_id")
+	}
+	// What must fit the state, or the list, seldom does.
+	for _, guard := range []string{"expected_version", "due_on", "cursor"} {
+		if !slices.Contains(input.Required, guard) && s.upTo(3, "leave out "+guard) < 3 {
+			delete(object, guard)
+		}
+	}
+}
+
+// spoil breaks an object: a field of a wrong type, or one that nobody knows.
+func (s *speaker) spoil(object map[string]any) {
+	name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(object)), "tenant_id")).Draw(s.rt, "spoilt")
+	object[name] = rapid.SampledFrom([]any{7, "", []any{}, map[string]any{}}).Draw(s.rt, "spoil")
+}
+
+func (s *speaker) upTo(most int, label string) int {
+	return rapid.IntRange(0, most).Draw(s.rt, label)
+}
+
+func (s *speaker) object(tool string, of *schema) map[string]any {
+	out := map[string]any{}
+	density := rapid.IntRange(1, 3).Draw(s.rt, "density")
+	if s.manner == thieving {
+		density = 3
+	}
+	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
+		field := of.Properties[name]
+		needed := slices.Contains(of.Required, name) || field.MinItems > 0
+		if needed || s.upTo(3, "leave out "+name) < density {
+			out[name] = s.value(tool, name, field)
+		}
+	}
+	return out
+}
+
+func (s *speaker) value(tool, name string, of *schema) any {
+	switch of.Type {
+	case "object":
+		return s.object(tool, of)
+	case "array":
+		return s.list(tool, name, of)
+	case "boolean":
+		return rapid.Bool().Draw(s.rt, name)
+	case "integer":
+		return s.number(name, of)
+	case "number":
+		return *of.Minimum + (*of.Maximum-*of.Minimum)*float64(s.upTo(4, name))/4
+	case "string":
+		return s.text(tool, name, of)
+	default:
+		s.rt.Fatalf("%s.%s: there is no generator for the type %q", tool, name, of.Type)
+		return nil
+	}
+}
+
+func (s *speaker) list(tool, name string, of *schema) []any {
+	out := []any{}
+	for range rapid.IntRange(of.MinItems, of.MinItems+2).Draw(s.rt, "entries of "+name) {
+		v := s.value(tool, name, of.Items)
+		if text, ok := v.(string); !of.UniqueItems || !ok || !slices.Contains(out, any(text)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// number draws one that is small for its bounds, such as a version, or the largest.
+func (s *speaker) number(name string, of *schema) int {
+	const small = 4
+	low, high := 0, 1<<31-1
+	if of.Minimum != nil {
+		low = int(*of.Minimum)
+	}
+	if of.Maximum != nil {
+		high = int(*of.Maximum)
+	}
+	n := low + s.upTo(min(small, high-low), name)
+	if n == low+small {
+		return high
+	}
+	return n
+}
+
+func (s *speaker) text(tool, name string, of *schema) string {
+	if len(of.Enum) > 0 {
+		return rapid.SampledFrom(of.Enum).Draw(s.rt, name)
+	}
+	kind := kindOf(tool, name, of)
+	from := slices.DeleteFunc(slices.Clone(s.words(kind, name)), func(word string) bool { return !of.takes(word) })
+	if len(from) > 0 {
+		return rapid.SampledFrom(from).Draw(s.rt, name)
+	}
+	word := s.own.coin(kind)
+	if !of.takes(word) {
+		s.rt.Fatalf("%s.%s: %q does not meet its schema: give the generator a kind of text that does", tool, name, word)
+	}
+	return word
+}
+
+// words returns the words that a text is chosen from; none for a new one.
+func (s *speaker) words(kind, name string) []string {
+	if slices.Contains([]string{kindDay, kindTime, kindRegion, kindCharset}, kind) {
+		return nobodys(kind)
+	}
+	switch n := s.upTo(9, "whose "+name); {
+	case s.manner == honest && (n < 8 || isID(kind+nobody)):
+		return s.own.alive(kind)
+	case s.manner == mixed && n < 4:
+		return s.own.of(kind)
+	case s.manner == thieving && n < 9, s.manner == mixed && n < 7:
+		return s.others.shown(kind)
+	case n < 9:
+		return nobodys(kind)
+	default:
+		return nil
+	}
+}
+
+// The kinds of text that are not named after an id's prefix or a field.
+const (
+	kindAnyID = "any id"
+	kindAny   = "anything"
+	kindDay   = "day"
+	kindTime  = "time"
+	kindEmail = "email"
+	kindPhone = "phone"
+	kindURL   = "url"
+	kindTag   = "tag"
+	kindGroup = "group"
+	kindFile  = "content"
+	kindBytes = "content_base64"
+
+	kindRegion  = "default_region"
+	kindCharset = "charset"
+)
+
+var oneID = regexp.MustCompile(`^\^([a-z]{3}_)`)
+
+// kindOf says which texts a field takes: those of other fields of its kind, too.
+func kindOf(tool, field string, of *schema) string {
+	if m := oneID.FindStringSubmatch(of.Pattern); m != nil {
+		return m[1]
+	}
+	switch {
+	case strings.HasPrefix(of.Pattern, "^[a-z]{3}_"):
+		return kindAnyID
+	case of.Format == "date-time":
+		return kindTime
+	case strings.Contains(of.Pattern, "[0-9]{4}"):
+		return kindDay
+	case tool == "save_group" && field == "name":
+		return kindGroup
+	}
+	for kind, fields := range map[string][]string{
+		kindAny:        {"query", "entries", "topic"},
+		kindEmail:      {"emails", "add_emails", "remove_emails"},
+		kindPhone:      {"phones", "add_phones", "remove_phones"},
+		kindURL:        {"urls", "add_urls", "remove_urls"},
+		kindTag:        {"tags", "add_tags", "remove_tags"},
+		kindGroup:      {"add_groups", "remove_groups"},
+		"organization": {"company"},
+		"name":         {"confirm_name", "nickname"},
+	} {
+		if slices.Contains(fields, field) {
+			return kind
+		}
+	}
+	return field
+}

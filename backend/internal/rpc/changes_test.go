@@ -1,0 +1,213 @@
+package rpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/storetest"
+)
+
+const (
+	archivePeople = "/kith.connections.v1.ConnectionService/ArchiveConnections"
+	deletePerson  = "/kith.connections.v1.ConnectionService/DeleteConnection"
+	mergePeople   = "/kith.connections.v1.ConnectionService/MergeConnections"
+	linkPeople    = "/kith.connections.v1.ConnectionService/LinkConnections"
+	duplicates    = "/kith.connections.v1.ConnectionService/FindDuplicates"
+	listChanges   = "/kith.account.v1.AccountService/ListChanges"
+)
+
+// added creates a person and returns their id and the change's.
+func (b *bundle) added(t *testing.T, body string) (id, changeID string) {
+	t.Helper()
+	got := b.call(t, create, body)
+	id, _ = got.at("connection", "id").(string)
+	changeID, _ = got.at("change_id").(string)
+	if id == "" || changeID == "" {
+		t.Fatalf("create %s: %v", body, got.body)
+	}
+	return id, changeID
+}
+
+// size is the length of a list in an answer.
+func (a answer) size(path ...any) int {
+	list, _ := a.at(path...).([]any)
+	return len(list)
+}
+
+func TestChangesAreListedAndUndone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		id, added := b.added(t, `{"name":"Ana Lopez","emails":["ana@x.example"]}`)
+		changed := b.call(t, update, `{"id":"`+id+`","bio":"b","add_phones":["+48 22 555 0100"],"organization":"Helios"}`)
+		other := storetest.Token(t, b.store, b.member, b.rpcs.Scopes()...)
+		b.call(t, addNote, `{"connection_ids":["`+id+`"],"body":"n"}`, "Authorization", "Bearer "+other)
+
+		all := b.call(t, listChanges, `{}`)
+		if all.size("changes") != 3 || all.at("has_more") != false || all.at("changes", 0, "tool") != "add_note" ||
+			all.at("changes", 1, "actor") != "test" || all.at("changes", 2, "summary") != "Added Ana Lopez" || all.at("changes", 2, "undoable") != true {
+			t.Errorf("all: %v", all.body)
+		}
+		object := all.at("changes", 1, "objects", 0)
+		if want := "map[action:updated fields:[bio phones positions] id:" + id + " kind:connection]"; fmt.Sprint(object) != want {
+			t.Errorf("what changed: %v, want %s", object, want)
+		}
+		if mine := b.call(t, listChanges, `{"mine":true}`); mine.size("changes") != 2 {
+			t.Errorf("mine: %v", mine.body)
+		}
+		if of := b.call(t, listChanges, `{"object_id":"`+id+`","limit":1}`); of.size("changes") != 1 || of.at("has_more") != true {
+			t.Errorf("of the person: %v", of.body)
+		} else if next := b.call(t, listChanges, fmt.Sprintf(`{"object_id":%q,"limit":1,"cursor":%q}`, id, of.at("next_cursor"))); next.at("changes", 0, "id") != added || next.at("has_more") != false {
+			t.Errorf("the next page: %v", next.body)
+		}
+
+		blocked := b.call(t, undoChange, `{"change_id":"`+added+`"}`)
+		if blocked.size("conflicts") != 1 || blocked.at("conflicts", 0, "id") != id || blocked.at("change_id") != nil || blocked.at("restored_count") != 0.0 {
+			t.Errorf("what was changed since: %v", blocked.body)
+		}
+		dry := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q,"dry_run":true}`, changed.at("change_id")))
+		done := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, changed.at("change_id")))
+		if dry.at("change_id") != nil || dry.at("restored_count") != 1.0 || done.at("change_id") == nil || done.at("restored", 0, "id") != id {
+			t.Errorf("dry %v, done %v", dry.body, done.body)
+		}
+		if again := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, changed.at("change_id"))); again.at("already_undone") != true || again.at("change_id") != nil {
+			t.Errorf("again: %v", again.body)
+		}
+		after := b.call(t, get, `{"id":"`+id+`"}`)
+		if after.at("connection", "bio") != "" || after.size("connection", "phones") != 0 || after.at("connection", "version") != 3.0 {
+			t.Errorf("after the undo: %v", after.body)
+		}
+		latest := b.call(t, listChanges, `{"limit":1}`)
+		if latest.at("changes", 0, "undoes") != changed.at("change_id") || latest.at("changes", 0, "tool") != "undo_change" {
+			t.Errorf("the undo's record: %v", latest.body)
+		}
+	})
+}
+
+func TestArchiveDeleteMergeLink(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, _ := b.added(t, `{"name":"Ana Lopez","emails":["ana@x.example"],"organization":"Helios"}`)
+		twin, _ := b.added(t, `{"name":"Ana Lopes","emails":["ana+two@x.example"],"phones":["+48 22 555 0100"]}`)
+		bo, _ := b.added(t, `{"name":"Bo Chen"}`)
+		b.call(t, addNote, `{"connection_ids":["`+twin+`"],"body":"theremins"}`)
+
+		found := b.call(t, duplicates, `{}`)
+		if found.size("pairs") != 1 || found.at("pairs", 0, "score").(float64) < .95 || !strings.HasPrefix(found.at("pairs", 0, "reasons", 0).(string), "same e-mail: ") {
+			t.Errorf("duplicates: %v", found.body)
+		}
+		if none := b.call(t, duplicates, `{"connection_id":"`+bo+`"}`); none.size("pairs") != 0 {
+			t.Errorf("of Bo: %v", none.body)
+		}
+
+		preview := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":["`+twin+`"]}`)
+		if preview.at("merged") != false || preview.at("change_id") != nil || preview.size("connection", "emails") != 2 || preview.at("moved") != 1.0 ||
+			preview.at("conflicts", 0, "dropped") != "Ana Lopes" {
+			t.Errorf("preview: %v", preview.body)
+		}
+		if still := b.call(t, get, `{"id":"`+twin+`"}`); still.at("connection", "archived_at") != nil {
+			t.Errorf("the preview archived: %v", still.body)
+		}
+		merged := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":["`+twin+`"],"dry_run":false}`)
+		if merged.at("merged") != true || merged.at("change_id") == nil || merged.size("connection", "phones") != 1 {
+			t.Fatalf("merged: %v", merged.body)
+		}
+		if hits := b.call(t, search, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != ana {
+			t.Errorf("the note's person: %v", hits.body)
+		}
+		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, merged.at("change_id")))
+		if hits := b.call(t, search, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
+			t.Errorf("after the undo: %v", hits.body)
+		}
+
+		linked := b.call(t, linkPeople, `{"from_id":"`+ana+`","to_id":"`+bo+`","type":"manager"}`)
+		if linked.at("relationships", 0, "type") != "manager" || linked.at("change_id") == nil {
+			t.Errorf("linked: %v", linked.body)
+		}
+		if seen := b.call(t, get, `{"id":"`+bo+`"}`); seen.at("connection", "relationships", 0, "type") != "report" || seen.at("connection", "relationships", 0, "name") != "Ana Lopez" {
+			t.Errorf("seen from the other: %v", seen.body)
+		}
+		if again := b.call(t, linkPeople, `{"from_id":"`+ana+`","to_id":"`+bo+`","type":"manager"}`); again.at("change_id") != nil {
+			t.Errorf("linked again: %v", again.body)
+		}
+
+		away := b.call(t, archivePeople, `{"ids":["`+ana+`","`+bo+`"]}`)
+		if away.at("changed") != 2.0 || away.at("change_id") == nil {
+			t.Errorf("archived: %v", away.body)
+		}
+		if hits := b.call(t, search, `{"query":"Bo Chen"}`); hits.size("hits") != 0 {
+			t.Errorf("an archived person is found: %v", hits.body)
+		}
+		if by := b.call(t, get, `{"id":"`+bo+`"}`); by.at("connection", "archived_at") == nil {
+			t.Errorf("by id: %v", by.body)
+		}
+		if back := b.call(t, archivePeople, `{"ids":["`+bo+`","`+twin+`"],"archived":false}`); back.at("changed") != 1.0 || back.at("unchanged") != 1.0 {
+			t.Errorf("brought back: %v", back.body)
+		}
+		if hits := b.call(t, search, `{"query":"Bo Chen"}`); hits.size("hits") != 1 {
+			t.Errorf("somebody brought back is not found: %v", hits.body)
+		}
+
+		gone := b.call(t, deletePerson, `{"id":"`+twin+`","confirm_name":" Ana  Lopes "}`)
+		if gone.at("deleted") != true || gone.at("notes_deleted") != 1.0 || gone.at("change_id") == nil {
+			t.Errorf("deleted: %v", gone.body)
+		}
+		for _, query := range []string{"Lopes", "theremins"} {
+			if hits := b.call(t, search, `{"query":"`+query+`"}`); hits.size("hits") != 0 {
+				t.Errorf("%q finds somebody deleted: %v", query, hits.body)
+			}
+		}
+		if again := b.call(t, deletePerson, `{"id":"`+twin+`","confirm_name":"Ana Lopes"}`); again.code() != "" || again.at("deleted") != false || again.at("change_id") != nil {
+			t.Errorf("deleted again: %v", again.body)
+		}
+		if back := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, gone.at("change_id"))); back.code() != "invalid_argument" || !strings.Contains(back.message(), "final") {
+			t.Errorf("the deletion is undone: %v", back.body)
+		}
+	})
+}
+
+func TestRefusalsOfActs(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		id, _ := b.added(t, `{"name":"Ana"}`)
+		away, _ := b.added(t, `{"name":"Bo"}`)
+		b.call(t, archivePeople, `{"ids":["`+away+`"]}`)
+		const nobody = "con_00000000000000000000000000"
+		many := strings.Repeat(`"`+nobody+`",`, 51)
+		for name, c := range map[string]struct{ procedure, body, code string }{
+			"archive nobody":             {archivePeople, `{"ids":["` + nobody + `"]}`, "not_found"},
+			"archive one and nobody":     {archivePeople, `{"ids":["` + id + `","` + nobody + `"]}`, "not_found"},
+			"archive none":               {archivePeople, `{"ids":[]}`, "invalid_argument"},
+			"archive too many":           {archivePeople, `{"ids":[` + many[:len(many)-1] + `]}`, "invalid_argument"},
+			"delete another name":        {deletePerson, `{"id":"` + id + `","confirm_name":"ana"}`, "invalid_argument"},
+			"delete without a name":      {deletePerson, `{"id":"` + id + `"}`, "invalid_argument"},
+			"merge into nobody":          {mergePeople, `{"into_id":"` + nobody + `","from_ids":["` + id + `"]}`, "not_found"},
+			"merge nobody":               {mergePeople, `{"into_id":"` + id + `","from_ids":["` + nobody + `"]}`, "not_found"},
+			"merge with oneself":         {mergePeople, `{"into_id":"` + id + `","from_ids":["` + id + `"],"dry_run":false}`, "invalid_argument"},
+			"merge somebody archived":    {mergePeople, `{"into_id":"` + id + `","from_ids":["` + away + `"],"dry_run":false}`, "aborted"},
+			"merge none":                 {mergePeople, `{"into_id":"` + id + `","from_ids":[]}`, "invalid_argument"},
+			"link oneself":               {linkPeople, `{"from_id":"` + id + `","to_id":"` + id + `","type":"friend"}`, "invalid_argument"},
+			"link nobody":                {linkPeople, `{"from_id":"` + id + `","to_id":"` + nobody + `","type":"friend"}`, "not_found"},
+			"link by an inverse":         {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"report"}`, "invalid_argument"},
+			"link somebody archived":     {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"friend"}`, "aborted"},
+			"update somebody archived":   {update, `{"id":"` + away + `","bio":"x"}`, "aborted"},
+			"note on somebody archived":  {addNote, `{"connection_ids":["` + away + `"],"body":"x"}`, "not_found"},
+			"duplicates of nobody":       {duplicates, `{"connection_id":"` + nobody + `"}`, "not_found"},
+			"duplicates of any score":    {duplicates, `{"min_score":0.1}`, "invalid_argument"},
+			"undo nothing":               {undoChange, `{}`, "invalid_argument"},
+			"undo two things":            {undoChange, `{"change_id":"chg_00000000000000000000000000","import_id":"imp_00000000000000000000000000"}`, "invalid_argument"},
+			"undo no change":             {undoChange, `{"change_id":"chg_00000000000000000000000000"}`, "not_found"},
+			"undo no import":             {undoChange, `{"import_id":"imp_00000000000000000000000000"}`, "not_found"},
+			"changes of no object":       {listChanges, `{"object_id":"7"}`, "invalid_argument"},
+			"changes by a broken cursor": {listChanges, `{"cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument"},
+		} {
+			before := b.call(t, listChanges, `{"limit":1}`).at("changes", 0, "id")
+			if got := b.call(t, c.procedure, c.body); got.code() != c.code {
+				t.Errorf("%s: %v", name, got.body)
+			}
+			if after := b.call(t, listChanges, `{"limit":1}`).at("changes", 0, "id"); after != before {
+				t.Errorf("%s is recorded as change %v", name, after)
+			}
+		}
+	})
+}

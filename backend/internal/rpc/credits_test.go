@@ -1,0 +1,264 @@
+package rpc_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+)
+
+const anything = `{"query":"x"}`
+
+func TestExactlyTheAllowanceIsSpent(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		paidFor := 0
+		for _, got := range together(400, func(i int) answer {
+			if i%4 == 0 {
+				return p.call(t, addNote, `{"connection_ids":["con_00000000000000000000000000"],"body":"x"}`)
+			}
+			return p.call(t, search, anything)
+		}) {
+			switch got.code() {
+			case "":
+				paidFor++
+			case "resource_exhausted", "not_found":
+			default:
+				t.Errorf("got %v", got.body)
+			}
+		}
+		if paidFor != 100 {
+			t.Errorf("%d calls were paid for", paidFor)
+		}
+		p.wantBalance(t, 0)
+	})
+}
+
+// Whatever a member's agents do at the same time, the ledger sums up to the
+// balance, which is the allowance less the price of what was done.
+func TestLedgerAddsUp(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 25, func(t *testing.T, p *paid) {
+		member := 0
+		type step struct {
+			procedure, body string
+			price           int
+		}
+		steps := []step{
+			{search, anything, 1},
+			{search, `{}`, 1},
+			{get, `{"id":"con_00000000000000000000000000"}`, 1},
+			{create, `{"name":"Ana"}`, 2},
+			{create, `{"name":" "}`, 2},
+			{account, `{}`, 0},
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			member++
+			p.member = storetest.Member(t, p.store, fmt.Sprintf("member-%d", member))
+			p.bearer = storetest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
+			left := 25
+			for range rapid.IntRange(1, 2).Draw(rt, "rounds") {
+				picks := rapid.SliceOfN(rapid.IntRange(0, len(steps)-1), 1, 12).Draw(rt, "calls")
+				for i, got := range together(len(picks), func(i int) answer { return p.call(t, steps[picks[i]].procedure, steps[picks[i]].body) }) {
+					if got.code() == "" {
+						left -= steps[picks[i]].price
+					}
+				}
+			}
+			if left == 25 {
+				return // nothing was paid for, so there may be no balance yet
+			}
+			p.wantBalance(rt, left)
+			if got := p.call(t, account, `{}`); got.at("credits", "remaining") != float64(left) || got.at("credits", "used") != float64(25-left) {
+				rt.Fatalf("account: %v", got.body)
+			}
+		})
+	})
+}
+
+func TestFailuresAreFree(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		reader := storetest.Token(t, p.store, p.member, "connections")
+		for name, got := range map[string]answer{
+			"schema error":           p.call(t, search, `{}`),
+			"unknown field":          p.call(t, create, `{"nam":"Ana"}`),
+			"rule of the domain":     p.call(t, create, `{"name":" "}`),
+			"not found":              p.call(t, get, `{"id":"con_00000000000000000000000000"}`),
+			"not found by a write":   p.call(t, update, `{"id":"con_00000000000000000000000000","name":"X"}`),
+			"refused":                p.call(t, create, `{"name":"Ana"}`, "Authorization", "Bearer "+reader),
+			"no credential":          p.call(t, search, anything, "Authorization", ""),
+			"a tool without a price": p.call(t, account, `{}`),
+		} {
+			if got.code() == "" && name != "a tool without a price" || got.header.Get(rpc.HeaderCharged) != "" {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		if _, entries, balance := p.ledger(t, p.member); entries != 0 && balance != 100 {
+			t.Errorf("%d entries, balance %d", entries, balance)
+		}
+	})
+}
+
+func TestReceipts(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 5, func(t *testing.T, p *paid) {
+		for _, c := range []struct{ procedure, body, charged, remaining string }{
+			{search, anything, "1", "4"},
+			{create, `{"name":"Ana"}`, "2", "2"},
+			{search, anything, "1", "1"},
+			{create, `{"name":"Bo"}`, "0", "1"},
+			{search, anything, "1", "0"},
+			{search, anything, "0", "0"},
+		} {
+			got := p.call(t, c.procedure, c.body)
+			if got.header.Get(rpc.HeaderCharged) != c.charged || got.header.Get(rpc.HeaderRemaining) != c.remaining ||
+				got.header.Get(rpc.HeaderReset) != "2026-12-01T00:00:00Z" {
+				t.Errorf("want %+v, got %v %v", c, got.body, got.header)
+			}
+			if want := "resource_exhausted"; (got.code() == want) != (c.charged == "0") {
+				t.Errorf("want %+v, got %v", c, got.body)
+			}
+		}
+		p.wantBalance(t, 0)
+		if n := p.count(t, "connections", "name = 'Bo'"); n != 0 {
+			t.Error("a write that nobody paid for was done")
+		}
+	})
+}
+
+func TestOutOfCreditsSaysWhatAndWhen(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 1, func(t *testing.T, p *paid) {
+		short := p.call(t, create, `{"name":"Ana"}`)
+		if want := "This call costs 2 credits, and of this month's 1 only 1 are left; 1 new ones come on 2026-12-01T00:00:00Z."; short.message() != want {
+			t.Errorf("got %q", short.message())
+		}
+		p.exec(t, "UPDATE credit_balances SET allowance = 1000, balance = 0")
+		for procedure, body := range map[string]string{search: anything, create: `{"name":"Ana"}`} {
+			got := p.call(t, procedure, body)
+			if want := "This month's 1,000 credits are used up; 1,000 new ones come on 2026-12-01T00:00:00Z."; got.message() != want {
+				t.Errorf("got %q", got.message())
+			}
+		}
+	})
+}
+
+func TestNewMonthNewCredits(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 1, func(t *testing.T, p *paid) {
+		p.advance(9*24*time.Hour + 12*time.Hour - time.Second) // the last second of November
+		for i, want := range []string{"", "resource_exhausted", "", "resource_exhausted"} {
+			if i == 2 {
+				p.wantBalance(t, 0)
+				p.advance(time.Second)
+			}
+			if got := p.call(t, search, anything); got.code() != want {
+				t.Errorf("call %d: %v", i, got.body)
+			}
+		}
+		p.wantBalance(t, 0)
+		if got := p.call(t, account, `{}`); got.at("credits", "period") != "2026-12" || got.at("credits", "resets_at") != "2027-01-01T00:00:00Z" {
+			t.Errorf("account: %v", got.body)
+		}
+	})
+}
+
+func TestPlanChange(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 3, func(t *testing.T, p *paid) {
+		plan := func(plan string) {
+			t.Helper()
+			if err := p.store.SetPlan(t.Context(), "maria", plan, p.time()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.call(t, search, anything)
+		plan(member.PlanPro)
+		p.wantBalance(t, 19_999)
+		p.exec(t, "UPDATE credit_balances SET balance = 12")
+		p.exec(t, fmt.Sprintf("INSERT INTO credit_entries VALUES ('%s', 'crd_test', '2026-11', -19987, 12, 'calls', 'search_connections', 19987, '2026-11-21 12:00:00')", p.member))
+		plan(member.PlanFree)
+		p.wantBalance(t, 0) // never below
+		plan(member.PlanPro)
+		p.wantBalance(t, 12) // nothing is won by going back and forth
+		plan(member.PlanPro)
+		p.wantBalance(t, 12)
+		if n := p.count(t, "credit_entries", "reason = 'plan'"); n != 3 {
+			t.Errorf("%d entries tell of plans", n)
+		}
+	})
+}
+
+// A change of plan at the moment of the month's first call is not lost.
+func TestPlanChangeMeetsFirstCall(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 10, func(t *testing.T, p *paid) {
+		for i := range 20 {
+			name := fmt.Sprintf("member-%d", i)
+			p.member = storetest.Member(t, p.store, name)
+			p.bearer = storetest.Token(t, p.store, p.member, "connections", "write")
+			together(2, func(n int) answer {
+				if n == 0 {
+					if err := p.store.SetPlan(t.Context(), name, member.PlanPro, p.time()); err != nil {
+						t.Error(err)
+					}
+					return answer{}
+				}
+				return p.call(t, create, `{"name":"Ana"}`)
+			})
+			p.wantBalance(t, 19_998)
+		}
+	})
+}
+
+func TestSandboxIsNotMetered(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 0, func(t *testing.T, p *paid) {
+		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
+		got := p.call(t, search, anything)
+		if got.status != http.StatusOK || got.header.Get(rpc.HeaderCharged) != "" {
+			t.Errorf("got %v", got)
+		}
+		if got := p.call(t, account, `{}`); got.at("credits") != nil {
+			t.Errorf("account: %v", got.body)
+		}
+	})
+}
+
+// The callers of two processes do not spend the same credit.
+func TestTwoProcessesSpendOneBalance(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 60, func(t *testing.T, p *paid) {
+		other := p.backend(t, p.rpcs, 60)
+		answers := together(160, func(i int) answer {
+			process := []*bundle{p.bundle, other}[i%2]
+			if i%8 < 2 {
+				return process.call(t, create, fmt.Sprintf(`{"name":"n%d"}`, i))
+			}
+			return process.call(t, search, anything)
+		})
+		spent := 0
+		for i, got := range answers {
+			switch {
+			case got.code() == "" && i%8 < 2:
+				spent += 2
+			case got.code() == "":
+				spent++
+			case !strings.Contains("resource_exhausted", got.code()):
+				t.Errorf("%v", got.body)
+			}
+		}
+		p.wantBalance(t, 60-spent)
+		if spent < 59 {
+			t.Errorf("%d were spent", spent)
+		}
+	})
+}

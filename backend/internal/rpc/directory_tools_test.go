@@ -1,0 +1,156 @@
+package rpc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+const (
+	searchDirectory = "/kith.directory.v1.DirectoryService/SearchDirectory"
+	memberProfile   = "/kith.directory.v1.DirectoryService/GetMemberProfile"
+	updateProfile   = "/kith.directory.v1.DirectoryService/UpdateMyProfile"
+	undoChange      = "/kith.account.v1.AccountService/UndoChange"
+)
+
+// show sets a member's page.
+func (b *bundle) show(t *testing.T, owner tenant.ID, p profile.Profile) {
+	t.Helper()
+	p.MemberID = owner
+	if err := b.store.UpdateProfile(t.Context(), &p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// page is a page that shows each field to one audience.
+func page(name string, whole profile.Visibility) profile.Profile {
+	return profile.Profile{
+		Name: name, Headline: "Builds boats", Bio: "Secret bio", LocationText: "Porto", Country: "PT", Organization: "Caravela", Title: "Shipwright",
+		Skills: []string{"Welding"}, Visibility: whole, Listed: true,
+		FieldVisibility: map[string]profile.Visibility{
+			profile.FieldHeadline: profile.Public, profile.FieldOrganization: profile.Members, profile.FieldLocation: profile.Members, profile.FieldBio: profile.Private,
+		},
+	}
+}
+
+func TestDirectoryShowsWhatMembersMaySee(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for username, p := range map[string]profile.Profile{
+			"ana": page("Ana", profile.Public), "ben": page("Ben", profile.Members), "cleo": page("Cleo", profile.Private),
+		} {
+			b.show(t, storetest.Member(t, b.store, username), p)
+		}
+		unlisted := page("Dora", profile.Members)
+		unlisted.Listed = false
+		b.show(t, storetest.Member(t, b.store, "dora"), unlisted)
+
+		for query, want := range map[string]int{`{}`: 2, `{"query":"builds"}`: 2, `{"query":"caravela porto"}`: 2, `{"query":"ben"}`: 1, `{"query":"secret"}`: 0, `{"query":"welding"}`: 0} {
+			got := b.call(t, searchDirectory, query)
+			if members, _ := got.at("members").([]any); len(members) != want {
+				t.Errorf("%s finds %v", query, got.body)
+			}
+		}
+		got := b.call(t, searchDirectory, `{"limit":1}`)
+		if got.at("members", 0, "username") != "ana" || got.at("members", 0, "organization") != "Caravela" || got.at("has_more") != true {
+			t.Errorf("first page: %v", got.body)
+		}
+		got = b.call(t, searchDirectory, fmt.Sprintf(`{"limit":1,"cursor":%q}`, got.at("next_cursor")))
+		if got.at("members", 0, "username") != "ben" || got.at("has_more") != false {
+			t.Errorf("second page: %v", got.body)
+		}
+
+		for username, seen := range map[string]bool{"ana": true, "Ben": true, "cleo": false, "dora": true, "nobody": false} {
+			got := b.call(t, memberProfile, fmt.Sprintf(`{"username":%q}`, username))
+			if !seen {
+				if got.code() != "not_found" {
+					t.Errorf("%s: %v", username, got.body)
+				}
+				continue
+			}
+			if got.at("profile", "organization") != "Caravela" || got.at("profile", "bio") != nil || got.at("profile", "title") != nil || got.at("visibility") != nil {
+				t.Errorf("%s: %v", username, got.body)
+			}
+		}
+		// Anybody sees less, and nothing of ben.
+		const list = "/kith.directory.v1.PublicDirectoryService/ListMembers"
+		anybody := b.call(t, list, `{}`, "Authorization", "")
+		if members, _ := anybody.at("members").([]any); len(members) != 1 || anybody.at("members", 0, "organization") != nil {
+			t.Errorf("anybody sees %v", anybody.body)
+		}
+		if got := b.call(t, list, `{"q":"caravela"}`, "Authorization", ""); len(got.at("members").([]any)) != 0 {
+			t.Errorf("anybody finds %v", got.body)
+		}
+	})
+}
+
+func TestOwnProfileIsShownInFull(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		b.show(t, b.member, page("Maria", profile.Private))
+		for _, body := range []string{`{}`, `{"username":"maria"}`, `{"username":"MARIA"}`} {
+			got := b.call(t, memberProfile, body)
+			if got.at("profile", "bio") != "Secret bio" || got.at("visibility") != "private" || got.at("listed") != true {
+				t.Errorf("%s: %v", body, got.body)
+			}
+		}
+	})
+}
+
+func TestUpdateMyProfile(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		b.show(t, b.member, page("Maria", profile.Public))
+		other := storetest.Member(t, b.store, "other")
+		b.show(t, other, page("Other", profile.Public))
+		got := b.call(t, updateProfile, `{"headline":" Sails\tboats ","skills":["Rigging"],"hide":["organization","bio","title"],"listed":false}`)
+		if got.at("profile", "headline") != "Sails boats" || got.at("profile", "skills", 0) != "Rigging" || got.at("change_id") == nil || got.at("profile", "username") != "maria" {
+			t.Fatalf("updated: %v", got.body)
+		}
+		p, err := b.store.GetProfile(t.Context(), b.member)
+		if err != nil || p.Listed || p.FieldVisibility[profile.FieldOrganization] != profile.Private || p.FieldVisibility[profile.FieldHeadline] != profile.Public || p.FieldVisibility[profile.FieldTitle] != "" {
+			t.Errorf("on file: %+v, %v", p, err)
+		}
+		if again := b.call(t, updateProfile, `{"headline":"Sails boats","hide":["organization"],"listed":false}`); again.at("change_id") != nil {
+			t.Errorf("nothing new: %v", again.body)
+		}
+		if theirs, err := b.store.GetProfile(t.Context(), other); err != nil || theirs.Headline != "Builds boats" {
+			t.Errorf("the other's: %+v, %v", theirs, err)
+		}
+		undone := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, got.at("change_id")))
+		if p, err = b.store.GetProfile(t.Context(), b.member); err != nil || undone.code() != "" || p.Headline != "Builds boats" || !p.Listed || p.FieldVisibility[profile.FieldOrganization] != profile.Members {
+			t.Errorf("undone: %v: %+v, %v", undone.body, p, err)
+		}
+	})
+}
+
+func TestUpdateMyProfileRefusals(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		b.show(t, b.member, page("Maria", profile.Public))
+		readOnly := storetest.Token(t, b.store, b.member, "directory")
+		for name, body := range map[string]string{
+			"list":             `{"listed":true}`,
+			"hide the name":    `{"hide":["name"]}`,
+			"hide what is not": `{"hide":["email"]}`,
+			"no name":          `{"name":""}`,
+			"a blank name":     `{"name":" \u200b "}`,
+			"too long":         `{"headline":"x` + fmt.Sprintf("%0160d", 0) + `"}`,
+			"show":             `{"show":["bio"]}`,
+		} {
+			if got := b.call(t, updateProfile, body); got.code() != "invalid_argument" {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+		if got := b.call(t, updateProfile, `{"headline":"x"}`, "Authorization", "Bearer "+readOnly); got.code() != "permission_denied" {
+			t.Errorf("a read-only token: %v", got.body)
+		}
+		p, err := b.store.GetProfile(t.Context(), b.member)
+		if err != nil || p.Headline != "Builds boats" || p.FieldVisibility[profile.FieldHeadline] != profile.Public {
+			t.Errorf("on file: %+v, %v", p, err)
+		}
+	})
+}

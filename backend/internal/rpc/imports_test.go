@@ -1,0 +1,177 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/store"
+)
+
+const (
+	importFile = "/kith.imports.v1.ImportService/ImportFile"
+	undoImport = "/kith.account.v1.AccountService/UndoChange"
+)
+
+const twoPeople = "First Name,Last Name,E-mail Address\nAna,Lopez,ana@x.example\nBo,Berg,bo@x.example\n"
+
+// inline is an import of a text.
+func inline(content string, more ...string) string {
+	data, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	return `{"content":` + string(data) + strings.Join(more, "") + `}`
+}
+
+// finish works on the jobs until the one with the number has ended, and answers it.
+func (b *bundle) finish(t *testing.T, number any, now func() time.Time) answer {
+	t.Helper()
+	runner := job.NewRunner(job.Config{
+		Queue: b.store, Kinds: []job.Kind{importer.Kind(b.store), importer.Undo(b.store)}, Workers: 1, Poll: 2 * time.Millisecond, Now: now,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	runner.Start(t.Context())
+	defer runner.Stop(context.Background())
+	for {
+		got := b.call(t, getJob, fmt.Sprintf(`{"task_id":%v,"wait_seconds":1}`, number))
+		if got.code() != "" || got.at("job", "terminal") == true {
+			return got
+		}
+	}
+}
+
+// An import is started, tells what it did, costs what the contract says, and is
+// taken back as a whole.
+func TestImportIsToldAndUndone(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		big := "Name,E-mail\n"
+		for i := range 250 {
+			big += fmt.Sprintf("P %d,p%d@x.example\n", i, i)
+		}
+		started := p.call(t, importFile, inline(big, `,"filename":"big.csv"`))
+		if started.code() != "" || started.at("task_id") != float64(1) || started.header.Get(rpc.HeaderCharged) != "5" {
+			t.Fatalf("%v", started)
+		}
+		done := p.finish(t, 1, p.time)
+		for name, want := range map[string]any{"total": 250.0, "created": 250.0, "updated": 0.0, "skipped": 0.0, "failed": 0.0, "format": "csv", "charset": "UTF-8"} {
+			if got := done.at("job", "result", name); !strings.EqualFold(fmt.Sprint(got), fmt.Sprint(want)) {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		if done.at("job", "state") != "succeeded" || done.at("job", "progress", "done") != 250.0 {
+			t.Errorf("%v", done.body)
+		}
+		p.wantBalance(t, 100-5-2)
+		importID := fmt.Sprint(done.at("job", "result", "import_id"))
+		dry := p.call(t, undoImport, `{"import_id":"`+importID+`","dry_run":true}`)
+		task := p.call(t, undoImport, `{"import_id":"`+importID+`"}`)
+		same := p.call(t, undoImport, `{"import_id":"`+importID+`"}`)
+		if dry.at("restored_count") != 250.0 || dry.at("task_id") != nil || task.at("task_id") != 2.0 || same.at("task_id") != 2.0 {
+			t.Errorf("dry %v\nstarted %v\nagain %v", dry.at("restored_count"), task.body, same.body)
+		}
+		got := p.finish(t, 2, p.time)
+		again := p.call(t, undoImport, `{"import_id":"`+importID+`"}`)
+		if got.at("job", "kind") != importer.UndoKind || got.at("job", "result", "restored_count") != 250.0 || got.at("job", "result", "conflict_count") != 0.0 ||
+			got.at("job", "result", "import_id") != importID || again.at("already_undone") != true || again.at("task_id") != nil {
+			t.Errorf("undone %v\nagain %v", got.body, again.body)
+		}
+		if left := p.call(t, search, `{"query":"P 7"}`); left.at("hits", 0) != nil {
+			t.Errorf("left: %v", left.body)
+		}
+		if other := p.call(t, undoImport, `{"import_id":"imp_00000000000000000000000000"}`); other.code() != "not_found" {
+			t.Errorf("an import that is not: %v", other.body)
+		}
+		p.call(t, undoImport, fmt.Sprintf(`{"import_id":%q}`, got.at("job", "result", "undo_id")))
+		if redone := p.finish(t, 3, p.time); redone.at("job", "result", "restored_count") != 250.0 {
+			t.Errorf("redone: %v", redone.body)
+		}
+		p.wantBalance(t, 100-5-2-1) // of the search alone
+	})
+}
+
+func TestImportsThatCannotStart(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for name, c := range map[string]struct{ body, code, says string }{
+			"no file":            {`{}`, "not_found", "upload"},
+			"two files":          {`{"content":"x","upload_id":"fil_00000000000000000000000000"}`, "invalid_argument", "one of"},
+			"an unknown upload":  {`{"upload_id":"fil_00000000000000000000000000"}`, "not_found", "fil_0"},
+			"no base64":          {`{"content_base64":"$$$$"}`, "invalid_argument", "base64"},
+			"an unreadable file": {inline("%PDF-1.7\n1 0 obj"), "invalid_argument", ""},
+			"a header only":      {inline("First Name,Last Name\n"), "invalid_argument", ""},
+			"an unknown charset": {inline(twoPeople, `,"charset":"klingon"`), "invalid_argument", "charset"},
+			"too many bytes":     {`{"content_base64":"` + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 1<<20+2))) + `"}`, "invalid_argument", "content_base64"},
+		} {
+			got := p.call(t, importFile, c.body)
+			if got.code() != c.code || !strings.Contains(fmt.Sprint(got.body), c.says) {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+		if _, entries, balance := p.ledger(t, p.member); entries != 0 && balance != 100 {
+			t.Errorf("%d entries, balance %d", entries, balance)
+		}
+	})
+}
+
+// Fifty starts at once of one file are one job and one price; another file waits.
+func TestImportsStartedAtOnce(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for _, got := range together(50, func(int) answer { return p.call(t, importFile, inline(twoPeople)) }) {
+			if got.at("task_id") != 1.0 {
+				t.Errorf("%v", got.body)
+			}
+		}
+		p.wantBalance(t, 95)
+		for name, c := range map[string]struct{ body, code string }{
+			"another file":        {inline(twoPeople + "Cy,Chen,cy@x.example\n"), "failed_precondition"},
+			"the same, otherwise": {inline(twoPeople, `,"on_match":"skip"`), "failed_precondition"},
+			"the default said":    {inline(twoPeople, `,"on_match":"fill_blanks","format":"auto"`), ""},
+			"no file at all":      {`{}`, ""},
+		} {
+			got := p.call(t, importFile, c.body)
+			if (got.code() == "") != (c.code == "") || c.code == "" && got.at("task_id") != 1.0 || c.code != "" && !strings.Contains(got.message(), "job 1") {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+		if got := p.finish(t, 1, p.time); got.at("job", "result", "created") != 2.0 {
+			t.Errorf("%v", got.body)
+		}
+		p.wantBalance(t, 95)
+	})
+}
+
+// An upload is found without its name, a dry run leaves it, an import takes it.
+func TestUploadIsImported(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		f := importer.NewFile("people.csv", []byte(twoPeople))
+		err := p.store.Tenant(p.member, false).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error { return u.InsertFile(ctx, f) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, body := range []string{`{"dry_run":true}`, `{"upload_id":"` + f.ID + `"}`} {
+			if got := p.call(t, importFile, body); got.at("task_id") != float64(i+1) {
+				t.Fatalf("%s: %v", body, got.body)
+			}
+			if got := p.finish(t, i+1, p.time); got.at("job", "result", "created") != 2.0 || got.at("job", "result", "dry_run") != (i == 0) {
+				t.Errorf("%s: %v", body, got.body)
+			}
+		}
+		for _, body := range []string{`{}`, `{"upload_id":"` + f.ID + `"}`} {
+			if got := p.call(t, importFile, body); got.code() == "" {
+				t.Errorf("%s after the import: %v", body, got.body)
+			}
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+const (
+	getJob    = "/kith.jobs.v1.JobService/GetJob"
+	cancelJob = "/kith.jobs.v1.JobService/CancelJob"
+)
+
+// waker is the workers' side of a backend that has none.
+type waker struct{ job.Hub }
+
+func (*waker) Wake() {}
+
+// started queues a job for a member and returns its number.
+func started(t *testing.T, s *store.Store, owner tenant.ID, kind string) int32 {
+	t.Helper()
+	var number int32
+	err := s.Tenant(owner, false).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
+		j, _, err := u.StartJob(ctx, job.Draft{Kind: kind, Total: 200})
+		if err == nil {
+			number = j.Number
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
+}
+
+// ended has the member's queued job of a kind claimed and ended.
+func ended(t *testing.T, s *store.Store, kind string, e job.End) {
+	t.Helper()
+	j, err := s.ClaimJob(t.Context(), []string{kind}, time.Now().Add(time.Minute))
+	if err != nil || j == nil {
+		t.Fatalf("claimed %v, %v", j, err)
+	}
+	if err := s.EndJob(t.Context(), job.Lease{ID: j.ID, Tenant: j.TenantID, Fence: j.Fence}, e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGetJob(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		task := fmt.Sprintf(`{"task_id":%d}`, started(t, b.store, b.member, "file_import"))
+		queued := b.call(t, getJob, task)
+		if queued.at("job", "state") != "queued" || queued.at("job", "terminal") != false || queued.at("job", "retry_after") != 1.0 ||
+			queued.at("job", "poll") != "https://kith.example/api/jobs/1" || queued.at("job", "progress", "total") != 200.0 ||
+			queued.at("job", "result") != nil || queued.at("job", "error") != nil || queued.at("job", "object") != "job" {
+			t.Errorf("queued: %v", queued.body)
+		}
+		ended(t, b.store, "file_import", job.End{State: job.Succeeded, Result: []byte(`{"total":200000,"errors":[{"row":7,"message":"no name"}]}`)})
+		done := b.call(t, getJob, task)
+		if done.at("job", "terminal") != true || done.at("job", "retry_after") != 0.0 || done.at("job", "result", "total") != 200000.0 ||
+			done.at("job", "result", "errors", 0, "row") != 7.0 {
+			t.Errorf("done: %v", done.body)
+		}
+		started(t, b.store, b.member, "file_import")
+		ended(t, b.store, "file_import", job.End{State: job.Failed, Failure: &job.Failure{Code: "file_unreadable", Detail: "It is empty."}})
+		failed := b.call(t, getJob, `{"task_id":2}`)
+		if failed.at("job", "error", "code") != "file_unreadable" || failed.at("job", "error", "detail") != "It is empty." {
+			t.Errorf("failed: %v", failed.body)
+		}
+		if none := b.call(t, getJob, `{"task_id":3}`); none.code() != "not_found" {
+			t.Errorf("none: %v", none.body)
+		}
+		other := storetest.Member(t, b.store, "other")
+		started(t, b.store, other, "file_import")
+		bearer := storetest.Token(t, b.store, other)
+		if theirs := b.call(t, getJob, `{"task_id":2}`, "Authorization", "Bearer "+bearer); theirs.code() != "not_found" {
+			t.Errorf("another member's: %v", theirs.body)
+		}
+		if own := b.call(t, getJob, `{"task_id":1}`, "Authorization", "Bearer "+bearer); own.at("job", "state") != "queued" {
+			t.Errorf("without any scope, their own: %v", own.body)
+		}
+	})
+}
+
+// Who waits for a job is answered when it ends, in whichever process that was.
+func TestWaitForAJob(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		started(t, b.store, b.member, "file_import")
+		answered := make(chan answer)
+		go func() { answered <- b.call(t, getJob, `{"task_id":1,"wait_seconds":20}`) }()
+		ended(t, b.store, "file_import", job.End{State: job.Succeeded})
+		if got := <-answered; got.at("job", "state") != "succeeded" {
+			t.Errorf("got %v", got.body)
+		}
+		started(t, b.store, b.member, "file_import")
+		if got := b.call(t, getJob, `{"task_id":2,"wait_seconds":1}`); got.at("job", "state") != "queued" {
+			t.Errorf("after its time: %v", got.body)
+		}
+		for _, body := range []string{`{"task_id":1,"wait_seconds":21}`, `{"task_id":0}`, `{}`, `{"task_id":"x"}`, `{"task_id":1.5}`} {
+			if got := b.call(t, getJob, body); got.code() != "invalid_argument" {
+				t.Errorf("%s: %v", body, got.body)
+			}
+		}
+	})
+}
+
+func TestCancelJob(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		started(t, b.store, b.member, "file_import")
+		for range 2 {
+			if got := b.call(t, cancelJob, `{"task_id":1}`); got.at("job", "state") != "cancelled" {
+				t.Errorf("got %v", got.body)
+			}
+		}
+		if got := b.call(t, cancelJob, `{"task_id":2}`); got.code() != "not_found" {
+			t.Errorf("none: %v", got.body)
+		}
+		reader := storetest.Token(t, b.store, b.member, "account")
+		if got := b.call(t, cancelJob, `{"task_id":1}`, "Authorization", "Bearer "+reader); got.code() != "permission_denied" ||
+			!strings.Contains(fmt.Sprint(got.body), "write") {
+			t.Errorf("without write: %v", got.body)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package rpc
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/logging"
+	"github.com/kith-crm/kith/observability/tracing"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// The kinds of principals.
+const (
+	principalAnonymous  = "anonymous"
+	principalDemo       = "demo"
+	principalCredential = "credential"
+)
+
+// outcomeUnread is that of a call that no handler of the contract could read: its
+// bytes are no message, it is of no protocol, or it asks for reflection.
+const outcomeUnread = "unread"
+
+// methodUnknown is the name of what is no RPC of the contract.
+const methodUnknown = "unknown"
+
+// journal writes one line of the log for each call, whoever answers it. What a
+// message holds is never in it.
+type journal struct {
+	rpcs   *catalog.Catalog
+	logger *slog.Logger
+	tracer *tracing.Tracer // nil traces nothing
+}
+
+// line is what a call's line tells, filled while it is handled.
+type line struct {
+	principal *tenant.Principal
+	outcome   string
+}
+
+type lineKey struct{}
+
+// lineOf returns the line of the call that ctx belongs to. Without one, as in the
+// test of a single part, it returns one that nobody writes.
+func lineOf(ctx context.Context) *line {
+	if l, ok := ctx.Value(lineKey{}).(*line); ok {
+		return l
+	}
+	return &line{}
+}
+
+// end notes how the call ended.
+func (l *line) end(err error) {
+	l.outcome = "ok"
+	if err != nil {
+		l.outcome = connect.CodeOf(err).String()
+	}
+}
+
+// wrap takes over the request id and the trace of the caller, which the gate below
+// must trust, and writes the line.
+func (j *journal) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		l := &line{outcome: outcomeUnread}
+		ctx := withRequestID(context.WithValue(r.Context(), lineKey{}, l), r.Header)
+		if j.tracer != nil {
+			ctx = j.tracer.Continue(ctx, r.Header)
+		}
+		defer func() { j.write(ctx, r.URL.Path, l, time.Since(start)) }()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// interceptor notes how calls end. It goes before those that decide that.
+func (j *journal) interceptor() connect.UnaryInterceptorFunc {
+	return func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+			res, err := next(ctx, req)
+			lineOf(ctx).end(err)
+			return res, err
+		}
+	}
+}
+
+func (j *journal) write(ctx context.Context, path string, l *line, d time.Duration) {
+	level := levelOf(l.outcome)
+	if !j.logger.Enabled(ctx, level) {
+		return
+	}
+	record := slog.NewRecord(time.Now(), level, "call", 0)
+	rule, known := j.rpcs.Procedure(path)
+	method := methodUnknown
+	if known {
+		method = strings.TrimPrefix(rule.Procedure, "/")
+	}
+	if id := logging.RequestID(ctx); id != "" { // probes of the edge have none
+		record.AddAttrs(slog.String("request_id", id))
+	}
+	record.AddAttrs(slog.String("method", method),
+		slog.String("outcome", l.outcome), logging.Milliseconds("duration_ms", d))
+	if known && rule.Tool != nil {
+		record.AddAttrs(slog.String("tool", rule.Tool.Name))
+	}
+	switch p := l.principal; {
+	case p == nil:
+		record.AddAttrs(slog.String("principal", principalAnonymous))
+	case p.ReadOnly:
+		record.AddAttrs(slog.String("principal", principalDemo))
+	default:
+		record.AddAttrs(slog.String("principal", principalCredential), slog.String("credential", p.Credential.ID))
+	}
+	if j.tracer != nil {
+		if id := tracing.TraceID(ctx); id != "" {
+			record.AddAttrs(slog.String("trace_id", id))
+		}
+	}
+	_ = j.logger.Handler().Handle(ctx, record) // nobody is left to tell
+}
+
+// levelOf is error for what is a fault of ours.
+func levelOf(outcome string) slog.Level {
+	switch outcome {
+	case connect.CodeInternal.String(), connect.CodeUnknown.String(), connect.CodeUnavailable.String(), connect.CodeDataLoss.String():
+		return slog.LevelError
+	default:
+		return slog.LevelInfo
+	}
+}

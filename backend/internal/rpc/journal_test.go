@@ -1,0 +1,100 @@
+package rpc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// logbook takes the lines of a log.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// calls returns the lines that tell of calls, and forgets them.
+func (l *logbook) calls(t *testing.T) (lines []map[string]any, text string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text = l.text.String()
+	l.text.Reset()
+	for line := range strings.Lines(text) {
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		if entry["msg"] == "call" {
+			lines = append(lines, entry)
+		}
+	}
+	return lines, text
+}
+
+// TestEachCallHasOneLine: whoever answers it, and however it ends; nothing of what
+// it carried is told.
+func TestEachCallHasOneLine(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		rpcs, err := catalog.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		book := &logbook{}
+		server := httptest.NewServer(newHandlerThat(t, rpcs, s, time.Now, embedding.Local{}, slog.New(slog.NewJSONHandler(book, nil))))
+		t.Cleanup(server.Close)
+		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: storetest.Member(t, s, "maria")}
+		b.bearer = storetest.Token(t, s, b.member, rpcs.Scopes()...)
+		const secret = "hunter2 the second"
+		const members = "/kith.directory.v1.PublicDirectoryService/ListMembers"
+		for name, tt := range map[string]struct {
+			procedure, body string
+			headers         []string
+			want            map[string]any
+		}{
+			"a write":    {create, `{"name":"` + secret + `"}`, nil, map[string]any{"outcome": "ok", "tool": "create_connection", "principal": "credential", "method": create[1:]}},
+			"a mistake":  {create, `{"name":""}`, nil, map[string]any{"outcome": "invalid_argument", "principal": "credential"}},
+			"not found":  {get, `{"id":"con_01KB0000000000000000000000"}`, nil, map[string]any{"outcome": "not_found"}},
+			"no message": {create, `{"` + secret + `":1}`, nil, map[string]any{"outcome": "unread", "principal": "credential"}},
+			"a dead bearer": {create, `{"name":"x"}`, []string{"Authorization", "Bearer " + secret},
+				map[string]any{"outcome": "unauthenticated", "principal": "anonymous", "tool": "create_connection"}},
+			"anonymous":  {members, `{}`, []string{"Authorization", ""}, map[string]any{"outcome": "ok", "principal": "anonymous", "tool": nil}},
+			"no service": {get, `{}`, []string{rpc.HeaderServiceToken, ""}, map[string]any{"outcome": "unavailable", "level": "ERROR"}},
+		} {
+			b.call(t, tt.procedure, tt.body, append(tt.headers, rpc.HeaderRequestID, "req_of-the-edge")...)
+			lines, text := book.calls(t)
+			if len(lines) != 1 {
+				t.Errorf("%s: %d lines: %s", name, len(lines), text)
+				continue
+			}
+			for key, want := range tt.want {
+				if lines[0][key] != want {
+					t.Errorf("%s: %s is %v, want %v", name, key, lines[0][key], want)
+				}
+			}
+			if ms, _ := lines[0]["duration_ms"].(float64); ms <= 0 || lines[0]["request_id"] != "req_of-the-edge" {
+				t.Errorf("%s: %v", name, lines[0])
+			}
+			if strings.Contains(text, "hunter2") {
+				t.Errorf("%s: the log holds what was sent: %s", name, text)
+			}
+		}
+	})
+}

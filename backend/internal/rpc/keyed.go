@@ -1,0 +1,204 @@
+package rpc
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Headers of a request that may be repeated, and of the answer to it.
+const (
+	// HeaderIdempotencyKey carries the key, HeaderFingerprint a hash of the public
+	// request that it stands for.
+	HeaderIdempotencyKey = "Kith-Idempotency-Key"
+	HeaderFingerprint    = "Kith-Request-Fingerprint"
+	// HeaderClientBucket says where a caller without a credential comes from.
+	HeaderClientBucket = "Kith-Client-Bucket"
+	// HeaderIdempotency answers with one of the states below, or is absent.
+	HeaderIdempotency = "Kith-Idempotency"
+)
+
+// What became of the key.
+const (
+	stateReplayed = "replayed"  // this is the answer of an earlier request
+	stateInFlight = "in_flight" // the earlier request is not answered yet
+	stateReused   = "reused"    // the key stands for another request
+)
+
+// keyOutcome is what became of the call's key, as metrics.Calls counts it.
+func (c *invocation) keyOutcome(err error) string {
+	switch {
+	case c.replayed:
+		return metrics.KeyReplayed
+	case fault.Is(err, fault.InFlight):
+		return metrics.KeyInFlight
+	case fault.Is(err, fault.KeyReused):
+		return metrics.KeyReused
+	case err == nil, c.kept:
+		return metrics.KeyKept
+	default:
+		return metrics.KeyDropped
+	}
+}
+
+// maxFingerprint bounds a fingerprint, in characters; SHA-256 in hex has 64.
+const maxFingerprint = 128
+
+// keyOf returns the key of a request, or nil when it has none. RPCs that are no
+// tools are not repeated, so a key means nothing there.
+func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.Key, error) {
+	lines := h.Values(HeaderIdempotencyKey)
+	if len(lines) == 0 || rule.Tool == nil {
+		return nil, nil
+	}
+	print := h.Get(HeaderFingerprint)
+	if len(lines) > 1 || !idempotency.Valid(lines[0]) || len(print) == 0 || len(print) > maxFingerprint {
+		return nil, fault.New(fault.Invalid, "send one %s of 1 to 255 printable ASCII characters, with a %s", HeaderIdempotencyKey, HeaderFingerprint)
+	}
+	k := &idempotency.Key{Scope: p.Credential.ID, Name: lines[0], Fingerprint: print, Tenant: p.Tenant}
+	if bucket := h.Get(HeaderClientBucket); p.ReadOnly && bucket != "" {
+		// All visitors of the sandbox share a credential, so it cannot tell them apart.
+		k.Scope, k.Tenant = idempotency.AddressScope(bucket), ""
+	}
+	return k, nil
+}
+
+// claim takes the call's key. When another call has it, the answer is that call's
+// if it is there by now, and otherwise fault.InFlight.
+func (x *execution) claim(ctx context.Context, c *invocation) (release func(), res connect.AnyResponse, err error) {
+	if release, err = x.store.ClaimKey(*c.key); err == nil {
+		return release, nil, nil
+	}
+	if old, findErr := x.store.FindAnswer(ctx, *c.key); old != nil || findErr != nil {
+		res, err = x.replay(c, old, findErr)
+	}
+	return nil, res, err
+}
+
+// writeOnce is write for a keyed call. A failure rolls the effect back with its
+// price, and is kept by itself.
+func (x *execution) writeOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
+	release, res, err := x.claim(ctx, c)
+	if release == nil {
+		return res, err
+	}
+	defer release()
+	data, month, err := x.open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var failure error // of the handler
+	old, err := data.WriteOnce(ctx, c.actor(), *c.key, func(ctx context.Context, u *store.Unit) ([]byte, error) {
+		if res, failure = c.effect(ctx, u, month); failure != nil {
+			return nil, failure
+		}
+		var answer []byte
+		if res, answer, failure = encodeAnswer(res); failure != nil {
+			return nil, failure
+		}
+		if len(answer) > c.key.MaxAnswer() {
+			// Kept without a body: it must not be done twice.
+			return encodeFailure(connect.NewError(connect.CodeFailedPrecondition, errTooLarge))
+		}
+		return answer, nil
+	})
+	if old != nil {
+		return x.replay(c, old, nil)
+	}
+	if err != nil && failure != nil {
+		return x.keepFailure(ctx, c, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// readOnce is read for a keyed call. The answer is charged and kept at once.
+func (x *execution) readOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	release, res, err := x.claim(ctx, c)
+	if release == nil {
+		return res, err
+	}
+	defer release()
+	if old, err := x.store.FindAnswer(ctx, *c.key); old != nil || err != nil {
+		return x.replay(c, old, err)
+	}
+	res, err = c.next(ctx, c.request)
+	if err != nil {
+		return x.keepFailure(ctx, c, err)
+	}
+	var charge *credit.Charge
+	if c.price() > 0 {
+		price := c.charge()
+		charge = &price
+	}
+	old, err := x.store.KeepAnswer(ctx, *c.key, charge, func(receipt credit.Receipt) (answer []byte, err error) {
+		if charge != nil {
+			tellReceipt(res.Header(), receipt)
+		}
+		res, answer, err = encodeAnswer(res)
+		if len(answer) > c.key.MaxAnswer() {
+			answer = nil // a read can be done again
+		}
+		return answer, err
+	})
+	if old != nil || err != nil {
+		return x.replay(c, old, err)
+	}
+	return res, nil
+}
+
+// keepFailure keeps the failure of a keyed call, where it is an outcome of the
+// call and not of the moment.
+func (x *execution) keepFailure(ctx context.Context, c *invocation, err error) (connect.AnyResponse, error) {
+	wire := x.errs.wire(ctx, c.request.Spec().Procedure, err)
+	if !lasting(wire.Code()) {
+		return nil, wire
+	}
+	answer, encodeErr := encodeFailure(wire)
+	if encodeErr != nil {
+		return nil, encodeErr
+	}
+	old, keepErr := x.store.KeepAnswer(ctx, *c.key, nil, func(credit.Receipt) ([]byte, error) { return answer, nil })
+	if old != nil || keepErr != nil {
+		return x.replay(c, old, keepErr)
+	}
+	c.kept = true
+	return nil, wire
+}
+
+// lasting tells whether a call that failed with the code would fail again.
+func lasting(code connect.Code) bool {
+	switch code {
+	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeAlreadyExists, connect.CodeAborted,
+		connect.CodeFailedPrecondition, connect.CodeOutOfRange:
+		return true
+	default:
+		return false
+	}
+}
+
+// replay gives an answer that was kept.
+func (x *execution) replay(c *invocation, old []byte, err error) (connect.AnyResponse, error) {
+	if err != nil {
+		return nil, err
+	}
+	c.replayed = true
+	res, err := decodeAnswer(c.request.Spec(), old)
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}

@@ -1,0 +1,416 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+)
+
+// keyed makes a call under a key, with the body as its fingerprint.
+func (b *bundle) keyed(t *testing.T, key, procedure, body string, headers ...string) answer {
+	t.Helper()
+	fingerprint := fmt.Sprintf("%.100s", procedure+body)
+	return b.call(t, procedure, body, append([]string{rpc.HeaderIdempotencyKey, key, rpc.HeaderFingerprint, fingerprint}, headers...)...)
+}
+
+func (a answer) state() string { return a.header.Get(rpc.HeaderIdempotency) }
+
+// wantReplay checks that again is what first was, and marked.
+func wantReplay(t *testing.T, first, again answer) {
+	t.Helper()
+	if first.state() != "" || again.state() != "replayed" {
+		t.Errorf("states %q and %q", first.state(), again.state())
+	}
+	if first.status != again.status || !reflect.DeepEqual(first.body, again.body) {
+		t.Errorf("%v, then %v", first.body, again.body)
+	}
+	for _, name := range []string{rpc.HeaderCharged, rpc.HeaderRemaining, rpc.HeaderReset} {
+		if first.header.Get(name) != again.header.Get(name) {
+			t.Errorf("%s: %q, then %q", name, first.header.Get(name), again.header.Get(name))
+		}
+	}
+}
+
+const ana = `{"name":"Ana"}`
+
+func TestKeyedWriteIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		other := p.backend(t, p.rpcs, 100)
+		done := 0
+		for _, got := range together(40, func(i int) answer {
+			return []*bundle{p.bundle, other}[i%2].keyed(t, "k", create, ana)
+		}) {
+			switch {
+			case got.code() == "":
+				done++
+			case got.code() != "aborted" || got.state() != "in_flight":
+				t.Errorf("got %v", got)
+			}
+		}
+		if n := p.count(t, "connections", "name = 'Ana'"); n != 1 || done == 0 {
+			t.Errorf("%d answers, %d effects", done, n)
+		}
+		p.wantBalance(t, 98)
+		wantReplay(t, answer{status: 200, header: http.Header{rpc.HeaderCharged: {"2"}, rpc.HeaderRemaining: {"98"}, rpc.HeaderReset: {"2026-12-01T00:00:00Z"}},
+			body: other.keyed(t, "k", create, ana).body}, p.keyed(t, "k", create, ana))
+	})
+}
+
+func TestReplays(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for name, c := range map[string]struct {
+			procedure, body string
+			price           int
+		}{
+			"write":                {create, ana, 2},
+			"read":                 {search, anything, 1},
+			"read without a price": {account, `{}`, 0},
+			"failed write":         {update, `{"id":"con_00000000000000000000000000","name":"X"}`, 0},
+			"failed read":          {get, `{"id":"con_00000000000000000000000000"}`, 0},
+			"rule of the domain":   {create, `{"name":" "}`, 0},
+		} {
+			before := p.count(t, "credit_entries", "reason = 'calls'")
+			first := p.keyed(t, name, c.procedure, c.body)
+			wantReplay(t, first, p.keyed(t, name, c.procedure, c.body))
+			wantReplay(t, first, p.keyed(t, name, c.procedure, c.body))
+			if n := p.count(t, "credit_entries", "reason = 'calls'") - before; n != min(c.price, 1) {
+				t.Errorf("%s: %d charges", name, n)
+			}
+		}
+		p.wantBalance(t, 97)
+	})
+}
+
+// A failure leaves nothing of its effect, and stays a failure when the reason for
+// it is gone.
+func TestFailedWriteLeavesItsAnswerAlone(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
+		duplicate := `{"emails":["ana@x.example"],"on_duplicate":"error"}`
+		first := p.keyed(t, "k", create, duplicate)
+		if first.code() != "already_exists" {
+			t.Fatalf("got %v", first.body)
+		}
+		p.exec(t, "DELETE FROM connections")
+		wantReplay(t, first, p.keyed(t, "k", create, duplicate))
+		p.wantBalance(t, 98)
+	})
+}
+
+func TestOtherRequestUnderTheKey(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for name, first := range map[string][2]string{"a write": {create, ana}, "a read": {search, anything}} {
+			p.keyed(t, name, first[0], first[1])
+			for _, other := range [][2]string{{create, `{"name":"Bo"}`}, {search, `{"query":"bo"}`}} {
+				if got := p.keyed(t, name, other[0], other[1]); got.code() != "failed_precondition" || got.state() != "reused" {
+					t.Errorf("after %s: %v", name, got)
+				}
+			}
+		}
+		p.wantBalance(t, 97)
+	})
+}
+
+// A key that another request has is refused at once, by the same process and by
+// another one.
+func TestInFlightIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		credential, _ := p.call(t, account, `{}`).at("credential", "id").(string)
+		if store.IsPostgres(p.database) {
+			// Another process is in its transaction.
+			tx, err := p.db.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", credential+"\nk"); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.keyed(t, "k", create, ana); got.code() != "aborted" || got.state() != "in_flight" {
+				t.Errorf("got %v", got)
+			}
+			if got := p.keyed(t, "k", search, anything); got.code() != "aborted" || got.state() != "in_flight" {
+				t.Errorf("got %v", got)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := p.keyed(t, "k", create, ana); got.code() != "" {
+			t.Errorf("afterwards: %v", got.body)
+		}
+		p.wantBalance(t, 98)
+	})
+}
+
+func TestWhatIsNotKept(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 3, func(t *testing.T, p *paid) {
+		reader := storetest.Token(t, p.store, p.member, "connections")
+		for name, got := range map[string]answer{
+			"no credential":  p.keyed(t, "k", create, ana, "Authorization", ""),
+			"wrong bearer":   p.keyed(t, "k", create, ana, "Authorization", "Bearer kith_pat_x"),
+			"scope missing":  p.keyed(t, "k", create, ana, "Authorization", "Bearer "+reader),
+			"schema error":   p.keyed(t, "k", create, `{"nam":"x"}`),
+			"breaks a bound": p.keyed(t, "k", search, `{"query":""}`),
+		} {
+			if got.code() == "" || got.state() != "" {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 0 {
+			t.Errorf("%d answers are kept", n)
+		}
+		if got := p.keyed(t, "k", create, ana); got.code() != "" {
+			t.Errorf("the key is spent: %v", got.body)
+		}
+		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {search, anything}} {
+			p.call(t, search, anything)
+			if got := p.keyed(t, c[0], c[0], c[1]); got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
+				t.Errorf("out of credits: %v", got)
+			}
+		}
+		p.advance(10 * 24 * time.Hour) // the next month
+		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {search, anything}} {
+			if got := p.keyed(t, c[0], c[0], c[1]); got.code() != "" || got.state() != "" {
+				t.Errorf("with new credits: %v", got)
+			}
+		}
+	})
+}
+
+// Whoever may not call any more is not told what was answered.
+func TestReplayAsksForPermissionAgain(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.keyed(t, "w", create, ana)
+		p.keyed(t, "r", search, anything)
+		p.exec(t, "UPDATE personal_tokens SET scopes = 'connections'")
+		if got := p.keyed(t, "w", create, ana); got.code() != "permission_denied" || got.state() != "" {
+			t.Errorf("without the scope: %v", got)
+		}
+		if got := p.keyed(t, "r", search, anything); got.state() != "replayed" {
+			t.Errorf("with the scope: %v", got)
+		}
+		p.exec(t, "UPDATE personal_tokens SET revoked_at = '2026-11-21 12:00:00'")
+		if got := p.keyed(t, "r", search, anything); got.code() != "unauthenticated" || got.state() != "" {
+			t.Errorf("revoked: %v", got)
+		}
+	})
+}
+
+func TestKeysExpire(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		first := p.keyed(t, "k", create, ana)
+		p.advance(24*time.Hour - time.Second)
+		wantReplay(t, first, p.keyed(t, "k", create, ana))
+		p.advance(time.Second)
+		if got := p.keyed(t, "k", search, anything); got.state() != "" || got.code() != "" {
+			t.Errorf("after a day: %v", got)
+		}
+		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 1 {
+			t.Errorf("%d rows", n)
+		}
+		p.advance(24 * time.Hour)
+		swept, err := p.store.Sweep(t.Context(), p.time())
+		if err != nil || swept.Keys != 1 {
+			t.Errorf("swept %d, %v", swept.Keys, err)
+		}
+		p.wantBalance(t, 97)
+	})
+}
+
+func TestKeysBelongToTheirCredential(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.keyed(t, "k", create, ana)
+		second := storetest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
+		other := storetest.Token(t, p.store, storetest.Member(t, p.store, "other"), p.rpcs.Scopes()...)
+		for _, bearer := range []string{second, other} {
+			got := p.keyed(t, "k", create, ana, "Authorization", "Bearer "+bearer, rpc.HeaderClientBucket, "192.0.2.1")
+			if got.code() != "" || got.state() != "" {
+				t.Errorf("got %v", got)
+			}
+		}
+		if n := p.count(t, "connections", "name = 'Ana'"); n != 3 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// The visitors of the sandbox share a credential, so their addresses tell them apart.
+func TestKeysOfSandboxVisitors(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
+		first := p.keyed(t, "k", search, anything, rpc.HeaderClientBucket, "192.0.2.1")
+		if got := p.keyed(t, "k", search, anything, rpc.HeaderClientBucket, "192.0.2.2"); got.state() != "" {
+			t.Errorf("another address: %v", got)
+		}
+		if got := p.keyed(t, "k", search, `{"query":"y"}`, rpc.HeaderClientBucket, "192.0.2.1"); got.state() != "reused" {
+			t.Errorf("another query: %v", got)
+		}
+		wantReplay(t, first, p.keyed(t, "k", search, anything, rpc.HeaderClientBucket, "192.0.2.1"))
+		if n := p.count(t, "idempotency_keys", "tenant_id IS NULL AND scope = 'address:192.0.2.1'"); n != 1 {
+			t.Errorf("%d rows of the address", n)
+		}
+	})
+}
+
+// The last step of the transaction fails, as when the process dies there: nothing
+// of the call is left, and its repetition does all of it.
+func TestCrashBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		const refuse = "kith test: the process died"
+		if store.IsPostgres(p.database) {
+			p.exec(t, "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION '"+refuse+"'; END$$")
+			p.exec(t, "CREATE CONSTRAINT TRIGGER die AFTER INSERT ON idempotency_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die()")
+		} else {
+			p.exec(t, "CREATE TRIGGER die AFTER INSERT ON idempotency_keys BEGIN SELECT RAISE(ABORT, '"+refuse+"'); END")
+		}
+		calls := map[string][2]string{"w": {create, ana}, "r": {search, anything}, "f": {get, `{"id":"con_00000000000000000000000000"}`}}
+		for key, c := range calls {
+			if got := p.keyed(t, key, c[0], c[1]); got.code() != "internal" || strings.Contains(got.message(), refuse) {
+				t.Errorf("%s: %v", key, got.body)
+			}
+		}
+		for table, condition := range map[string]string{"connections": "1 = 1", "changes": "1 = 1", "idempotency_keys": "1 = 1", "credit_entries": "reason = 'calls'"} {
+			if n := p.count(t, table, condition); n != 0 {
+				t.Errorf("%d rows of %s are left", n, table)
+			}
+		}
+		p.exec(t, map[bool]string{true: "DROP TRIGGER die ON idempotency_keys", false: "DROP TRIGGER die"}[store.IsPostgres(p.database)])
+		for key, c := range calls {
+			first := p.keyed(t, key, c[0], c[1])
+			wantReplay(t, first, p.keyed(t, key, c[0], c[1]))
+		}
+		p.wantBalance(t, 97)
+	})
+}
+
+// A write goes on when its caller hangs up, and is answered to the next attempt.
+func TestCallerHangsUp(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		hold, err := p.db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := hold.Exec("UPDATE tenant_states SET data_version = data_version"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+create, strings.NewReader(ana))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", rpc.HeaderServiceToken: serviceToken, "Authorization": "Bearer " + p.bearer,
+			rpc.HeaderIdempotencyKey: "k", rpc.HeaderFingerprint: create + ana,
+		} {
+			r.Header.Set(name, value)
+		}
+		if _, err := http.DefaultClient.Do(r); err == nil {
+			t.Fatal("the caller did not hang up")
+		}
+		if got := p.keyed(t, "k", create, ana); got.state() != "in_flight" {
+			t.Errorf("while the first is at work: %v", got)
+		}
+		if err := hold.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		got := p.keyed(t, "k", create, ana)
+		for got.state() == "in_flight" {
+			got = p.keyed(t, "k", create, ana)
+		}
+		if got.state() != "replayed" || got.at("connection", "name") != "Ana" {
+			t.Errorf("the next attempt: %v", got)
+		}
+		p.wantBalance(t, 98)
+	})
+}
+
+// An answer that is too large is not kept; a read can be done again.
+func TestLargeAnswersAreNotKept(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		made := p.call(t, create, ana)
+		id, _ := made.at("connection", "id").(string)
+		for range 4 {
+			p.call(t, addNote, `{"connection_ids":["`+id+`"],"body":"`+strings.Repeat("x", 20_000)+`"}`)
+		}
+		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
+		for _, c := range []struct{ body, again string }{
+			{`{"id":"` + id + `"}`, "replayed"},
+			{`{"id":"` + id + `","include":["notes"]}`, ""},
+		} {
+			p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderClientBucket, "192.0.2.1")
+			if got := p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderClientBucket, "192.0.2.1"); got.state() != c.again || got.code() != "" {
+				t.Errorf("%s: %q %v", c.body, got.state(), got.code())
+			}
+		}
+	})
+}
+
+func TestKeysOfAScopeAreBounded(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
+		p.keyed(t, "old", search, anything, rpc.HeaderClientBucket, "192.0.2.1")
+		p.exec(t, "DELETE FROM idempotency_keys")
+		tx, err := p.db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 1000 {
+			statement := fmt.Sprintf("INSERT INTO idempotency_keys VALUES ('address:192.0.2.7', 'k%d', NULL, 'f', '', '2026-11-21 12:00:00', '2026-11-22 12:00:00')", i)
+			if _, err := tx.Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		got := p.keyed(t, "one more", search, anything, rpc.HeaderClientBucket, "192.0.2.7")
+		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "1000 keyed requests") {
+			t.Errorf("got %v", got.body)
+		}
+		if got := p.keyed(t, "one more", search, anything, rpc.HeaderClientBucket, "192.0.2.8"); got.code() != "" {
+			t.Errorf("another address: %v", got.body)
+		}
+		p.exec(t, "DELETE FROM idempotency_keys WHERE key = 'k7'")
+		if got := p.keyed(t, "one more", search, anything, rpc.HeaderClientBucket, "192.0.2.7"); got.code() != "" {
+			t.Errorf("with room again: %v", got.body)
+		}
+	})
+}
+
+func TestKeysThatTheEdgeWouldNotSend(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		for name, headers := range map[string][]string{
+			"too long":       {rpc.HeaderIdempotencyKey, strings.Repeat("k", 256), rpc.HeaderFingerprint, "f"},
+			"not ASCII":      {rpc.HeaderIdempotencyKey, "schlüssel", rpc.HeaderFingerprint, "f"},
+			"no fingerprint": {rpc.HeaderIdempotencyKey, "k"},
+		} {
+			if got := p.call(t, create, ana, headers...); got.code() != "invalid_argument" {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package rpc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	listDue          = "/kith.reminders.v1.ReminderService/ListDue"
+	createReminder   = "/kith.reminders.v1.ReminderService/CreateReminder"
+	completeReminder = "/kith.reminders.v1.ReminderService/CompleteReminder"
+	setCadence       = "/kith.reminders.v1.ReminderService/SetCadence"
+)
+
+// inDays is the day so many days from today, UTC.
+func inDays(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+
+func TestReminders(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana","important_dates":[{"kind":"birthday","date":"--`+inDays(1)[5:]+`"}]}`)
+		made := b.call(t, createReminder, `{"text":"Call Ana","due_on":"`+inDays(-1)+`","connection_id":"`+ana+`","recurrence":"weekly"}`)
+		id, _ := made.at("reminder", "id").(string)
+		if id == "" || made.at("reminder", "state") != "open" || made.at("change_id") == nil {
+			t.Fatalf("made: %v", made.body)
+		}
+		b.call(t, createReminder, `{"text":"Far off","due_on":"`+inDays(8)+`"}`)
+		touch := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":3}`)
+		if touch.at("cadence_days") != 3.0 || touch.at("cadence_from") != "own" || touch.at("next_due") != inDays(3) || touch.at("change_id") == nil {
+			t.Errorf("cadence: %v", touch.body)
+		}
+		due := b.call(t, listDue, `{}`)
+		if due.at("items", 0, "text") != "Call Ana" || due.at("items", 0, "overdue") != true || due.at("items", 0, "connection_name") != "Ana" ||
+			due.at("items", 1, "kind") != "date" || due.at("items", 2, "kind") != "cadence" || due.at("items", 3) != nil ||
+			due.at("counts", "overdue") != 1.0 || due.at("counts", "reminders") != 1.0 || due.at("today") != inDays(0) || due.at("has_more") != false {
+			t.Errorf("due: %v", due.body)
+		}
+		first := b.call(t, listDue, `{"limit":1}`)
+		next, _ := first.at("next_cursor").(string)
+		second := b.call(t, listDue, `{"limit":2,"cursor":"`+next+`"}`)
+		if first.at("has_more") != true || second.at("items", 0, "kind") != "date" || second.at("items", 1, "kind") != "cadence" || second.at("has_more") != false ||
+			second.at("counts", "reminders") != 1.0 {
+			t.Errorf("pages: %v, %v", first.body, second.body)
+		}
+		for range 2 {
+			done := b.call(t, completeReminder, `{"id":"`+id+`","due_on":"`+inDays(-1)+`"}`)
+			if done.at("next_due") != inDays(6) || done.at("reminder", "due_on") != inDays(6) {
+				t.Errorf("completed: %v", done.body)
+			}
+		}
+		if got := b.call(t, listDue, `{"kinds":["reminder"],"days":5}`); len(got.at("items").([]any)) != 0 {
+			t.Errorf("completed, yet due: %v", got.body)
+		}
+		logged := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"meeting"}`)
+		if logged.at("next_due") != inDays(3) {
+			t.Errorf("logged: %v", logged.body)
+		}
+		if got := b.call(t, get, `{"id":"`+ana+`"}`); got.at("connection", "strength") != 53.0 || got.at("connection", "cadence_days") != 3.0 ||
+			got.at("connection", "important_dates", 0, "kind") != "birthday" {
+			t.Errorf("person: %v", got.body)
+		}
+		snoozed := b.call(t, setCadence, `{"connection_id":"`+ana+`","snooze_until":"`+inDays(5)+`"}`)
+		if snoozed.at("next_due") != inDays(5) {
+			t.Errorf("snoozed: %v", snoozed.body)
+		}
+		if got := b.call(t, listDue, `{"kinds":["cadence"]}`); len(got.at("items").([]any)) != 0 {
+			t.Errorf("snoozed, yet due: %v", got.body)
+		}
+		same := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":3,"snooze_until":"`+inDays(5)+`"}`)
+		if same.code() != "" || same.at("change_id") != nil {
+			t.Errorf("the same again: %v", same.body)
+		}
+	})
+}
+
+// Without an interval of their own, people have the shortest of their groups.
+func TestCadenceOfGroups(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana"}`)
+		b.call(t, saveGroup, `{"name":"Monthly","cadence_days":30}`)
+		b.call(t, saveGroup, `{"name":"Weekly","cadence_days":7}`)
+		b.call(t, saveGroup, `{"name":"Never"}`)
+		b.call(t, updateMembership, `{"connection_ids":["`+ana+`"],"add_groups":["Monthly","Weekly","Never"]}`)
+		if got := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call"}`); got.at("next_due") != inDays(7) {
+			t.Errorf("logged: %v", got.body)
+		}
+		if got := b.call(t, listDue, `{"kinds":["cadence"]}`); got.at("items", 0, "text") != "Every 7 days, last contact today" {
+			t.Errorf("due: %v", got.body)
+		}
+		if got := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":90}`); got.at("cadence_from") != "own" || got.at("next_due") != inDays(90) {
+			t.Errorf("own: %v", got.body)
+		}
+		if got := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":0}`); got.at("cadence_from") != "group" || got.at("cadence_days") != 7.0 {
+			t.Errorf("of the group: %v", got.body)
+		}
+		b.call(t, updateMembership, `{"connection_ids":["`+ana+`"],"remove_groups":["Monthly","Weekly"]}`)
+		if got := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":0}`); got.at("cadence_from") != "none" || got.at("next_due") != nil || got.at("change_id") != nil {
+			t.Errorf("none: %v", got.body)
+		}
+	})
+}
+
+func TestRefusalsOfReminders(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana"}`)
+		id, _ := b.call(t, createReminder, `{"text":"x","due_on":"`+inDays(1)+`"}`).at("reminder", "id").(string)
+		const nobody, nothing = "con_00000000000000000000000000", "rem_00000000000000000000000000"
+		for name, c := range map[string]struct{ procedure, body, code, says string }{
+			"due of nobody":           {listDue, `{"connection_id":"` + nobody + `"}`, "not_found", nobody},
+			"dates of nobody":         {listDue, `{"connection_id":"` + nobody + `","kinds":["date"]}`, "not_found", nobody},
+			"far ahead":               {listDue, `{"days":367}`, "invalid_argument", "days"},
+			"unknown kind":            {listDue, `{"kinds":["party"]}`, "invalid_argument", "kinds"},
+			"a cursor of another":     {listDue, `{"cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument", "cursor"},
+			"no text":                 {createReminder, `{"due_on":"` + inDays(1) + `"}`, "invalid_argument", "text"},
+			"blank text":              {createReminder, `{"text":" \u200b","due_on":"` + inDays(1) + `"}`, "invalid_argument", "text: "},
+			"no day":                  {createReminder, `{"text":"x"}`, "invalid_argument", "due_on"},
+			"no such day":             {createReminder, `{"text":"x","due_on":"2027-02-29"}`, "invalid_argument", "due_on: "},
+			"in another millennium":   {createReminder, `{"text":"x","due_on":"3027-02-28"}`, "invalid_argument", "due_on: "},
+			"unknown recurrence":      {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","recurrence":"daily"}`, "invalid_argument", "recurrence"},
+			"about nobody":            {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","connection_id":"` + nobody + `"}`, "not_found", nobody},
+			"complete nothing":        {completeReminder, `{"id":"` + nothing + `"}`, "not_found", nothing},
+			"complete of another day": {completeReminder, `{"id":"` + id + `","due_on":"` + inDays(2) + `"}`, "aborted", inDays(1)},
+			"unknown outcome":         {completeReminder, `{"id":"` + id + `","outcome":"late"}`, "invalid_argument", "outcome"},
+			"cadence of nobody":       {setCadence, `{"connection_id":"` + nobody + `","days":1}`, "not_found", nobody},
+			"cadence of nothing":      {setCadence, `{"connection_id":"` + ana + `"}`, "invalid_argument", "snooze_until"},
+			"long cadence":            {setCadence, `{"connection_id":"` + ana + `","days":731}`, "invalid_argument", "days"},
+			"snooze until today":      {setCadence, `{"connection_id":"` + ana + `","snooze_until":"` + inDays(0) + `"}`, "invalid_argument", "snooze_until: "},
+			"snooze until no day":     {setCadence, `{"connection_id":"` + ana + `","snooze_until":"2027-02-30"}`, "invalid_argument", "snooze_until: "},
+			"a date that is none":     {update, `{"id":"` + ana + `","important_dates":[{"kind":"birthday","date":"2023-02-29"}]}`, "invalid_argument", "important_dates[0].date: "},
+			"a date of no kind":       {create, `{"name":"X","important_dates":[{"date":"1990"}]}`, "invalid_argument", "important_dates[0].kind"},
+			"a date without a date":   {create, `{"name":"X","important_dates":[{"kind":"birthday"}]}`, "invalid_argument", "important_dates[0].date"},
+		} {
+			if got := b.call(t, c.procedure, c.body); got.code() != c.code || !strings.Contains(got.message(), c.says) {
+				t.Errorf("%s: %v", name, got.body)
+			}
+		}
+	})
+}

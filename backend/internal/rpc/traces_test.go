@@ -1,0 +1,131 @@
+package rpc_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The lengths of an id's parts: con_ and 26 characters.
+const (
+	prefixLength = len("con_")
+	idLength     = prefixLength + 26
+)
+
+// idsIn returns the ids in a text, in their order and as often as they are there.
+// (What members keep is read after each call, which by a regular expression took
+// most of a test's time.)
+func idsIn(text string) []string {
+	var out []string
+	for start := 0; ; {
+		at := strings.IndexByte(text[start:], '_')
+		if at < 0 {
+			return out
+		}
+		at += start
+		start = at + 1
+		if from, end := at-prefixLength+1, at+1+idLength-prefixLength; from >= 0 && end <= len(text) && isID(text[from:end]) {
+			out = append(out, text[from:end])
+			start = end
+		}
+	}
+}
+
+func isID(text string) bool {
+	if len(text) != idLength || text[prefixLength-1] != '_' {
+		return false
+	}
+	for i, c := range []byte(text) {
+		switch {
+		case i < prefixLength-1 && c >= 'a' && c <= 'z', i == prefixLength-1:
+		case i >= prefixLength && (c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// mark is what tells a coined word from all others; a phone number has digits only.
+func mark(member, word int) string { return fmt.Sprintf("q%dx%dz", member, word) }
+
+const phonePrefix = "+4822"
+
+func phone(member, word int) string {
+	return fmt.Sprintf("%s%03d%04d", phonePrefix, member%1000, word%10000)
+}
+
+// marksIn returns the marks in a text.
+func marksIn(text string) []string {
+	var out []string
+	for rest := text; ; {
+		at := strings.IndexByte(rest, 'q')
+		if at < 0 {
+			break
+		}
+		rest = rest[at:]
+		if n := markLength(rest); n > 0 {
+			out = append(out, rest[:n])
+			rest = rest[n:]
+			continue
+		}
+		rest = rest[1:]
+	}
+	for rest := text; ; {
+		at := strings.Index(rest, phonePrefix)
+		if at < 0 || len(rest) < at+len(phone(0, 0)) {
+			return out
+		}
+		rest = rest[at:]
+		out = append(out, rest[:len(phone(0, 0))])
+		rest = rest[len(phonePrefix):]
+	}
+}
+
+// markLength returns the length of the mark at the beginning of a text; 0 for none.
+func markLength(text string) int {
+	i, ends := 1, []byte("xz")
+	for _, end := range ends {
+		from := i
+		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+			i++
+		}
+		if i == from || i == len(text) || text[i] != end {
+			return 0
+		}
+		i++
+	}
+	return i
+}
+
+// traces returns what gives a member away: the ids and the marks in texts.
+func traces(texts ...string) map[string]bool {
+	found := map[string]bool{}
+	for _, text := range texts {
+		for _, trace := range slices.Concat(idsIn(text), marksIn(text)) {
+			found[trace] = true
+		}
+	}
+	return found
+}
+
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	const id = "con_01KB0000000000000000000000"
+	for text, want := range map[string][]string{
+		"":                          nil,
+		"__con_x_" + id + "_" + id:  {id, id},
+		`{"id":"` + id + `"}`:       {id},
+		id[:len(id)-1]:              nil,
+		"Con" + id[3:]:              nil,
+		"q1x2z qq3x4z@x qx1z q5x":   {"q1x2z", "q3x4z"},
+		"q1xq1x22zq":                {"q1x22z"},
+		phone(7, 12) + "+4822123":   {"+48220070012"},
+		"tel:" + phone(1234, 20000): {"+48222340000"},
+	} {
+		if got := append(idsIn(text), marksIn(text)...); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package rpc_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Whatever a member does by whichever writing tools, undone from the last to the
+// first it leaves what there was.
+func TestUndoOfWhateverWasDone(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
+		s := newStage(t, p)
+		rounds(t, 8, s.unused, func(rt *rapid.T) {
+			a := s.newActor(t)
+			a.learn(s.rows(t, a.tenant))
+			before := s.objects(t, a)
+			for _, id := range slices.Backward(s.act(t, rt, a, 25, s.revocable())) {
+				if got := s.undo(t, rt, a, id, false); got.at("change_id") == nil {
+					rt.Fatalf("%s cannot be undone: %v", id, got.body)
+				}
+			}
+			if diff := cmp.Diff(before, s.objects(t, a)); diff != "" {
+				rt.Fatalf("this was left (-before +after):\n%s", diff)
+			}
+		})
+	})
+}
+
+// Changes are undone and redone in any order: each is taken back, or what is in the
+// way is told and nothing is changed, and a dry run says the same before. When all
+// is undone, there is what there was.
+func TestUndoInAnyOrder(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
+		s, cleared := newStage(t, p), 0
+		lacks := func() []string {
+			out := s.unused()
+			if cleared == 0 || s.conflicts == 0 {
+				out = append(out, fmt.Sprintf("%d times all was undone, %d times something was in the way: neither may be never", cleared, s.conflicts))
+			}
+			return out
+		}
+		rounds(t, 8, lacks, func(rt *rapid.T) {
+			a := s.newActor(t)
+			a.learn(s.rows(t, a.tenant))
+			before := s.objects(t, a)
+			// Without undo_change itself: what is undone is chosen below.
+			done := s.act(t, rt, a, 15, slices.DeleteFunc(s.revocable(), func(r *catalog.RPC) bool { return r.Tool.Name == "undo_change" }))
+			all := slices.Clone(done)
+			for _, id := range rapid.Permutation(done).Draw(rt, "order") {
+				all = append(all, s.tryUndo(t, rt, a, id)...)
+			}
+			for range min(5, len(all)) {
+				all = append(all, s.tryUndo(t, rt, a, rapid.SampledFrom(all).Draw(rt, "again"))...)
+			}
+			if s.undoRest(t, rt, a, done) {
+				if diff := cmp.Diff(before, s.objects(t, a)); diff != "" {
+					rt.Fatalf("this was left (-before +after):\n%s", diff)
+				}
+				cleared++
+			}
+		})
+	})
+}
+
+// unused tells of tools by which no change was made so far.
+func (s *stage) unused() []string {
+	var out []string
+	for _, tool := range s.revocable() {
+		if name := tool.Tool.Name; s.succeeded[name] == 0 && name != "undo_change" {
+			out = append(out, "no change of "+name+" was undone: teach the generator how to make one")
+		}
+	}
+	return out
+}
+
+// revocable are the tools that write what can be undone. What a job does comes
+// after its call.
+func (s *stage) revocable() []*catalog.RPC {
+	jobs := []string{"import_file", "embed_objects", "cancel_job"}
+	var out []*catalog.RPC
+	for _, tool := range s.tools {
+		if name := tool.Tool.Name; tool.Writes && name != "delete_connection" && !slices.Contains(jobs, name) {
+			out = append(out, tool)
+		}
+	}
+	return out
+}
+
+// act lets a member call tools and returns the changes that came of it.
+func (s *stage) act(t *testing.T, rt *rapid.T, a *actor, calls int, tools []*catalog.RPC) []string {
+	t.Helper()
+	var changes []string
+	for step := range calls {
+		tool := s.pick(rt, tools, step)
+		body := rapid.Custom(func(rt *rapid.T) string {
+			asks := &speaker{rt: rt, own: a.vocabulary, others: a.vocabulary, manner: honest}
+			return asks.arguments(tool.Tool.Name, s.inputs[tool.Tool.Name])
+		}).Draw(rt, tool.Tool.Name)
+		got := s.ask(t, rt, a, tool.Procedure, body)
+		if id, ok := got.at("change_id").(string); ok {
+			s.succeeded[tool.Tool.Name]++
+			changes = append(changes, id)
+			a.learn(s.rows(t, a.tenant))
+		}
+	}
+	return changes
+}
+
+// ask makes a call that the service must know what to say to.
+func (s *stage) ask(t *testing.T, rt *rapid.T, a *actor, procedure, body string) answer {
+	t.Helper()
+	s.advance(time.Second)
+	got := s.call(t, procedure, body, "Authorization", "Bearer "+a.bearer)
+	if code := got.code(); code == "internal" || code == "unavailable" || code == "unknown" {
+		rt.Fatalf("%s %s: %v", procedure, body, got.body)
+	}
+	a.read(got.body)
+	return got
+}
+
+func (s *stage) undo(t *testing.T, rt *rapid.T, a *actor, id string, dryRun bool) answer {
+	t.Helper()
+	got := s.ask(t, rt, a, undoChange, fmt.Sprintf(`{"change_id":%q,"dry_run":%v}`, id, dryRun))
+	rt.Logf("undo %s, dry run %v: %v", id, dryRun, got.body)
+	if got.code() != "" {
+		rt.Fatalf("undo %s: %v", id, got.body)
+	}
+	return got
+}
+
+// tryUndo undoes a change if nothing is in the way, and returns the undo.
+func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string {
+	t.Helper()
+	before := s.withoutCounter(t, a)
+	dry := s.undo(t, rt, a, id, true)
+	if diff := cmp.Diff(before, s.withoutCounter(t, a)); diff != "" {
+		rt.Fatalf("a dry run changed:\n%s", diff)
+	}
+	got := s.undo(t, rt, a, id, false)
+	for _, field := range []string{"restored", "restored_count", "conflicts", "already_undone"} {
+		if diff := cmp.Diff(dry.at(field), got.at(field)); diff != "" {
+			rt.Fatalf("%s of the dry run, and of the undo:\n%s", field, diff)
+		}
+	}
+	if made, ok := got.at("change_id").(string); ok {
+		if got.size("restored") == 0 || got.size("conflicts") != 0 || got.at("already_undone") != false {
+			rt.Fatalf("%s was undone: %v", id, got.body)
+		}
+		return []string{made}
+	}
+	if got.size("restored") != 0 || (got.size("conflicts") == 0) != (got.at("already_undone") == true) {
+		rt.Fatalf("%s was not undone: %v", id, got.body)
+	}
+	if got.size("conflicts") > 0 {
+		s.conflicts++
+	}
+	if diff := cmp.Diff(before, s.withoutCounter(t, a)); diff != "" {
+		rt.Fatalf("%s was not undone, and something changed:\n%s", id, diff)
+	}
+	return nil
+}
+
+// withoutCounter is everything of a member but the number that every writing call
+// counts up, whatever it finds to write.
+func (s *stage) withoutCounter(t *testing.T, a *actor) []string {
+	t.Helper()
+	var out []string
+	for _, r := range s.rows(t, a.tenant) {
+		if r.table != "tenant_states" {
+			out = append(out, r.text())
+		}
+	}
+	return out
+}
+
+// undoRest undoes what of the changes is still in force, from the last to the
+// first and as often as that gets on; it tells whether all are undone.
+func (s *stage) undoRest(t *testing.T, rt *rapid.T, a *actor, changes []string) bool {
+	t.Helper()
+	for {
+		left, undone := 0, 0
+		for _, id := range slices.Backward(changes) {
+			got := s.undo(t, rt, a, id, false)
+			switch {
+			case got.at("change_id") != nil:
+				undone++
+			case got.at("already_undone") == false:
+				left++
+			}
+		}
+		if left == 0 {
+			return true
+		}
+		if undone == 0 {
+			return false
+		}
+	}
+}
+
+// objects is what a member keeps, without what is kept about it: history, credits,
+// versions, times of change. Organisations and tags are made and never removed, so
+// of those only the ones in use count.
+func (s *stage) objects(t *testing.T, a *actor) []string {
+	t.Helper()
+	used := map[string]bool{}
+	var out []string
+	var lasting []row
+	for _, r := range s.rows(t, a.tenant) {
+		switch r.table {
+		case "changes", "credit_balances", "credit_entries", "tenant_states":
+		case "organizations", "tags":
+			lasting = append(lasting, r)
+		default:
+			out = append(out, r.text("version", "data_version", "updated_at"))
+			used[r.get("organization_id")], used[r.get("tag_id")] = true, true
+		}
+	}
+	for _, r := range lasting {
+		if used[r.get("id")] {
+			out = append(out, r.text("updated_at"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// upload keeps files of a member.
+func upload(t *testing.T, s *store.Store, owner tenant.ID, names ...string) (ids []string) {
+	t.Helper()
+	err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
+		for _, name := range names {
+			f := importer.NewFile(name, []byte("content of "+name+"\x00\xff"))
+			if err := u.InsertFile(ctx, f); err != nil {
+				return err
+			}
+			ids = append(ids, f.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func latest(t *testing.T, s *store.Store, owner tenant.ID) (name string) {
+	t.Helper()
+	err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
+		f, err := u.LatestFile(ctx)
+		if f != nil {
+			name = f.Name
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A few uploads wait at most; one that an import took is neither counted nor the
+// latest.
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		owner := storetest.Member(t, s, "maria")
+		if got := latest(t, s, owner); got != "" {
+			t.Errorf("latest of none: %s", got)
+		}
+		ids := upload(t, s, owner, "1", "2")
+		err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error { return u.TakeFile(ctx, ids[1], "imp_1") })
+		if err != nil || latest(t, s, owner) != "1" {
+			t.Errorf("latest %q, %v", latest(t, s, owner), err)
+		}
+		upload(t, s, owner, "3", "4", "5")
+		data := s.Tenant(owner, true)
+		uploads, err := data.ListUploads(t.Context())
+		var names string
+		for _, f := range uploads {
+			names += f.Name
+		}
+		if err != nil || names != "543" || latest(t, s, owner) != "5" || len(uploads) != store.MaxUploads || uploads[0].Content != nil {
+			t.Errorf("uploads %s, %v", names, err)
+		}
+		if f, err := data.GetFile(t.Context(), ids[1]); err != nil || string(f.Content) != "content of 2\x00\xff" || f.Size != 14 {
+			t.Errorf("the taken one: %+v, %v", f, err)
+		}
+		if _, err := data.GetFile(t.Context(), ids[0]); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the oldest one: %v", err)
+		}
+		err = write(t, s, owner, func(ctx context.Context, u *store.Unit) error { return u.DeleteFile(ctx, ids[1]) })
+		if _, gone := data.GetFile(t.Context(), ids[1]); err != nil || !fault.Is(gone, fault.NotFound) {
+			t.Errorf("deleted: %v, %v", err, gone)
+		}
+	})
+}
+
+// Files are swept after a day, but not those of a member whose import is at work.
+func TestSweptFiles(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		clock := newClock(time.Now())
+		s := storetest.Open(t, url, clock.Now)
+		idle, busy := storetest.Member(t, s, "idle"), storetest.Member(t, s, "busy")
+		upload(t, s, idle, "a", "b")
+		upload(t, s, busy, "c")
+		startJob(t, s, busy, importer.JobKind)
+		for _, want := range []int64{0, 2, 0} {
+			r, err := s.Sweep(t.Context(), clock.Now())
+			if err != nil || r.Files != want {
+				t.Errorf("%d files, want %d: %v", r.Files, want, err)
+			}
+			clock.Advance(25 * time.Hour)
+		}
+		if got := latest(t, s, busy); got != "c" {
+			t.Errorf("the file of an import: %q", got)
+		}
+	})
+}
+
+// A job that was begun and waits is not ended by its cancellation alone: whoever
+// claims it tells how far it got.
+func TestCancelOfABegunJob(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		owner := storetest.Member(t, s, "ada")
+		j, _ := startJob(t, s, owner, importer.JobKind)
+		held := claim(t, s, time.Now().Add(time.Minute), importer.JobKind)
+		if err := takeStep(t, s, held, 3); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ReturnJob(t.Context(), lease(held), time.Now().Add(time.Hour), true); err != nil {
+			t.Fatal(err)
+		}
+		err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
+			got, err := u.CancelJob(ctx, j.Number)
+			if err == nil && (got.State != job.Queued || !got.CancelRequested) {
+				err = fmt.Errorf("state %s", got.State)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if again := claim(t, s, time.Now().Add(time.Minute), importer.JobKind); again == nil || !again.CancelRequested {
+			t.Errorf("claimed %+v", again)
+		}
+	})
+}

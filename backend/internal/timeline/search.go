@@ -1,0 +1,92 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/search"
+)
+
+// WordQuery says what to look for in notes and interactions.
+type WordQuery struct {
+	// Text is words, all of which an entry must hold.
+	Text string
+	// ConnectionID is empty for the whole network.
+	ConnectionID string
+	// After is the last entry of the page before; nil for the first page.
+	After *Rank
+	// Limit is the largest number of entries to return, at least 1.
+	Limit int
+}
+
+// Rank is an entry's place in the order of what was found: more hits first, then
+// the latest.
+type Rank struct {
+	Hits       int
+	OccurredAt time.Time
+	ID         string
+}
+
+func (r Rank) compare(other Rank) int {
+	return cmp.Or(cmp.Compare(other.Hits, r.Hits), other.OccurredAt.Compare(r.OccurredAt), strings.Compare(other.ID, r.ID))
+}
+
+// Found is an entry that holds the words; its Text is the part around the first.
+type Found struct {
+	Entry
+
+	Rank Rank
+}
+
+// WordReader reads one tenant's notes and interactions in full.
+type WordReader interface {
+	// EachEntry yields the entries in no order and without their participants. Of
+	// more than it can read it leaves out the oldest. A connection that is not on
+	// file is fault.NotFound.
+	EachEntry(ctx context.Context, connectionID string) iter.Seq2[Entry, error]
+	// AddParticipants fills in whom entries are about.
+	AddParticipants(ctx context.Context, entries []Entry) error
+}
+
+// SearchWords returns the entries that hold all words of the query, those with
+// more hits first and of equal ones the latest. It reads every entry: the words
+// are compared here, so that both databases find the same.
+func SearchWords(ctx context.Context, r WordReader, q WordQuery) ([]Found, error) {
+	words := search.ParseWords(q.Text)
+	var best []Found // sorted, q.Limit at most
+	for e, err := range r.EachEntry(ctx, q.ConnectionID) {
+		if err != nil {
+			return nil, err
+		}
+		hits := words.Hits(e.Text)
+		if hits == 0 {
+			continue
+		}
+		f := Found{Entry: e, Rank: Rank{Hits: hits, OccurredAt: e.OccurredAt, ID: e.ID}}
+		if q.After != nil && f.Rank.compare(*q.After) <= 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, f, func(a, b Found) int { return a.Rank.compare(b.Rank) })
+		if at >= q.Limit {
+			continue
+		}
+		best = slices.Insert(best, at, f)
+		best = best[:min(len(best), q.Limit)]
+	}
+	entries := make([]Entry, len(best))
+	for i := range best {
+		entries[i] = best[i].Entry
+		entries[i].Text = words.Snippet(entries[i].Text)
+	}
+	if err := r.AddParticipants(ctx, entries); err != nil {
+		return nil, err
+	}
+	for i := range best {
+		best[i].Entry = entries[i]
+	}
+	return best, nil
+}

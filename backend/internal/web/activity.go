@@ -1,0 +1,177 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/day"
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// activityContent is the content of the page of all changes.
+type activityContent struct {
+	Days []activityDay
+	// Older is the address of the next page, Latest of the first; empty where there
+	// is none, or where the member is already.
+	Older, Latest string
+}
+
+// activityDay is what was changed on one day of the member's calendar.
+type activityDay struct {
+	Day     time.Time
+	Changes []changeRow
+}
+
+// changeRow is one change, as its list and the page that undoes it show it. Its
+// times are in the member's zone.
+type changeRow struct {
+	ID string
+	At time.Time
+	// What is the change's own summary.
+	What string
+	// Who is the agent or the token; empty for the member.
+	Who string
+	// Tool is the tool's title, or what page it was.
+	Tool string
+	// Undone tells that it was taken back, and UndoneAt when, if that is still known.
+	Undone   bool
+	UndoneAt time.Time
+	// Undid is when the change was made that this one took back; zero for others.
+	Undid time.Time
+	// Undoable tells that it may be taken back now, Final that it never may.
+	Undoable, Final bool
+}
+
+// activityPage is how many changes are on one page.
+const activityPage = 20
+
+const (
+	cursorParameter = "cursor"
+	changeParameter = "change"
+)
+
+func (v *visit) showActivity() error {
+	asked := v.r.URL.Query().Get(cursorParameter)
+	query := change.Query{Limit: activityPage + 1} // one more tells whether there is an older page
+	if asked != "" {
+		if err := cursor.Decode(asked, activityOrder, &query.Before); fault.Is(err, fault.Invalid) {
+			return &refusal{
+				status: http.StatusBadRequest, title: "This link is broken", text: "It does not lead to any of your changes.",
+				next: link{pathActivity, "See the latest changes"},
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	changes, err := v.data().ListChanges(v.r.Context(), query)
+	if err != nil {
+		return err
+	}
+	content := activityContent{}
+	if asked != "" {
+		content.Latest = pathActivity
+	}
+	if len(changes) > activityPage {
+		changes = changes[:activityPage]
+		next, err := cursor.Encode(activityOrder, changes[activityPage-1].ID)
+		if err != nil {
+			return err
+		}
+		content.Older = pathActivity + "?" + url.Values{cursorParameter: {next}}.Encode()
+	}
+	rows, err := v.changeRows(v.r.Context(), changes)
+	if err != nil {
+		return err
+	}
+	content.Days = byDay(rows)
+	v.render(http.StatusOK, "activity", page{Title: "Activity", Section: pathActivity, Content: content})
+	return nil
+}
+
+// activityOrder is what the page's cursors belong to.
+const activityOrder = "activity"
+
+// data returns what the member keeps.
+func (v *visit) data() TenantData { return v.Data(v.login.MemberID) }
+
+// byDay gathers rows by the day on which they were made; they come in order.
+func byDay(rows []changeRow) []activityDay {
+	var days []activityDay
+	for _, row := range rows {
+		date := day.Of(row.At, row.At.Location())
+		if len(days) == 0 || !days[len(days)-1].Day.Equal(date) {
+			days = append(days, activityDay{Day: date})
+		}
+		last := &days[len(days)-1]
+		last.Changes = append(last.Changes, row)
+	}
+	return days
+}
+
+// changeRows returns how changes are shown. When those were made that undid them,
+// or that they undid, takes one more look at the store.
+func (v *visit) changeRows(ctx context.Context, changes []change.Change) ([]changeRow, error) {
+	var others []string
+	for _, c := range changes {
+		for _, id := range []string{c.UndoneBy, c.Undoes} {
+			if id != "" {
+				others = append(others, id)
+			}
+		}
+	}
+	madeAt := map[string]time.Time{}
+	if len(others) > 0 {
+		found, err := v.data().ListChanges(ctx, change.Query{IDs: others, Limit: len(others)})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			madeAt[c.ID] = c.CreatedAt
+		}
+	}
+	zone := day.Zone(v.login.Timezone)
+	rows := make([]changeRow, len(changes))
+	for i, c := range changes {
+		rows[i] = v.changeRow(&c, madeAt, zone)
+	}
+	return rows, nil
+}
+
+func (v *visit) changeRow(c *change.Change, madeAt map[string]time.Time, zone *time.Location) changeRow {
+	row := changeRow{
+		ID: c.ID, At: local(c.CreatedAt, zone), What: c.Summary, Tool: v.toolTitle(c.Tool), Undone: c.UndoneBy != "",
+		UndoneAt: local(madeAt[c.UndoneBy], zone), Undid: local(madeAt[c.Undoes], zone), Undoable: c.Undoable(),
+	}
+	if c.CredentialID != "" || c.CredentialName != "" {
+		row.Who = cmp.Or(c.CredentialName, "an application without a name")
+	}
+	row.Final = !row.Undoable && !row.Undone
+	return row
+}
+
+// toolTitle returns what people call a tool. Pages go by what they are in the
+// settings; what neither knows any more is left out.
+func (v *visit) toolTitle(name string) string {
+	if rpc, ok := v.Catalog.Tool(name); ok {
+		return rpc.Tool.Title
+	}
+	for _, s := range sections() {
+		if s.Path == "/"+name {
+			return s.Title + " page"
+		}
+	}
+	return ""
+}
+
+// local returns a time in a zone; the zero time stays zero.
+func local(t time.Time, zone *time.Location) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.In(zone)
+}

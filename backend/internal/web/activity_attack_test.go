@@ -1,0 +1,166 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// A change of another member is as if it did not exist: neither seen nor undone,
+// and not told from one that nobody made.
+func TestUndoOfAnotherMembersChange(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		victim, attacker := s.SignedIn(t, "victim"), s.SignedIn(t, "attacker")
+		grace, theirs := added(t, s, victim.Owner, "Grace Hopper")
+		_, own := added(t, s, attacker.Owner, "Somebody Else")
+		token := attacker.Get(undoPath(own)).Form(undoForm).Get("form_token")
+		var seen []string
+		for name, changeID := range map[string]string{
+			"another member's": theirs, "nobody's": "chg_01J00000000000000000000000", "an id in lower case": strings.ToLower(own),
+			"another kind's": grace, "a word": "x", "nothing": "", "what breaks": broken, "a pattern": "chg_%", "two": own + "," + own,
+		} {
+			looked, sent := attacker.Get(undoPath(changeID)), attacker.Post(undoForm, values("form_token", token, "change", changeID))
+			want(t, looked, http.StatusNotFound, "There is nothing here")
+			want(t, sent, http.StatusNotFound, "There is nothing here")
+			if linkTo(looked, "Back to Activity") != "/settings/activity" {
+				t.Errorf("%s: no way on from the page", name)
+			}
+			seen = append(seen, looked.Text(), sent.Text())
+		}
+		for _, text := range seen {
+			if text != seen[0] || strings.Contains(text, "Grace") {
+				t.Errorf("one is told from another: %q", text)
+			}
+		}
+		if p := attacker.Get("/settings/activity"); strings.Contains(p.Body, "Grace") || strings.Contains(p.Body, theirs) {
+			t.Error("another member's change is listed")
+		}
+		if onFile(t, s, victim.Owner, grace) == nil || len(list(t, s, victim.Owner)) != 1 || len(list(t, s, attacker.Owner)) != 1 {
+			t.Error("something was undone")
+		}
+	})
+}
+
+// Neither another site nor a form of another browser undoes anything, nor does an
+// address that somebody is sent to.
+func TestUndoNeedsTheFormOfThePage(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{TLS: true})
+	b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "other")
+	grace, addition := added(t, s, b.Owner, "Grace Hopper")
+	form := b.Get(undoPath(addition)).Form(undoForm)
+	crossSite := b.Request(http.MethodPost, undoForm, form)
+	crossSite.Header.Set("Sec-Fetch-Site", "cross-site")
+	crossSite.Header.Set("Origin", "https://evil.example")
+	for name, p := range map[string]*webtest.Page{
+		"without its token":      b.Post(undoForm, values("change", addition)),
+		"with another's token":   b.Post(undoForm, values("change", addition, "form_token", tokenOf(other.Get("/settings/profile")))),
+		"in the address":         b.Post(undoPath(addition)+"&form_token="+form.Get("form_token"), values("x", "y")),
+		"from another site":      b.Do(crossSite),
+		"by who is signed out":   s.Browser(t).Post(undoForm, form),
+		"by another member":      other.Post(undoForm, form),
+		"by GET, with the token": b.Get(undoPath(addition) + "&form_token=" + form.Get("form_token")),
+	} {
+		if p.Header.Get("Location") == "/settings/activity?done=undone" {
+			t.Errorf("%s: it was undone", name)
+		}
+	}
+	if onFile(t, s, b.Owner, grace) == nil || len(list(t, s, b.Owner)) != 1 {
+		t.Error("something was undone")
+	}
+	wantRedirect(t, b.Post(undoForm, form), "/settings/activity?done=undone")
+}
+
+// A change without a way back has no button, and its form does nothing.
+func TestUndoOfAFinalChange(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		grace, addition := added(t, s, b.Owner, "Grace Hopper")
+		form := b.Get(undoPath(addition)).Form(undoForm)
+		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Deleted, error) {
+			return connection.Delete(ctx, u, grace, "Grace Hopper")
+		})
+		final := list(t, s, b.Owner)[0].ID
+		form.Set("change", final)
+		for status, p := range map[int]*webtest.Page{http.StatusOK: b.Get(undoPath(final)), http.StatusConflict: b.Post(undoForm, form)} {
+			want(t, p, status, "This cannot be undone", "Deleted Grace Hopper for good", "Cannot be undone.", "Back to all changes")
+			if len(p.Forms(undoForm)) > 0 {
+				t.Error("there is a button all the same")
+			}
+		}
+		if len(list(t, s, b.Owner)) != 2 || onFile(t, s, b.Owner, grace) != nil {
+			t.Error("something was undone")
+		}
+	})
+}
+
+// Of ten clicks at once one undoes the change, and the others are told that it
+// was done.
+func TestTenUndosAtOnce(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		grace, addition := added(t, s, b.Owner, "Grace Hopper")
+		form := b.Get(undoPath(addition)).Form(undoForm)
+		answers := make([]*webtest.Page, 10)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() {
+				p, err := b.Try(b.Request(http.MethodPost, undoForm, form))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answers[i] = p
+			})
+		}
+		all.Wait()
+		told := map[string]int{}
+		for _, p := range answers {
+			if p != nil {
+				told[p.Header.Get("Location")]++
+			}
+		}
+		if told["/settings/activity?done=undone"] != 1 || told["/settings/activity?done=undone-already"] != 9 {
+			t.Errorf("answers: %v", told)
+		}
+		if changes := list(t, s, b.Owner); len(changes) != 2 || changes[0].Undoes != addition || changes[1].UndoneBy != changes[0].ID || onFile(t, s, b.Owner, grace) != nil {
+			t.Errorf("changes: %+v", changes)
+		}
+	})
+}
+
+// What members and agents write is shown as they wrote it, and is never markup.
+func TestScriptsInChanges(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	const attack = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
+	id, addition := added(t, s, b.Owner, attack)
+	blocking := changed(t, s, b.Owner, connection.Patch{ID: id, Bio: new(attack)})
+	pages := map[string]*webtest.Page{
+		"activity": b.Get("/settings/activity"), "undo": b.Get(undoPath(blocking)), "in the way": b.Get(undoPath(addition)), "agents": b.Get("/settings/mcp"),
+	}
+	for name, p := range pages {
+		want(t, p, http.StatusOK, attack)
+		if len(p.All("script")) > 0 || strings.Contains(p.Body, "<script") || strings.Contains(p.Body, "<img src=x") {
+			t.Errorf("%s holds markup of a member's", name)
+		}
+		for _, n := range p.All("bdi") {
+			if strings.Contains(webtest.TextOf(n), "<script>") {
+				delete(pages, name)
+			}
+		}
+	}
+	if len(pages) > 0 {
+		t.Errorf("not set apart by bdi: %v", pages)
+	}
+}

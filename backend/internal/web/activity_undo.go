@@ -1,0 +1,170 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+)
+
+// undoContent is the content of the page that takes one change back.
+type undoContent struct {
+	Change changeRow
+	// Effects are what would be put back, More how many more there are.
+	Effects []effectRow
+	More    int
+	// Conflicts are what stands in the way, MoreConflicts how many more there are,
+	// First the changes to undo before this one, the latest first.
+	Conflicts     []effectRow
+	MoreConflicts int
+	First         []changeRow
+	// Back is where the list of changes is.
+	Back string
+}
+
+// effectRow tells of one object.
+type effectRow struct {
+	// Kind is what sort of thing it is, Name what the member calls it; empty when
+	// that is not known.
+	Kind, Name string
+	Text       string
+}
+
+// How much of one undo is told.
+const (
+	maxEffects   = 20
+	maxConflicts = 10
+	// maxLater is how many changes of an object are looked through for one that is
+	// in the way.
+	maxLater = 50
+)
+
+// undoTool is the name under which the page's undos are recorded.
+const undoTool = "settings/activity"
+
+// showUndo tells what an undo would put back, or why it cannot; nothing is
+// changed by looking.
+func (v *visit) showUndo() error {
+	c, err := v.change(v.r.URL.Query().Get(changeParameter))
+	if err != nil {
+		return err
+	}
+	if !c.Undoable() {
+		return v.renderUndo(http.StatusOK, c, change.Undone{})
+	}
+	would, err := v.data().UndoChange(v.r.Context(), undoTool, c.ID, true)
+	if err == nil && would.AlreadyUndone { // in between
+		c, err = v.change(c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return v.renderUndo(http.StatusOK, c, would)
+}
+
+// undo takes a change back as a whole, or tells why nothing was undone. Whoever
+// asks again is told that it was done.
+func (v *visit) undo() error {
+	c, err := v.change(v.r.PostForm.Get(changeParameter))
+	if err != nil {
+		return err
+	}
+	if !c.Undoable() && c.UndoneBy == "" {
+		return v.renderUndo(http.StatusConflict, c, change.Undone{})
+	}
+	undone, err := v.data().UndoChange(v.r.Context(), undoTool, c.ID, false)
+	switch {
+	case err != nil:
+		return err
+	case len(undone.Conflicts) > 0:
+		return v.renderUndo(http.StatusConflict, c, undone)
+	case undone.AlreadyUndone:
+		v.redirectDone(pathActivity, "undone-already")
+	default:
+		v.redirectDone(pathActivity, "undone")
+	}
+	return nil
+}
+
+// change returns one change of the member. One of another member, one that does
+// not exist and what is no id at all are the same: fault.NotFound.
+func (v *visit) change(changeID string) (*change.Change, error) {
+	missing := fault.New(fault.NotFound, "there is no such change")
+	if !id.Valid(id.Change, changeID) {
+		return nil, missing
+	}
+	found, err := v.data().ListChanges(v.r.Context(), change.Query{IDs: []string{changeID}, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, missing
+	}
+	return &found[0], nil
+}
+
+func (v *visit) renderUndo(status int, c *change.Change, undone change.Undone) error {
+	ctx := v.r.Context()
+	rows, err := v.changeRows(ctx, []change.Change{*c})
+	if err != nil {
+		return err
+	}
+	content := undoContent{Change: rows[0], Back: pathActivity}
+	restored, conflicts := undone.Restored[:min(len(undone.Restored), maxEffects)], undone.Conflicts[:min(len(undone.Conflicts), maxConflicts)]
+	names, err := v.namesIn(ctx, c, restored, conflicts)
+	if err != nil {
+		return err
+	}
+	for _, o := range restored {
+		content.Effects = append(content.Effects, names.row(o.Kind, o.ID, effectText(o)))
+	}
+	for _, o := range conflicts {
+		content.Conflicts = append(content.Conflicts, names.row(o.Kind, o.ID, conflictText(o)))
+	}
+	content.More, content.MoreConflicts = len(undone.Restored)-len(restored), len(undone.Conflicts)-len(conflicts)
+	if content.First, err = v.undoFirst(ctx, c, conflicts); err != nil {
+		return err
+	}
+	v.render(status, "undo", page{Title: undoTitle(content), Section: pathActivity, Content: content})
+	return nil
+}
+
+func undoTitle(c undoContent) string {
+	switch {
+	case c.Change.Undone:
+		return "It was undone already"
+	case c.Change.Final:
+		return "This cannot be undone"
+	case len(c.Conflicts) > 0:
+		return "This cannot be undone yet"
+	}
+	return "Undo this change?"
+}
+
+// undoFirst returns the changes that stand in the way, the latest first. One by
+// one they can be undone in that order.
+func (v *visit) undoFirst(ctx context.Context, c *change.Change, conflicts []change.Conflict) ([]changeRow, error) {
+	var found []change.Change
+	for _, conflict := range conflicts {
+		objects := objectIDs(conflict.Reason)
+		if len(objects) == 0 {
+			objects = []string{conflict.ID}
+		}
+		for _, object := range objects {
+			changes, err := v.data().ListChanges(ctx, change.Query{ObjectID: object, Limit: maxLater})
+			if err != nil {
+				return nil, err
+			}
+			if i := slices.IndexFunc(changes, func(later change.Change) bool { return later.Blocking(c.ID, object, conflict.Fields) }); i >= 0 {
+				found = append(found, changes[i])
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b change.Change) int { return strings.Compare(b.ID, a.ID) })
+	found = slices.CompactFunc(found, func(a, b change.Change) bool { return a.ID == b.ID })
+	return v.changeRows(ctx, found)
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/reminder"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// recorded are the words in a recorded state by which people know an object. A
+// state may have none of them.
+type recorded struct {
+	Name, Text, Body, Summary string
+	FromID, ToID              string
+}
+
+// objectNames are what the objects of one change are called.
+type objectNames struct {
+	// people are the names of connections that are on file.
+	people map[string]string
+	states map[string]recorded
+}
+
+// namesIn looks up what those objects of a change are called that are shown: people
+// by what is on file, all others by what was recorded.
+func (v *visit) namesIn(ctx context.Context, c *change.Change, restored []change.Object, conflicts []change.Conflict) (objectNames, error) {
+	shown := map[string]bool{}
+	for _, o := range restored {
+		shown[o.ID] = true
+	}
+	for _, o := range conflicts {
+		shown[o.ID] = true
+	}
+	names := objectNames{states: map[string]recorded{}}
+	var people []string
+	for _, e := range c.Effects {
+		if !shown[e.ID] {
+			continue
+		}
+		var r recorded
+		for _, state := range []json.RawMessage{e.Before, e.After} { // what came later counts
+			if len(state) > 0 {
+				_ = json.Unmarshal(state, &r) // a state of another shape has no name for people
+			}
+		}
+		names.states[e.Kind+e.ID] = r
+		people = append(people, e.ID, r.FromID, r.ToID)
+	}
+	people = slices.DeleteFunc(people, func(one string) bool { return !id.Valid(id.Connection, one) })
+	slices.Sort(people)
+	var err error
+	names.people, err = v.data().ListNames(ctx, slices.Compact(people))
+	return names, err
+}
+
+// maxName is how much of a note is shown for its name, in characters.
+const maxName = 60
+
+func (n objectNames) row(kind, objectID, words string) effectRow {
+	r := n.states[kind+objectID]
+	row := effectRow{Kind: kindWord(kind), Text: words}
+	for _, name := range []string{n.people[objectID], r.Name, r.Text, r.Body, r.Summary} {
+		if name = text.Line(name); name != "" && row.Name == "" {
+			row.Name = text.Truncate(name, maxName)
+		}
+	}
+	if from, to := n.people[r.FromID], n.people[r.ToID]; from != "" && to != "" {
+		row.Name = from + " and " + to
+	}
+	return row
+}
+
+// kindWord says what sort of thing a kind of object is.
+func kindWord(kind string) string {
+	words := map[string]string{
+		connection.ObjectKind: "Person", organize.MembershipObject: "Groups of", timeline.NoteObject: "Note",
+		timeline.InteractionObject: "Interaction", organize.GroupObject: "Group", reminder.Object: "Reminder",
+		connection.RelationshipKind: "Relation", profile.ObjectKind: "Your profile",
+	}
+	if word, ok := words[kind]; ok {
+		return word
+	}
+	return "Something"
+}
+
+// effectText says what an undo does to an object.
+func effectText(o change.Object) string {
+	switch o.Action {
+	case change.ActionRemoved:
+		return "will be removed"
+	case change.ActionCreated, change.ActionRestored:
+		return "will be brought back"
+	case change.ActionArchived:
+		return "will be archived"
+	case change.ActionMerged:
+		return "will be merged again"
+	}
+	return "will be as before" + whichFields(o.Kind, o.Fields)
+}
+
+// conflictText says what keeps an object from being put back.
+func conflictText(c change.Conflict) string {
+	if len(c.Fields) > 0 {
+		return "changed again since" + whichFields(c.Kind, c.Fields)
+	}
+	reason := idWithKind.ReplaceAllString(c.Reason, "$1")
+	return idPattern.ReplaceAllStringFunc(reason, func(objectID string) string {
+		prefix, _, _ := strings.Cut(objectID, "_")
+		return map[string]string{
+			id.Connection: "somebody", id.Note: "a note", id.Interaction: "an interaction", id.Group: "a group",
+			id.Reminder: "a reminder", id.Relationship: "a relation",
+		}[prefix]
+	})
+}
+
+// idPattern finds the ids of objects in a reason, idWithKind those of which it
+// goes on to say what they are.
+var (
+	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel)_[0-9A-Z]{26}\b`)
+	idWithKind = regexp.MustCompile(idPattern.String() + ` is (an? )`)
+)
+
+func objectIDs(reason string) []string { return idPattern.FindAllString(reason, -1) }
+
+// whichFields names fields as people would, after what was said of them; what is
+// not in the list is named as tools spell it. Of a membership there is one field.
+func whichFields(kind string, fields []string) string {
+	if kind == organize.MembershipObject || len(fields) == 0 {
+		return ""
+	}
+	special := map[string]string{
+		"archived_at": "whether it is archived", "avatar_url": "picture", "body": "text", "cadence_days": "how often to be in touch",
+		"connection_id": "whom it is about", "connection_ids": "whom it is about", "due_on": "due date", "duration_minutes": "how long it took",
+		"emails": "e-mail addresses", "field_visibility": "who sees what", "from_id": "who is related",
+		"handles": "addresses", "listed": "whether it is listed", "location_text": "place", "merged_into": "whom it was merged into",
+		"met_how": "how you met", "met_on": "when you met", "occurred_at": "when it was", "organization": "organisation", "phones": "phone numbers",
+		"positions": "job", "snoozed_until": "until when it is snoozed", "starts_on": "first date", "to_id": "who is related", "urls": "links",
+		"visibility": "who sees it",
+	}
+	var words []string
+	for _, name := range fields {
+		word, ok := special[name]
+		if !ok {
+			word = strings.ReplaceAll(name, "_", " ")
+		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+)
+
+func TestEffectsInPlainWords(t *testing.T) {
+	t.Parallel()
+	for words, object := range map[string]change.Object{
+		"will be removed":                      {Kind: "connection", Action: change.ActionRemoved},
+		"will be brought back":                 {Kind: "note", Action: change.ActionRestored},
+		"will be archived":                     {Kind: "connection", Action: change.ActionArchived},
+		"will be merged again":                 {Kind: "connection", Action: change.ActionMerged},
+		"will be as before":                    {Kind: "membership", Action: change.ActionUpdated, Fields: []string{"groups"}},
+		"will be as before (whom it is about)": {Kind: "note", Action: change.ActionUpdated, Fields: []string{"connection_id", "connection_ids"}},
+		"will be as before (e-mail addresses, job, some new field)": {Kind: "connection", Action: change.ActionUpdated, Fields: []string{"emails", "positions", "some_new_field"}},
+	} {
+		if got := effectText(object); got != words {
+			t.Errorf("%+v: %q", object, got)
+		}
+	}
+}
+
+// No id of an object is shown to people.
+func TestConflictsInPlainWords(t *testing.T) {
+	t.Parallel()
+	const rest = "01J00000000000000000000000"
+	for reason, words := range map[string]string{
+		"it is on file again": "it is on file again",
+		"con_" + rest + ", whom it is about, is not on file any more":                "somebody, whom it is about, is not on file any more",
+		"something came to hang on it: not_" + rest + " is a note about them":        "something came to hang on it: a note about them",
+		"something came to hang on it: rem_" + rest + " is a reminder about them":    "something came to hang on it: a reminder about them",
+		"something came to hang on it: int_" + rest + " is an interaction with them": "something came to hang on it: an interaction with them",
+		"something came to hang on it: grp_" + rest + " has them in it":              "something came to hang on it: a group has them in it",
+		"rel_" + rest + " says the same now, and so does xrel_" + rest + "x":         "a relation says the same now, and so does xrel_" + rest + "x",
+	} {
+		got := conflictText(change.Conflict{Kind: "connection", ID: "con_" + rest, Reason: reason})
+		if got != words {
+			t.Errorf("%q became %q", reason, got)
+		}
+		if ids := objectIDs(reason); len(ids) > 0 == strings.HasPrefix(reason, "it is") {
+			t.Errorf("%q names %v", reason, ids)
+		}
+	}
+	if got := conflictText(change.Conflict{Kind: "connection", Fields: []string{"met_on", "bio"}}); got != "changed again since (when you met, bio)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Things go by their names, people by what they are called now.
+func TestNamesOfObjects(t *testing.T) {
+	t.Parallel()
+	names := objectNames{people: map[string]string{"con_1": "Ada", "con_2": "Grace"}, states: map[string]recorded{}}
+	for key, state := range map[string]string{
+		"connectioncon_1": `{"Name":"Ada who was"}`, "connectioncon_3": `{"Name":"Gone"}`, "notenot_1": `{"Body":"One\n  line ` + strings.Repeat("x", 100) + `"}`,
+		"reminderrem_1": `{"Text":"Call","ConnectionID":"con_1"}`, "relationshiprel_1": `{"FromID":"con_1","ToID":"con_2"}`, "membershipcon_2": `{"Groups":[]}`,
+	} {
+		var r recorded
+		if err := json.Unmarshal([]byte(state), &r); err != nil {
+			t.Fatal(err)
+		}
+		names.states[key] = r
+	}
+	for want, object := range map[string][2]string{
+		"Person Ada": {"connection", "con_1"}, "Person Gone": {"connection", "con_3"}, "Note One line " + strings.Repeat("x", 51) + "…": {"note", "not_1"},
+		"Reminder Call": {"reminder", "rem_1"}, "Relation Ada and Grace": {"relationship", "rel_1"}, "Groups of Grace": {"membership", "con_2"},
+		"Person ": {"connection", "con_9"}, "Something ": {"spell", "spl_1"}, "Your profile ": {"profile", "mem_1"},
+	} {
+		if got := names.row(object[0], object[1], ""); got.Kind+" "+got.Name != want {
+			t.Errorf("got %q, not %q", got.Kind+" "+got.Name, want)
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+const pathImports = "/settings/imports"
+
+// importsPage is the name under which the page writes.
+const importsPage = "settings/imports"
+
+// maxUpload bounds the form with a file, in bytes.
+const maxUpload = importer.MaxFile + 64<<10
+
+// Imports are what the page does about one member's imports.
+type Imports interface {
+	// KeepUpload keeps a file that waits for an import, and sets its id.
+	KeepUpload(ctx context.Context, page string, f *importer.File) error
+	// ListUploads returns the files that wait, the latest first, without contents.
+	ListUploads(ctx context.Context) ([]importer.File, error)
+	// StartImport starts an import. It fails with fault.Conflict while another one is
+	// live.
+	StartImport(ctx context.Context, page string, r importer.Request) (*job.Job, error)
+	// ListJobs returns the jobs of a kind, the latest first.
+	ListJobs(ctx context.Context, kind string, limit int) ([]job.Job, error)
+	// CancelJob cancels a job, unless it has ended.
+	CancelJob(ctx context.Context, page string, number int32) error
+	// ListImportsInForce returns those of the imports that could be undone.
+	ListImportsInForce(ctx context.Context, importIDs []string) (map[string]bool, error)
+	// UndoImport starts to take an import back; no job when nothing of it is in force.
+	// It fails with fault.Conflict while the import, or the undo of another one, is
+	// live.
+	UndoImport(ctx context.Context, page, importID string) (*job.Job, error)
+}
+
+func importRoutes() []route {
+	return []route{
+		{"GET " + pathImports, membersOnly, (*visit).showImports},
+		{"POST " + pathImports, membersOnly, (*visit).upload},
+		{"POST " + pathImports + "/start", membersOnly, (*visit).importUpload},
+		{"POST " + pathImports + "/cancel", membersOnly, (*visit).cancelImport},
+		{"POST " + pathImports + "/undo", membersOnly, (*visit).undoImport},
+	}
+}
+
+// importsContent is the content of the page.
+type importsContent struct {
+	Form    importForm
+	Uploads []importer.File
+	Imports []importRow
+	// Live tells that an import, or the undo of one, is at work.
+	Live bool
+}
+
+// importForm is the form that uploads a file.
+type importForm struct {
+	FileError                string
+	Format, OnMatch, Actions choices
+	Region, Tags             field
+}
+
+// importRow is an import in the list.
+type importRow struct {
+	Number      int32
+	Filename    string
+	State       string
+	StartedAt   time.Time
+	Done, Total int
+	Report      *importer.Report
+	Detail      string // why it failed
+	DryRun      bool
+	ImportID    string
+	Undoable    bool
+	Cancellable bool
+	Undo        *undoRow // the latest
+}
+
+// undoRow is how far an import is taken back.
+type undoRow struct {
+	Live        bool
+	Done, Total int
+	Report      importer.UndoReport
+	Detail      string // why it failed
+}
+
+// What to do with an uploaded file.
+const (
+	actionImport = "import"
+	actionTry    = "try"
+	actionKeep   = "keep"
+)
+
+// listedImports is how many imports are shown.
+const listedImports = 20
+
+// readUpload reads a form with a file, if somebody is signed in who sent it.
+func (v *visit) readUpload() error {
+	login, err := v.Current(v.r)
+	if err != nil || login == nil {
+		return err
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxUpload)
+	err = v.r.ParseMultipartForm(maxUpload)
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
+	}
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+	}
+	return nil
+}
+
+func (v *visit) showImports() error { return v.renderImports(http.StatusOK, &mistakes{}) }
+
+func (v *visit) imports() (Imports, error) {
+	if v.Imports == nil {
+		return nil, fault.New(fault.NotFound, "there are no imports here")
+	}
+	return v.Imports(v.login.MemberID), nil
+}
+
+func (v *visit) renderImports(status int, m *mistakes) error {
+	desk, err := v.imports()
+	if err != nil {
+		return err
+	}
+	ctx := v.r.Context()
+	content := importsContent{Form: v.importForm(m)}
+	if content.Uploads, err = desk.ListUploads(ctx); err != nil {
+		return err
+	}
+	jobs, err := desk.ListJobs(ctx, importer.JobKind, listedImports)
+	if err != nil {
+		return err
+	}
+	var importIDs []string
+	for i := range jobs {
+		row, err := importRowOf(&jobs[i])
+		if err != nil {
+			return err
+		}
+		content.Live = content.Live || row.Cancellable
+		content.Imports, importIDs = append(content.Imports, row), append(importIDs, row.ImportID)
+	}
+	// In this order: an undo that ends in between is shown as live, and looked at again.
+	undos, err := undoRows(ctx, desk)
+	if err != nil {
+		return err
+	}
+	inForce, err := desk.ListImportsInForce(ctx, importIDs)
+	if err != nil {
+		return err
+	}
+	for i := range content.Imports {
+		row := &content.Imports[i]
+		row.Undo = undos[row.ImportID]
+		undoing := row.Undo != nil && row.Undo.Live
+		content.Live = content.Live || undoing
+		row.Undoable = inForce[row.ImportID] && !row.Cancellable && !undoing
+	}
+	v.render(status, "imports", page{Title: "Imports", Section: pathImports, Errors: m.list, Script: true, Content: content})
+	return nil
+}
+
+func importRowOf(j *job.Job) (importRow, error) {
+	var p importer.Params
+	row := importRow{Number: j.Number, State: j.State, StartedAt: j.CreatedAt, Done: j.Done, Total: j.Total, Detail: j.ErrorDetail, Cancellable: !j.Terminal()}
+	if err := json.Unmarshal([]byte(j.Params), &p); err != nil {
+		return row, err
+	}
+	row.Filename, row.ImportID, row.DryRun = p.Filename, p.ImportID, p.Options.DryRun
+	if j.Result != "" {
+		row.Report = &importer.Report{}
+		if err := json.Unmarshal([]byte(j.Result), row.Report); err != nil {
+			return row, err
+		}
+	}
+	return row, nil
+}
+
+// undoRows returns the latest undo of each import.
+func undoRows(ctx context.Context, desk Imports) (map[string]*undoRow, error) {
+	jobs, err := desk.ListJobs(ctx, importer.UndoKind, listedImports)
+	if err != nil {
+		return nil, err
+	}
+	rows := map[string]*undoRow{}
+	for _, j := range slices.Backward(jobs) {
+		row := &undoRow{Live: !j.Terminal(), Done: j.Done, Total: j.Total, Detail: j.ErrorDetail}
+		if err := json.Unmarshal([]byte(j.Params), &row.Report); err != nil {
+			return nil, err
+		}
+		rows[row.Report.ImportID] = row
+		if j.Result == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(j.Result), &row.Report); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// importForm is the form as it was sent.
+func (v *visit) importForm(m *mistakes) importForm {
+	choose := func(name, label string, options ...choice) choices {
+		sent := v.r.PostForm.Get(name)
+		for i := range options {
+			options[i].Selected = options[i].Value == sent
+		}
+		return choices{Name: name, Label: label, Options: options}
+	}
+	return importForm{
+		FileError: m.of("file"),
+		Format: choose("format", "What it is", choice{"auto", "Find it out", false}, choice{"linkedin_csv", "LinkedIn", false},
+			choice{"google_csv", "Google", false}, choice{"outlook_csv", "Outlook", false}, choice{"csv", "Another table (CSV)", false},
+			choice{"vcard", "vCard", false}, choice{"jscontact", "JSContact", false}, choice{"json", "An export of Kith", false}),
+		OnMatch: choose("on_match", "People who are here already", choice{importer.OnMatchFillBlanks, "Add what is missing", false},
+			choice{importer.OnMatchSkip, "Leave them as they are", false}, choice{importer.OnMatchOverwrite, "Change them to what the file says", false}),
+		Actions: choose("action", "What to do", choice{actionImport, "Import it", false}, choice{actionTry, "Only tell what would happen", false},
+			choice{actionKeep, "Keep it for my agent, for a day", false}),
+		Region: field{
+			Name: "default_region", Label: "Country of phone numbers without one", Value: v.line("default_region"), Autocomplete: "off", Plain: true,
+			Hint: "Two letters, such as DE.", Error: m.of("default_region"),
+		},
+		Tags: field{Name: "tags", Label: "Tags for everybody in it", Value: v.line("tags"), Autocomplete: "off", Hint: "With commas between them.", Error: m.of("tags")},
+	}
+}
+
+// importOptions are those of the form.
+func (v *visit) importOptions(m *mistakes) importer.Options {
+	o := importer.Options{
+		Format: v.line("format"), OnMatch: v.line("on_match"), DefaultRegion: strings.ToUpper(v.line("default_region")), DryRun: v.line("action") == actionTry,
+	}
+	switch o.OnMatch {
+	case "", importer.OnMatchSkip, importer.OnMatchFillBlanks, importer.OnMatchOverwrite:
+	default:
+		m.add("on_match", "Choose what to do with people who are here already.")
+	}
+	const most, longest = 20, 60
+	for tag := range strings.SplitSeq(v.line("tags"), ",") {
+		tag = text.Line(tag)
+		if len([]rune(tag)) > longest || len(o.Tags) >= most {
+			m.add("tags", "Give at most 20 tags of 60 characters.")
+			break
+		}
+		if text.Visible(tag) {
+			o.Tags = append(o.Tags, tag)
+		}
+	}
+	return o
+}
+
+// upload takes a file and does with it what the form says.
+func (v *visit) upload() error {
+	desk, err := v.imports()
+	if err != nil {
+		return err
+	}
+	m := &mistakes{}
+	o := v.importOptions(m)
+	f, err := v.uploaded()
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		m.add("file", "Choose a file.")
+	} else if _, err := importer.Open(f.Content, f.Name, o); m.take("file", err) != nil {
+		return err
+	}
+	if len(m.list) > 0 {
+		return v.renderImports(http.StatusUnprocessableEntity, m)
+	}
+	if err := desk.KeepUpload(v.r.Context(), importsPage, f); err != nil {
+		return err
+	}
+	if v.line("action") == actionKeep {
+		v.redirectDone(pathImports, "import-kept")
+		return nil
+	}
+	return v.startImport(desk, f.ID, o)
+}
+
+func (v *visit) uploaded() (*importer.File, error) {
+	if v.r.MultipartForm == nil {
+		return nil, nil
+	}
+	defer func() { _ = v.r.MultipartForm.RemoveAll() }()
+	file, header, err := v.r.FormFile("file")
+	if errors.Is(err, http.ErrMissingFile) || err == nil && header.Size == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	const longest = 199
+	name := text.Truncate(text.Line(header.Filename), longest)
+	if name == "" {
+		name = "a file"
+	}
+	return importer.NewFile(name, content), nil
+}
+
+func (v *visit) startImport(desk Imports, uploadID string, o importer.Options) error {
+	_, err := desk.StartImport(v.r.Context(), importsPage, importer.Request{UploadID: uploadID, Options: o})
+	if fault.Is(err, fault.Conflict) {
+		return refuse(http.StatusConflict, "Another import is at work", "The file is kept. Wait for the end of the other import, and start this one then.")
+	}
+	m := &mistakes{}
+	if err := m.take("file", err); err != nil {
+		return err
+	}
+	if len(m.list) > 0 {
+		return v.renderImports(http.StatusUnprocessableEntity, m)
+	}
+	v.Wake()
+	v.redirectDone(pathImports, "import-started")
+	return nil
+}
+
+// importUpload imports a file that waits.
+func (v *visit) importUpload() error {
+	desk, err := v.imports()
+	if err != nil {
+		return err
+	}
+	return v.startImport(desk, v.line("id"), importer.Options{})
+}
+
+func (v *visit) cancelImport() error {
+	desk, err := v.imports()
+	if err != nil {
+		return err
+	}
+	const decimal, bits = 10, 32
+	number, err := strconv.ParseInt(v.line("number"), decimal, bits)
+	if err != nil {
+		return fault.New(fault.NotFound, "there is no such import")
+	}
+	if err := desk.CancelJob(v.r.Context(), importsPage, int32(number)); err != nil {
+		return err
+	}
+	v.Wake()
+	v.redirectDone(pathImports, "import-cancelled")
+	return nil
+}
+
+func (v *visit) undoImport() error {
+	desk, err := v.imports()
+	if err != nil {
+		return err
+	}
+	j, err := desk.UndoImport(v.r.Context(), importsPage, v.line("id"))
+	switch {
+	case fault.Is(err, fault.Conflict):
+		return refuse(http.StatusConflict, "Other work comes first", "The import, or the undo of another one, is still at work. Cancel it, or wait for its end.")
+	case err != nil:
+		return err
+	case j == nil:
+		v.redirectDone(pathImports, "undone-already")
+	default:
+		v.Wake()
+		v.redirectDone(pathImports, "import-undone")
+	}
+	return nil
+}

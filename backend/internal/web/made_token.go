@@ -1,0 +1,92 @@
+package web
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// madeToken is a token that was just made, on its way to the one page that shows
+// it. The form that makes it answers with a redirect, so that to reload the page
+// makes no other; in between the token is nowhere but with the browser, in a cookie
+// that is sealed under the session's secret: worth nothing to another session, and
+// not to be planted.
+type madeToken struct{ Name, Bearer string }
+
+// madeLifetime is how long the browser may take to come for it.
+const madeLifetime = time.Minute
+
+// handOver gives a token to the browser for the page that it is sent to.
+func (v *visit) handOver(made madeToken) error {
+	sealed, err := made.seal(v.sessionSecret(v.r))
+	if err != nil {
+		return err
+	}
+	v.setCookie(v.w, madeCookie, sealed, madeLifetime)
+	return nil
+}
+
+// takeMade returns the token that the browser came for, once; nil when there is none.
+func (v *visit) takeMade() *madeToken {
+	c, err := v.r.Cookie(v.cookieName(madeCookie))
+	if err != nil || v.r.Method == http.MethodHead { // which shows nothing
+		return nil
+	}
+	v.clearCookie(v.w, madeCookie)
+	return unsealMade(v.sessionSecret(v.r), c.Value)
+}
+
+func (m madeToken) seal(secret string) (string, error) {
+	plain, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("encode made token: %w", err)
+	}
+	sealer, err := madeSealer(secret)
+	if err != nil {
+		return "", err
+	}
+	nonce := make([]byte, sealer.NonceSize())
+	if _, err := rand.Read(nonce); err != nil {
+		return "", fmt.Errorf("seal made token: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(sealer.Seal(nonce, nonce, plain, nil)), nil
+}
+
+// unsealMade returns what seal was given under the same secret, or nil.
+func unsealMade(secret, sealed string) *madeToken {
+	data, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil
+	}
+	sealer, err := madeSealer(secret)
+	if err != nil || len(data) < sealer.NonceSize() {
+		return nil
+	}
+	plain, err := sealer.Open(nil, data[:sealer.NonceSize()], data[sealer.NonceSize():], nil)
+	if err != nil {
+		return nil
+	}
+	made := &madeToken{}
+	if json.Unmarshal(plain, made) != nil {
+		return nil
+	}
+	return made
+}
+
+// madeSealer is AES-GCM under a key of its own that is derived from the secret.
+func madeSealer(secret string) (cipher.AEAD, error) {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("kith made token"))
+	block, err := aes.NewCipher(mac.Sum(nil))
+	if err != nil {
+		return nil, fmt.Errorf("make sealer: %w", err)
+	}
+	return cipher.NewGCM(block)
+}

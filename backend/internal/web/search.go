@@ -1,0 +1,48 @@
+package web
+
+import (
+	"net/http"
+)
+
+// searchContent is the content of the page about search by meaning.
+type searchContent struct {
+	// Host is the remote embedding provider; empty when vectors are made here.
+	Host, Model string
+	// Allowed tells that the member lets texts be sent there.
+	Allowed bool
+}
+
+const (
+	fieldHost  = "host"
+	fieldAllow = "allow"
+)
+
+func (v *visit) showSearch() error { return v.renderSearch(http.StatusOK, "") }
+
+func (v *visit) renderSearch(status int, said string) error {
+	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	if err != nil {
+		return err
+	}
+	v.render(status, "search", page{Title: "Search", Section: pathSearch, Notice: said, Content: searchContent{
+		Host: v.EmbeddingsHost, Model: v.EmbeddingsModel, Allowed: v.EmbeddingsHost != "" && m.EmbeddingsHost == v.EmbeddingsHost,
+	}})
+	return nil
+}
+
+// saveSearch notes whether texts may be sent to the provider that the page named.
+// If the operator set another since, the member is asked again.
+func (v *visit) saveSearch() error {
+	host, done := "", "sending-stopped"
+	if v.line(fieldAllow) == "yes" {
+		host, done = v.line(fieldHost), "sending-allowed"
+		if host == "" || host != v.EmbeddingsHost {
+			return v.renderSearch(http.StatusUnprocessableEntity, "The provider is another one by now. Nothing was changed.")
+		}
+	}
+	if err := v.Store.SetEmbeddingsHost(v.r.Context(), v.login.MemberID, host); err != nil {
+		return err
+	}
+	v.redirectDone(pathSearch, done)
+	return nil
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/recall"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Embeddings is a server that speaks OpenAI's embeddings API.
+type Embeddings struct {
+	// URL is the base of the API, such as https://api.example.com/v1; Key is its
+	// bearer token, empty for none.
+	URL, Key string
+	// Model is the name of the model there.
+	Model string
+	// Dimensions is asked of the server; 0 takes what the model gives.
+	Dimensions int
+	// PerMinute bounds the requests of this process; 0 means 300.
+	PerMinute int
+}
+
+// provider returns the remote provider; the built-in one of nil.
+func (e *Embeddings) provider() (embedding.Provider, error) {
+	if e == nil {
+		return embedding.Local{}, nil
+	}
+	return embedding.NewRemote(embedding.RemoteConfig{URL: e.URL, Key: e.Key, Model: e.Model, Dimensions: e.Dimensions, PerMinute: e.PerMinute})
+}
+
+// newSearch composes the searches by words and by likeness.
+func newSearch(c Config, data *store.Store, provider embedding.Provider) (*finder.Finder, *recall.Searcher) {
+	find := finder.New(func(ctx context.Context, t tenant.ID, since int64) (finder.Documents, error) {
+		return data.Tenant(t, true).LoadDocuments(ctx, since)
+	}, c.SearchMemory)
+	if c.Observers.Builds != nil {
+		find.OnBuild(c.Observers.Builds.Observe)
+	}
+	return find, recall.New(recall.Config{
+		Finder: find, Provider: provider, MaxBytes: c.VectorMemory,
+		Vectors: func(ctx context.Context, t tenant.ID, model string, since int64) (embedding.Vectors, error) {
+			return data.Tenant(t, true).LoadVectors(ctx, model, since)
+		},
+	})
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// warnBefore is how long before its end a certificate counts as wrong.
+const warnBefore = 14 * 24 * time.Hour
+
+func checkCertificates(_ context.Context, s *settings) (string, error) {
+	var found error
+	set := 0
+	for _, pair := range []struct{ cert, key, host string }{
+		{s.TLSCert, s.TLSKey, hostOf(s.BaseURL)}, {s.BackendTLSCert, s.BackendTLSKey, ""},
+	} {
+		if pair.cert == "" && pair.key == "" {
+			continue
+		}
+		set++
+		found = errors.Join(found, checkCertificate(pair.cert, pair.key, pair.host))
+	}
+	for _, authority := range []string{s.BackendCA, s.BackendClientCA} {
+		if authority == "" {
+			continue
+		}
+		set++
+		_, err := readAuthority(authority)
+		found = errors.Join(found, err)
+	}
+	if set == 0 || found != nil {
+		return "", found
+	}
+	return fmt.Sprintf("all %d are in force", set), nil
+}
+
+func checkCertificate(certFile, keyFile, host string) error {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return fmt.Errorf("the certificate %s with the key %s cannot be used: %w", certFile, keyFile, err)
+	}
+	leaf, now := pair.Leaf, time.Now()
+	switch {
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("the certificate %s is not in force before %s", certFile, leaf.NotBefore.Format(time.DateOnly))
+	case now.After(leaf.NotAfter):
+		return fmt.Errorf("the certificate %s ended on %s", certFile, leaf.NotAfter.Format(time.DateOnly))
+	case leaf.NotAfter.Sub(now) < warnBefore:
+		return fmt.Errorf("the certificate %s ends on %s: renew it", certFile, leaf.NotAfter.Format(time.DateOnly))
+	}
+	if host != "" && leaf.VerifyHostname(host) != nil {
+		return fmt.Errorf("the certificate %s is not for %s, the host of KITH_BASE_URL", certFile, host)
+	}
+	return nil
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	edge "github.com/kith-crm/kith/edge/server"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const referenceHead = `# Configuration
+
+Every setting is an environment variable, and a flag of ` + "`kith`" + ` besides (` + "`kith serve --help`" + `). ` + "`kith config`" + ` prints those in force,
+with secrets masked. Traces are set by OpenTelemetry's own variables ([operations](operations.md#traces)). This page is generated from the code that reads them: ` + "`make update`" + `.
+
+| Setting | Default | Meaning |
+|---|---|---|
+`
+
+const ratesHead = `
+## Rate policies
+
+` + "`KITH_RATE_<POLICY>`" + ` is quota/window in seconds, or ` + "`off`" + `.
+
+| Setting | Default |
+|---|---|
+`
+
+// TestReference keeps the page of all settings true to the code.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	const path = "../../docs/configuration.md"
+	got := reference(t)
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the settings are: run `make update`", path)
+	}
+}
+
+func reference(t *testing.T) []byte {
+	t.Helper()
+	var page bytes.Buffer
+	page.WriteString(referenceHead)
+	for field := range reflect.TypeFor[settings]().Fields() {
+		name, help := field.Tag.Get("env"), field.Tag.Get("help")
+		if field.Tag.Get("kong") == "-" {
+			continue // the rate policies, below
+		}
+		if name == "" || help == "" {
+			t.Errorf("%s is not explained", field.Name)
+		}
+		value := "none"
+		if v := field.Tag.Get("default"); v != "" {
+			value = "`" + v + "`"
+		}
+		if strings.Contains(help, "Default:") {
+			value = "derived"
+		}
+		if _, secret := field.Tag.Lookup("secret"); secret {
+			help += " A secret."
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", name, value, help)
+	}
+	page.WriteString(ratesHead)
+	limits := edge.DefaultRateLimits()
+	for _, policy := range slices.Sorted(maps.Keys(limits)) {
+		fmt.Fprintf(&page, "| `%s` | `%s` |\n", rateVariable(policy), limits[policy])
+	}
+	return page.Bytes()
+}

@@ -1,0 +1,257 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// documentedMetrics are the metrics that observability/metrics.md lists: their
+// types by their names.
+func documentedMetrics(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../observability/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(kith_[a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(text), -1) {
+		documented[row[1]] = row[2]
+	}
+	if len(documented) < 40 {
+		t.Fatalf("only %d metrics are read from the list", len(documented))
+	}
+	return documented
+}
+
+// scrape is what all processes of a service report: values by series as it is
+// written, the most of them where several have one.
+type scrape map[string]float64
+
+func (s *service) scrape(t *testing.T) scrape {
+	t.Helper()
+	all := scrape{}
+	for _, p := range s.programs() {
+		got := s.sendTo(t, p.admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0")
+		if got.status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(got.body), "# EOF") {
+			t.Fatalf("%s: %d, no OpenMetrics: %s", p.name, got.status, shorten(got.body))
+		}
+		for line := range strings.Lines(got.body) {
+			line, _, _ = strings.Cut(line, " # ") // the exemplar
+			at := strings.LastIndexByte(line, ' ')
+			if strings.HasPrefix(line, "#") || at < 0 {
+				continue
+			}
+			value, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
+			if err != nil {
+				t.Fatalf("%s: %q: %v", p.name, line, err)
+			}
+			all[line[:at]] = max(all[line[:at]], value)
+		}
+	}
+	return all
+}
+
+func (s *service) sendTo(t *testing.T, address string, header string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(header, ": ")
+	req.Header.Set(name, value)
+	res, err := browser.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readAnswer(t, res)
+}
+
+// of returns the greatest value of a metric's series, and whether there is one.
+func (s scrape) of(metric, kind string) (most float64, found bool) {
+	if kind == "histogram" {
+		metric += "_count"
+	}
+	for series, value := range s {
+		if name, _, _ := strings.Cut(series, "{"); name == metric {
+			most, found = max(most, value), true
+		}
+	}
+	return most, found
+}
+
+// still are the metrics that a run leaves at 0, with the reason.
+func still(way topology) map[string]string {
+	reasons := map[string]string{
+		"kith_http_in_flight_requests": "no request is under way while the test scrapes; the metrics' own tests have some",
+		"kith_rate_limit_fallback":     "Redis does not go away here; edge/server's TestFallbackIsTold has it do so",
+		"kith_job_queue_age_seconds":   "workers are faster than a scrape; the store's TestCountJobs has a job wait",
+	}
+	if way.postgres {
+		reasons["kith_store_pool_waits_total"] = "there are more connections than callers"
+		reasons["kith_store_pool_wait_seconds_total"] = "the same"
+	}
+	return reasons
+}
+
+// absent are the metrics that a way to run the service does not have.
+func absent(way topology) map[string]string {
+	reasons := map[string]string{"kith_tls_certificate_expiry_timestamp_seconds": "no listener has a certificate; TestCertificatesAreWatched gives them some"}
+	if way.postgres {
+		reasons["kith_store_disk_free_bytes"] = "the database is no file of this machine's"
+		reasons["kith_store_disk_size_bytes"] = "the same"
+	}
+	return reasons
+}
+
+// moved are series that a run must count in, besides one of each metric.
+func moved() []string {
+	return []string{
+		`kith_batch_items_total{status="200"}`, `kith_batch_items_total{status="403"}`,
+		`kith_rate_limit_hits_total{outcome="admitted",policy="mcp"}`, `kith_rate_limit_hits_total{outcome="refused",policy="directory"}`,
+		`kith_tool_calls_total{outcome="ok",tool="create_connection"}`, `kith_tool_calls_total{outcome="refused",tool="create_connection"}`,
+		`kith_tool_calls_total{outcome="invalid_arguments",tool="create_connection"}`, `kith_tool_calls_total{outcome="unknown_tool",tool="unknown"}`,
+		`kith_backend_requests_total{outcome="answered"}`,
+		`kith_oauth_events_total{kind="register",result="ok"}`, `kith_oauth_events_total{kind="authorize",result="ok"}`,
+		`kith_oauth_events_total{kind="sign_in",result="ok"}`, `kith_oauth_events_total{kind="sign_in",result="refused"}`,
+		`kith_oauth_events_total{kind="consent",result="ok"}`, `kith_oauth_events_total{kind="code",result="ok"}`,
+		`kith_oauth_events_total{kind="refresh",result="ok"}`, `kith_oauth_events_total{kind="refresh",result="refused"}`,
+		`kith_oauth_events_total{kind="revoke",result="ok"}`, `kith_oauth_events_total{kind="register",result="refused"}`,
+		`kith_idempotency_keys_total{outcome="kept"}`, `kith_idempotency_keys_total{outcome="replayed"}`,
+		`kith_idempotency_keys_total{outcome="reused"}`,
+		`kith_credits_total{direction="charged",tool="create_connection"}`, `kith_credits_total{direction="charged",tool="search_connections"}`,
+		`kith_credit_decisions_total{outcome="refused",tool="create_connection"}`,
+		`kith_job_runs_total{kind="embed_objects",outcome="succeeded"}`,
+		`kith_store_queries_total{operation="select",outcome="ok"}`, `kith_store_queries_total{operation="commit",outcome="ok"}`,
+		`kith_search_build_duration_seconds_count{kind="whole"}`,
+		"process_cpu_seconds_total", "go_goroutines", `kith_jobs{kind="sweep",state="queued"}`,
+	}
+}
+
+// TestMetrics: every metric of the list is reported, and each moves in a run that
+// gives it a reason to.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	for _, way := range topologies() {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, way)
+			s.limitAll("100000/3600")
+			s.settings["KITH_RATE_DIRECTORY"] = "5/3600"
+			s.settings["KITH_MAX_IN_FLIGHT"] = "4"
+			s.settings["KITH_CREDITS_FREE"] = "60"
+			s.start()
+			ada := s.newMember(t).agent(t)
+			provoke(t, s, ada)
+			var got scrape
+			eventually(t, "something was shed, and a writer waited for SQLite's one connection", func() bool {
+				callAtOnce(t, ada)
+				got = s.scrape(t)
+				shed, _ := got.of("kith_http_shed_total", "counter")
+				waits, _ := got.of("kith_store_pool_waits_total", "counter")
+				return shed > 0 && (way.postgres || waits > 0)
+			})
+			judgeMetrics(t, way, got)
+		})
+	}
+}
+
+func judgeMetrics(t *testing.T, way topology, got scrape) {
+	t.Helper()
+	missing, quiet := absent(way), still(way)
+	for name, kind := range documentedMetrics(t) {
+		most, found := got.of(name, kind)
+		_, mayBeMissing := missing[name]
+		_, mayBeQuiet := quiet[name]
+		switch {
+		case found == mayBeMissing:
+			t.Errorf("%s is reported: %v, which is not as it is listed", name, found)
+		case found && most <= 0 && !mayBeQuiet:
+			t.Errorf("%s is %v: nothing moved it", name, most)
+		}
+	}
+	for _, series := range moved() {
+		if got[series] <= 0 {
+			t.Errorf("%s is %v: nothing moved it", series, got[series])
+		}
+	}
+	for series := range got {
+		if strings.HasPrefix(series, "kith_") && (strings.Contains(series, "m-") || strings.Contains(series, "/api/") || strings.Contains(series, "kith_pat")) {
+			t.Errorf("%s tells of a member, a path or a token", series)
+		}
+	}
+}
+
+// callAtOnce sends more requests at once than are let in. They write, and a member's
+// writes wait for each other.
+func callAtOnce(t *testing.T, a agent) {
+	t.Helper()
+	var wait sync.WaitGroup
+	body := toolCall(t, "create_connection", arguments{"name": newWord()})
+	for range 32 {
+		wait.Go(func() {
+			if got := a.post(t, body); got.status != http.StatusOK && got.status != http.StatusServiceUnavailable {
+				t.Errorf("got %d %s", got.status, got.body)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// provoke gives every metric a reason to move.
+func provoke(t *testing.T, s *service, a agent) {
+	t.Helper()
+	provokeTools(t, a, agent{s, pathCurrent, s.newMember(t).token(t, "connections").bearer})
+	provokeSignIn(t, s)
+	const items = `{"requests":[{"id":"1","path":"/api/network/members"},{"id":"2","path":"/nothing"}]}`
+	if got := s.send(t, http.MethodPost, "/api/batch", items, jsonType); got.status != http.StatusOK {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	for range 6 {
+		s.send(t, http.MethodGet, "/api/network/members", "")
+	}
+	key, body := newWord(), toolCall(t, "create_connection", arguments{"name": newWord()})
+	isReplay(t, "the first", a.keyed(t, key, body), false)
+	isReplay(t, "the second", a.keyed(t, key, body), true)
+	a.keyed(t, key, toolCall(t, "create_connection", arguments{"name": newWord()}))
+	for range 40 { // until the credits are spent
+		a.post(t, toolCall(t, "create_connection", arguments{"name": newWord()}))
+	}
+}
+
+func provokeTools(t *testing.T, a, reader agent) {
+	t.Helper()
+	a.create(t, arguments{"name": "Maria Silva", "location": "Lisbon"})
+	a.find(t, "Maria")
+	a.post(t, toolCall(t, "create_connection", arguments{"nobody": true}))
+	a.post(t, toolCall(t, "no_such_tool", arguments{}))
+	reader.post(t, toolCall(t, "create_connection", arguments{"name": "X"}))
+	a.call(t, "embed_objects", arguments{})
+	eventually(t, "the vectors are made", func() bool {
+		return a.service.scrape(t)[`kith_job_runs_total{kind="embed_objects",outcome="succeeded"}`] > 0
+	})
+	a.call(t, "search_connections", arguments{"query": "Mario", "mode": "semantic"})
+}
+
+func provokeSignIn(t *testing.T, s *service) {
+	t.Helper()
+	person := s.person(t)
+	g := s.grant(t, person, "connections account write")
+	old := g.tokens.Refresh
+	g.refresh(t, "")
+	again := "grant_type=refresh_token&client_id=" + g.clientID + "&refresh_token=" + old + "x"
+	s.send(t, http.MethodPost, "/oauth/token", again, "Content-Type: "+formType)
+	g.revoke(t)
+	s.send(t, http.MethodPost, pathRegister, `{}`, jsonType)
+	v := s.newVisitor(t)
+	values := form(v.send(t, "/sign-in", nil))
+	values.Set("login", person["MEMBER_USERNAME"])
+	values.Set("password", "not the password")
+	if got := v.send(t, "/sign-in", values); got.status != http.StatusForbidden {
+		t.Errorf("got %d", got.status)
+	}
+}

@@ -1,0 +1,138 @@
+package ops
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// board is what Grafana reads of a dashboard, as far as it asks Prometheus.
+type board struct {
+	UID    string
+	Panels []struct {
+		Title   string
+		Targets []struct{ Expr string }
+	}
+}
+
+// query is one of a panel, with Grafana's variables filled in.
+type query struct{ dashboard, panel, expr string }
+
+func queries(t *testing.T) (list []query) {
+	t.Helper()
+	files, err := filepath.Glob(repository + "/observability/dashboards/*.json")
+	must(t, err)
+	// Grafana takes four scrapes and more at the width of an hour: a minute.
+	fill := strings.NewReplacer("$__rate_interval", "4s", "$instance", ".*")
+	for _, file := range files {
+		var b board
+		must(t, json.Unmarshal([]byte(read(t, file)), &b))
+		for _, p := range b.Panels {
+			for _, target := range p.Targets {
+				list = append(list, query{strings.TrimSuffix(filepath.Base(file), ".json"), p.Title, fill.Replace(target.Expr)})
+			}
+		}
+	}
+	if len(list) < 70 {
+		t.Fatalf("only %d queries are read", len(list))
+	}
+	return list
+}
+
+// still are the panels that a run may leave at 0, with the reason.
+func still() map[string]string {
+	return map[string]string{
+		"edge: Turned away":                                "the bound on requests is not reached; deploy/load/overload does that",
+		"tools: Credits given back":                        "no job fails that was paid for",
+		"authorization: Through a provider":                "there is no OpenID provider here",
+		"authorization: Personal tokens and revocations":   "nobody opens the settings",
+		"authorization: Accounts":                          "nobody signs up",
+		"authorization: Attempts refused for their number": "one wrong password in some seconds is no attack",
+		"jobs: Share without success":                      "no job fails",
+		"capacity: Room at the edge":                       "the edges have no bound here, and the one process that has is not asked much",
+		"overview: Longest wait of a job":                  "workers are mostly faster than a scrape",
+		"jobs: Longest wait":                               "the same",
+		"edge: Share of slow answers":                      "an idle machine is fast enough",
+		"tools: Share of slow answers":                     "the same",
+		"overview: Requests: budget of slowness":           "the same",
+		"overview: Tool calls: budget of slowness":         "the same",
+		"store: Callers that wait":                         "there are more connections than callers, but in an outage",
+		"store: Waits":                                     "the same",
+		"authorization: Share of faults":                   "nobody may be signing in just when the database is away",
+		"jobs: Leases lost":                                "no process is cut off from the database for as long as a lease",
+		"store: Conflicts":                                 "a member's writes wait for each other",
+	}
+}
+
+// checkDashboards wants every query to be answered with data, and each to have moved
+// but for those that are known to be still.
+func (s *site) checkDashboards(t *testing.T, from, to time.Time) (asked int) {
+	t.Helper()
+	moved, quiet := map[string]bool{}, still()
+	for _, q := range queries(t) {
+		asked++
+		got, err := s.ask(q.expr, from, to)
+		if err != nil {
+			t.Errorf("%s: %s: %v", q.dashboard, q.panel, err)
+			continue
+		}
+		if len(got) == 0 {
+			t.Errorf("%s: %s shows nothing: %s", q.dashboard, q.panel, q.expr)
+		}
+		name := q.dashboard + ": " + q.panel
+		moved[name] = moved[name] || most(got) > 0 || least(got) < 0
+	}
+	for name, has := range moved {
+		if _, known := quiet[name]; !has && !known {
+			t.Errorf("%s shows only 0", name)
+		}
+	}
+	for name := range quiet {
+		if _, there := moved[name]; !there {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	return asked
+}
+
+// wish is what a panel must show of an event: a value that fits at some time in it.
+type wish struct {
+	dashboard, panel string
+	fits             func(series []series) (value float64, fits bool)
+}
+
+func atMost(bound float64) func([]series) (float64, bool) {
+	return func(got []series) (float64, bool) { v := least(got); return v, v <= bound }
+}
+
+func atLeast(bound float64) func([]series) (float64, bool) {
+	return func(got []series) (float64, bool) { v := most(got); return v, v >= bound }
+}
+
+// show wants the panels to tell of an event.
+func (s *site) show(t *testing.T, e *event, wishes ...wish) {
+	t.Helper()
+	for _, w := range wishes {
+		value, fits := s.shows(t, w, e.began, e.ended)
+		if !fits {
+			t.Errorf("%s: %s: %s shows %v", e.name, w.dashboard, w.panel, value)
+		}
+		e.shown = append(e.shown, shown{w.dashboard, w.panel, value})
+	}
+}
+
+// shows asks a panel about a time.
+func (s *site) shows(t *testing.T, w wish, from, to time.Time) (value float64, fits bool) {
+	t.Helper()
+	all := queries(t)
+	i := slices.IndexFunc(all, func(q query) bool { return q.dashboard == w.dashboard && q.panel == w.panel })
+	if i < 0 {
+		t.Fatalf("there is no %s: %s", w.dashboard, w.panel)
+	}
+	got, err := s.ask(all[i].expr, from, to)
+	must(t, err)
+	return w.fits(got)
+}

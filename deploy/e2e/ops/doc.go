@@ -1,0 +1,12 @@
+// Package ops runs Kith as it is operated, and takes it apart: two edges and two
+// backends on PostgreSQL and Redis, with Prometheus and Alertmanager, all of them
+// real processes on ports of this machine. Clients write, read and keep account of
+// every answer while each process is killed in turn, servers go away and come back,
+// and both halves are rolled to a second build with one migration more.
+//
+// The rules, Prometheus and Alertmanager are those of the compose file, with every
+// duration divided by 30, so that what takes an hour there takes two minutes here.
+// Amounts stay as they are.
+//
+// It takes minutes, so `go test` leaves it out: `make e2e-ops` runs it.
+package ops

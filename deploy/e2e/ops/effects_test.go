@@ -1,0 +1,80 @@
+package ops
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// judge wants every write to have been answered, to be there once and to be paid for
+// once, and nothing else to be there.
+func (w *writer) judge(t *testing.T) {
+	t.Helper()
+	effects := w.effects(t)
+	for _, one := range w.written {
+		if n := effects[one.mark]; n != 1 || !one.answered {
+			t.Errorf("%s was sent %d times, answered: %v, and is there %d times", one.tool, one.attempts, one.answered, n)
+		}
+	}
+	if len(effects) != len(w.written) {
+		t.Errorf("%d writes left %d effects", len(w.written), len(effects))
+	}
+	w.checkBooks(t)
+}
+
+// effects returns what the writer has on file by its marks, each with how often it
+// is there.
+func (w *writer) effects(t *testing.T) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	w.read = w.pages(t, "list_timeline", arguments{"limit": 50}, func(page map[string]any) {
+		entries, _ := page["entries"].([]any)
+		for _, entry := range entries {
+			fields, _ := entry.(map[string]any)
+			found[fmt.Sprint(fields["text"])]++
+		}
+	})
+	w.exported = w.pages(t, "export_connections", arguments{"format": "json", "limit": 200}, func(page map[string]any) {
+		var document struct{ People []struct{ Name string } }
+		must(t, json.Unmarshal([]byte(fmt.Sprint(page["content"])), &document))
+		for _, person := range document.People {
+			found[person.Name]++
+		}
+	})
+	delete(found, companion)
+	return found
+}
+
+// pages calls a tool for each page that it has, and returns how many those are.
+func (w *writer) pages(t *testing.T, tool string, args arguments, each func(page map[string]any)) (n int) {
+	t.Helper()
+	for more := true; more; n++ {
+		page := w.result(t, tool, args)
+		each(page)
+		if more, _ = page["has_more"].(bool); more {
+			args["cursor"] = page["next_cursor"]
+		}
+	}
+	return n
+}
+
+// checkBooks wants the credits to be what the writes cost, with what has been read of
+// them.
+func (w *writer) checkBooks(t *testing.T) {
+	t.Helper()
+	account := w.result(t, "get_account", arguments{})
+	prices := map[string]float64{}
+	list, _ := account["prices"].([]any)
+	for _, one := range list {
+		price, _ := one.(map[string]any)
+		prices[fmt.Sprint(price["tool"])], _ = price["credits"].(float64)
+	}
+	want := prices["create_connection"] + float64(w.read)*prices["list_timeline"] + float64(w.exported)*prices["export_connections"]
+	for _, one := range w.written {
+		want += prices[one.tool]
+	}
+	credits, _ := account["credits"].(map[string]any)
+	if used, _ := credits["used"].(float64); used != want || want == 0 {
+		t.Errorf("%v credits are used, and %v are right", used, want)
+	}
+}

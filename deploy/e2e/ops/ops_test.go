@@ -1,0 +1,322 @@
+//go:build ops
+
+package ops
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOperations is a bad day. It takes minutes of a machine that does nothing else,
+// so that it is compiled for `make e2e-ops` only.
+func TestOperations(t *testing.T) {
+	d := &day{t: t, site: newSite(t), began: time.Now()}
+	d.load = newLoad(t, d.site)
+	d.pass("ordinary load", 12*time.Second)
+	d.roll()
+	d.killEach()
+	d.loseRedis()
+	d.calm()
+	d.loseBackends()
+	d.restartPostgres()
+	d.losePostgres()
+	d.calm()
+	d.killWatchers()
+	d.calm()
+	d.load.stop()
+	d.judge()
+	d.tell()
+}
+
+// day is what happens to a site, one thing after the other.
+type day struct {
+	t       *testing.T
+	site    *site
+	load    *load
+	began   time.Time
+	events  []event
+	summary string
+}
+
+// settle is for how long clients are watched after all is as it was.
+const settle = 3 * time.Second
+
+// happen notes an event: lose takes something away, and restore gives it back when
+// all that must come of it is there, such as alerts that were told.
+func (d *day) happen(name string, lose, restore func(), effects ...func(since time.Time) bool) *event {
+	d.t.Helper()
+	e := event{name: name, began: time.Now()}
+	lose()
+	within(d.t, patience, name+": its effects are there", func() bool {
+		return !slices.ContainsFunc(effects, func(there func(time.Time) bool) bool { return !there(e.began) })
+	})
+	e.restored = time.Now()
+	restore()
+	d.settle()
+	e.ended = time.Now()
+	d.events = append(d.events, e)
+	d.t.Logf("%s: %v", name, e.outcome(d.load.record))
+	return &d.events[len(d.events)-1]
+}
+
+// pass lets time pass.
+func (d *day) pass(name string, while time.Duration) {
+	d.t.Helper()
+	e := event{name: name, began: time.Now()}
+	within(d.t, patience, "time passes", func() bool { return time.Since(e.began) > while })
+	e.ended = time.Now()
+	d.events = append(d.events, e)
+	d.t.Logf("%s: %v", name, e.outcome(d.load.record))
+}
+
+func (d *day) settle() {
+	d.t.Helper()
+	until := time.Now().Add(settle)
+	within(d.t, patience, "clients go on", func() bool { return time.Now().After(until) })
+}
+
+// told waits for an alert with labels.
+func (d *day) told(alert string, labels ...string) func(time.Time) bool {
+	return func(since time.Time) bool { return d.site.pager.heard(since, alert, labels...) }
+}
+
+// roll puts the second build in place of the first, backends first; and has a
+// backend go back to the first, on the schema of the second, and on again.
+func (d *day) roll() {
+	d.t.Helper()
+	first := d.site.backends[0]
+	for _, p := range []*process{first, d.site.backends[1], d.site.edges[0], d.site.edges[1]} {
+		d.replace(p, " is rolled to the next build", d.site.builds[1])
+	}
+	first.env = append(first.env, "KITH_ACCEPT_NEWER_SCHEMA=true")
+	d.replace(first, " goes back to the build before", d.site.builds[0])
+	d.replace(first, " is rolled to the next build again", d.site.builds[1])
+	last := &d.events[len(d.events)-1]
+	d.site.show(d.t, last, wish{"overview", "Builds that run", func(got []series) (float64, bool) {
+		both := slices.ContainsFunc(got, func(s series) bool { return s.labels["version"] == versions[1] })
+		return float64(len(got)), both
+	}})
+	for _, p := range d.site.pager.since(d.began) {
+		if !slow(p.alert) {
+			d.t.Errorf("%s was told while both halves were rolled: %v", p.alert, p.labels)
+		}
+	}
+}
+
+// replace ends a process and starts another build in its place, which no request
+// may notice.
+func (d *day) replace(p *process, what, build string) {
+	d.t.Helper()
+	e := event{name: p.name + what, began: time.Now()}
+	p.stop()
+	p.program = build
+	e.restored = time.Now()
+	p.start()
+	d.settle()
+	e.ended = time.Now()
+	d.events = append(d.events, e)
+	o := e.outcome(d.load.record)
+	d.t.Logf("%s: %v", e.name, o)
+	if o.failed > 0 {
+		d.t.Errorf("%s: %d of %d requests failed: %v", e.name, o.failed, o.requests, o.reasons)
+	}
+}
+
+// slow reports whether an alert is about slowness, which a machine that others use
+// has too.
+func slow(alert string) bool { return alert == "KithSlow" || strings.Contains(alert, "Latency") }
+
+// killEach kills each process of Kith, and waits until it is missed.
+func (d *day) killEach() {
+	d.t.Helper()
+	for _, p := range []*process{d.site.edges[0], d.site.edges[1], d.site.backends[0], d.site.backends[1]} {
+		e := d.happen(p.name+" is killed", p.kill, p.start, d.told("KithInstanceDown", "instance="+d.site.admin[p.name]))
+		d.site.show(d.t, e, wish{"overview", "Processes that answer", atMost(1)})
+		if o := e.outcome(d.load.record); o.share() > 0.02 {
+			d.t.Errorf("%s: %v", e.name, o)
+		}
+	}
+}
+
+// killWatchers kills those who watch. Nobody else notices; what happens while
+// Alertmanager is away is told when it is back.
+func (d *day) killWatchers() {
+	d.t.Helper()
+	d.mustNotFail(d.happen("prometheus is killed", d.site.prometheus.kill, d.site.prometheus.start))
+	both := func() {
+		d.site.alertmanager.kill()
+		d.site.redis.kill()
+	}
+	firing := func(since time.Time) bool {
+		got, err := d.site.ask(`ALERTS{alertname="KithRateLimitFallback",alertstate="firing"}`, since, time.Now())
+		return err == nil && len(got) > 0
+	}
+	began := time.Now()
+	e := d.happen("alertmanager and redis are killed", both, func() {
+		d.site.alertmanager.start()
+		within(d.t, patience, "what happened meanwhile is told", func() bool { return d.told("KithRateLimitFallback")(began) })
+		d.site.redis.start()
+	}, firing)
+	d.mustNotFail(e)
+}
+
+func (d *day) mustNotFail(e *event) {
+	d.t.Helper()
+	if o := e.outcome(d.load.record); o.failed > 0 {
+		d.t.Errorf("%s: %v", e.name, o)
+	}
+}
+
+// loseRedis kills Redis: limits are counted by each edge, and nobody is refused.
+func (d *day) loseRedis() {
+	d.t.Helper()
+	e := d.happen("redis is killed", d.site.redis.kill, d.site.redis.start, d.told("KithRateLimitFallback"))
+	d.mustNotFail(e)
+	d.site.show(d.t, e, wish{"edge", "Counting without Redis", atLeast(1)})
+}
+
+// restartPostgres restarts the database as an upgrade of it does.
+func (d *day) restartPostgres() {
+	d.t.Helper()
+	e := d.happen("postgres is restarted", d.site.postgres.interrupt, d.site.postgres.start)
+	d.recovers(e)
+}
+
+// losePostgres kills the database.
+func (d *day) losePostgres() {
+	d.t.Helper()
+	faults := wish{"tools", "Share of faults", atLeast(0.5)}
+	d.over("KithErrors", "KithStoreDown") // what is told already is not told anew
+	e := d.happen("postgres is killed", d.site.postgres.kill, d.site.postgres.start, d.told("KithStoreDown"), d.told("KithErrors"),
+		d.shown(faults))
+	d.recovers(e)
+	d.site.show(d.t, e,
+		wish{"store", "Database reached", atMost(0)}, wish{"overview", "Backends with a database", atMost(0)},
+		wish{"edge", "Share of faults", atLeast(0.05)}, faults, wish{"overview", "Firing alerts", atLeast(1)},
+	)
+}
+
+// shown waits until a panel shows what is wished for: a share looks back at the time
+// before the event, too.
+func (d *day) shown(w wish) func(time.Time) bool {
+	return func(since time.Time) bool {
+		_, fits := d.site.shows(d.t, w, since, time.Now())
+		return fits
+	}
+}
+
+// over waits until alerts that fired before do so no more, and that is told.
+func (d *day) over(alerts ...string) {
+	d.t.Helper()
+	firing := `ALERTS{alertstate="firing",alertname=~"` + strings.Join(alerts, "|") + `"}`
+	within(d.t, patience, fmt.Sprintf("%v are over", alerts), func() bool {
+		if slices.ContainsFunc(d.site.pager.since(time.Time{}), func(p page) bool { return slices.Contains(alerts, p.alert) && p.toldEnd.IsZero() }) {
+			return false
+		}
+		got, err := d.site.ask(firing, time.Now(), time.Now())
+		return err == nil && len(got) == 0
+	})
+}
+
+// loseBackends kills both halves' inner one.
+func (d *day) loseBackends() {
+	d.t.Helper()
+	both := func(do func(*process)) func() {
+		return func() { do(d.site.backends[0]); do(d.site.backends[1]) }
+	}
+	e := d.happen("both backends are killed", both((*process).kill), both((*process).start), d.told("KithDown", "job=kith-backend"))
+	d.recovers(e)
+	d.site.show(d.t, e, wish{"overview", "Processes that answer", atMost(0)}, wish{"edge", "Requests to the backend", atLeast(1)},
+		wish{"overview", "Backend unreachable", atLeast(0.05)})
+}
+
+// recovery is how long after the return of what was gone the last request may fail.
+const recovery = 10 * time.Second
+
+func (d *day) recovers(e *event) {
+	d.t.Helper()
+	if o := e.outcome(d.load.record); o.lastAfterReturn > recovery {
+		d.t.Errorf("%s: requests failed for %s after its return: %v", e.name, o.lastAfterReturn, o.reasons)
+	}
+}
+
+// lasting are the alerts that look back at days: here at more than the whole day.
+func lasting(alert string) bool { return strings.HasSuffix(alert, "BudgetSlow") }
+
+// calm waits until every alert is over, and wants nobody to fail meanwhile.
+func (d *day) calm() {
+	d.t.Helper()
+	e := event{name: "ordinary load again", began: time.Now()}
+	over := func() (firing []string) {
+		for _, p := range d.site.pager.since(time.Time{}) {
+			if p.toldEnd.IsZero() && !lasting(p.alert) && !slow(p.alert) {
+				firing = append(firing, p.alert+" "+d.site.name(p.labels["instance"]))
+			}
+		}
+		return firing
+	}
+	for began := time.Now(); len(over()) > 0 && time.Since(began) < 2*patience; {
+		<-time.After(settle)
+	}
+	if firing := over(); len(firing) > 0 {
+		d.t.Errorf("these alerts are not told to be over: %v", firing)
+	}
+	e.ended = time.Now()
+	d.events = append(d.events, e)
+	d.mustNotFail(&d.events[len(d.events)-1])
+}
+
+// judge looks at what is left at the end.
+func (d *day) judge() {
+	d.t.Helper()
+	t := d.t
+	for i, fault := range d.load.record.faults {
+		if i < 10 {
+			t.Error(fault)
+		}
+	}
+	for _, want := range []string{
+		"KithInstanceDown", "KithRateLimitFallback", "KithStoreDown", "KithErrors", "KithDown", "KithEdgeErrorBudgetFast", "KithToolErrorBudgetFast",
+	} {
+		if !d.site.pager.heard(d.began, want) {
+			t.Errorf("%s was never told", want)
+		}
+	}
+	writes, attempts, replayed := 0, 0, 0
+	for _, w := range d.load.writers {
+		w.judge(t)
+		writes += len(w.written)
+		for _, one := range w.written {
+			attempts += one.attempts
+			if one.replayed {
+				replayed++
+			}
+		}
+	}
+	if writes < 2000 {
+		t.Errorf("only %d writes were done", writes)
+	}
+	gone, err := d.site.ask(`sum(kith_tool_calls_total{outcome="abandoned"})`, d.began, time.Now())
+	if err != nil || !(most(gone) >= 20) {
+		t.Errorf("callers went away %v times: %v", most(gone), err)
+	}
+	asked := d.site.checkDashboards(t, d.began, time.Now())
+	d.summary = fmt.Sprintf("%d writes were sent %d times; all were answered, each is there once and paid for once, and the answer to %d was a replay. %d queries of dashboards were answered with data.",
+		writes, attempts, replayed, asked)
+}
+
+// tell prints the tables, and leaves them in a file.
+func (d *day) tell() {
+	d.t.Helper()
+	text := d.summary + "\n\n" + tell(d.events, d.load.record) + "\n" + tellPages(d.events, d.site.pager.since(d.began), d.site.name) + "\n" + tellShown(d.events)
+	d.t.Log("\n" + text)
+	file, err := filepath.Abs(filepath.Join(repository, ".tmp", "e2e-ops.md"))
+	must(d.t, err)
+	must(d.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	write(d.t, file, text)
+}

@@ -1,0 +1,41 @@
+// Package freeport finds addresses for servers that tests start.
+package freeport
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync/atomic"
+)
+
+// Ports are taken from below the range that the system gives to outgoing
+// connections, so that none of those gets one between the look and the use.
+const (
+	firstPort = 10000
+	portRange = 20000
+)
+
+// Finder returns every address once. Start counts from a random one, since other
+// Finder returns no address twice.
+type Finder struct{ last atomic.Uint32 }
+
+// NewFinder returns a finder that starts at random, since other processes look for
+// ports too.
+func NewFinder() *Finder {
+	f := &Finder{}
+	f.last.Store(rand.Uint32N(portRange))
+	return f
+}
+
+// Address returns an address of this machine on which nobody listens.
+func (f *Finder) Address() (string, error) {
+	for range portRange {
+		port := firstPort + int(f.last.Add(1)%portRange)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if l, err := net.Listen("tcp", address); err == nil { //nolint:noctx // closed at once
+			return address, l.Close()
+		}
+	}
+	return "", errors.New("no port is free")
+}

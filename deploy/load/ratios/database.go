@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver, registered as "pgx"
+	_ "modernc.org/sqlite"             // the driver, registered as "sqlite"
+)
+
+// database is a database of one service.
+type database struct {
+	name, url string
+	admin     string // the server's address, of PostgreSQL
+	db        *sql.DB
+}
+
+func (b *bench) create(ctx context.Context, engine, name string) (*database, error) {
+	if engine == sqlite {
+		return &database{name: name, url: filepath.Join(b.work, name+".db")}, nil
+	}
+	u, err := url.Parse(b.postgres)
+	if err != nil {
+		return nil, errors.New("the PostgreSQL address cannot be read")
+	}
+	id := fmt.Sprintf("kith_%s_%d", strings.ReplaceAll(name, "-", "_"), os.Getpid())
+	if err := execute(ctx, b.postgres, "CREATE DATABASE "+id); err != nil {
+		return nil, err
+	}
+	u.Path = "/" + id
+	return &database{name: name, url: u.String(), admin: b.postgres}, nil
+}
+
+func execute(ctx context.Context, address, statement string) error {
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
+}
+
+// open opens the database beside the service.
+func (d *database) open() (err error) {
+	if d.admin != "" {
+		// Without triggers, which would look at each row that is filled in.
+		u, err := url.Parse(d.url)
+		if err != nil {
+			return err
+		}
+		query := u.Query()
+		query.Set("session_replication_role", "replica")
+		u.RawQuery = query.Encode()
+		d.db, err = sql.Open("pgx", u.String())
+		return err
+	}
+	d.db, err = sql.Open("sqlite", "file:"+d.url+"?_pragma=busy_timeout(10000)")
+	return err
+}
+
+// settle does what time does: PostgreSQL would look at tables that grew.
+func (d *database) settle(ctx context.Context) error {
+	if d.admin == "" {
+		return nil
+	}
+	_, err := d.db.ExecContext(ctx, "VACUUM ANALYZE") //nolint:misspell // as SQL spells
+	return err
+}
+
+// used is the processor time that the connections of the database took so far;
+// SQLite is a part of the service.
+func (d *database) used(ctx context.Context) (time.Duration, error) {
+	if d.admin == "" {
+		return 0, nil
+	}
+	rows, err := d.db.QueryContext(ctx, `SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'kith' AND backend_type = 'client backend'`)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	var sum time.Duration
+	for rows.Next() {
+		var pid int
+		if err := rows.Scan(&pid); err != nil {
+			return 0, err
+		}
+		if used, err := cpuTime(pid); err == nil { // else it has just ended
+			sum += used
+		}
+	}
+	return sum, rows.Err()
+}
+
+// drop removes the database.
+func (d *database) drop() error {
+	var err error
+	if d.db != nil {
+		err = d.db.Close()
+	}
+	if d.admin != "" {
+		_, id, _ := strings.Cut(strings.TrimPrefix(d.url, "postgres://"), "/")
+		id, _, _ = strings.Cut(id, "?")
+		return errors.Join(err, execute(context.Background(), d.admin, "DROP DATABASE "+id+" WITH (FORCE)"))
+	}
+	for _, end := range []string{"", "-wal", "-shm", ".lock"} {
+		if removeErr := os.Remove(d.url + end); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
+}

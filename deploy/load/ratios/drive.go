@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// call is one request as it is sent, and what is wanted of its answer.
+type call struct {
+	sent   []byte
+	status int
+	holds  string // is in the body
+}
+
+// usage is the processor time of a service and of its database server.
+type usage struct{ service, database time.Duration }
+
+// target is one kind of request to one service.
+type target struct {
+	name string
+	addr string
+	// next makes the n-th request; n never comes twice.
+	next func(n int) call
+	// used is the processor time that was taken so far.
+	used func(ctx context.Context) (usage, error)
+	// connections is how many ask at once.
+	connections int
+	// ready is how many requests make it warm, as one to each member does.
+	ready int
+
+	made atomic.Int64
+}
+
+// sample is what a target was measured to take.
+type sample struct {
+	calls int
+	// Of one call. SQLite is a part of the service.
+	service, database, p50 time.Duration
+}
+
+// deadline bounds one answer.
+const deadline = 20 * time.Second
+
+// measure keeps all connections of the target busy for a while.
+func (t *target) measure(ctx context.Context, window time.Duration) (sample, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var counts atomic.Bool
+	took := make([][]time.Duration, t.connections)
+	var group sync.WaitGroup
+	for i := range took {
+		group.Go(func() {
+			if err := t.keepBusy(ctx, &counts, &took[i]); err != nil {
+				cancel(fmt.Errorf("%s: %w", t.name, err))
+			}
+		})
+	}
+	t.warmUp(ctx)
+	before, err := t.used(ctx)
+	counts.Store(true)
+	pause(ctx, window)
+	counts.Store(false)
+	after, usedErr := t.used(ctx)
+	failure := context.Cause(ctx)
+	cancel(nil)
+	group.Wait()
+	all := slices.Concat(took...)
+	switch {
+	case failure != nil:
+		return sample{}, failure
+	case err != nil:
+		return sample{}, err
+	case usedErr != nil:
+		return sample{}, usedErr
+	case len(all) == 0:
+		return sample{}, fmt.Errorf("%s: no answer within %s", t.name, window)
+	}
+	slices.Sort(all)
+	n := time.Duration(len(all))
+	return sample{
+		calls: len(all), p50: all[len(all)/2],
+		service: (after.service - before.service) / n, database: (after.database - before.database) / n,
+	}, nil
+}
+
+// warmUp waits until the target was asked for a while, and often enough.
+func (t *target) warmUp(ctx context.Context) {
+	enough := t.made.Load() + int64(t.ready)
+	pause(ctx, warm)
+	for t.made.Load() < enough && ctx.Err() == nil {
+		pause(ctx, warm/10)
+	}
+}
+
+// keepBusy sends one request after the other by one connection.
+func (t *target) keepBusy(ctx context.Context, counts *atomic.Bool, took *[]time.Duration) error {
+	c, err := dial(t.addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	for ctx.Err() == nil {
+		next := t.next(int(t.made.Add(1) - 1))
+		start := time.Now()
+		if _, err := c.do(next); err != nil {
+			return err
+		}
+		if counts.Load() {
+			*took = append(*took, time.Since(start))
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// client is a connection that is kept alive.
+type client struct {
+	net.Conn
+
+	reader *bufio.Reader
+	body   bytes.Buffer
+}
+
+func dial(addr string) (*client, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &client{Conn: c, reader: bufio.NewReader(c)}, nil
+}
+
+// do sends a request and checks its answer, whose header it returns.
+func (c *client) do(next call) (http.Header, error) {
+	if err := c.SetDeadline(time.Now().Add(deadline)); err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(next.sent); err != nil {
+		return nil, err
+	}
+	res, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.body.Reset()
+	_, err = io.Copy(&c.body, res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	if res.StatusCode != next.status || !bytes.Contains(c.body.Bytes(), []byte(next.holds)) {
+		return nil, fmt.Errorf("%d, wanted %d with %q: %.500s\n%.300s", res.StatusCode, next.status, next.holds, &c.body, next.sent)
+	}
+	return res.Header, nil
+}

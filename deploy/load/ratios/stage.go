@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// stage is where one section is played: its databases and services.
+type stage struct {
+	bench  *bench
+	name   string
+	engine string
+
+	databases []*database
+	processes []*process
+}
+
+// service is a Kith that runs on a database.
+type service struct {
+	*process
+
+	data *database
+}
+
+// kith starts a Kith on a new database, which fill has filled.
+func (s *stage) kith(ctx context.Context, name string, fill func(ctx context.Context, d *database) error) (*service, error) {
+	return s.kithAs(ctx, name, manner{program: s.bench.kith}, fill)
+}
+
+// manner is a way to run a Kith.
+type manner struct {
+	program string
+	env     []string
+}
+
+// kithAs is kith, run in another manner.
+func (s *stage) kithAs(ctx context.Context, name string, as manner, fill func(ctx context.Context, d *database) error) (*service, error) {
+	d, err := s.bench.create(ctx, s.engine, s.name+"-"+name)
+	if err != nil {
+		return nil, err
+	}
+	s.databases = append(s.databases, d)
+	// A first start makes the tables. It is ended before they are filled, so that
+	// no service has plans of empty tables.
+	first, err := s.bench.serve(ctx, d, as)
+	if err != nil {
+		return nil, err
+	}
+	first.stop()
+	if err := errors.Join(d.open(), fill(ctx, d), d.settle(ctx)); err != nil {
+		return nil, fmt.Errorf("fill the database: %w", err)
+	}
+	p, err := s.bench.serve(ctx, d, as)
+	if err != nil {
+		return nil, err
+	}
+	s.processes = append(s.processes, p)
+	return &service{process: p, data: d}, nil
+}
+
+// used is the processor time of the service and of its database so far.
+func (k *service) used(ctx context.Context) (usage, error) {
+	u, err := k.process.used(ctx)
+	if err != nil {
+		return u, err
+	}
+	u.database, err = k.data.used(ctx)
+	return u, err
+}
+
+// await makes a call until it succeeds: on a busy machine the first search of a
+// large network takes longer than the service lets it.
+func (k *service) await(ctx context.Context, first call) error {
+	for {
+		c, err := dial(k.addr)
+		if err != nil {
+			return err
+		}
+		_, err = c.do(first)
+		if err = errors.Join(err, c.Close()); err == nil || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%s: not yet: %.100s\n", k.data.name, err)
+		pause(ctx, time.Second)
+	}
+}
+
+// callers is how many ask at once, unless a section says otherwise.
+const callers = 16
+
+// asks returns a target of the service.
+func (k *service) asks(name string, next func(n int) call) *target {
+	return &target{name: name, addr: k.addr, used: k.used, next: next, connections: callers, ready: callers + 1}
+}
+
+func (s *stage) end() {
+	for _, p := range s.processes {
+		p.stop()
+	}
+	for _, d := range s.databases {
+		if err := d.drop(); err != nil {
+			fmt.Fprintln(os.Stderr, "ratios:", err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package manifests
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// TestKubernetes builds what `kubectl apply -k` would send, and asks for each
+// object whether Kubernetes knows its fields and takes their values.
+func TestKubernetes(t *testing.T) {
+	t.Parallel()
+	schemas := loadSchemas(t)
+	for _, overlay := range []string{"base", "production"} {
+		t.Run(overlay, func(t *testing.T) {
+			t.Parallel()
+			objects := build(t, overlay)
+			kinds := map[string]int{}
+			for _, object := range objects {
+				kind := fmt.Sprint(object["apiVersion"], " ", object["kind"])
+				kinds[kind]++
+				schema, ok := schemas[kind]
+				if !ok {
+					t.Errorf("nobody knows %s", kind)
+					continue
+				}
+				if err := schema.VisitJSON(object); err != nil {
+					t.Errorf("%s: %v", name(object), err)
+				}
+			}
+			for _, kind := range []string{
+				"apps/v1 Deployment", "autoscaling/v2 HorizontalPodAutoscaler", "policy/v1 PodDisruptionBudget",
+				"networking.k8s.io/v1 NetworkPolicy", "monitoring.coreos.com/v1 ServiceMonitor", "batch/v1 Job",
+			} {
+				if kinds[kind] == 0 {
+					t.Errorf("there is no %s among %v", kind, slices.Sorted(maps.Keys(kinds)))
+				}
+			}
+		})
+	}
+}
+
+// TestUnknownFieldsAreFound makes sure that the schemas refuse anything at all.
+func TestUnknownFieldsAreFound(t *testing.T) {
+	t.Parallel()
+	schemas := loadSchemas(t)
+	spoil := map[string]func(object map[string]any){
+		"an unknown field": func(o map[string]any) { spec(o)["replicaz"] = 2.0 },
+		"a wrong type":     func(o map[string]any) { spec(o)["minReadySeconds"] = "soon" },
+		"a missing field":  func(o map[string]any) { delete(spec(o), "selector") },
+		"an unknown field of a container": func(o map[string]any) {
+			containers, _ := spec(spec(o)["template"])["containers"].([]any)
+			container, _ := containers[0].(map[string]any)
+			container["imagePolicy"] = "Always"
+		},
+	}
+	for name, harm := range spoil {
+		found := false
+		for _, object := range build(t, "base") {
+			if object["kind"] != "Deployment" {
+				continue
+			}
+			harm(object)
+			found = true
+			if err := schemas["apps/v1 Deployment"].VisitJSON(object); err == nil {
+				t.Errorf("%s was not found", name)
+			}
+		}
+		if !found {
+			t.Error("there is no deployment")
+		}
+	}
+}
+
+func spec(object any) map[string]any {
+	fields, _ := object.(map[string]any)
+	inner, _ := fields["spec"].(map[string]any)
+	return inner
+}
+
+func name(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	return fmt.Sprint(object["kind"], " ", metadata["name"])
+}
+
+// build is `kustomize build` of a folder of deploy/k8s, with the example's secrets.
+func build(t *testing.T, overlay string) []map[string]any {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "k8s")
+	if err := os.CopyFS(dir, os.DirFS("../k8s")); err != nil {
+		t.Fatal(err)
+	}
+	secrets, err := os.ReadFile(filepath.Join(dir, "production", "secrets.example.env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "production", "secrets.env"), secrets, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsRootOnly
+	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), filepath.Join(dir, overlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any
+	for _, r := range resources.Resources() {
+		object, err := r.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, ok := object["data"].(map[string]any); ok && object["kind"] == "Secret" {
+			for key, value := range data { // wrapped lines of base64, which Kubernetes takes and the schema's pattern does not
+				data[key] = strings.ReplaceAll(fmt.Sprint(value), "\n", "")
+			}
+		}
+		objects = append(objects, plain(t, object))
+	}
+	if len(objects) < 10 {
+		t.Fatalf("%d objects only", len(objects))
+	}
+	return objects
+}

@@ -1,0 +1,79 @@
+package jobsapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/bearer"
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// credential returns the bearer of a request, or asks for one.
+func (a *API) credential(w http.ResponseWriter, r *http.Request) (token string, ok bool) {
+	given := bearer.Read(r.Header)
+	if given.Token == "" {
+		a.refuse(w, r, given.Presented)
+		return "", false
+	}
+	return given.Token, true
+}
+
+// refuse asks for a live bearer.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, presented bool) {
+	challenge := a.challenge
+	if presented {
+		exchange.FromContext(r.Context()).Dead = true
+		challenge += bearer.InvalidToken
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	a.options.Problems.Write(w, r, problem.Unauthenticated, "Jobs need a live bearer token.")
+}
+
+// fail answers a failed call. What a tool refused to do is told as the code.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err *upstream.Error, refused problem.Code) {
+	problems := a.options.Problems
+	switch err.Kind {
+	case upstream.Unauthenticated:
+		a.refuse(w, r, true)
+	case upstream.Refused:
+		scopes := strings.Join(err.RequiredScopes, " ")
+		w.Header().Set("WWW-Authenticate", a.challenge+`, error="insufficient_scope", scope="`+scopes+`"`)
+		problems.Write(w, r, problem.InsufficientScope, "The credential lacks a scope; this needs "+scopes+".")
+	case upstream.Invalid:
+		problems.Write(w, r, problem.InvalidParameter, sentence(err.Message), fields(err)...)
+	case upstream.ToolFailed:
+		problems.Write(w, r, refused, sentence(err.Message))
+	case upstream.Exhausted:
+		problems.Write(w, r, problem.OutOfCredits, sentence(err.Message))
+	case upstream.Unavailable:
+		a.log(r, err)
+		problems.Write(w, r, problem.Unavailable, "Please try again in a moment.")
+	default:
+		a.log(r, err)
+		problems.Write(w, r, problem.Internal, "The error was logged under the id of this request.")
+	}
+}
+
+func fields(err *upstream.Error) []problem.Field {
+	var out []problem.Field
+	for _, f := range err.Fields {
+		out = append(out, problem.Field{Field: f.Path, Message: f.Message})
+	}
+	return out
+}
+
+// sentence makes one of the backend's message.
+func sentence(message string) string {
+	if message == "" {
+		return "It was refused."
+	}
+	return strings.ToUpper(message[:1]) + strings.TrimSuffix(message[1:], ".") + "."
+}
+
+func (a *API) log(r *http.Request, err error) {
+	a.options.Logger.LogAttrs(r.Context(), slog.LevelError, "backend call failed",
+		slog.String("request_id", exchange.RequestID(r.Context())), slog.String("error", err.Error()))
+}

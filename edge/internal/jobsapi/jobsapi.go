@@ -1,0 +1,215 @@
+package jobsapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/bearer"
+	"github.com/kith-crm/kith/edge/internal/content"
+	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// maxBody bounds the request body, in bytes.
+const maxBody = 4 << 10
+
+// toolGetJob reads a job.
+const toolGetJob = "get_job"
+
+// Backend calls tools.
+type Backend interface {
+	// CallTool fails with an *upstream.Error.
+	CallTool(ctx context.Context, call upstream.ToolCall) (upstream.Answer, error)
+}
+
+// Options are what the API needs. All are required.
+type Options struct {
+	Catalog  *catalog.Catalog
+	Backend  Backend
+	Problems *problem.Writer
+	Logger   *slog.Logger
+	BaseURL  string
+}
+
+// API serves jobs. It is immutable.
+type API struct {
+	options   Options
+	challenge string
+	read      string            // the procedure of get_job
+	starters  map[string]string // procedures by the kind of job that they start
+}
+
+// New returns the API. It fails if the catalogue has no tool that reads jobs.
+func New(o Options) (*API, error) {
+	a := &API{
+		options: o, challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent), starters: map[string]string{},
+	}
+	reader, ok := o.Catalog.Tool(toolGetJob)
+	if !ok {
+		return nil, fmt.Errorf("serve jobs: the catalogue has no tool %s", toolGetJob)
+	}
+	a.read = reader.Procedure
+	for _, rpc := range o.Catalog.Tools() {
+		if kind := rpc.Tool.JobKind; kind != "" {
+			a.starters[kind] = rpc.Procedure
+		}
+	}
+	return a, nil
+}
+
+// jobState is what the headers of an answer are made of.
+type jobState struct {
+	Poll       string `json:"poll"`
+	RetryAfter int    `json:"retry_after"`
+}
+
+// ServeJob implements route.Handler for GET /api/jobs/{task_id}.
+func (a *API) ServeJob(w http.ResponseWriter, r *http.Request, argument string) {
+	w.Header().Set("Cache-Control", "no-store")
+	token, ok := a.credential(w, r)
+	if !ok {
+		return
+	}
+	number, ok := parseNumber(argument)
+	if !ok {
+		a.options.Problems.Write(w, r, problem.InvalidParameter, "A job is named by the number that starting it answered.",
+			problem.Field{Field: "task_id", Message: "must be a whole number from 1 on, in digits"})
+		return
+	}
+	job, state, failure := a.job(r.Context(), token, number)
+	if failure != nil {
+		a.fail(w, r, failure, problem.NotFound)
+		return
+	}
+	write(w, http.StatusOK, job, state)
+}
+
+// ServeStart implements route.Handler for POST /api/jobs.
+func (a *API) ServeStart(w http.ResponseWriter, r *http.Request, _ string) {
+	w.Header().Set("Cache-Control", "no-store")
+	token, ok := a.credential(w, r)
+	if !ok {
+		return
+	}
+	kind, ok := a.readKind(w, r)
+	if !ok {
+		return
+	}
+	answer, err := a.call(r.Context(), upstream.ToolCall{Procedure: a.starters[kind], Bearer: token, Arguments: []byte("{}")})
+	if err != nil {
+		a.fail(w, r, err, problem.JobNotStarted)
+		return
+	}
+	var started struct {
+		TaskID int64 `json:"task_id"`
+	}
+	if err := json.Unmarshal(answer.Body, &started); err != nil {
+		a.fail(w, r, upstream.AsError(err), problem.Internal)
+		return
+	}
+	job, state, err := a.job(r.Context(), token, started.TaskID)
+	if err != nil {
+		a.fail(w, r, err, problem.Internal)
+		return
+	}
+	w.Header().Set("Location", state.Poll)
+	write(w, http.StatusAccepted, job, state)
+}
+
+// readKind returns the kind of job that is asked for.
+func (a *API) readKind(w http.ResponseWriter, r *http.Request) (string, bool) {
+	body, ok := content.Read(w, r, a.options.Problems, maxBody)
+	if !ok {
+		return "", false
+	}
+	var request struct {
+		Kind *string `json:"kind"`
+	}
+	err := json.Unmarshal(body, &request, jsontext.AllowDuplicateNames(false), json.RejectUnknownMembers(true))
+	if err != nil || request.Kind == nil {
+		a.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "kind".`)
+		return "", false
+	}
+	if _, known := a.starters[*request.Kind]; !known {
+		a.options.Problems.Write(w, r, problem.InvalidParameter, "There is no such kind of job.",
+			problem.Field{Field: "kind", Message: "must be one of " + strings.Join(Kinds(a.options.Catalog), ", ")})
+		return "", false
+	}
+	return *request.Kind, true
+}
+
+// Kinds returns the kinds of job that can be started, in a fixed order.
+func Kinds(c *catalog.Catalog) []string {
+	var kinds []string
+	for _, rpc := range c.Tools() {
+		if kind := rpc.Tool.JobKind; kind != "" {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// parseNumber reads a job's number: digits, and no zero before them.
+func parseNumber(text string) (int64, bool) {
+	n, err := strconv.ParseUint(text, 10, 63)
+	return int64(n), err == nil && n > 0 && text[0] != '0' && text[0] != '+'
+}
+
+// maxNumber is the largest number that a job can have.
+const maxNumber = 1<<31 - 1
+
+// job reads a job.
+func (a *API) job(ctx context.Context, token string, number int64) (jsontext.Value, jobState, *upstream.Error) {
+	if number > maxNumber {
+		return nil, jobState{}, &upstream.Error{Kind: upstream.ToolFailed, Message: fmt.Sprintf("there is no job %d", number)}
+	}
+	arguments := fmt.Appendf(nil, `{"task_id":%d}`, number)
+	answer, failure := a.call(ctx, upstream.ToolCall{Procedure: a.read, Bearer: token, Arguments: arguments})
+	if failure != nil {
+		return nil, jobState{}, failure
+	}
+	var read struct {
+		Job jsontext.Value `json:"job"`
+	}
+	var state jobState
+	err := json.Unmarshal(answer.Body, &read)
+	if err == nil {
+		err = json.Unmarshal(read.Job, &state)
+	}
+	return read.Job, state, upstream.AsError(err)
+}
+
+func (a *API) call(ctx context.Context, c upstream.ToolCall) (upstream.Answer, *upstream.Error) {
+	answer, err := a.options.Backend.CallTool(ctx, c)
+	failure := upstream.AsError(err)
+	receipt := answer.Receipt
+	if failure != nil {
+		receipt = failure.Receipt
+	}
+	if receipt.CredentialID != "" {
+		exchange.FromContext(ctx).Recognise(receipt.CredentialID)
+	}
+	return answer, failure
+}
+
+func write(w http.ResponseWriter, status int, job []byte, state jobState) {
+	w.Header().Set("Content-Type", "application/json")
+	if state.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(state.RetryAfter))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(job) // the caller may be gone
+}

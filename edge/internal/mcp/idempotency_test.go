@@ -1,0 +1,193 @@
+package mcp_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	rpc "connectrpc.com/connect"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+)
+
+// keyed sends a body with lines of Idempotency-Key.
+func keyed(t *testing.T, e *edge, path, body string, keys ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+backendtest.TokenAll)
+	r.Header["Idempotency-Key"] = keys
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, r)
+	return w
+}
+
+func mcpPaths() []string { return []string{"/mcp/v1", "/mcp", "/mcp/sandbox", "/sandbox/mcp/v1"} }
+
+func TestKeysThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]string{
+		"empty": {""}, "256 bytes": {strings.Repeat("k", 256)}, "UTF-8": {"schlüssel"}, "two lines": {"a", "b"},
+		"two equal lines": {"a", "a"}, "tab": {"a\tb"}, "DEL": {"a\x7f"}, "line feed": {"a\nb"}, "NUL": {"\x00"},
+	} {
+		for _, path := range mcpPaths() {
+			for _, body := range []string{callOf("zoe"), ping} {
+				e := newEdge(t)
+				w := keyed(t, e, path, body, keys...)
+				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code":-32600`) {
+					t.Errorf("%s on %s: %d %s", name, path, w.Code, w.Body)
+				}
+				if calls := len(e.backend.Requests()); calls != 0 {
+					t.Errorf("%s on %s reached the backend", name, path)
+				}
+			}
+		}
+	}
+}
+
+func TestKeysAreForwardedVerbatim(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"k", strings.Repeat("k", 255), "a, b", `"quoted"`, "a  b", "~!@#$%^&*()"} {
+		for _, path := range mcpPaths() {
+			e := newEdge(t)
+			if w := keyed(t, e, path, callOf("zoe"), key); w.Code != http.StatusOK {
+				t.Errorf("%q on %s: %d %s", key, path, w.Code, w.Body)
+			}
+			h := e.backend.Requests()[0]
+			if h.Get("Kith-Idempotency-Key") != key || len(h.Get("Kith-Request-Fingerprint")) != 64 {
+				t.Errorf("%q on %s: %v", key, path, h)
+			}
+			if sandbox := strings.Contains(path, "sandbox"); (h.Get("Kith-Client-Bucket") == "192.0.2.1") != sandbox {
+				t.Errorf("%s: bucket %q", path, h.Get("Kith-Client-Bucket"))
+			}
+		}
+	}
+}
+
+// A caller's own headers of the inner protocol mean nothing.
+func TestInnerHeadersAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	e := newEdge(t)
+	post(t, e, "/mcp/sandbox", callOf("zoe"), "Kith-Idempotency-Key", "stolen", "Kith-Client-Bucket", "1.2.3.4", "Kith-Request-Fingerprint", "x")
+	h := e.backend.Requests()[0]
+	if h.Get("Kith-Idempotency-Key") != "" || h.Get("Kith-Client-Bucket") != "" || h.Get("Kith-Request-Fingerprint") != "" {
+		t.Errorf("forwarded: %v", h)
+	}
+}
+
+// Another body, method or path is another request, also under the same key; the
+// same bytes are the same.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	prints := map[string]string{}
+	for name, c := range map[string][2]string{
+		"one": {"/mcp/v1", callOf("zoe")}, "another body": {"/mcp/v1", callOf("bo")}, "another path": {"/mcp", callOf("zoe")},
+		"white space": {"/mcp/v1", callOf("zoe") + " "},
+	} {
+		for range 2 {
+			e := newEdge(t)
+			keyed(t, e, c[0], c[1], "k")
+			print := e.backend.Requests()[0].Get("Kith-Request-Fingerprint")
+			if other, seen := prints[print]; seen && other != name {
+				t.Errorf("%s and %s have the same fingerprint", name, other)
+			}
+			prints[print] = name
+		}
+	}
+	if len(prints) != 4 {
+		t.Errorf("%d fingerprints", len(prints))
+	}
+}
+
+func TestPureMethodsIgnoreTheKey(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"initialize", "ping", "tools/list"} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"protocolVersion":"2025-06-18"}}`
+		for _, path := range mcpPaths() {
+			for range 2 {
+				e := newEdge(t)
+				w := keyed(t, e, path, body, backendtest.KeyInFlight)
+				if w.Code != http.StatusOK || w.Header().Get("Idempotency-Replayed") != "" {
+					t.Errorf("%s on %s: %d %s", method, path, w.Code, w.Body)
+				}
+				for _, h := range e.backend.Requests() {
+					if h.Get("Kith-Idempotency-Key") != "" {
+						t.Errorf("%s on %s sends the key on", method, path)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestInFlight(t *testing.T) {
+	t.Parallel()
+	for _, path := range mcpPaths() {
+		w := keyed(t, newEdge(t), path, callOf("zoe"), backendtest.KeyInFlight)
+		if w.Code != http.StatusConflict || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-32600`) {
+			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+func TestKeyOfAnotherRequest(t *testing.T) {
+	t.Parallel()
+	for _, path := range mcpPaths() {
+		w := keyed(t, newEdge(t), path, callOf("zoe"), backendtest.KeyReused)
+		if w.Code != http.StatusUnprocessableEntity || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), `"code":-32600`) {
+			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// A replay is the same answer with a mark, whether the tool did well or failed.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	e := newEdge(t)
+	for name, body := range map[string]string{
+		"answer":     callOf("zoe"),
+		"tool error": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_01J00000000000000000000001"}}}`,
+	} {
+		first, again := keyed(t, e, "/mcp/v1", body, "new"), keyed(t, e, "/mcp/v1", body, backendtest.KeyReplayed)
+		if first.Body.String() != again.Body.String() || first.Code != again.Code {
+			t.Errorf("%s: %s, then %s", name, first.Body, again.Body)
+		}
+		if first.Header().Get("Idempotency-Replayed") != "" || again.Header().Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: %v, then %v", name, first.Header(), again.Header())
+		}
+	}
+}
+
+// What is decided before the tool runs does not depend on the key.
+func TestRefusalsOfKeyedCalls(t *testing.T) {
+	t.Parallel()
+	e := newEdge(t)
+	dead := post(t, e, "/mcp/v1", callOf("zoe"), "Idempotency-Key", "k", "Authorization", "Bearer dead")
+	dead.wantError(t, http.StatusUnauthorized, -32000, "1")
+	refused := post(t, e, "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_connection","arguments":{"name":"x"}}}`,
+		append(bearerOf(backendtest.TokenReader), "Idempotency-Key", "k")...)
+	refused.wantError(t, http.StatusOK, -32001, "1")
+	e.backend.Fail(rpc.NewError(rpc.CodeUnavailable, errors.New("store is down")))
+	down := post(t, e, "/mcp/v1", callOf("zoe"), append(bearerOf(backendtest.TokenAll), "Idempotency-Key", "k")...)
+	down.wantError(t, http.StatusServiceUnavailable, -32603, "1")
+	if down.header.Get("Retry-After") != "1" {
+		t.Errorf("headers: %v", down.header)
+	}
+}
+
+// Rate limits count a replay and a conflict like any other request.
+func TestRateLimitHeadersOfKeyedCalls(t *testing.T) {
+	t.Parallel()
+	e := newLimitedEdge(t)
+	keyed(t, e, "/mcp/v1", ping) // from here on the credential is known, and counted
+	keyed(t, e, "/mcp/v1", callOf("zoe"), "first")
+	for i, key := range []string{"new", backendtest.KeyReplayed, backendtest.KeyInFlight, backendtest.KeyReused} {
+		w := keyed(t, e, "/mcp/v1", callOf("zoe"), key)
+		left := w.Header()["RateLimit-Remaining"] //nolint:staticcheck // as it is written
+		if want := []string{"8", "7", "6", "5"}[i]; len(left) != 1 || left[0] != want {
+			t.Errorf("%s: %v", key, w.Header())
+		}
+	}
+}

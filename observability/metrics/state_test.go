@@ -1,0 +1,195 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/kith-crm/kith/observability/metrics"
+)
+
+func TestBackendRequests(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	m := both(t, func() (*metrics.Backend, error) { return metrics.NewBackend(r) })
+	m.Observe(metrics.BackendAnswered)
+	m.Observe(metrics.BackendAbandoned)
+	m.Observe("made up")
+	wantMetrics(t, r, `
+# HELP kith_backend_requests_total HTTP requests of the edge to the backend, by outcome (answered, unreachable, abandoned by the caller).
+# TYPE kith_backend_requests_total counter
+kith_backend_requests_total{outcome="abandoned"} 1
+kith_backend_requests_total{outcome="answered"} 1
+kith_backend_requests_total{outcome="unreachable"} 1
+`)
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	counts := []metrics.JobCount{
+		{Kind: "sweep", State: "queued", Count: 2, Waited: 3 * time.Second},
+		{Kind: "sweep", State: "running", Count: 1},
+		{Kind: "of a later version", State: "queued", Count: 1},
+	}
+	var failure error
+	count := func(context.Context) ([]metrics.JobCount, error) { return counts, failure }
+	if _, err := metrics.NewQueue(r, []string{"sweep", "import"}, count); err != nil {
+		t.Fatal(err)
+	}
+	wantMetrics(t, r, `
+# HELP kith_job_queue_age_seconds How long the longest waiting of the jobs that could run has waited for a worker, by kind.
+# TYPE kith_job_queue_age_seconds gauge
+kith_job_queue_age_seconds{kind="import"} 0
+kith_job_queue_age_seconds{kind="sweep"} 3
+kith_job_queue_age_seconds{kind="unknown"} 0
+# HELP kith_jobs Jobs that have not ended, by kind and state (queued, running).
+# TYPE kith_jobs gauge
+kith_jobs{kind="import",state="queued"} 0
+kith_jobs{kind="import",state="running"} 0
+kith_jobs{kind="sweep",state="queued"} 2
+kith_jobs{kind="sweep",state="running"} 1
+kith_jobs{kind="unknown",state="queued"} 1
+kith_jobs{kind="unknown",state="running"} 0
+`)
+	if failure = errors.New("the store is down"); testutil.CollectAndCount(gathered{r}) != 0 {
+		t.Error("jobs that cannot be counted are reported")
+	}
+	if _, err := metrics.NewQueue(r, nil, count); err == nil {
+		t.Error("a second queue is taken")
+	}
+	if _, err := metrics.NewQueue(r, []string{""}, count); err == nil {
+		t.Error("an empty kind is taken")
+	}
+}
+
+// gathered is a registry as a collector.
+type gathered struct{ *prometheus.Registry }
+
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	m := both(t, func() (*metrics.Queries, error) { return metrics.NewQueries(r) })
+	m.Observe(t.Context(), "select", metrics.QueryOK, time.Second)
+	m.Observe(t.Context(), "commit", metrics.QueryConflict, time.Second)
+	m.Observe(t.Context(), "vacuum", "made up", time.Second)
+	wantSamples(t, r, "kith_store_queries_total",
+		`kith_store_queries_total{operation="commit",outcome="conflict"} 1`,
+		`kith_store_queries_total{operation="select",outcome="ok"} 1`,
+		`kith_store_queries_total{operation="unknown",outcome="failed"} 1`)
+	wantSeries(t, r, "kith_store_query_duration_seconds", 3)
+}
+
+func TestStoreUp(t *testing.T) {
+	t.Parallel()
+	for want, failure := range map[string]error{"1": nil, "0": errors.New("down")} {
+		r := prometheus.NewRegistry()
+		if err := metrics.NewStoreUp(r, func(context.Context) error { return failure }); err != nil {
+			t.Fatal(err)
+		}
+		wantSamples(t, r, "kith_store_up", "kith_store_up "+want)
+	}
+}
+
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	if err := metrics.NewDisk(r, filepath.Join(t.TempDir(), "kith.db")); err != nil {
+		t.Fatal(err)
+	}
+	free, size := value(t, r, "kith_store_disk_free_bytes"), value(t, r, "kith_store_disk_size_bytes")
+	if free <= 0 || size < free {
+		t.Errorf("%v of %v bytes are free", free, size)
+	}
+}
+
+// holdings are what a search says it holds.
+type holdings struct{}
+
+func (holdings) Indexes() (held int, bytes int64) { return 1, 2 }
+func (holdings) Vectors() (held int, bytes int64) { return 3, 4 }
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	if err := metrics.NewSearch(r, holdings{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{
+		"kith_search_indexes": 1, "kith_search_index_bytes": 2, "kith_search_vector_sets": 3, "kith_search_vector_bytes": 4,
+	} {
+		if got := value(t, r, name); got != want {
+			t.Errorf("%s is %v, not %v", name, got, want)
+		}
+	}
+	builds := both(t, func() (*metrics.Builds, error) { return metrics.NewBuilds(r) })
+	builds.Observe(t.Context(), true, time.Second)
+	builds.Observe(t.Context(), false, 2*time.Second)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "kith_search_build_duration_seconds" {
+			continue
+		}
+		for i, want := range []float64{2, 1} { // update, whole
+			if h := f.GetMetric()[i].GetHistogram(); h.GetSampleSum() != want || h.GetSampleCount() != 1 {
+				t.Errorf("%v", f.GetMetric()[i])
+			}
+		}
+	}
+}
+
+func TestSandboxAge(t *testing.T) {
+	t.Parallel()
+	var day time.Time
+	r := prometheus.NewRegistry()
+	if err := metrics.NewSandbox(r, func() time.Time { return day }); err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, r, "kith_sandbox_age_seconds"); got != 0 {
+		t.Errorf("without a day: %v", got)
+	}
+	day = time.Now().Add(-time.Hour)
+	if got := value(t, r, "kith_sandbox_age_seconds"); math.Abs(got-3600) > 60 {
+		t.Errorf("after an hour: %v", got)
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	for use, end := range map[string]time.Time{"edge": time.Unix(100, 0), "backend": time.Unix(200, 0)} {
+		if err := metrics.NewCertificate(r, use, end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantSamples(t, r, "kith_tls_certificate_expiry_timestamp_seconds",
+		`kith_tls_certificate_expiry_timestamp_seconds{use="backend"} 200`, `kith_tls_certificate_expiry_timestamp_seconds{use="edge"} 100`)
+	if metrics.NewCertificate(r, "", time.Now()) == nil {
+		t.Error("a certificate for nothing is taken")
+	}
+}
+
+// value is the value of a metric without labels.
+func value(t *testing.T, r prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return 0
+}

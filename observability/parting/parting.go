@@ -1,0 +1,64 @@
+package parting
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultPatience is how long a server waits for callers who do not ask again.
+const DefaultPatience = 500 * time.Millisecond
+
+// interval is how often it looks whether they have gone.
+const interval = 5 * time.Millisecond
+
+// Parting is how a server leaves.
+type Parting struct {
+	// Patience is how long Leave waits at most. Defaults to DefaultPatience.
+	Patience time.Duration
+
+	leaving atomic.Bool
+	open    atomic.Int64 // connections
+}
+
+// New prepares a server that does not serve yet. It takes the server's ConnState.
+func New(s *http.Server) *Parting {
+	p := &Parting{Patience: DefaultPatience}
+	next := s.Handler
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.leaving.Load() {
+			w.Header().Set("Connection", "close") // HTTP/2 sends a GOAWAY for it
+		}
+		next.ServeHTTP(w, r)
+	})
+	s.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			p.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			p.open.Add(-1)
+		case http.StateActive, http.StateIdle:
+		}
+	}
+	return p
+}
+
+// Leave closes the listener, so that Serve returns net.ErrClosed, and waits until all
+// callers have gone, Patience is at its end, or ctx is. Shutdown is to follow.
+func (p *Parting) Leave(ctx context.Context, listener net.Listener) {
+	p.leaving.Store(true)
+	_ = listener.Close() // nobody comes any more, whatever it says
+	ctx, cancel := context.WithTimeout(ctx, p.Patience)
+	defer cancel()
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for p.open.Load() > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
