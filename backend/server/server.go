@@ -154,8 +154,7 @@ func (s *Server) Addr() net.Addr {
 func (s *Server) Stop(ctx context.Context) error {
 	var errs []error
 	if s.http != nil {
-		s.parting.Leave(ctx, s.listener)
-		errs = append(errs, s.http.Shutdown(ctx))
+		errs = append(errs, s.parting.Leave(ctx, s.listener))
 		if err := <-s.served; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}

@@ -145,12 +145,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	listener := s.listener
 	s.mu.Unlock()
+	var err error
 	if listener != nil {
-		s.parting.Leave(ctx, listener)
-	}
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		_ = s.http.Close() // the error that counts is the one above
+		err = s.parting.Leave(ctx, listener)
 	}
 	s.closeStore.Do(func() { err = errors.Join(err, s.limits.store.Close()) })
 	if err != nil {

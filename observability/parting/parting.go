@@ -2,6 +2,7 @@ package parting
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -19,13 +20,14 @@ type Parting struct {
 	// Patience is how long Leave waits at most. Defaults to DefaultPatience.
 	Patience time.Duration
 
+	server  *http.Server
 	leaving atomic.Bool
 	open    atomic.Int64 // connections
 }
 
 // New prepares a server that does not serve yet. It takes the server's ConnState.
 func New(s *http.Server) *Parting {
-	p := &Parting{Patience: DefaultPatience}
+	p := &Parting{Patience: DefaultPatience, server: s}
 	next := s.Handler
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.leaving.Load() {
@@ -45,11 +47,23 @@ func New(s *http.Server) *Parting {
 	return p
 }
 
-// Leave closes the listener, so that Serve returns net.ErrClosed, and waits until all
-// callers have gone, Patience is at its end, or ctx is. Shutdown is to follow.
-func (p *Parting) Leave(ctx context.Context, listener net.Listener) {
+// Leave closes the listener, so that Serve returns net.ErrClosed, waits until all
+// callers have gone or Patience is at its end, and shuts the server down: requests
+// under way are finished. Those that are not when ctx ends are cut off, and the error
+// is ctx's.
+func (p *Parting) Leave(ctx context.Context, listener net.Listener) error {
 	p.leaving.Store(true)
 	_ = listener.Close() // nobody comes any more, whatever it says
+	p.wait(ctx)
+	err := p.server.Shutdown(ctx)
+	if err == nil || errors.Is(err, net.ErrClosed) { // Serve may not have noticed yet that its listener is
+		return nil
+	}
+	_ = p.server.Close() // the error that counts is the one above
+	return err
+}
+
+func (p *Parting) wait(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.Patience)
 	defer cancel()
 	ticker := time.NewTicker(interval)

@@ -1,6 +1,7 @@
 package parting_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -40,7 +41,9 @@ func (h *host) leave(t *testing.T) (left chan struct{}) {
 	t.Helper()
 	left = make(chan struct{})
 	go func() {
-		h.parting.Leave(t.Context(), h.listener)
+		if err := h.parting.Leave(t.Context(), h.listener); err != nil {
+			t.Errorf("leaving ended with %v", err)
+		}
 		close(left)
 	}()
 	if err := <-h.served; !errors.Is(err, net.ErrClosed) {
@@ -85,9 +88,6 @@ func TestCallersAreToldToGo(t *testing.T) {
 		t.Error("the caller is not told to go")
 	}
 	<-left // long before its patience ends
-	if err := h.server.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 // A caller who does not ask again keeps nobody.
@@ -105,4 +105,81 @@ func TestNobodyIsLeft(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ask(t, client, h.listener.Addr().String())
 	<-h.leave(t)
+}
+
+// drowsy is a listener that notices only when the server closes it that it was closed
+// before.
+type drowsy struct {
+	net.Listener
+	awake chan struct{}
+}
+
+func (d *drowsy) Accept() (net.Conn, error) {
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		<-d.awake
+	}
+	return conn, err
+}
+
+func (d *drowsy) Close() error {
+	close(d.awake)
+	return d.Listener.Close()
+}
+
+// A server may shut down before what serves has seen that nobody comes any more.
+func TestGoneBeforeServeReturns(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.NotFoundHandler()}
+	p := parting.New(server)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(&drowsy{Listener: listener, awake: make(chan struct{})}) }()
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close() // it serves now
+	if err := p.Leave(t.Context(), listener); err != nil {
+		t.Errorf("leaving ended with %v", err)
+	}
+	if err := <-served; !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("serving ended with %v", err)
+	}
+}
+
+// A request that is not done in time is cut off, and Leave says so.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan struct{})
+	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(started)
+		<-r.Context().Done()
+	})}
+	p := parting.New(server)
+	go func() { _ = server.Serve(listener) }()
+	cut := make(chan error, 1)
+	go func() {
+		res, err := http.Get("http://" + listener.Addr().String())
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		cut <- err
+	}()
+	<-started
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Leave(ctx, listener); !errors.Is(err, context.Canceled) {
+		t.Errorf("leaving ended with %v", err)
+	}
+	if err := <-cut; err == nil {
+		t.Error("the request was answered")
+	}
 }
