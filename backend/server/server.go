@@ -87,8 +87,8 @@ func New(ctx context.Context, c Config) (*Server, error) {
 }
 
 // Handler serves every RPC, health, reflection, the authorization server and the
-// people's pages.
-func (s *Server) Handler() http.Handler { return s.handler }
+// people's pages, to an edge in this process.
+func (s *Server) Handler() http.Handler { return rpc.InProcess(s.handler) }
 
 // Ready fails while the store cannot be reached.
 func (s *Server) Ready(ctx context.Context) error { return s.store.Ping(ctx) }

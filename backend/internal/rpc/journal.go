@@ -45,6 +45,17 @@ type line struct {
 
 type lineKey struct{}
 
+type inProcessKey struct{}
+
+// InProcess marks calls as those of an edge in the same process. The line of its
+// request tells all that a call's line would, so that this one is of level debug
+// unless the fault is ours.
+func InProcess(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), inProcessKey{}, true)))
+	})
+}
+
 // lineOf returns the line of the call that ctx belongs to. Without one, as in the
 // test of a single part, it returns one that nobody writes.
 func lineOf(ctx context.Context) *line {
@@ -90,6 +101,9 @@ func (j *journal) interceptor() connect.UnaryInterceptorFunc {
 
 func (j *journal) write(ctx context.Context, path string, l *line, d time.Duration) {
 	level := levelOf(l.outcome)
+	if level == slog.LevelInfo && ctx.Value(inProcessKey{}) != nil {
+		level = slog.LevelDebug
+	}
 	if !j.logger.Enabled(ctx, level) {
 		return
 	}

@@ -98,3 +98,32 @@ func TestEachCallHasOneLine(t *testing.T) {
 		}
 	})
 }
+
+// TestCallInProcessIsTold: once, by the edge, unless the fault is ours.
+func TestCallInProcessIsTold(t *testing.T) {
+	t.Parallel()
+	rpcs, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.Open(t, storetest.SQLite(t), time.Now)
+	for level, want := range map[slog.Level]struct {
+		fine  int // lines of calls that are none of our faults
+		level any
+	}{slog.LevelInfo: {0, nil}, slog.LevelDebug: {1, "DEBUG"}} {
+		book := &logbook{}
+		logger := slog.New(slog.NewJSONHandler(book, &slog.HandlerOptions{Level: level}))
+		server := httptest.NewServer(rpc.InProcess(newHandlerThat(t, rpcs, s, time.Now, embedding.Local{}, logger)))
+		t.Cleanup(server.Close)
+		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: storetest.Member(t, s, "maria-"+strings.ToLower(level.String()))}
+		b.bearer = storetest.Token(t, s, b.member, rpcs.Scopes()...)
+		b.call(t, get, `{"id":"con_01KB0000000000000000000000"}`)
+		if lines, text := book.calls(t); len(lines) != want.fine || want.fine > 0 && lines[0]["level"] != want.level {
+			t.Errorf("%s: %s", level, text)
+		}
+		b.call(t, get, `{}`, rpc.HeaderServiceToken, "")
+		if lines, text := book.calls(t); len(lines) != 1 || lines[0]["level"] != "ERROR" {
+			t.Errorf("%s: a fault of ours: %s", level, text)
+		}
+	}
+}
