@@ -1,6 +1,7 @@
 package search
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -67,7 +68,7 @@ func (ix *Index) put(c *change, docs []Document) {
 			added = append(added, shared.keep(&docs[i]))
 		}
 	}
-	c.add(added)
+	c.addParts(added)
 	c.commit()
 }
 
@@ -133,6 +134,26 @@ func (c *change) add(docs []*Document) {
 		return
 	}
 	c.views = append(c.views, &view{seg: newSegment(docs), live: len(docs)})
+}
+
+// minPart is how many documents are worth a goroutine and a segment of their own.
+const minPart = 10_000
+
+// addParts appends segments that are built at the same time, if there are many
+// documents; fewer than would be merged at once.
+func (c *change) addParts(docs []*Document) {
+	if len(docs) == 0 {
+		return
+	}
+	n := max(1, min(len(docs)/minPart, mergeFan-1, runtime.GOMAXPROCS(0)))
+	views := make([]*view, n)
+	var group sync.WaitGroup
+	for i := range views {
+		part := docs[i*len(docs)/n : (i+1)*len(docs)/n]
+		group.Go(func() { views[i] = &view{seg: newSegment(part), live: len(part)} })
+	}
+	group.Wait()
+	c.views = append(c.views, views...)
 }
 
 // commit merges what should be merged and shows the result to readers.
