@@ -20,7 +20,7 @@ const (
 	// linger is how much longer it waits for others where the last group was of
 	// more than one: then they come from many connections, and a commit costs more
 	// than their calls do. Who calls alone never waits.
-	linger = time.Millisecond
+	linger = 2 * time.Millisecond
 )
 
 // Meter charges concurrent calls in groups: while one transaction is on its way,

@@ -210,3 +210,29 @@ func TestProfileRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// Credits are guarded where a month is opened: what is charged afterwards rests on it.
+func TestReadOnlyMemberOpensNoMonth(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		owner := storetest.Member(t, s, "demo-one")
+		readOnly(t, url, owner)
+		if _, err := s.Tenant(owner, false).OpenMonth(t.Context()); err == nil {
+			t.Error("a month was opened")
+		}
+		db := storetest.OpenSQL(t, url)
+		for name, statement := range map[string]string{
+			"balance": "INSERT INTO credit_balances VALUES ('" + string(owner) + "', '2026-11', 10, 10)",
+			"entry": "INSERT INTO credit_entries (tenant_id, id, period, delta, balance_after, reason, tool, calls, created_at) VALUES ('" +
+				string(owner) + "', 'crd_x', '2026-11', -1, 9, 'calls', 'x', 1, '2026-11-22 12:00:00')",
+		} {
+			if _, err := db.Exec("PRAGMA foreign_keys = on"); err != nil && !store.IsPostgres(url) {
+				t.Fatal(err)
+			}
+			if _, err := db.Exec(statement); err == nil {
+				t.Errorf("the %s was kept", name)
+			}
+		}
+	})
+}
