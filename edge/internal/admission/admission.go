@@ -75,6 +75,21 @@ func (g *Gate) Enter() bool {
 // Leave makes room for another request.
 func (g *Gate) Leave() { g.inside.Add(-1) }
 
+// Widen takes n more places for a request that is inside, if there is room for all
+// of them or nobody else is inside. Narrow gives them back.
+func (g *Gate) Widen(n int) bool {
+	inside := g.inside.Add(int64(n))
+	if g.most <= 0 || inside <= g.bound.Load() || inside == int64(n)+1 {
+		return true
+	}
+	g.inside.Add(-int64(n))
+	g.refused.Add(1)
+	return false
+}
+
+// Narrow gives back what Widen took.
+func (g *Gate) Narrow(n int) { g.inside.Add(-int64(n)) }
+
 // Resume takes back a place that was left for a while, whether or not there is
 // room: the request has begun already.
 func (g *Gate) Resume() { g.inside.Add(1) }

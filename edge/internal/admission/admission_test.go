@@ -91,6 +91,32 @@ func TestBoundFollowsTheWaits(t *testing.T) {
 	}
 }
 
+// A request that is worked on in several places takes as many, or none; one that
+// nobody competes with is let in, however narrow the gate.
+func TestWideRequests(t *testing.T) {
+	t.Parallel()
+	g := newGate(4, 1, steady(0), clock())
+	if !g.Enter() || !g.Widen(2) || g.Inside() != 3 {
+		t.Errorf("the first: inside %d", g.Inside())
+	}
+	if !g.Enter() || g.Widen(1) || g.Inside() != 4 || g.Refused() != 1 {
+		t.Errorf("the second: inside %d, refused %d", g.Inside(), g.Refused())
+	}
+	g.Leave()
+	g.Narrow(2)
+	if !g.Widen(9) || g.Inside() != 10 || g.Enter() {
+		t.Errorf("alone: inside %d", g.Inside())
+	}
+	g.Narrow(9)
+	g.Leave()
+	if g.Inside() != 0 || !g.Enter() {
+		t.Errorf("in the end: inside %d", g.Inside())
+	}
+	if open := newGate(-1, 1, steady(0), clock()); !open.Enter() || !open.Enter() || !open.Widen(1000) {
+		t.Error("a gate without a bound refuses")
+	}
+}
+
 // A request that waits for its body keeps nobody out.
 func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 	t.Parallel()

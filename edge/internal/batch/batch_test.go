@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
@@ -81,7 +84,11 @@ func newBench(t testing.TB) *bench {
 }
 
 func (b *bench) post(body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, "/api/batch", strings.NewReader(body))
+	return b.postFor(context.Background(), body, headers...)
+}
+
+func (b *bench) postFor(ctx context.Context, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/batch", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
@@ -117,6 +124,49 @@ func (b *bench) run(t *testing.T, items ...string) []response {
 }
 
 func get(id, path string) string { return fmt.Sprintf(`{"id":%q,"path":%q}`, id, path) }
+
+// gate has room for so many places beyond the first.
+type gate struct{ room, taken, most int }
+
+func (g *gate) Leave()       {}
+func (g *gate) Resume()      {}
+func (g *gate) Narrow(n int) { g.taken -= n }
+func (g *gate) Widen(n int) bool {
+	if g.taken+n > g.room {
+		return false
+	}
+	g.taken += n
+	g.most = max(g.most, g.taken)
+	return true
+}
+
+// A batch counts as the work that it is; one that there is no room for costs no
+// item's budget.
+func TestBatchTakesRoom(t *testing.T) {
+	t.Parallel()
+	var many []string
+	for i := range 20 {
+		many = append(many, get(strconv.Itoa(i), "/api/human/amara"))
+	}
+	for _, tt := range []struct {
+		items, room int
+		status      int
+		taken       int
+	}{{1, 0, 200, 0}, {20, 0, 503, 0}, {20, 8, 200, min(4, runtime.GOMAXPROCS(0)) - 1}} {
+		if runtime.GOMAXPROCS(0) == 1 && tt.status == 503 {
+			continue // one processor has no more places to take
+		}
+		b, g, e := newBench(t), &gate{room: tt.room}, &exchange.Exchange{}
+		e.Admit(g, httptest.NewRecorder())
+		w := b.postFor(exchange.NewContext(t.Context(), e), `{"requests":[`+strings.Join(many[:tt.items], ",")+`]}`)
+		if w.Code != tt.status || g.most != tt.taken || g.taken != 0 {
+			t.Errorf("%d items, room for %d: %d, took %d, %d left", tt.items, tt.room, w.Code, g.most, g.taken)
+		}
+		if asked := len(b.budgets.asked); tt.status == 503 && (asked != 0 || w.Header().Get("Retry-After") != "1") {
+			t.Errorf("%d budgets asked, headers %v", asked, w.Header())
+		}
+	}
+}
 
 func TestItemsAreAnsweredInTheOrderSent(t *testing.T) {
 	t.Parallel()

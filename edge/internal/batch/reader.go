@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 // Bounds of the work for one batch.
 const (
 	// parallel is how many reads of one batch run at a time.
-	parallel = 8
+	parallel = 4
 	// itemDeadline and totalDeadline bound one read and all of them.
 	itemDeadline  = 5 * time.Second
 	totalDeadline = 10 * time.Second
@@ -31,6 +32,10 @@ type outcome struct {
 	contentType string
 	body        []byte
 }
+
+// places is for how many requests a batch counts: as many as the processors that it
+// keeps busy.
+func places(items int) int { return min(parallel, runtime.GOMAXPROCS(0), items) }
 
 // readAll makes each of the reads once and fills in its outcome.
 func (e *Endpoint) readAll(ctx context.Context, header http.Header, reads []*read) {

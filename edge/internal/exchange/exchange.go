@@ -39,10 +39,21 @@ type Exchange struct {
 type Gate interface {
 	Leave()
 	Resume()
+	Widen(n int) bool
+	Narrow(n int)
 }
 
 // Admit notes the gate that counts the request, and the writer of its answer.
 func (e *Exchange) Admit(g Gate, w http.ResponseWriter) { e.gate, e.writer = g, w }
+
+// Widen has the request count as n more until narrow is called, because it is worked
+// on in as many places. It reports whether there is room.
+func (e *Exchange) Widen(n int) (narrow func(), ok bool) {
+	if e.gate == nil {
+		return func() {}, true
+	}
+	return func() { e.gate.Narrow(n) }, e.gate.Widen(n)
+}
 
 // StepAside has the request not count while it waits for something that takes no
 // work, until back is called. It may take longer than a request has otherwise.

@@ -20,6 +20,9 @@ type Field struct {
 	Message string
 }
 
+// BusyDetail goes with Unavailable where there is no room for a request.
+const BusyDetail = "The service is busy. Try again in a moment."
+
 // Writer writes problems. It is safe for concurrent use.
 type Writer struct {
 	base string

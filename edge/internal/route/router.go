@@ -207,7 +207,7 @@ func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argume
 	if rt.gate != nil {
 		if !rt.gate.Enter() {
 			w.Header()["Retry-After"] = []string{"1"}
-			e.refuser.Refuse(w, r, problem.Unavailable, "The service is busy. Try again in a moment.")
+			e.refuser.Refuse(w, r, problem.Unavailable, problem.BusyDetail)
 			return
 		}
 		defer rt.gate.Leave()
