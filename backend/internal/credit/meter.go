@@ -20,7 +20,7 @@ const (
 	// linger is how much longer it waits for others where the last group was of
 	// more than one: then they come from many connections, and a commit costs more
 	// than their calls do. Who calls alone never waits.
-	linger = 2 * time.Millisecond
+	linger = 500 * time.Microsecond
 )
 
 // Meter charges concurrent calls in groups: while one transaction is on its way,
