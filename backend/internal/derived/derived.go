@@ -71,6 +71,20 @@ func (c *Cache[T]) Get(ctx context.Context, t tenant.ID, atLeast int64) (T, erro
 	return e.value, nil
 }
 
+// Prepare has a value loaded that a Get will soon ask for, and does not wait for it.
+// That Get tells of an error.
+func (c *Cache[T]) Prepare(ctx context.Context, t tenant.ID, atLeast int64) {
+	e := c.entry(t)
+	if e.version.Load() >= atLeast {
+		return
+	}
+	select {
+	case e.refresh <- struct{}{}:
+		c.start(ctx, e, atLeast)
+	default: // somebody is at it
+	}
+}
+
 // entry returns the tenant's entry, new if need be, as the most recently used.
 func (c *Cache[T]) entry(t tenant.ID) *entry[T] {
 	c.mu.Lock()
@@ -93,17 +107,22 @@ func (c *Cache[T]) bringUp(ctx context.Context, e *entry[T], atLeast int64) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	select {
+	case err := <-c.start(ctx, e, atLeast):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start loads on behalf of the owner of the token, and gives it back.
+func (c *Cache[T]) start(ctx context.Context, e *entry[T], atLeast int64) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() { <-e.refresh }()
 		done <- c.loadInto(context.WithoutCancel(ctx), e, atLeast)
 	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return done
 }
 
 // loadInto brings the entry up to date, unless somebody else did since. A panic

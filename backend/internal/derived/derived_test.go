@@ -176,6 +176,44 @@ func TestLoadsAreShared(t *testing.T) {
 	})
 }
 
+// What is prepared is loaded beside its caller, once, and whoever asks for it waits for
+// that; where it fails, whoever asks is told.
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{numbers: map[tenant.ID][]int64{}}
+		version := w.add("a", 5)
+		release := make(chan struct{})
+		cache := derived.NewCache(func() *sum { return &sum{} }, func(ctx context.Context, id tenant.ID, since int64, s *sum) (int64, error) {
+			<-release
+			return w.load(ctx, id, since, s)
+		}, 100)
+		ctx, leave := context.WithCancel(t.Context())
+		cache.Prepare(ctx, "a", version)
+		cache.Prepare(ctx, "a", version)
+		leave()
+		go func() {
+			synctest.Wait()
+			close(release)
+		}()
+		if got, err := cache.Get(t.Context(), "a", version); err != nil || got.total.Load() != 5 || w.loads != 1 {
+			t.Errorf("%d loads, %v", w.loads, err)
+		}
+		cache.Prepare(t.Context(), "a", version)
+		synctest.Wait()
+		if w.loads != 1 {
+			t.Error("what is there was loaded again")
+		}
+		w.fail = errors.New("the store is down")
+		version = w.add("a", 6)
+		cache.Prepare(t.Context(), "a", version)
+		synctest.Wait()
+		if _, err := cache.Get(t.Context(), "a", version); !errors.Is(err, w.fail) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // A panic of one load is its callers' error, and ends nothing.
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,11 @@ type Alike struct {
 // Alike returns who is like a person, as of the caller's data version or later.
 // Nothing is sent anywhere: the vectors are there. Without vectors it is empty.
 func (s *Searcher) Alike(ctx context.Context, caller *tenant.Principal, id string) (Alike, error) {
-	set, _, err := s.vectors(ctx, Request{Caller: caller})
-	if err != nil || set == nil {
+	if may, _ := s.mayUse(caller); !may {
+		return Alike{}, nil
+	}
+	set, err := s.sets.Get(ctx, caller.Tenant, caller.DataVersion)
+	if err != nil {
 		return Alike{}, err
 	}
 	vector := set.Of(id)

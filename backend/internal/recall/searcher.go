@@ -89,19 +89,26 @@ type Answer struct {
 
 // Search finds people as of the caller's data version or later.
 func (s *Searcher) Search(ctx context.Context, r Request) (Answer, error) {
+	if r.Query.Limit < 1 {
+		r.Query.Limit = 10
+	}
+	wanted, note := s.wantsVectors(r)
+	if wanted { // of a large network they are read while its index is built
+		s.sets.Prepare(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	}
 	index, err := s.finder.Index(ctx, r.Caller.Tenant, r.Caller.DataVersion)
 	if err != nil {
 		return Answer{}, err
 	}
-	if r.Query.Limit < 1 {
-		r.Query.Limit = 10
+	if !wanted {
+		return byWords(index, r.Query, note), nil
 	}
-	if r.Mode == ModeKeyword || r.Query.Text == "" || !r.byRelevance() && r.Mode != ModeSemantic {
-		return byWords(index, r.Query, ""), nil
+	set, err := s.sets.Get(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	if err != nil {
+		return Answer{}, err
 	}
-	set, note, err := s.vectors(ctx, r)
-	if err != nil || set == nil {
-		return byWords(index, r.Query, note), err
+	if set.Len() == 0 {
+		return byWords(index, r.Query, fmt.Sprintf("No vectors of the model %s are on file. Start embed_objects to make them.", s.provider.Model())), nil
 	}
 	return s.byLikeness(ctx, index, set, r)
 }
@@ -116,28 +123,31 @@ func byWords(index *search.Index, q search.Query, note string) Answer {
 	return Answer{Hits: found.Hits, HasMore: found.Total > q.Offset+len(found.Hits), ModeUsed: ModeKeyword, Note: note}
 }
 
-// vectors returns the caller's vectors; nil when they are not to be used, and why
-// not. Nothing is read for a member who has none.
-func (s *Searcher) vectors(ctx context.Context, r Request) (*embedding.Set, string, error) {
+// wantsVectors tells whether the caller's vectors are to be used, and if not, why not
+// where that was asked for. Nothing is read for a member who has none.
+func (s *Searcher) wantsVectors(r Request) (wanted bool, note string) {
 	asked := r.Mode == ModeSemantic
 	switch {
+	case r.Mode == ModeKeyword, r.Query.Text == "", !r.byRelevance() && !asked:
+		return false, ""
 	case !r.byRelevance():
-		return nil, "Only sort relevance can be combined with mode semantic.", nil
-	case r.Caller.EmbeddedVersion == 0 && asked:
-		return nil, noVectors, nil
-	case r.Caller.EmbeddedVersion == 0:
-		return nil, "", nil
-	case !Allowed(s.provider, r.Caller.EmbeddingsHost):
-		return nil, NotAllowed(s.provider), nil
+		return false, "Only sort relevance can be combined with mode semantic."
+	case r.Caller.EmbeddedVersion == 0 && !asked:
+		return false, ""
 	}
-	set, err := s.sets.Get(ctx, r.Caller.Tenant, r.Caller.DataVersion)
-	if err != nil {
-		return nil, "", err
+	return s.mayUse(r.Caller)
+}
+
+// mayUse tells whether there are vectors of the caller's that may be used.
+func (s *Searcher) mayUse(caller *tenant.Principal) (may bool, note string) {
+	switch {
+	case caller.EmbeddedVersion == 0:
+		return false, noVectors
+	case !Allowed(s.provider, caller.EmbeddingsHost):
+		return false, NotAllowed(s.provider)
+	default:
+		return true, ""
 	}
-	if set.Len() == 0 {
-		return nil, fmt.Sprintf("No vectors of the model %s are on file. Start embed_objects to make them.", s.provider.Model()), nil
-	}
-	return set, "", nil
 }
 
 const noVectors = "No vectors are on file yet. Start embed_objects to make them."
