@@ -32,6 +32,10 @@ const takeDownText = `WITH due (owner, total) AS (VALUES %s)
 UPDATE credit_balances SET balance = balance - due.total FROM due
 WHERE tenant_id = due.owner AND period = ? AND balance >= due.total RETURNING tenant_id, balance`
 
+// takeDownOneText is takeDownText of one row, at half of its price.
+const takeDownOneText = `UPDATE credit_balances SET balance = balance - ?2
+WHERE tenant_id = ?1 AND period = ?3 AND balance >= ?2 RETURNING tenant_id, balance`
+
 const insertEntriesText = `INSERT INTO credit_entries
 (period, reason, created_at, tenant_id, id, delta, balance_after, tool, calls) VALUES %s`
 
@@ -62,7 +66,7 @@ func (s *Store) prepareCredits(ctx context.Context) (*creditStatements, error) {
 	c := &creditStatements{takeDown: map[int]*sql.Stmt{}, insertEntries: map[int]*sql.Stmt{}}
 	for n := 1; n <= maxRows; n *= 2 {
 		//nolint:sqlclosecheck // they are closed with the database
-		takeDown, takeErr := s.engine.serviceWrite.DB.PrepareContext(ctx, fmt.Sprintf(takeDownText, rowsOf("(?, ?)", n)))
+		takeDown, takeErr := s.engine.serviceWrite.DB.PrepareContext(ctx, takeDownOf(n))
 		//nolint:sqlclosecheck // they are closed with the database
 		insertEntries, insertErr := s.engine.serviceWrite.DB.PrepareContext(ctx, fmt.Sprintf(insertEntriesText, rowsOf("(?1, ?2, ?3, ?, ?, ?, ?, ?, ?)", n)))
 		if err := errors.Join(takeErr, insertErr); err != nil {
@@ -71,6 +75,13 @@ func (s *Store) prepareCredits(ctx context.Context) (*creditStatements, error) {
 		c.takeDown[n], c.insertEntries[n] = takeDown, insertEntries
 	}
 	return c, nil
+}
+
+func takeDownOf(n int) string {
+	if n == 1 {
+		return takeDownOneText
+	}
+	return fmt.Sprintf(takeDownText, rowsOf("(?, ?)", n))
 }
 
 func rowsOf(row string, n int) string { return strings.Repeat(row+", ", n-1) + row }
