@@ -112,7 +112,7 @@ func TestWideRequests(t *testing.T) {
 	if g.Inside() != 0 || !g.Enter() {
 		t.Errorf("in the end: inside %d", g.Inside())
 	}
-	if open := newGate(-1, 1, steady(0), clock()); !open.Enter() || !open.Enter() || !open.Widen(1000) {
+	if open := newGate(-1, 1, steady(0), clock()); !open.Enter() || !open.Widen(1000) || !open.Enter() {
 		t.Error("a gate without a bound refuses")
 	}
 }
