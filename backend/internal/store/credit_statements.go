@@ -97,7 +97,9 @@ func (s *Store) payAtOnce(ctx context.Context, b *bill) error {
 		return s.payPostgres(ctx, s.engine.serviceWrite.DB, b, b.groups)
 	}
 	return s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		return s.paySQLite(ctx, tx.Tx, b, b.groups)
+		// The driver starts a goroutine for each statement that may be cancelled. What
+		// may take long, to wait for the one writer, is over.
+		return s.paySQLite(context.WithoutCancel(ctx), tx.Tx, b, b.groups)
 	})
 }
 
