@@ -221,7 +221,7 @@ func TestCORSOnEveryAnswer(t *testing.T) {
 			}
 			exposed := got.header.Get("Access-Control-Expose-Headers")
 			for _, header := range []string{"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining",
-				"RateLimit-Reset", "Retry-After", "Idempotency-Replayed", "Deprecation", "Sunset", "Link", "ETag", "Location", "MCP-Protocol-Version"} {
+				"RateLimit-Reset", "Retry-After", "Idempotency-Replayed", "Deprecation", "Sunset", "Link", "ETag", "Location", "MCP-Protocol-Version", "X-Request-Id"} {
 				if !strings.Contains(exposed, header) {
 					t.Errorf("%s: %s is not exposed", name, header)
 				}

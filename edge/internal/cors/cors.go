@@ -7,7 +7,7 @@ const (
 		"mcp-name, last-event-id, idempotency-key"
 	exposedHeaders = "WWW-Authenticate, RateLimit, RateLimit-Policy, RateLimit-Limit, RateLimit-Remaining, " +
 		"RateLimit-Reset, Retry-After, Idempotency-Replayed, Deprecation, Sunset, Link, ETag, Location, " +
-		"MCP-Protocol-Version"
+		"MCP-Protocol-Version, X-Request-Id"
 	// maxAge is how many seconds a browser may remember a preflight; browsers cap it at about this.
 	maxAge = "7200"
 )

@@ -202,8 +202,7 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request, presented bool
 }
 
 func (e *Endpoint) log(r *http.Request, err error) {
-	e.options.Logger.LogAttrs(r.Context(), slog.LevelError, "backend call failed",
-		slog.String("request_id", exchange.RequestID(r.Context())), slog.String("error", err.Error()))
+	upstream.LogFailure(r.Context(), e.options.Logger, err)
 }
 
 func expiry(at *timestamppb.Timestamp) *string {

@@ -1,7 +1,6 @@
 package jobsapi
 
 import (
-	"log/slog"
 	"net/http"
 	"strings"
 
@@ -74,6 +73,5 @@ func sentence(message string) string {
 }
 
 func (a *API) log(r *http.Request, err error) {
-	a.options.Logger.LogAttrs(r.Context(), slog.LevelError, "backend call failed",
-		slog.String("request_id", exchange.RequestID(r.Context())), slog.String("error", err.Error()))
+	upstream.LogFailure(r.Context(), a.options.Logger, err)
 }

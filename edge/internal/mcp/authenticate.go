@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 
 	"github.com/kith-crm/kith/edge/internal/bearer"
@@ -73,8 +72,7 @@ func (e *endpoint) logBackend(ctx context.Context, err *upstream.Error) {
 	if err.Kind != upstream.Internal && err.Kind != upstream.Unavailable {
 		return
 	}
-	e.options.Logger.LogAttrs(ctx, slog.LevelError, "backend call failed",
-		slog.String("request_id", exchange.RequestID(ctx)), slog.String("error", err.Error()))
+	upstream.LogFailure(ctx, e.options.Logger, err)
 }
 
 func deadBearer() *failure {

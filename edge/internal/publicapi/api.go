@@ -9,7 +9,6 @@ import (
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -72,8 +71,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err *upstream.Error) 
 }
 
 func (a *API) logError(r *http.Request, err error) {
-	a.options.Logger.LogAttrs(r.Context(), slog.LevelError, "backend call failed",
-		slog.String("request_id", exchange.RequestID(r.Context())), slog.String("error", err.Error()))
+	upstream.LogFailure(r.Context(), a.options.Logger, err)
 }
 
 func fieldsOf(err *upstream.Error) []problem.Field {

@@ -12,7 +12,6 @@ import (
 
 	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
@@ -86,8 +85,7 @@ func (x *Index) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 }
 
 func (x *Index) fail(w http.ResponseWriter, r *http.Request, err *upstream.Error) {
-	x.logger.LogAttrs(r.Context(), slog.LevelError, "backend call failed",
-		slog.String("request_id", exchange.RequestID(r.Context())), slog.String("error", err.Error()))
+	upstream.LogFailure(r.Context(), x.logger, err)
 	if err.Kind == upstream.Unavailable {
 		x.problems.Write(w, r, problem.Unavailable, "Please try again in a moment.")
 		return

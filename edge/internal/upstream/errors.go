@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 
 	"connectrpc.com/connect"
 
+	"github.com/kith-crm/kith/edge/internal/exchange"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 )
 
@@ -169,4 +172,15 @@ func cleanMessage(message string) string {
 		}
 	}
 	return message
+}
+
+// LogFailure keeps the cause of what the caller is not told. Where the caller has
+// gone, the call failed for that and is no fault of ours.
+func LogFailure(ctx context.Context, logger *slog.Logger, err error) {
+	level := slog.LevelError
+	if errors.Is(ctx.Err(), context.Canceled) {
+		level = slog.LevelInfo
+	}
+	logger.LogAttrs(ctx, level, "backend call failed",
+		slog.String("request_id", exchange.RequestID(ctx)), slog.String("error", err.Error()))
 }

@@ -1,6 +1,11 @@
 package upstream
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
@@ -74,5 +79,24 @@ func TestRawJSONCopies(t *testing.T) {
 	}
 	if err := (rawJSON{}).Unmarshal(nil, "x"); err == nil {
 		t.Error("a foreign type is unmarshalled")
+	}
+}
+
+// A call that failed since its caller went away is no fault of ours.
+func TestLogFailure(t *testing.T) {
+	t.Parallel()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	for name, tt := range map[string]struct {
+		ctx  context.Context
+		want string
+	}{"here": {t.Context(), "ERROR"}, "gone": {gone, "INFO"}, "too late": {late, "ERROR"}} {
+		var log bytes.Buffer
+		LogFailure(tt.ctx, slog.New(slog.NewTextHandler(&log, nil)), errors.New("no route to host"))
+		if line := log.String(); !strings.Contains(line, "level="+tt.want) || !strings.Contains(line, "no route to host") {
+			t.Errorf("%s: %s", name, line)
+		}
 	}
 }
