@@ -78,6 +78,9 @@ func (g *Gate) Leave() { g.inside.Add(-1) }
 // Widen takes n more places for a request that is inside, if there is room for all
 // of them or nobody else is inside. Narrow gives them back.
 func (g *Gate) Widen(n int) bool {
+	if n < 1 {
+		return true // however many are inside by now
+	}
 	inside := g.inside.Add(int64(n))
 	if g.most <= 0 || inside <= g.bound.Load() || inside == int64(n)+1 {
 		return true

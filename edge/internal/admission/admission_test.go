@@ -112,6 +112,13 @@ func TestWideRequests(t *testing.T) {
 	if g.Inside() != 0 || !g.Enter() {
 		t.Errorf("in the end: inside %d", g.Inside())
 	}
+	g.Resume() // back from a body, when somebody else took the room
+	g.Resume()
+	g.Resume()
+	g.Resume()
+	if !g.Widen(0) || g.Widen(1) {
+		t.Errorf("more than fit: inside %d", g.Inside())
+	}
 	if open := newGate(-1, 1, steady(0), clock()); !open.Enter() || !open.Widen(1000) || !open.Enter() {
 		t.Error("a gate without a bound refuses")
 	}
