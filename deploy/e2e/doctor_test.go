@@ -27,7 +27,7 @@ func TestDoctor(t *testing.T) {
 			want     string
 		}{
 			"nobody there":         {map[string]string{"KITH_ADDR": freeAddress(t)}, "base URL"},
-			"somebody else there":  {map[string]string{"KITH_BASE_URL": "http://" + s.addr + "x.invalid"}, "base URL"},
+			"somebody else there":  {map[string]string{"KITH_BASE_URL": "http://" + s.addr + "y.invalid"}, "base URL"},
 			"a base URL with path": {map[string]string{"KITH_BASE_URL": "https://kith.example/api"}, "settings"},
 			"no database":          {map[string]string{"KITH_DATABASE_URL": filepath.Join(folder, "kith.db")}, "database"},
 			"no server":            {map[string]string{"KITH_DATABASE_URL": "postgres://kith@127.0.0.1:1/kith"}, "database"},
