@@ -202,7 +202,7 @@ func keyOf(value string) string {
 	key := text.Line(strings.TrimSpace(value))
 	const urn = "urn:uuid:"
 	if len(key) > len(urn) && strings.EqualFold(key[:len(urn)], urn) {
-		key = key[len(urn):]
+		key = strings.TrimSpace(key[len(urn):])
 	}
 	if len(key) > maxKey {
 		return ""
