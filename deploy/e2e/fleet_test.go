@@ -20,10 +20,7 @@ func (s *service) beside(t *testing.T) *service {
 // TestTwoServicesOnOneDatabase: what was written through the one is read, and
 // searched, through the other at once; so is what was revoked.
 func TestTwoServicesOnOneDatabase(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
-		if !s.topology.postgres {
-			t.Skip("a SQLite file belongs to one service")
-		}
+	eachTopologyThat(t, inPostgres, func(t *testing.T, s *service) {
 		other := s.beside(t)
 		ada := s.newMember(t)
 		token := ada.token(t)

@@ -154,10 +154,7 @@ func (d door) isDoneOnce(t *testing.T, word string) {
 // TestKeysAmongServices: services on one database know of each other's keys, of
 // those in flight as well.
 func TestKeysAmongServices(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
-		if !s.topology.postgres {
-			t.Skip("a SQLite file belongs to one service")
-		}
+	eachTopologyThat(t, inPostgres, func(t *testing.T, s *service) {
 		other := s.beside(t)
 		a := s.newMember(t).agent(t)
 		there := other.doors(t, a)

@@ -91,10 +91,7 @@ func TestKeysWithoutCredits(t *testing.T) {
 // nobody can tell whether it was done. It is done under its key afterwards, and
 // what was done before is answered as before.
 func TestKeysInAnOutage(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
-		if !s.topology.postgres {
-			t.Skip("a file does not go away")
-		}
+	eachTopologyThat(t, inPostgres, func(t *testing.T, s *service) {
 		set := s.overWire(t)
 		for _, d := range s.doors(t, s.newMember(t).agent(t)) {
 			before, during, word := keyLine(newWord()), keyLine(newWord()), newWord()

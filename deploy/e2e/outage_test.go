@@ -104,10 +104,7 @@ func checkUnavailable(t *testing.T, what string, got answer) {
 // TestStoreOutage: while the database is away every call is a 503; when it is
 // back, so is the service, without a restart.
 func TestStoreOutage(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
-		if !s.topology.postgres {
-			t.Skip("a file does not go away")
-		}
+	eachTopologyThat(t, inPostgres, func(t *testing.T, s *service) {
 		set := s.overWire(t)
 		a := s.newMember(t).agent(t)
 		a.call(t, "get_account", arguments{})
@@ -117,10 +114,7 @@ func TestStoreOutage(t *testing.T) {
 
 // TestBackendOutage: the same for an edge without its backend.
 func TestBackendOutage(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
-		if !s.topology.split {
-			t.Skip("the backend is no process of its own here")
-		}
+	eachTopologyThat(t, isSplit, func(t *testing.T, s *service) {
 		a := s.newMember(t).agent(t)
 		checkOutage(t, s, a, func(cut bool) {
 			if cut {

@@ -88,10 +88,7 @@ func TestGracefulStop(t *testing.T) {
 
 // TestGracefulStopOfBackend: the same for an internal caller of the backend.
 func TestGracefulStopOfBackend(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
-		if !s.topology.split {
-			t.Skip("the backend is no process of its own here")
-		}
+	eachTopologyThat(t, isSplit, func(t *testing.T, s *service) {
 		bearer := s.newMember(t).token(t).bearer
 		pending := beginRequest(t, s.backendAddr, "/kith.connections.v1.ConnectionService/SearchConnections", `{"query":"x"}`,
 			"Authorization: Bearer "+bearer, "Kith-Service-Token: "+s.serviceToken)

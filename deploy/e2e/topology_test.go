@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -33,13 +34,28 @@ func eachTopology(t *testing.T, run func(t *testing.T, s *service)) {
 	eachTopologyOf(t, serviceBinary, run)
 }
 
+// The topologies that some tests are about.
+func inPostgres(way topology) bool { return way.postgres } // several services may share it, and it can go away
+func isSplit(way topology) bool    { return way.split }    // the backend is a process of its own
+
+// eachTopologyThat is eachTopology of those that the test is about.
+func eachTopologyThat(t *testing.T, is func(topology) bool, run func(t *testing.T, s *service)) {
+	t.Helper()
+	eachWay(t, slices.DeleteFunc(topologies(), func(way topology) bool { return !is(way) }), serviceBinary, run)
+}
+
 // eachTopologyOf is eachTopology of one build. Tests of many rows or of many calls at
 // once take kithBinary: with the race detector they would meet the limits of time
 // that protect a service, and those are not their subject.
 func eachTopologyOf(t *testing.T, binary string, run func(t *testing.T, s *service)) {
 	t.Helper()
+	eachWay(t, topologies(), binary, run)
+}
+
+func eachWay(t *testing.T, ways []topology, binary string, run func(t *testing.T, s *service)) {
+	t.Helper()
 	t.Parallel()
-	for _, way := range topologies() {
+	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, way)
