@@ -10,20 +10,30 @@ import (
 //
 // level is the least that is written: debug, info, warn or error. format is text
 // (key=value) or json. Any other value is an error that names the accepted ones.
-// Each line is one call of w.Write, and the calls do not overlap.
+// Each line is one call of w.Write, and the calls do not overlap. Where w is a
+// Buffer, records of the level warn and above are written through it at once.
 func New(w io.Writer, level, format string) (*slog.Logger, error) {
 	least, err := parseLevel(level)
 	if err != nil {
 		return nil, err
 	}
-	out := &scrubber{next: w}
-	options := &slog.HandlerOptions{Level: least, ReplaceAttr: redact}
+	handler, err := newHandler(&scrubber{next: w}, format, &slog.HandlerOptions{Level: least, ReplaceAttr: redact})
+	if err != nil {
+		return nil, err
+	}
+	if buffer, ok := w.(*Buffer); ok {
+		handler = prompt{Handler: handler, buffer: buffer}
+	}
+	return slog.New(handler), nil
+}
+
+func newHandler(w io.Writer, format string, options *slog.HandlerOptions) (slog.Handler, error) {
 	switch format {
 	case "text":
-		return slog.New(slog.NewTextHandler(out, options)), nil
+		return slog.NewTextHandler(w, options), nil
 	case "json":
-		out := &turns{next: out}
-		return slog.New(newPlain(slog.NewJSONHandler(out, options), out)), nil
+		w := &turns{next: w}
+		return newPlain(slog.NewJSONHandler(w, options), w), nil
 	default:
 		return nil, fmt.Errorf("parse log format %q: must be text or json", format)
 	}

@@ -45,13 +45,15 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	if err := p.settings.resolve(); err != nil {
 		return err
 	}
-	logger, err := logging.New(p.err, p.settings.LogLevel, p.settings.LogFormat)
+	lines := logging.NewBuffer(p.err)
+	defer func() { err = errors.Join(err, lines.Flush()) }()
+	logger, err := logging.New(lines, p.settings.LogLevel, p.settings.LogFormat)
 	if err != nil {
 		return err
 	}
 	libraries := logger // they log through slog's default, and callers' mistakes as warnings
 	if p.settings.LogLevel != "debug" {
-		if libraries, err = logging.New(p.err, "error", p.settings.LogFormat); err != nil {
+		if libraries, err = logging.New(lines, "error", p.settings.LogFormat); err != nil {
 			return err
 		}
 	}
