@@ -3,8 +3,10 @@ package credit_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/credit"
@@ -114,6 +116,120 @@ func TestMeterGroups(t *testing.T) {
 	if len(g.groups) > 10 {
 		t.Errorf("30 charges took %d commits: %v", len(g.groups), g.groups)
 	}
+}
+
+// inBubble runs a test on a clock that jumps, until its meter is at rest.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		test(t)
+		time.Sleep(time.Second)
+	})
+}
+
+// slow is a ledger that takes a millisecond, and remembers its groups.
+type slow struct{ groups []int }
+
+func (s *slow) Charge(_ context.Context, charges []credit.Charge) ([]credit.Outcome, error) {
+	time.Sleep(time.Millisecond)
+	s.groups = append(s.groups, len(charges))
+	return make([]credit.Outcome, len(charges)), nil
+}
+
+func TestMeterNeverKeepsALoneCallerWaiting(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		ledger := &slow{}
+		m := credit.NewMeter(ledger)
+		for range 5 {
+			start := time.Now()
+			if _, err := m.Charge(t.Context(), credit.Charge{Price: 1}); err != nil || time.Since(start) != time.Millisecond {
+				t.Errorf("a charge took %s: %v", time.Since(start), err)
+			}
+			time.Sleep(500 * time.Microsecond)
+		}
+		if !slices.Equal(ledger.groups, []int{1, 1, 1, 1, 1}) {
+			t.Errorf("groups %v", ledger.groups)
+		}
+	})
+}
+
+// Callers who come again and again end up in one group, though each is busy with
+// something else for longer than a commit takes.
+func TestMeterWaitsForThoseWhoCameLast(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		const callers, calls = 8, 20
+		ledger := &slow{}
+		m := credit.NewMeter(ledger)
+		var group sync.WaitGroup
+		for i := range callers {
+			group.Go(func() {
+				time.Sleep(time.Duration(i) * 300 * time.Microsecond)
+				for range calls {
+					if _, err := m.Charge(t.Context(), credit.Charge{Price: 1}); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(1500 * time.Microsecond)
+				}
+			})
+		}
+		group.Wait()
+		if n := len(ledger.groups); n > calls+5 || ledger.groups[n/2] != callers {
+			t.Errorf("groups %v", ledger.groups)
+		}
+	})
+}
+
+// Company that stays away is waited for once, and for 2 ms.
+func TestMeterDoesNotWaitLong(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		m := credit.NewMeter(&slow{})
+		charge := func() (took time.Duration) {
+			start := time.Now()
+			if _, err := m.Charge(t.Context(), credit.Charge{Price: 1}); err != nil {
+				t.Error(err)
+			}
+			return time.Since(start)
+		}
+		var group sync.WaitGroup
+		group.Go(func() { charge() })
+		synctest.Wait()
+		for range 3 { // they come during the first one's commit
+			group.Go(func() { charge() })
+		}
+		group.Wait()
+		if took := charge(); took != 3*time.Millisecond {
+			t.Errorf("the first that came alone took %s", took)
+		}
+		if took := charge(); took != time.Millisecond {
+			t.Errorf("the second took %s", took)
+		}
+	})
+}
+
+// No group is larger than a ledger takes.
+func TestMeterBoundsItsGroups(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		ledger := &slow{}
+		m := credit.NewMeter(ledger)
+		var group sync.WaitGroup
+		for range 3*credit.MaxGroup + 1 {
+			group.Go(func() {
+				for range 3 {
+					if _, err := m.Charge(t.Context(), credit.Charge{Price: 1}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		if n := slices.Max(ledger.groups); n != credit.MaxGroup {
+			t.Errorf("the largest of %v", ledger.groups)
+		}
+	})
 }
 
 func TestMeterTellsEveryoneOfAnOutage(t *testing.T) {

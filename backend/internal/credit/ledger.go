@@ -76,8 +76,8 @@ func (s *Shortage) Unwrap() error { return s.fault }
 
 // Ledger keeps balances.
 type Ledger interface {
-	// Charge commits charges in one transaction and returns their outcomes in the
-	// same order. With an error, nothing was charged.
+	// Charge commits charges, MaxGroup at most, in one transaction and returns their
+	// outcomes in the same order. With an error, nothing was charged.
 	Charge(ctx context.Context, charges []Charge) ([]Outcome, error)
 }
 

@@ -2,37 +2,33 @@ package credit
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"time"
 )
 
+// MaxGroup bounds the charges of one transaction.
+const MaxGroup = 64
+
 const (
-	// maxGroup bounds the charges of one transaction.
-	maxGroup = 512
 	// commitTimeout bounds one transaction.
 	commitTimeout = 10 * time.Second
-	// maxYields bounds how often the committer lets others run before it takes what
-	// waits, and patience how often without another that comes to wait. Under load
-	// those are the calls that are about to; without load it costs nothing.
-	maxYields = 256
-	patience  = 16
-	// linger is how much longer it waits for others where the last group was of
-	// more than one: then they come from many connections, and a commit costs more
-	// than their calls do. Who calls alone never waits.
-	linger = 500 * time.Microsecond
+	// linger bounds how long charges wait for others: about as long as for a commit.
+	linger = 2 * time.Millisecond
 )
 
 // Meter charges concurrent calls in groups: while one transaction is on its way,
 // the charges that arrive gather for the next. Each call waits for the commit of
 // its own charge, so that a crash loses none and invents none. It is safe for
-// concurrent use, and has no background work while nobody waits.
+// concurrent use, and has no background work for long while nobody waits.
 type Meter struct {
 	ledger Ledger
 
 	mu      sync.Mutex
 	waiting []*waiter
 	running bool
+	// full is closed, and nil again, once as many wait as are wanted.
+	full   chan struct{}
+	wanted int
 }
 
 type waiter struct {
@@ -51,6 +47,10 @@ func (m *Meter) Charge(ctx context.Context, charge Charge) (Receipt, error) {
 	w := &waiter{charge: charge, ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
 	m.mu.Lock()
 	m.waiting = append(m.waiting, w)
+	if m.full != nil && len(m.waiting) >= m.wanted {
+		close(m.full)
+		m.full = nil
+	}
 	first := !m.running
 	m.running = true
 	m.mu.Unlock()
@@ -61,35 +61,46 @@ func (m *Meter) Charge(ctx context.Context, charge Charge) (Receipt, error) {
 	return w.outcome.Receipt, w.outcome.Err
 }
 
-// commitAll commits group after group until nobody waits.
+// commitAll commits group after group until nobody comes. Those whose charges were
+// committed last are likely to be back soon: with those who wait already, that many
+// are waited for, because the fewer commits, the cheaper. Who calls alone never waits.
 func (m *Meter) commitAll() {
-	company := false
-	for {
-		m.gather()
-		if company {
-			time.Sleep(linger)
-		}
+	for wanted := 0; ; {
+		m.gather(wanted)
 		group := m.take()
-		company = len(group) > 1
 		if group == nil {
 			return
 		}
 		m.commit(group)
+		wanted = len(group) + m.count()
 	}
 }
 
-func (m *Meter) gather() {
-	for idle, seen, yields := 0, 0, 0; idle < patience && yields < maxYields; yields++ {
-		runtime.Gosched()
-		m.mu.Lock()
-		n := len(m.waiting)
+// gather waits until as many wait as are wanted, or for long enough.
+func (m *Meter) gather(wanted int) {
+	m.mu.Lock()
+	if len(m.waiting) >= min(wanted, MaxGroup) {
 		m.mu.Unlock()
-		if n == seen {
-			idle++
-		} else {
-			idle, seen = 0, n
-		}
+		return
 	}
+	full := make(chan struct{})
+	m.full, m.wanted = full, min(wanted, MaxGroup)
+	m.mu.Unlock()
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-full:
+	case <-timer.C:
+		m.mu.Lock()
+		m.full = nil
+		m.mu.Unlock()
+	}
+}
+
+func (m *Meter) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.waiting)
 }
 
 func (m *Meter) take() []*waiter {
@@ -99,7 +110,7 @@ func (m *Meter) take() []*waiter {
 		m.running = false
 		return nil
 	}
-	n := min(len(m.waiting), maxGroup)
+	n := min(len(m.waiting), MaxGroup)
 	group := m.waiting[:n:n]
 	m.waiting = m.waiting[n:]
 	if len(m.waiting) == 0 {

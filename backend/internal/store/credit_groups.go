@@ -46,7 +46,7 @@ func (s *Store) Charge(ctx context.Context, charges []credit.Charge) (outcomes [
 	if err != nil {
 		return nil, err
 	}
-	if err := s.payAtOnce(ctx, b); err != nil {
+	if err := s.pay(ctx, nil, b, b.groups); err != nil {
 		return nil, translate(err)
 	}
 	short := b.unpaid()

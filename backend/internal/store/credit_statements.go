@@ -3,41 +3,30 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/uptrace/bun"
 
 	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// creditStatements are what every metered read pays for a part of. In SQLite
-// reading their text is half of their cost, so they are prepared; in PostgreSQL
-// it is the round trips, so that one statement does all.
-type creditStatements struct {
-	// Each is by how many rows it takes: a power of two, from one to maxRows.
-	takeDown, insertEntries map[int]*sql.Stmt
-}
+// chargeStatements are SQLite's statements of charges, each by how many entries it
+// takes: a power of two, up to credit.MaxGroup. Every metered read pays for a part
+// of them, and reading their text would be half of their cost.
+type chargeStatements map[int]*sql.Stmt
 
-// maxRows bounds the rows of one of SQLite's statements of charges.
-const maxRows = 16
+// chargeText keeps the entries of those whose balances cover their totals. A trigger
+// takes them off, once all balances are read.
+const chargeText = `WITH bill (period, reason, at) AS (VALUES (?, ?, ?)), due (owner, total, id, delta, later, tool, calls) AS (VALUES %s)
+INSERT INTO credit_charges (tenant_id, id, period, delta, balance_after, reason, tool, calls, created_at)
+SELECT due.owner, due.id, b.period, due.delta, b.balance - due.total + due.later, bill.reason, due.tool, due.calls, bill.at
+FROM bill CROSS JOIN due CROSS JOIN credit_balances b ON b.tenant_id = due.owner AND b.period = bill.period AND b.balance >= due.total
+RETURNING tenant_id, balance_after`
 
-// takeDownText takes totals off the balances that cover them.
-const takeDownText = `WITH due (owner, total) AS (VALUES %s)
-UPDATE credit_balances SET balance = balance - due.total FROM due
-WHERE tenant_id = due.owner AND period = ? AND balance >= due.total RETURNING tenant_id, balance`
-
-// takeDownOneText is takeDownText of one row, at half of its price.
-const takeDownOneText = `UPDATE credit_balances SET balance = balance - ?2
-WHERE tenant_id = ?1 AND period = ?3 AND balance >= ?2 RETURNING tenant_id, balance`
-
-const insertEntriesText = `INSERT INTO credit_entries
-(period, reason, created_at, tenant_id, id, delta, balance_after, tool, calls) VALUES %s`
+// dueColumns is how many values an entry is in chargeText.
+const dueColumns = 7
 
 // payText takes totals off the balances that cover them, and keeps the entries of
 // those. It locks in the order of the tenants: the update alone would lock in the
@@ -59,60 +48,41 @@ const payText = `WITH due AS (
 )
 SELECT tenant_id, balance FROM paid`
 
-func (s *Store) prepareCredits(ctx context.Context) (*creditStatements, error) {
+func (s *Store) prepareCharges(ctx context.Context) (chargeStatements, error) {
 	if s.engine.name == postgresName {
 		return nil, nil // pgx keeps prepared statements with each connection
 	}
-	c := &creditStatements{takeDown: map[int]*sql.Stmt{}, insertEntries: map[int]*sql.Stmt{}}
-	for n := 1; n <= maxRows; n *= 2 {
-		//nolint:sqlclosecheck // they are closed with the database
-		takeDown, takeErr := s.engine.serviceWrite.DB.PrepareContext(ctx, takeDownOf(n))
-		//nolint:sqlclosecheck // they are closed with the database
-		insertEntries, insertErr := s.engine.serviceWrite.DB.PrepareContext(ctx, fmt.Sprintf(insertEntriesText, rowsOf("(?1, ?2, ?3, ?, ?, ?, ?, ?, ?)", n)))
-		if err := errors.Join(takeErr, insertErr); err != nil {
+	statements := chargeStatements{}
+	for n := 1; n <= credit.MaxGroup; n *= 2 {
+		row := "(?" + strings.Repeat(", ?", dueColumns-1) + ")"
+		//nolint:sqlclosecheck // it is closed with the database
+		stmt, err := s.engine.serviceWrite.DB.PrepareContext(ctx, fmt.Sprintf(chargeText, row+strings.Repeat(", "+row, n-1)))
+		if err != nil {
 			return nil, fmt.Errorf("prepare charges: %w", err)
 		}
-		c.takeDown[n], c.insertEntries[n] = takeDown, insertEntries
+		statements[n] = stmt
 	}
-	return c, nil
+	return statements, nil
 }
-
-func takeDownOf(n int) string {
-	if n == 1 {
-		return takeDownOneText
-	}
-	return fmt.Sprintf(takeDownText, rowsOf("(?, ?)", n))
-}
-
-func rowsOf(row string, n int) string { return strings.Repeat(row+", ", n-1) + row }
 
 // queryer is a *sql.DB or a *sql.Tx.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// payAtOnce is pay in a transaction of its own.
-func (s *Store) payAtOnce(ctx context.Context, b *bill) error {
-	if s.credits == nil {
-		return s.payPostgres(ctx, s.engine.serviceWrite.DB, b, b.groups)
-	}
-	return s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		// The driver starts a goroutine for each statement that may be cancelled. What
-		// may take long, to wait for the one writer, is over.
-		return s.paySQLite(context.WithoutCancel(ctx), tx.Tx, b, b.groups)
-	})
-}
-
 // pay takes each group's total off its balance and keeps its entries, where the
-// balance covers it.
+// balance covers it: in one statement, and so in a transaction of its own where tx
+// is nil.
 func (s *Store) pay(ctx context.Context, tx *sql.Tx, b *bill, groups []*chargeGroup) error {
 	switch {
 	case len(groups) == 0:
 		return nil
-	case s.credits == nil:
-		return s.payPostgres(ctx, tx, b, groups)
-	default:
+	case s.charges != nil:
 		return s.paySQLite(ctx, tx, b, groups)
+	case tx == nil:
+		return s.payPostgres(ctx, s.engine.serviceWrite.DB, b, groups)
+	default:
+		return s.payPostgres(ctx, tx, b, groups)
 	}
 }
 
@@ -136,7 +106,41 @@ func (s *Store) payPostgres(ctx context.Context, db queryer, b *bill, groups []*
 	return b.settle(groups, rows)
 }
 
-// settle reads the balances after what was paid.
+func (s *Store) paySQLite(ctx context.Context, tx *sql.Tx, b *bill, groups []*chargeGroup) error {
+	args := make([]any, 0, 3+2*dueColumns*len(groups))
+	args = append(args, b.month.Period, credit.ReasonCalls, b.at)
+	n := 0
+	for _, g := range groups {
+		for _, e := range g.entries {
+			args = append(args, string(e.TenantID), g.total, e.ID, e.Delta, e.BalanceAfter, e.Tool, e.Calls)
+			n++
+		}
+	}
+	size := 1
+	for size < n {
+		size *= 2
+	}
+	args = append(args, make([]any, dueColumns*(size-n))...) // nobody's
+	stmt := s.charges[size]
+	if stmt == nil {
+		return fmt.Errorf("charge %d entries: %d at most", n, credit.MaxGroup)
+	}
+	if tx != nil {
+		stmt = tx.StmtContext(ctx, stmt) //nolint:sqlclosecheck // the transaction closes it; the statement behind it stays
+	}
+	start := time.Now()
+	// The driver starts a goroutine for each statement that may be cancelled. What
+	// this one may wait for is the one writer, whose transactions end in time.
+	rows, err := stmt.QueryContext(context.WithoutCancel(ctx), args...)
+	s.queryWatch.Observe(ctx, "with", outcome(err), time.Since(start))
+	if err != nil {
+		return err
+	}
+	return b.settle(groups, rows)
+}
+
+// settle reads the balances after what was paid. Where there is one for each entry,
+// the last is the lowest.
 func (b *bill) settle(groups []*chargeGroup, rows *sql.Rows) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -146,74 +150,10 @@ func (b *bill) settle(groups []*chargeGroup, rows *sql.Rows) error {
 			return err
 		}
 		for _, g := range groups {
-			if g.owner == owner {
+			if g.owner == owner && (!g.paid || balance < g.balance) {
 				g.settle(b, balance)
 			}
 		}
 	}
 	return rows.Err()
-}
-
-func (s *Store) paySQLite(ctx context.Context, tx *sql.Tx, b *bill, groups []*chargeGroup) error {
-	for part := range inPowers(groups) {
-		if err := s.takeDown(ctx, tx, b, part); err != nil {
-			return err
-		}
-	}
-	var entries []credit.Entry
-	for _, g := range groups {
-		for _, e := range g.entries {
-			if g.paid {
-				e.BalanceAfter += g.balance
-				entries = append(entries, e)
-			}
-		}
-	}
-	for part := range inPowers(entries) {
-		if err := s.keepEntries(ctx, tx, b, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) takeDown(ctx context.Context, tx *sql.Tx, b *bill, groups []*chargeGroup) error {
-	args := make([]any, 0, 2*len(groups)+1)
-	for _, g := range groups {
-		args = append(args, string(g.owner), g.total)
-	}
-	start := time.Now()
-	//nolint:sqlclosecheck // the transaction closes it; the statement behind it stays
-	rows, err := tx.StmtContext(ctx, s.credits.takeDown[len(groups)]).QueryContext(ctx, append(args, b.month.Period)...)
-	s.queryWatch.Observe(ctx, "update", outcome(err), time.Since(start))
-	if err != nil {
-		return err
-	}
-	return b.settle(groups, rows)
-}
-
-func (s *Store) keepEntries(ctx context.Context, tx *sql.Tx, b *bill, entries []credit.Entry) error {
-	args := make([]any, 0, 6*len(entries)+3)
-	args = append(args, b.month.Period, credit.ReasonCalls, b.at)
-	for _, e := range entries {
-		args = append(args, string(e.TenantID), e.ID, e.Delta, e.BalanceAfter, e.Tool, e.Calls)
-	}
-	start := time.Now()
-	//nolint:sqlclosecheck // as above
-	_, err := tx.StmtContext(ctx, s.credits.insertEntries[len(entries)]).ExecContext(ctx, args...)
-	s.queryWatch.Observe(ctx, "insert", outcome(err), time.Since(start))
-	return err
-}
-
-// inPowers cuts rows into parts of the sizes that there are statements for.
-func inPowers[T any](rows []T) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for size := maxRows; len(rows) > 0; size /= 2 {
-			for ; len(rows) >= size; rows = rows[size:] {
-				if !yield(rows[:size]) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -48,8 +48,8 @@ type Store struct {
 	// publicProfile reads the page of one username.
 	publicProfile *hotStatement
 	plans         credit.Plans
-	// credits is nil in PostgreSQL.
-	credits *creditStatements
+	// charges is nil in PostgreSQL.
+	charges chargeStatements
 	// months holds the tenants whose allowance of a period was seen, by tenant.
 	months sync.Map
 	keys   idempotency.Registry
@@ -100,7 +100,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.publicProfile, err = s.preparePublicProfile(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if s.credits, err = s.prepareCredits(ctx); err != nil {
+	if s.charges, err = s.prepareCharges(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
