@@ -136,9 +136,10 @@ func SQLite(t testing.TB) string {
 }
 
 // template is a migrated database that the others of this process are copied from.
+// It orders words by a language's rules, not by byte, as most operators' do.
 var template = sync.OnceValues(func() (string, error) {
 	name := fmt.Sprintf("kith_template_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:6]))
-	if err := execAdmin("CREATE DATABASE " + name); err != nil {
+	if err := execAdmin("CREATE DATABASE " + name + " TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"); err != nil {
 		return "", err
 	}
 	_, err := store.Migrate(context.Background(), store.Config{URL: databaseURL(name)})
