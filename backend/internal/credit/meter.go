@@ -13,7 +13,7 @@ const (
 	// commitTimeout bounds one transaction.
 	commitTimeout = 10 * time.Second
 	// linger bounds how long charges wait for others: about as long as for a commit.
-	linger = 2 * time.Millisecond
+	linger = 4 * time.Millisecond
 )
 
 // Meter charges concurrent calls in groups: while one transaction is on its way,
