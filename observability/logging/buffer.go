@@ -18,10 +18,10 @@ const (
 // Buffer has the lines of busy moments written together: writing each by itself
 // costs as much again as making it, and whoever answers requests would wait for it.
 //
-// What a line of the level warn or above is written with is written before its
-// logger's call returns, and so is what comes before it. Others wait for 20 ms at
-// most; a process that is killed loses those. A writer that cannot keep up is
-// waited for. A Buffer is safe for concurrent use.
+// A line of the level warn or above is written before the logger's call returns, and
+// so is what came before it. Others wait for 20 ms at most; a process that is killed
+// loses those. A writer that cannot keep up is waited for. A Buffer is safe for
+// concurrent use.
 type Buffer struct {
 	next io.Writer
 	// writing is held during a write, and taken before mu: batches stay in order.

@@ -10,9 +10,10 @@ import (
 const MaxGroup = 64
 
 const (
-	// commitTimeout bounds one transaction.
+	// commitTimeout bounds one transaction, where the ledger can give it up.
 	commitTimeout = 10 * time.Second
-	// linger bounds how long charges wait for others: about as long as for a commit.
+	// linger bounds how long charges wait for others: little beside the way of an
+	// answer through a network.
 	linger = 4 * time.Millisecond
 )
 
@@ -78,13 +79,14 @@ func (m *Meter) commitAll() {
 
 // gather waits until as many wait as are wanted, or for long enough.
 func (m *Meter) gather(wanted int) {
+	wanted = min(wanted, MaxGroup)
 	m.mu.Lock()
-	if len(m.waiting) >= min(wanted, MaxGroup) {
+	if len(m.waiting) >= wanted {
 		m.mu.Unlock()
 		return
 	}
 	full := make(chan struct{})
-	m.full, m.wanted = full, min(wanted, MaxGroup)
+	m.full, m.wanted = full, wanted
 	m.mu.Unlock()
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
