@@ -91,31 +91,30 @@ func (g *gated) Charge(_ context.Context, charges []credit.Charge) ([]credit.Out
 // gets its own outcome.
 func TestMeterGroups(t *testing.T) {
 	t.Parallel()
-	g := &gated{open: make(chan struct{}, 8), begun: make(chan int, 8)}
-	m := credit.NewMeter(g)
-	var wg sync.WaitGroup
-	charge := func(price int) {
-		wg.Go(func() {
-			got, err := m.Charge(t.Context(), credit.Charge{Price: price})
-			if err != nil || got.Charged != price {
-				t.Errorf("price %d: %+v, %v", price, got, err)
-			}
-		})
-	}
-	charge(1)
-	<-g.begun
-	for price := 2; price <= 30; price++ {
-		charge(price)
-	}
-	for n := 1; n < 30; {
-		g.open <- struct{}{}
-		n += <-g.begun
-	}
-	g.open <- struct{}{}
-	wg.Wait()
-	if len(g.groups) > 10 {
-		t.Errorf("30 charges took %d commits: %v", len(g.groups), g.groups)
-	}
+	inBubble(t, func(t *testing.T) {
+		g := &gated{open: make(chan struct{}), begun: make(chan int, 8)}
+		m := credit.NewMeter(g)
+		var wg sync.WaitGroup
+		charge := func(price int) {
+			wg.Go(func() {
+				got, err := m.Charge(t.Context(), credit.Charge{Price: price})
+				if err != nil || got.Charged != price {
+					t.Errorf("price %d: %+v, %v", price, got, err)
+				}
+			})
+		}
+		charge(1)
+		<-g.begun
+		for price := 2; price <= 30; price++ {
+			charge(price)
+		}
+		synctest.Wait() // all of them are in line
+		close(g.open)
+		wg.Wait()
+		if !slices.Equal(g.groups, []int{1, 29}) {
+			t.Errorf("the commits were of %v", g.groups)
+		}
+	})
 }
 
 // inBubble runs a test on a clock that jumps, until its meter is at rest.

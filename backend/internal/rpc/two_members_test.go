@@ -274,7 +274,8 @@ func (s *stage) request(rt *rapid.T, caller, other *actor, tool string) string {
 
 // foreign returns the ids in a text, and the marks of its words, that are the other's
 // and that the caller does not keep (as they would after they sent them in a text).
-// Marks are left out where a tool finds what is spelt alike, and in the directory.
+// Nobody's are left out, which the other may keep as a word, and those whose twin the
+// caller keeps, whose it is then. Marks are left out where a tool finds what is spelt alike, and in the directory.
 func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []string {
 	found := idsIn(body)
 	exact := tool.Tool.Group != "directory"
@@ -286,12 +287,18 @@ func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []
 	}
 	var out []string
 	for _, trace := range found {
+		if isNobodys(trace) || strings.Contains(caller.kept, nobodysTwin(trace, []string{trace})) {
+			continue
+		}
 		if strings.Contains(other.kept, trace) && !strings.Contains(caller.kept, trace) && !slices.Contains(out, trace) {
 			out = append(out, trace)
 		}
 	}
 	return out
 }
+
+// isNobodys tells an id that no object has.
+func isNobodys(id string) bool { return strings.HasSuffix(id, nobody) }
 
 // nobodysTwin puts traces of nobody's in the place of those that are somebody's.
 func nobodysTwin(text string, foreign []string) string {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -29,23 +28,23 @@ type chargeGroup struct {
 	// calls are the places of the charges that can be paid for, total their price.
 	calls []int
 	total int
-	// entries are their lines in the ledger, one for each tool. Until they are
-	// paid, BalanceAfter is what the later ones take off.
-	entries []credit.Entry
-	// paid tells that the balance was taken down, to balance, and the entries are kept.
-	paid    bool
-	balance int
+	// lines are what the journal keeps of them, one for each tool.
+	lines []journalLine
+	// paid tells that the balance was taken down, and the lines are kept.
+	paid bool
+}
+
+type journalLine struct {
+	tool         string
+	delta, calls int
 }
 
 // Charge implements credit.Ledger. The charges of a tenant are one update of the
-// balance and one entry for each tool; those of a tenant whose balance does not
-// cover them all are looked at one by one.
+// balance and one line of the journal for each tool; those of a tenant whose
+// balance does not cover them all are looked at one by one.
 func (s *Store) Charge(ctx context.Context, charges []credit.Charge) (outcomes []credit.Outcome, err error) {
 	defer func() { tellOutcomes(s.creditWatch, charges, outcomes) }()
-	b, err := s.newBill(charges)
-	if err != nil {
-		return nil, err
-	}
+	b := s.newBill(charges)
 	if err := s.pay(ctx, nil, b, b.groups); err != nil {
 		return nil, translate(err)
 	}
@@ -66,21 +65,18 @@ func (s *Store) Charge(ctx context.Context, charges []credit.Charge) (outcomes [
 
 // chargeWithin is Charge in a transaction that does more.
 func (s *Store) chargeWithin(ctx context.Context, tx bun.Tx, charges []credit.Charge) ([]credit.Outcome, error) {
-	b, err := s.newBill(charges)
-	if err != nil {
-		return nil, err
-	}
+	b := s.newBill(charges)
 	if err := s.pay(ctx, tx.Tx, b, b.groups); err != nil {
 		return nil, err
 	}
 	if short := b.unpaid(); len(short) > 0 {
-		err = s.payShort(ctx, tx, b, short)
+		return b.outcomes, s.payShort(ctx, tx, b, short)
 	}
-	return b.outcomes, err
+	return b.outcomes, nil
 }
 
 // newBill groups charges by their tenants.
-func (s *Store) newBill(charges []credit.Charge) (*bill, error) {
+func (s *Store) newBill(charges []credit.Charge) *bill {
 	at := s.time()
 	b := &bill{month: credit.MonthOf(at), at: at, charges: charges, outcomes: make([]credit.Outcome, len(charges))}
 	groups := make(map[tenant.ID]*chargeGroup, 1)
@@ -95,45 +91,32 @@ func (s *Store) newBill(charges []credit.Charge) (*bill, error) {
 	}
 	slices.SortFunc(b.groups, func(a, b *chargeGroup) int { return strings.Compare(string(a.owner), string(b.owner)) })
 	for _, g := range b.groups {
-		if err := s.enter(b, g); err != nil {
-			return nil, err
-		}
+		g.sum(b)
 	}
-	return b, nil
+	return b
 }
 
-// enter sums up the calls of a group and writes its entries.
-func (s *Store) enter(b *bill, g *chargeGroup) error {
-	g.total, g.entries = 0, nil
+// sum sums up the calls of a group and writes its lines.
+func (g *chargeGroup) sum(b *bill) {
+	g.total, g.lines = 0, nil
 	for _, i := range g.calls {
 		c := b.charges[i]
-		e := toolEntry(&g.entries, c.Tool)
-		e.Delta -= c.Price
-		e.Calls++
+		line := g.line(c.Tool)
+		line.delta -= c.Price
+		line.calls++
 		g.total += c.Price
 	}
-	later := 0
-	for i := range slices.Backward(g.entries) {
-		e := &g.entries[i]
-		entryID, err := s.ids.New(id.Credit)
-		if err != nil {
-			return err
-		}
-		e.TenantID, e.ID, e.Period, e.CreatedAt, e.BalanceAfter = g.owner, entryID, b.month.Period, b.at, later
-		later -= e.Delta
-	}
-	return nil
 }
 
-// toolEntry returns the entry of a tool, which it adds where there is none.
-func toolEntry(entries *[]credit.Entry, tool string) *credit.Entry {
-	for i := range *entries {
-		if e := &(*entries)[i]; e.Tool == tool {
-			return e
+// line returns the line of a tool, which it adds where there is none.
+func (g *chargeGroup) line(tool string) *journalLine {
+	for i := range g.lines {
+		if g.lines[i].tool == tool {
+			return &g.lines[i]
 		}
 	}
-	*entries = append(*entries, credit.Entry{Tool: tool, Reason: credit.ReasonCalls})
-	return &(*entries)[len(*entries)-1]
+	g.lines = append(g.lines, journalLine{tool: tool})
+	return &g.lines[len(g.lines)-1]
 }
 
 func (b *bill) unpaid() []*chargeGroup {
@@ -148,7 +131,7 @@ func (b *bill) unpaid() []*chargeGroup {
 
 // settle tells the callers of a group what is left after it was paid.
 func (g *chargeGroup) settle(b *bill, balance int) {
-	g.paid, g.balance = true, balance
+	g.paid = true
 	left := balance + g.total
 	for _, i := range g.calls {
 		left -= b.charges[i].Price
@@ -195,9 +178,7 @@ func (s *Store) payShort(ctx context.Context, tx bun.Tx, b *bill, short []*charg
 			continue
 		}
 		g.cut(b, balances[g.owner])
-		if err := s.enter(b, g); err != nil {
-			return err
-		}
+		g.sum(b)
 		if len(g.calls) > 0 {
 			covered = append(covered, g)
 		}

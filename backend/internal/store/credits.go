@@ -89,24 +89,20 @@ ON CONFLICT (tenant_id, period) DO NOTHING`, owner, month.Period, n, n).Exec(ctx
 	})
 }
 
+// insertEntries keeps entries, which get their ids, and the present where they have no time.
 func (s *Store) insertEntries(ctx context.Context, db bun.IDB, entries ...credit.Entry) error {
-	if err := s.identify(entries); err != nil {
-		return err
+	for i := range entries {
+		e := &entries[i]
+		var err error
+		if e.ID, err = s.ids.New(id.Credit); err != nil {
+			return err
+		}
+		if e.CreatedAt.IsZero() {
+			e.CreatedAt = s.time()
+		}
 	}
 	_, err := db.NewInsert().Model(&entries).ModelTableExpr("credit_entries").Exec(ctx)
 	return err
-}
-
-// identify gives entries their ids and times.
-func (s *Store) identify(entries []credit.Entry) error {
-	for i := range entries {
-		entryID, err := s.ids.New(id.Credit)
-		if err != nil {
-			return err
-		}
-		entries[i].ID, entries[i].CreatedAt = entryID, s.time()
-	}
-	return nil
 }
 
 // SetPlan implements member.Store. The month's balance becomes what the new
@@ -134,7 +130,7 @@ func (s *Store) SetPlan(ctx context.Context, username, plan string, at time.Time
 
 func (s *Store) changeAllowance(ctx context.Context, tx bun.Tx, owner tenant.ID, b credit.Balance, allowance int) error {
 	var spent int
-	err := tx.NewRaw("SELECT coalesce(-sum(delta), 0) FROM credit_entries WHERE tenant_id = ? AND period = ? AND reason IN (?, ?)",
+	err := tx.NewRaw("SELECT coalesce(-sum(delta), 0) FROM credit_ledger WHERE tenant_id = ? AND period = ? AND reason IN (?, ?)",
 		owner, b.Period, credit.ReasonCalls, credit.ReasonRefund).Scan(ctx, &spent)
 	if err != nil {
 		return err
@@ -155,7 +151,7 @@ func (s *Store) changeAllowance(ctx context.Context, tx bun.Tx, owner tenant.ID,
 func (s *Store) lockBalances(ctx context.Context, tx bun.Tx, month credit.Month, owners []tenant.ID) (map[tenant.ID]credit.Balance, error) {
 	query := "SELECT tenant_id, allowance, balance FROM credit_balances WHERE period = ? AND tenant_id IN (?) ORDER BY tenant_id"
 	if s.engine.name == postgresName {
-		query += " FOR UPDATE"
+		query += " FOR NO KEY UPDATE"
 	}
 	var rows []struct {
 		TenantID           tenant.ID

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -50,6 +51,8 @@ type Store struct {
 	plans         credit.Plans
 	// charges is nil in PostgreSQL.
 	charges chargeStatements
+	// unposted tells that the journal may have lines.
+	unposted atomic.Bool
 	// months holds the tenants whose allowance of a period was seen, by tenant.
 	months sync.Map
 	keys   idempotency.Registry
@@ -154,6 +157,7 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 	if c.Credits != nil {
 		s.creditWatch = c.Credits
 	}
+	s.unposted.Store(true) // those of a process that ended
 	return s, nil
 }
 
