@@ -20,13 +20,15 @@ const (
 
 // Entry is a line of the ledger, and its row.
 type Entry struct {
-	TenantID     tenant.ID `bun:",pk"`
-	ID           string    `bun:",pk"`
-	Period       string
-	Delta        int
+	TenantID tenant.ID `bun:",pk"`
+	ID       string    `bun:",pk"`
+	Period   string
+	Delta    int
+	// BalanceAfter is what was left when the entry was written.
 	BalanceAfter int
 	Reason       string
-	// Tool and Calls tell what was paid for; empty and 0 for the other reasons.
+	// Tool and Calls tell what was paid for; empty and 0 for the other reasons. Reads
+	// of a tool that were charged within seconds are one entry.
 	Tool      string
 	Calls     int
 	CreatedAt time.Time

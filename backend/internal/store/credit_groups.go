@@ -43,7 +43,7 @@ type journalLine struct {
 // balance and one line of the journal for each tool; those of a tenant whose
 // balance does not cover them all are looked at one by one.
 func (s *Store) Charge(ctx context.Context, charges []credit.Charge) (outcomes []credit.Outcome, err error) {
-	defer func() { tellOutcomes(s.creditWatch, charges, outcomes) }()
+	defer func() { s.tellOutcomes(charges, outcomes) }()
 	b := s.newBill(charges)
 	if err := s.pay(ctx, nil, b, b.groups); err != nil {
 		return nil, translate(err)

@@ -82,7 +82,6 @@ func (s *Store) pay(ctx context.Context, tx *sql.Tx, b *bill, groups []*chargeGr
 	if err != nil {
 		return err
 	}
-	s.unposted.Store(true)
 	return b.settle(groups, rows)
 }
 

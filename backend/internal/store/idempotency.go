@@ -156,7 +156,7 @@ func (s *Store) KeepAnswer(
 		return s.keepAnswer(ctx, tx, k, answer)
 	})
 	if short := (*credit.Shortage)(nil); charge != nil && (err == nil || errors.As(paid.Err, &short)) {
-		tellOutcomes(s.creditWatch, []credit.Charge{*charge}, []credit.Outcome{paid})
+		s.tellOutcomes([]credit.Charge{*charge}, []credit.Outcome{paid})
 	}
 	return replayOf(err)
 }

@@ -125,13 +125,14 @@ func (t tally) tell(o CreditObserver, tool string, err error) {
 	}
 }
 
-// tellOutcomes tells of charges that were made together.
-func tellOutcomes(o CreditObserver, charges []credit.Charge, outcomes []credit.Outcome) {
+// tellOutcomes tells of charges that were committed together.
+func (s *Store) tellOutcomes(charges []credit.Charge, outcomes []credit.Outcome) {
+	s.unposted.Store(true)
 	for i, outcome := range outcomes {
 		if short := (*credit.Shortage)(nil); errors.As(outcome.Err, &short) {
-			o.Refused(charges[i].Tool)
+			s.creditWatch.Refused(charges[i].Tool)
 		} else if outcome.Err == nil && outcome.Receipt.Charged > 0 {
-			o.Charged(charges[i].Tool, outcome.Receipt.Charged)
+			s.creditWatch.Charged(charges[i].Tool, outcome.Receipt.Charged)
 		}
 	}
 }

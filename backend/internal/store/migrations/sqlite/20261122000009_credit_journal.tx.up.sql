@@ -1,7 +1,8 @@
 -- What reads cost is written down here, one line after the other, and posted to the
 -- ledger later: an entry for each metered call was a page to write for each member.
 -- The ledger's order is by member, this one's by time. A line takes itself off the
--- balance, so that a charge is one statement without a transaction around it.
+-- balance, so that a charge is one statement without a transaction around it. The
+-- view credit_charges stays for the version before.
 CREATE TABLE credit_journal (
     tenant_id     TEXT NOT NULL,
     period        TEXT NOT NULL,
@@ -16,8 +17,6 @@ CREATE TRIGGER credit_journal_insert AFTER INSERT ON credit_journal
 BEGIN
     UPDATE credit_balances SET balance = balance + NEW.delta WHERE tenant_id = NEW.tenant_id AND period = NEW.period;
 END;
---bun:split
-DROP VIEW credit_charges;
 --bun:split
 -- The entries of the ledger and the lines that are not posted yet: they sum up to
 -- the balance.
