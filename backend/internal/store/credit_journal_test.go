@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"sync"
@@ -112,7 +113,7 @@ func TestPostWhatIsLeft(t *testing.T) {
 	})
 }
 
-// Processes post at once while others charge: every line once, and at no time does
+// Processes post at once while others charge reads and writes: every line once, and at no time does
 // the ledger say anything else than the balance.
 func TestPostWhileCharging(t *testing.T) {
 	t.Parallel()
@@ -134,6 +135,11 @@ func TestPostWhileCharging(t *testing.T) {
 					}
 				})
 			}
+			chargers.Go(func() {
+				for i := range charges {
+					writeFor(t, s.Tenant(owners[(i+2*n)%4], false), 3)
+				}
+			})
 			posters.Go(func() {
 				for {
 					select {
@@ -171,7 +177,7 @@ func TestPostWhileCharging(t *testing.T) {
 			}
 			spent += 1000 - b.balance
 		}
-		if want := 4 * charges * 3; spent != want {
+		if want := 4*charges*3 + 2*charges*3; spent != want {
 			t.Errorf("spent %d, want %d", spent, want)
 		}
 	})
@@ -187,5 +193,20 @@ func charge(t *testing.T, s *store.Store, charges ...credit.Charge) {
 		if o.Err != nil {
 			t.Error(o.Err)
 		}
+	}
+}
+
+// writeFor makes a write that does nothing but pay.
+func writeFor(t *testing.T, data *store.Tenant, price int) {
+	t.Helper()
+	month, err := data.OpenMonth(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	if err := data.Write(t.Context(), store.Actor{Tool: "write"}, func(ctx context.Context, u *store.Unit) error {
+		_, err := u.Charge(ctx, month, price)
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }

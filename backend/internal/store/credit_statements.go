@@ -30,13 +30,15 @@ const lineColumns = 5
 
 // payText takes totals off the balances that cover them, and keeps the lines of
 // those. It locks in the order of the tenants: the update alone would lock in the
-// order of its plan, and two of them wait for each other. The limit cuts nothing
-// off; it has the planner expect few tenants and look them up by the index.
+// order of its plan, and two of them wait for each other. No weaker lock will do:
+// one that lets entries refer to the row meanwhile, as postings do, has been seen to
+// end in such a circle, too. The limit cuts nothing off; it has the planner expect
+// few tenants and look them up by the index.
 const payText = `WITH due AS (
 	SELECT * FROM unnest($2::text[], $3::integer[]) AS due (owner, total) LIMIT $4
 ), locked AS (
 	SELECT b.tenant_id, due.total FROM due JOIN credit_balances b ON b.tenant_id = due.owner AND b.period = $1
-	ORDER BY b.tenant_id FOR NO KEY UPDATE OF b
+	ORDER BY b.tenant_id FOR UPDATE OF b
 ), paid AS (
 	UPDATE credit_balances b SET balance = b.balance - locked.total FROM locked
 	WHERE b.tenant_id = locked.tenant_id AND b.period = $1 AND b.balance >= locked.total RETURNING b.tenant_id, b.balance

@@ -151,7 +151,7 @@ func (s *Store) changeAllowance(ctx context.Context, tx bun.Tx, owner tenant.ID,
 func (s *Store) lockBalances(ctx context.Context, tx bun.Tx, month credit.Month, owners []tenant.ID) (map[tenant.ID]credit.Balance, error) {
 	query := "SELECT tenant_id, allowance, balance FROM credit_balances WHERE period = ? AND tenant_id IN (?) ORDER BY tenant_id"
 	if s.engine.name == postgresName {
-		query += " FOR NO KEY UPDATE"
+		query += " FOR UPDATE"
 	}
 	var rows []struct {
 		TenantID           tenant.ID
