@@ -44,7 +44,16 @@ func (w *writers) count() int {
 
 // tryCreate adds a person. It reports false when no acknowledgement came.
 func tryCreate(a agent, name string) (id string, alive bool) {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_connection","arguments":{"name":"` + name + `"}}}`
+	text, alive := tryCall(a, "create_connection", `{"name":"`+name+`"}`)
+	_, rest, found := strings.Cut(text, `"structuredContent":{"connection":{"id":"`)
+	id, _, _ = strings.Cut(rest, `"`)
+	return id, alive && found
+}
+
+// tryCall calls a tool. It reports false when no answer came, or no success: what
+// was cut off is no answer.
+func tryCall(a agent, tool, arguments string) (text string, alive bool) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
 	req, err := http.NewRequest(http.MethodPost, a.service.base+a.path, strings.NewReader(body))
 	if err != nil {
 		return "", false
@@ -56,13 +65,9 @@ func tryCreate(a agent, name string) (id string, alive bool) {
 		return "", false
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(text), `"isError":false`) {
-		return "", false // what was cut off is no acknowledgement
-	}
-	_, rest, found := strings.Cut(string(text), `"structuredContent":{"connection":{"id":"`)
-	id, _, _ = strings.Cut(rest, `"`)
-	return id, found
+	answer, err := io.ReadAll(res.Body)
+	text = string(answer)
+	return text, err == nil && res.StatusCode == http.StatusOK && strings.Contains(text, `"isError":false`)
 }
 
 // TestCrash: kill -9 in the middle of writing loses nothing that was acknowledged.

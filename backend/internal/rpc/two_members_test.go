@@ -275,7 +275,8 @@ func (s *stage) request(rt *rapid.T, caller, other *actor, tool string) string {
 // foreign returns the ids in a text, and the marks of its words, that are the other's
 // and that the caller does not keep (as they would after they sent them in a text).
 // Nobody's are left out, which the other may keep as a word, and those whose twin the
-// caller keeps, whose it is then. Marks are left out where a tool finds what is spelt alike, and in the directory.
+// caller keeps, whose it is then. Marks are left out where a tool finds what is spelt
+// alike, and in the directory.
 func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []string {
 	found := idsIn(body)
 	exact := tool.Tool.Group != "directory"

@@ -113,8 +113,8 @@ func TestPostWhatIsLeft(t *testing.T) {
 	})
 }
 
-// Processes post at once while others charge reads and writes: every line once, and at no time does
-// the ledger say anything else than the balance.
+// Processes post at once while others charge reads and writes: every line once, and
+// at no time does the ledger say anything else than the balance.
 func TestPostWhileCharging(t *testing.T) {
 	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, url string) {
