@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/singleflight"
-
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
@@ -35,8 +33,8 @@ type profileKey struct {
 type profileReader struct {
 	backend Backend
 	base    string
-	cache   *cache // nil remembers nothing
-	flights singleflight.Group
+	cache   *cache // nil remembers nothing, and shares no reads
+	flights shared
 }
 
 func newProfileReader(o Options) *profileReader {
@@ -57,15 +55,14 @@ func (p *profileReader) read(ctx context.Context, key profileKey) (*representati
 		return rep, nil
 	}
 	name := key.username + "/" + string('0'+rune(key.format))
-	shared, err, _ := p.flights.Do(name, func() (any, error) {
-		// The others wait for this call too: it must not end with its caller.
-		rep, err := p.fetch(context.WithoutCancel(ctx), key)
+	value, err := p.flights.do(ctx, name, func(ctx context.Context) (any, error) {
+		rep, err := p.fetch(ctx, key)
 		if rep != nil {
 			p.cache.put(key, rep)
 		}
 		return rep, err
 	})
-	rep, _ := shared.(*representation)
+	rep, _ := value.(*representation)
 	return rep, err
 }
 
@@ -85,7 +82,7 @@ func (p *profileReader) fetch(ctx context.Context, key profileKey) (*representat
 // profiles reads the profile of a username, or those preloaded with it.
 func (p *profileReader) profiles(ctx context.Context, username string) ([]*directoryv1.Profile, error) {
 	if preload, ok := ctx.Value(preloadKey{}).(*preloaded); ok && slices.Contains(preload.usernames, username) {
-		return preload.read()
+		return preload.profiles(ctx)
 	}
 	return p.backend.BatchGetProfiles(ctx, username)
 }

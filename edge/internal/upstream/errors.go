@@ -78,13 +78,17 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// AsError returns err as an *Error. Any other error is Internal; nil stays nil.
+// AsError returns err as an *Error. The end of a context is Unavailable, any other
+// error Internal; nil stays nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return &Error{Kind: Unavailable, cause: err}
 	}
 	return &Error{Kind: Internal, cause: err}
 }
