@@ -63,6 +63,8 @@ type Written struct {
 	DuplicateOf string
 	// ChangeID is empty when nothing was written.
 	ChangeID string
+	// RemovedDates are the dates that were on file before and are not any more.
+	RemovedDates []ImportantDate
 }
 
 // Create adds a person, or finds the one on file as the draft asks.
@@ -99,7 +101,7 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 	c.addHandles(KindPhone, d.Phones)
 	c.addHandles(KindURL, d.URLs)
 	c.addTags(d.Tags)
-	if err := c.addDates(d.Dates); err != nil {
+	if err := c.addDates("important_dates", d.Dates); err != nil {
 		return nil, err
 	}
 	c.setPosition(text.Line(d.Organization), text.Line(d.Title))

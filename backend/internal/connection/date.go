@@ -112,13 +112,25 @@ func (d ImportantDate) same(other ImportantDate) bool {
 	return d.Kind == other.Kind && d.Label == other.Label && d.Year == other.Year && d.Month == other.Month && d.Day == other.Day
 }
 
-// addDates adds what is not there yet.
-func (c *Connection) addDates(drafts []DateDraft) error {
+// parseDates reads the drafts of a field.
+func parseDates(field string, drafts []DateDraft) ([]ImportantDate, error) {
+	dates := make([]ImportantDate, len(drafts))
 	for i, draft := range drafts {
-		d, err := draft.date(fmt.Sprintf("important_dates[%d].date", i))
-		if err != nil {
-			return err
+		var err error
+		if dates[i], err = draft.date(fmt.Sprintf("%s[%d].date", field, i)); err != nil {
+			return nil, err
 		}
+	}
+	return dates, nil
+}
+
+// addDates adds the drafts of a field that are not there yet.
+func (c *Connection) addDates(field string, drafts []DateDraft) error {
+	dates, err := parseDates(field, drafts)
+	if err != nil {
+		return err
+	}
+	for _, d := range dates {
 		if !slices.ContainsFunc(c.Dates, d.same) {
 			c.Dates = append(c.Dates, d)
 		}
@@ -126,16 +138,71 @@ func (c *Connection) addDates(drafts []DateDraft) error {
 	return nil
 }
 
+// editDates changes the important dates. A date that stays keeps its id.
+func (c *Connection) editDates(e DateEdit) error {
+	if err := c.replaceDates(e.Replace); err != nil {
+		return err
+	}
+	remove, err := parseDates("remove_important_dates", e.Remove)
+	if err != nil {
+		return err
+	}
+	for _, r := range remove {
+		c.Dates = slices.DeleteFunc(c.Dates, func(d ImportantDate) bool {
+			if r.Label == "" {
+				d.Label = ""
+			}
+			return d.same(r)
+		})
+	}
+	if err := c.replaceBirthday(e.Add); err != nil {
+		return err
+	}
+	return c.addDates("add_important_dates", e.Add)
+}
+
 // replaceDates puts the drafts in place of the dates, unless there are none. Their
-// order does not count, and a date that stays keeps its id.
+// order does not count.
 func (c *Connection) replaceDates(drafts []DateDraft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
 	var wanted Connection
-	if err := wanted.addDates(drafts); err != nil {
+	if err := wanted.addDates("important_dates", drafts); err != nil {
 		return err
 	}
 	c.Dates = slices.DeleteFunc(c.Dates, func(d ImportantDate) bool { return !slices.ContainsFunc(wanted.Dates, d.same) })
-	return c.addDates(drafts)
+	return c.addDates("important_dates", drafts)
+}
+
+// replaceBirthday removes the birthdays that the one among the drafts replaces: a
+// person has one. It fails when the drafts hold several.
+func (c *Connection) replaceBirthday(add []DateDraft) error {
+	birthday := func(d DateDraft) bool { return d.Kind == DateBirthday }
+	at := slices.IndexFunc(add, birthday)
+	if at < 0 {
+		return nil
+	}
+	if slices.ContainsFunc(add[at+1:], birthday) {
+		return fault.InvalidField("add_important_dates", "a person has one birthday; send one")
+	}
+	added, err := parseDates("add_important_dates", add)
+	if err != nil {
+		return err
+	}
+	c.Dates = slices.DeleteFunc(c.Dates, func(d ImportantDate) bool {
+		return d.Kind == DateBirthday && !d.same(added[at])
+	})
+	return nil
+}
+
+// missing returns the dates of before that after does not have.
+func missing(before, after []ImportantDate) []ImportantDate {
+	var gone []ImportantDate
+	for _, d := range before {
+		if !slices.ContainsFunc(after, d.same) {
+			gone = append(gone, d)
+		}
+	}
+	return gone
 }

@@ -3,6 +3,7 @@ package connection_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,7 +76,7 @@ func TestReplaceImportantDates(t *testing.T) {
 			for _, d := range made.Connection.Dates {
 				ids[d.String()] = d.ID
 			}
-			got, err := connection.Update(t.Context(), w, connection.Patch{ID: made.Connection.ID, Dates: c.dates})
+			got, err := connection.Update(t.Context(), w, connection.Patch{ID: made.Connection.ID, Dates: connection.DateEdit{Replace: c.dates}})
 			if err != nil || (got.ChangeID != "") != c.changes {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -90,6 +91,84 @@ func TestReplaceImportantDates(t *testing.T) {
 				t.Errorf("dates%s, want %s", dates, c.want)
 			}
 		})
+	}
+}
+
+func TestEditImportantDates(t *testing.T) {
+	t.Parallel()
+	birthday := connection.DateDraft{Kind: "birthday", Date: "1990-05-17"}
+	wedding := connection.DateDraft{Kind: "anniversary", Date: "--06-01"}
+	trip := connection.DateDraft{Kind: "other", Label: "Trip", Date: "2019"}
+	list := func(dates ...connection.DateDraft) []connection.DateDraft { return dates }
+	for name, c := range map[string]struct {
+		edit          connection.DateEdit
+		want, removed string
+	}{
+		"a birthday replaces the birthday only": {
+			connection.DateEdit{Add: list(connection.DateDraft{Kind: "birthday", Date: "1991-05-17"})},
+			"anniversary --06-01, other 2019, birthday 1991-05-17", "birthday 1990-05-17",
+		},
+		"the birthday on file": {connection.DateEdit{Add: list(birthday)}, "birthday 1990-05-17, anniversary --06-01, other 2019", ""},
+		"a second anniversary": {
+			connection.DateEdit{Add: list(connection.DateDraft{Kind: "anniversary", Date: "2012"})},
+			"birthday 1990-05-17, anniversary --06-01, other 2019, anniversary 2012", "",
+		},
+		"one is removed":                {connection.DateEdit{Remove: list(wedding)}, "birthday 1990-05-17, other 2019", "anniversary --06-01"},
+		"with its label":                {connection.DateEdit{Remove: list(trip)}, "birthday 1990-05-17, anniversary --06-01", "other 2019"},
+		"whatever its label":            {connection.DateEdit{Remove: list(connection.DateDraft{Kind: "other", Date: "2019"})}, "birthday 1990-05-17, anniversary --06-01", "other 2019"},
+		"with another label":            {connection.DateEdit{Remove: list(connection.DateDraft{Kind: "other", Label: "Move", Date: "2019"})}, "birthday 1990-05-17, anniversary --06-01, other 2019", ""},
+		"one that is not there":         {connection.DateEdit{Remove: list(connection.DateDraft{Kind: "birthday", Date: "1990"})}, "birthday 1990-05-17, anniversary --06-01, other 2019", ""},
+		"removed and added":             {connection.DateEdit{Remove: list(trip), Add: list(trip)}, "birthday 1990-05-17, anniversary --06-01, other 2019", ""},
+		"the whole list, and one of it": {connection.DateEdit{Replace: list(birthday, wedding), Remove: list(wedding), Add: list(trip)}, "birthday 1990-05-17, other 2019", "anniversary --06-01"},
+		"the whole list":                {connection.DateEdit{Replace: list(birthday)}, "birthday 1990-05-17", "anniversary --06-01, other 2019"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWriter()
+			made, err := connection.Create(t.Context(), w, connection.Draft{Name: "Ana", Dates: list(birthday, wedding, trip)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := connection.Update(t.Context(), w, connection.Patch{ID: made.Connection.ID, Dates: c.edit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dates := written(got.Connection.Dates); dates != c.want {
+				t.Errorf("dates %s, want %s", dates, c.want)
+			}
+			if removed := written(got.RemovedDates); removed != c.removed {
+				t.Errorf("removed %s, want %s", removed, c.removed)
+			}
+		})
+	}
+}
+
+// written writes dates in one line.
+func written(dates []connection.ImportantDate) string {
+	var out []string
+	for _, d := range dates {
+		out = append(out, d.Kind+" "+d.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestEditImportantDatesRefuses(t *testing.T) {
+	t.Parallel()
+	birthday := connection.DateDraft{Kind: "birthday", Date: "1990-05-17"}
+	noDay := connection.DateDraft{Kind: "birthday", Date: "1990-02-30"}
+	for field, edit := range map[string]connection.DateEdit{
+		"important_dates[0].date":        {Replace: []connection.DateDraft{noDay}},
+		"remove_important_dates[0].date": {Remove: []connection.DateDraft{noDay}},
+		"add_important_dates[0].date":    {Add: []connection.DateDraft{noDay}},
+		"add_important_dates":            {Add: []connection.DateDraft{birthday, {Kind: "birthday", Date: "1991-05-17"}}},
+	} {
+		w := newWriter()
+		made, err := connection.Create(t.Context(), w, connection.Draft{Name: "Ana", Dates: []connection.DateDraft{birthday}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = connection.Update(t.Context(), w, connection.Patch{ID: made.Connection.ID, Dates: edit})
+		wantInvalid(t, err, field)
 	}
 }
 

@@ -28,7 +28,7 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 		}
 	}
 	c.addTags(tags)
-	if err := c.addDates(dates); err != nil {
+	if err := c.addDates("important_dates", dates); err != nil {
 		return nil, err
 	}
 	if c.Name == "" {

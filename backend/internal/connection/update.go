@@ -25,12 +25,15 @@ type Patch struct {
 	Starred                                                           *bool
 	// Emails, Phones, URLs and Tags replace the list on file unless empty.
 	Emails, Phones, URLs, Tags Edit
-	// Dates replace those on file unless empty.
-	Dates []DateDraft
+	Dates                      DateEdit
 }
 
 // Edit is what to change of a list: Replace first, then Remove, then Add.
 type Edit struct{ Replace, Add, Remove []string }
+
+// DateEdit is what to change of the important dates: Replace (unless empty) first,
+// then Remove, then Add.
+type DateEdit struct{ Replace, Add, Remove []DateDraft }
 
 // Update changes a connection that is not archived. A patch that changes nothing
 // writes nothing.
@@ -59,7 +62,7 @@ func Update(ctx context.Context, w Writer, p Patch) (Written, error) {
 		return Written{}, err
 	}
 	changeID, err := w.Record(ctx, change.One("Changed "+after.Name, ObjectKind, p.ID, before, after))
-	return Written{Connection: after, ChangeID: changeID}, err
+	return Written{Connection: after, ChangeID: changeID, RemovedDates: missing(before.Dates, after.Dates)}, err
 }
 
 func (p Patch) apply(c *Connection) error {
@@ -82,7 +85,7 @@ func (p Patch) apply(c *Connection) error {
 	c.editHandles(KindPhone, p.Phones)
 	c.editHandles(KindURL, p.URLs)
 	c.editTags(p.Tags)
-	return c.replaceDates(p.Dates)
+	return c.editDates(p.Dates)
 }
 
 func (p Patch) applyPosition(c *Connection) {

@@ -194,7 +194,10 @@ func (h *connections) UpdateConnection(ctx context.Context, req *connectionsv1.U
 		Phones: connection.Edit{Replace: req.GetPhones(), Add: req.GetAddPhones(), Remove: req.GetRemovePhones()},
 		URLs:   connection.Edit{Replace: req.GetUrls(), Add: req.GetAddUrls(), Remove: req.GetRemoveUrls()},
 		Tags:   connection.Edit{Replace: req.GetTags(), Add: req.GetAddTags(), Remove: req.GetRemoveTags()},
-		Dates:  dateDrafts(req.GetImportantDates()),
+		Dates: connection.DateEdit{
+			Replace: dateDrafts(req.GetImportantDates()), Add: dateDrafts(req.GetAddImportantDates()),
+			Remove: dateDrafts(req.GetRemoveImportantDates()),
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -204,7 +207,7 @@ func (h *connections) UpdateConnection(ctx context.Context, req *connectionsv1.U
 		return nil, err
 	}
 	return &connectionsv1.UpdateConnectionResponse{
-		Connection: whole, ChangeId: optional(written.ChangeID),
+		Connection: whole, ChangeId: optional(written.ChangeID), RemovedImportantDates: dateMessages(written.RemovedDates),
 	}, nil
 }
 

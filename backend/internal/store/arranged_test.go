@@ -30,7 +30,7 @@ func arrange(ctx context.Context, u *store.Unit, connectionID, word string) (arr
 	if err != nil {
 		return out, err
 	}
-	_, err = connection.Update(ctx, u, connection.Patch{ID: connectionID, Dates: []connection.DateDraft{{Kind: "other", Label: word, Date: "--05-17"}}})
+	_, err = connection.Update(ctx, u, connection.Patch{ID: connectionID, Dates: connection.DateEdit{Replace: []connection.DateDraft{{Kind: "other", Label: word, Date: "--05-17"}}}})
 	if err != nil {
 		return out, err
 	}

@@ -53,7 +53,7 @@ func TestDatesRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(made, got); diff != "" || len(got.Dates) != 3 {
 			t.Errorf("made and read differ:\n%s", diff)
 		}
-		changed, err := update(t, s, owner, connection.Patch{ID: made.ID, Dates: []connection.DateDraft{{Kind: "anniversary", Date: "2012"}, {Kind: "birthday", Date: "1988-02-29"}}})
+		changed, err := update(t, s, owner, connection.Patch{ID: made.ID, Dates: connection.DateEdit{Replace: []connection.DateDraft{{Kind: "anniversary", Date: "2012"}, {Kind: "birthday", Date: "1988-02-29"}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

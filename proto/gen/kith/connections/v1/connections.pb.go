@@ -1241,17 +1241,17 @@ type UpdateConnectionRequest struct {
 	Organization *string `protobuf:"bytes,5,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
 	// Current job title.
 	Title *string `protobuf:"bytes,6,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// Replaces all e-mail addresses.
+	// Replaces all e-mail addresses; an empty list changes nothing. To keep the others, use add_emails.
 	Emails []string `protobuf:"bytes,7,rep,name=emails,proto3" json:"emails,omitempty"`
-	// Replaces all phone numbers.
+	// Replaces all phone numbers; an empty list changes nothing. To keep the others, use add_phones.
 	Phones []string `protobuf:"bytes,8,rep,name=phones,proto3" json:"phones,omitempty"`
-	// Replaces all web and social addresses.
+	// Replaces all web and social addresses; an empty list changes nothing. To keep the others, use add_urls.
 	Urls []string `protobuf:"bytes,9,rep,name=urls,proto3" json:"urls,omitempty"`
 	// Where they live or work.
 	Location *string `protobuf:"bytes,10,opt,name=location,proto3,oneof" json:"location,omitempty"`
 	// About the person, in the member's words.
 	Bio *string `protobuf:"bytes,11,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
-	// Replaces all tags.
+	// Replaces all tags; an empty list changes nothing. To keep the others, use add_tags.
 	Tags []string `protobuf:"bytes,12,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Mark as important, or no longer.
 	Starred *bool `protobuf:"varint,13,opt,name=starred,proto3,oneof" json:"starred,omitempty"`
@@ -1275,10 +1275,14 @@ type UpdateConnectionRequest struct {
 	AddTags []string `protobuf:"bytes,22,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
 	// Tags to take away.
 	RemoveTags []string `protobuf:"bytes,23,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
-	// Replaces all important dates; an empty list changes nothing.
+	// Replaces all important dates, of every kind; an empty list changes nothing. To keep the others, use add_important_dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,24,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Important dates to add. A person has one birthday: a birthday added here replaces the one on file.
+	AddImportantDates []*ImportantDate `protobuf:"bytes,25,rep,name=add_important_dates,proto3" json:"add_important_dates,omitempty"`
+	// Important dates to take away, with kind and date as on file; of kind other without a label, whatever its label.
+	RemoveImportantDates []*ImportantDate `protobuf:"bytes,26,rep,name=remove_important_dates,proto3" json:"remove_important_dates,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionRequest) Reset() {
@@ -1479,15 +1483,31 @@ func (x *UpdateConnectionRequest) GetImportantDates() []*ImportantDate {
 	return nil
 }
 
+func (x *UpdateConnectionRequest) GetAddImportantDates() []*ImportantDate {
+	if x != nil {
+		return x.AddImportantDates
+	}
+	return nil
+}
+
+func (x *UpdateConnectionRequest) GetRemoveImportantDates() []*ImportantDate {
+	if x != nil {
+		return x.RemoveImportantDates
+	}
+	return nil
+}
+
 // The connection as it is now.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The person on file now.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
 	// The recorded change, for undo_change; absent when nothing was different.
-	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// Important dates that were on file before this call and are not any more.
+	RemovedImportantDates []*ImportantDate `protobuf:"bytes,3,rep,name=removed_important_dates,proto3" json:"removed_important_dates,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionResponse) Reset() {
@@ -1532,6 +1552,13 @@ func (x *UpdateConnectionResponse) GetChangeId() string {
 		return *x.ChangeId
 	}
 	return ""
+}
+
+func (x *UpdateConnectionResponse) GetRemovedImportantDates() []*ImportantDate {
+	if x != nil {
+		return x.RemovedImportantDates
+	}
+	return nil
 }
 
 // Whom to look up. Entries may be mixed.
@@ -2877,7 +2904,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
-	"_change_id\"\x8f\v\n" +
+	"_change_id\"\xd5\f\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -2911,7 +2938,9 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\badd_tags\x18\x16 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\x14\"\x06r\x04\x10\x01\x18<R\badd_tags\x120\n" +
 	"\vremove_tags\x18\x17 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18<R\vremove_tags\x12V\n" +
-	"\x0fimportant_dates\x18\x18 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_datesB\x13\n" +
+	"\x0fimportant_dates\x18\x18 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12^\n" +
+	"\x13add_important_dates\x18\x19 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x13add_important_dates\x12d\n" +
+	"\x16remove_important_dates\x18\x1a \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x16remove_important_datesB\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -2923,12 +2952,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\b_starredB\t\n" +
 	"\a_met_onB\n" +
 	"\n" +
-	"\b_met_how\"\x9d\x01\n" +
+	"\b_met_how\"\x85\x02\n" +
 	"\x18UpdateConnectionResponse\x12G\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"connection\x12*\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12f\n" +
+	"\x17removed_important_dates\x18\x03 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x17removed_important_datesB\f\n" +
 	"\n" +
 	"_change_id\"E\n" +
 	"\x14ResolvePeopleRequest\x12-\n" +
@@ -3116,42 +3146,45 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	6,  // 11: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
 	5,  // 12: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
 	6,  // 13: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	5,  // 14: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	15, // 15: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	16, // 16: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	23, // 17: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	16, // 18: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	16, // 19: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	5,  // 20: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	26, // 21: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	7,  // 22: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	0,  // 23: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 24: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	9,  // 25: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	11, // 26: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	13, // 27: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	17, // 28: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	19, // 29: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	21, // 30: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	24, // 31: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	27, // 32: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	29, // 33: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 34: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 35: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	10, // 36: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	12, // 37: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	14, // 38: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	18, // 39: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	20, // 40: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	22, // 41: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	25, // 42: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	28, // 43: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	30, // 44: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	34, // [34:45] is the sub-list for method output_type
-	23, // [23:34] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	6,  // 14: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	6,  // 15: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	5,  // 16: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	6,  // 17: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	15, // 18: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	16, // 19: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	23, // 20: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	16, // 21: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	16, // 22: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	5,  // 23: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	26, // 24: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	7,  // 25: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	0,  // 26: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 27: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	9,  // 28: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	11, // 29: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	13, // 30: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	17, // 31: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	19, // 32: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	21, // 33: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	24, // 34: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	27, // 35: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	29, // 36: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 37: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 38: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	10, // 39: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	12, // 40: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	14, // 41: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	18, // 42: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	20, // 43: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	22, // 44: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	25, // 45: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	28, // 46: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	30, // 47: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	37, // [37:48] is the sub-list for method output_type
+	26, // [26:37] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }

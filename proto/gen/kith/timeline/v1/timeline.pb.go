@@ -828,7 +828,7 @@ type UpdateNoteRequest struct {
 	Body *string `protobuf:"bytes,2,opt,name=body,proto3,oneof" json:"body,omitempty"`
 	// Keep at the top.
 	Pinned *bool `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
-	// Replaces the people it is about; an empty list changes nothing.
+	// Replaces all the people it is about; an empty list changes nothing.
 	ConnectionIds []string `protobuf:"bytes,4,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
 	// version of the note; refused when it has changed since.
 	ExpectedVersion *int32 `protobuf:"varint,5,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`

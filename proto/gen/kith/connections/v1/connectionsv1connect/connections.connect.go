@@ -92,9 +92,9 @@ type ConnectionServiceClient interface {
 	// changes that. Adds one connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change fields of one connection. Fields left out stay as they are; an empty
-	// text clears the field. A list in emails, phones, urls or tags replaces the
-	// one on file (an empty list changes nothing); add_… and remove_… change
-	// single entries. Pass expected_version (from
+	// text clears the field. A list in emails, phones, urls, tags or important_dates
+	// replaces all entries on file (an empty list changes nothing): to add or remove
+	// single entries, use add_… and remove_…. Pass expected_version (from
 	// get_connection) to be refused when somebody else changed it since.
 	// Overwrites; undo with change_id.
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
@@ -359,9 +359,9 @@ type ConnectionServiceHandler interface {
 	// changes that. Adds one connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change fields of one connection. Fields left out stay as they are; an empty
-	// text clears the field. A list in emails, phones, urls or tags replaces the
-	// one on file (an empty list changes nothing); add_… and remove_… change
-	// single entries. Pass expected_version (from
+	// text clears the field. A list in emails, phones, urls, tags or important_dates
+	// replaces all entries on file (an empty list changes nothing): to add or remove
+	// single entries, use add_… and remove_…. Pass expected_version (from
 	// get_connection) to be refused when somebody else changed it since.
 	// Overwrites; undo with change_id.
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
