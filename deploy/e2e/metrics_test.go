@@ -128,7 +128,7 @@ func moved() []string {
 		`kith_job_runs_total{kind="embed_objects",outcome="succeeded"}`,
 		`kith_store_queries_total{operation="select",outcome="ok"}`, `kith_store_queries_total{operation="commit",outcome="ok"}`,
 		`kith_search_build_duration_seconds_count{kind="whole"}`,
-		"process_cpu_seconds_total", "go_goroutines", `kith_jobs{kind="sweep",state="queued"}`,
+		"process_cpu_seconds_total", "go_goroutines", `kith_jobs{kind="sweep",state="scheduled"}`,
 	}
 }
 

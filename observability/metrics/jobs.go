@@ -60,8 +60,8 @@ func (m *Jobs) Observe(ctx context.Context, kind, outcome string, attempt int, d
 	m.attempts.Observe(float64(attempt))
 }
 
-// JobCount is how many jobs of a kind are in a state, and for how long the
-// longest of those that could run has waited.
+// JobCount is how many jobs of a kind are in a state, "scheduled", "queued" or
+// "running", and for how long the longest of those that could run has waited.
 type JobCount struct {
 	Kind, State string
 	Count       int
@@ -91,7 +91,7 @@ func NewQueue(r prometheus.Registerer, kinds []string, counts func(context.Conte
 	}
 	q := &Queue{
 		counts: counts, kinds: map[string]bool{},
-		jobs: prometheus.NewDesc("kith_jobs", "Jobs that have not ended, by kind and state (queued, running).", []string{"kind", "state"}, nil),
+		jobs: prometheus.NewDesc("kith_jobs", "Jobs that have not ended, by kind and state (scheduled for later, queued for a worker, running).", []string{"kind", "state"}, nil),
 		waited: prometheus.NewDesc("kith_job_queue_age_seconds",
 			"How long the longest waiting of the jobs that could run has waited for a worker, by kind.", []string{"kind"}, nil),
 	}
@@ -109,8 +109,8 @@ func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
 
 // queuedJobs are the jobs of one kind.
 type queuedJobs struct {
-	queued, running int
-	waited          time.Duration
+	scheduled, queued, running int
+	waited                     time.Duration
 }
 
 // Collect implements prometheus.Collector.
@@ -131,15 +131,19 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 			kind = unknown
 		}
 		sum := kinds[kind]
-		if c.State == "running" {
+		switch c.State {
+		case "scheduled":
+			sum.scheduled += c.Count
+		case "running":
 			sum.running += c.Count
-		} else {
+		default:
 			sum.queued += c.Count
 		}
 		sum.waited = max(sum.waited, c.Waited)
 		kinds[kind] = sum
 	}
 	for kind, sum := range kinds {
+		ch <- prometheus.MustNewConstMetric(q.jobs, prometheus.GaugeValue, float64(sum.scheduled), kind, "scheduled")
 		ch <- prometheus.MustNewConstMetric(q.jobs, prometheus.GaugeValue, float64(sum.queued), kind, "queued")
 		ch <- prometheus.MustNewConstMetric(q.jobs, prometheus.GaugeValue, float64(sum.running), kind, "running")
 		ch <- prometheus.MustNewConstMetric(q.waited, prometheus.GaugeValue, sum.waited.Seconds(), kind)

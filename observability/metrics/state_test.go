@@ -36,6 +36,7 @@ func TestQueue(t *testing.T) {
 	counts := []metrics.JobCount{
 		{Kind: "sweep", State: "queued", Count: 2, Waited: 3 * time.Second},
 		{Kind: "sweep", State: "running", Count: 1},
+		{Kind: "sweep", State: "scheduled", Count: 5},
 		{Kind: "of a later version", State: "queued", Count: 1},
 	}
 	var failure error
@@ -49,14 +50,17 @@ func TestQueue(t *testing.T) {
 kith_job_queue_age_seconds{kind="import"} 0
 kith_job_queue_age_seconds{kind="sweep"} 3
 kith_job_queue_age_seconds{kind="unknown"} 0
-# HELP kith_jobs Jobs that have not ended, by kind and state (queued, running).
+# HELP kith_jobs Jobs that have not ended, by kind and state (scheduled for later, queued for a worker, running).
 # TYPE kith_jobs gauge
 kith_jobs{kind="import",state="queued"} 0
 kith_jobs{kind="import",state="running"} 0
+kith_jobs{kind="import",state="scheduled"} 0
 kith_jobs{kind="sweep",state="queued"} 2
 kith_jobs{kind="sweep",state="running"} 1
+kith_jobs{kind="sweep",state="scheduled"} 5
 kith_jobs{kind="unknown",state="queued"} 1
 kith_jobs{kind="unknown",state="running"} 0
+kith_jobs{kind="unknown",state="scheduled"} 0
 `)
 	if failure = errors.New("the store is down"); testutil.CollectAndCount(gathered{r}) != 0 {
 		t.Error("jobs that cannot be counted are reported")

@@ -90,7 +90,7 @@ func figures() []figure {
 			return milli * s.quantile(0.99, "kith_tool_call_duration_seconds")
 		}},
 		{"Credits spent", "/min", "kith_credits_total", func(s span) float64 {
-			return minute * s.rate("kith_credits_total", labels{"direction": "spent"})
+			return minute * s.rate("kith_credits_total", labels{"direction": "charged"})
 		}},
 		{"Connect calls", "/s", "kith_connect_requests_total", func(s span) float64 { return s.rate("kith_connect_requests_total", nil) }},
 		{"Database statements", "/s", "kith_store_queries_total", func(s span) float64 { return s.rate("kith_store_queries_total", nil) }},

@@ -63,42 +63,24 @@ func section(t *testing.T, page, title string) string {
 	return regexp.MustCompile(`<[^>]*>|\s+`).ReplaceAllString(text, " ")
 }
 
-func TestFigures(t *testing.T) {
+// TestPage: the page is one HTML document of its own, and leaves out what the
+// process does not report.
+func TestPage(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newProcess()
-		r := status.NewRecorder(p, time.Now, slog.New(slog.DiscardHandler))
-		r.Start(t.Context())
-		defer r.Stop()
-		p.requests.WithLabelValues("200").Add(285)
-		p.requests.WithLabelValues("503").Add(15)
-		for range 300 {
-			p.duration.WithLabelValues("mcp").Observe(0.05)
+	p := newProcess()
+	p.queued.WithLabelValues("queued").Set(7)
+	r := status.NewRecorder(p, time.Now, slog.New(slog.DiscardHandler))
+	r.Start(t.Context())
+	defer r.Stop()
+	body, header := page(t, r)
+	for _, absent := range []string{"Database statements", "Credits spent", "<script", "<test>", "http://", "https://"} {
+		if strings.Contains(body, absent) {
+			t.Errorf("%q is on the page", absent)
 		}
-		p.queued.WithLabelValues("queued").Set(7)
-		p.queued.WithLabelValues("running").Set(2)
-		time.Sleep(15*time.Second + time.Millisecond)
-		synctest.Wait()
-		body, header := page(t, r)
-		for title, want := range map[string]string{
-			"Requests":                          " 20.0 /s ",
-			"Requests that failed (5xx)":        " 5 % ",
-			"Request duration, 99th percentile": " 99.1 ms ",
-			"Jobs that wait":                    " 7 ",
-		} {
-			if got := strings.Join(strings.Fields(section(t, body, title)), " "); !strings.HasPrefix(" "+got+" ", want) {
-				t.Errorf("%s: got %q, want %q", title, got, want)
-			}
-		}
-		for _, absent := range []string{"Database statements", "Credits spent", "<script", "<test>", "http://", "https://"} {
-			if strings.Contains(body, absent) {
-				t.Errorf("%q is on the page", absent)
-			}
-		}
-		if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
-			t.Errorf("the policy is %q", policy)
-		}
-	})
+	}
+	if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
+		t.Errorf("the policy is %q", policy)
+	}
 }
 
 // A counter that was reset, and a time without requests, break nothing.

@@ -139,14 +139,16 @@ WHERE id = ? AND fence = ? AND state = 'running'`, runAt.UTC(), s.time(), back, 
 
 // QueuedJobs are the jobs of one kind in one state that has not ended.
 type QueuedJobs struct {
+	// State is "scheduled" for jobs whose time to run has not come, "queued" for
+	// those that could run and wait for a worker, and "running".
 	Kind, State string
 	Count       int
 	// Waited is how long the longest of those that could run has waited.
 	Waited time.Duration
 }
 
-// CountJobs counts the jobs that have not ended. A job whose lease ran out waits
-// like one that is queued.
+// CountJobs counts the jobs that have not ended. A job whose lease ran out is
+// queued: it waits for another worker.
 func (s *Store) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
 	now := s.time()
 	var rows []struct {
@@ -154,9 +156,11 @@ func (s *Store) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
 		Count       int
 		Since       time.Time `bun:",nullzero"`
 	}
-	err := s.engine.serviceRead.NewRaw(`SELECT kind, state, count(*) AS count,
+	err := s.engine.serviceRead.NewRaw(`SELECT kind,
+CASE WHEN state = 'running' AND lease_until > ? THEN 'running' WHEN state = 'queued' AND run_at > ? THEN 'scheduled' ELSE 'queued' END AS state,
+count(*) AS count,
 min(CASE WHEN state = 'running' AND lease_until <= ? THEN lease_until WHEN state = 'queued' AND run_at <= ? THEN run_at END) AS since
-FROM jobs WHERE state IN ('queued', 'running') GROUP BY kind, state`, now, now).Scan(ctx, &rows)
+FROM jobs WHERE state IN ('queued', 'running') GROUP BY 1, 2`, now, now, now, now).Scan(ctx, &rows)
 	if err != nil {
 		return nil, translate(err)
 	}

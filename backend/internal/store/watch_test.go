@@ -186,12 +186,12 @@ func TestCountJobs(t *testing.T) {
 		early := count()
 		now.Advance(time.Minute) // the lease is out
 		late := count()
-		for name, want := range map[string]time.Duration{"count queued": 30 * time.Second, "count running": 0, "sweep queued": 0} {
+		for name, want := range map[string]time.Duration{"count queued": 30 * time.Second, "count running": 0, "sweep scheduled": 0} {
 			if early[name].Count != 1 || early[name].Waited != want {
 				t.Errorf("%s: %+v, not %s", name, early[name], want)
 			}
 		}
-		if late["count running"].Waited != 30*time.Second || late["count queued"].Waited != 90*time.Second {
+		if late["count running"].Count != 0 || late["count queued"].Count != 2 || late["count queued"].Waited != 90*time.Second {
 			t.Errorf("later: %+v", late)
 		}
 	})

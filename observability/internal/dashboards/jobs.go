@@ -7,7 +7,7 @@ func jobs() Dashboard {
 		Rows: []Row{
 			{"Queue", []Panel{
 				// Every backend counts the jobs of the one database.
-				{Title: "Jobs that have not ended", Description: "Jobs queued and running, by kind.", Unit: "short", Queries: one("max by (kind, state) (kith_jobs)", "{{kind}} {{state}}")},
+				{Title: "Jobs that have not ended", Description: "Jobs scheduled for later, queued for a worker, and running, by kind.", Unit: "short", Queries: one("max by (kind, state) (kith_jobs)", "{{kind}} {{state}}")},
 				{Title: "Longest wait", Description: "How long the job that waited longest has waited for a worker, by kind.", Unit: "s", Bound: 600,
 					Link: runbook("KithJobsWait"), Queries: one("max by (kind) (kith_job_queue_age_seconds)", "{{kind}}")},
 			}},

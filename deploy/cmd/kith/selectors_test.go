@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	dto "github.com/prometheus/client_model/go"
+
+	backend "github.com/kith-crm/kith/backend/server"
+	edge "github.com/kith-crm/kith/edge/server"
+	"github.com/kith-crm/kith/observability/metrics"
+)
+
+// values are the label values that a metric has, by its name and label.
+type values map[string]map[string][]string
+
+// reported runs both halves on an empty database, has each collector of a call's
+// ending count every ending, and returns what is scraped.
+func reported(t *testing.T) values {
+	t.Helper()
+	s := &settings{DatabaseURL: filepath.Join(t.TempDir(), "kith.db"), BaseURL: "http://localhost:1", Sandbox: true, AutoMigrate: true, DatabaseConns: 4, Edges: 1}
+	s.Addr, s.StopTimeout, s.JobWorkers, s.CreditsFree, s.CreditsPro = "127.0.0.1:0", time.Second, 0, 1, 1
+	r := &process{program: &program{ctx: t.Context(), settings: s}, logger: slog.New(slog.DiscardHandler), registry: metrics.New(metrics.BuildInfo{})}
+	core, err := r.startBackend("a token of the test", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = core.Stop(t.Context()) })
+	var c edge.Config
+	if err := r.observeEdge(&c); err != nil {
+		t.Fatal(err)
+	}
+	calls, observers, err := r.backendObservers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	countEveryEnding(t, c, observers)
+	refuse := calls.WrapStreamingHandler(func(context.Context, connect.StreamingHandlerConn) error {
+		return connect.NewError(connect.CodeUnauthenticated, errors.New("no token"))
+	})
+	if refuse(t.Context(), ping{}) == nil {
+		t.Fatal("the call succeeded")
+	}
+	if err := metrics.NewGate(r.registry, idle{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := metrics.NewCertificate(r.registry, "edge", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	gathered, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return labelValues(gathered)
+}
+
+// idle is a bound on requests that nobody has reached.
+type idle struct{}
+
+func (idle) Bound() int64   { return 1 }
+func (idle) Refused() int64 { return 0 }
+
+// ping is a call that only knows its method.
+type ping struct{ connect.StreamingHandlerConn }
+
+func (ping) Spec() connect.Spec { return connect.Spec{Procedure: "/kith.test.v1.PingService/Ping"} }
+
+// countEveryEnding makes the series that are made when they first count.
+func countEveryEnding(t *testing.T, c edge.Config, o backend.Observers) {
+	t.Helper()
+	for outcome := range metrics.OutcomeAbandoned + 1 {
+		c.Tools.Observe(t.Context(), "undo_change", outcome, 0)
+	}
+	for _, route := range edge.RouteNames() {
+		for _, status := range []int{200, 404, 500} {
+			c.Requests.Observe(t.Context(), route, "GET", status, 0)
+		}
+	}
+	c.Batches.Observe(map[int]int{200: 1})
+	for _, outcome := range []string{metrics.QueryOK, metrics.QueryConflict, metrics.QueryUnavailable, metrics.QueryFailed, metrics.QueryAbandoned} {
+		for _, operation := range []string{"select", "begin", "commit", "rollback"} {
+			o.Queries.Observe(t.Context(), operation, outcome, 0)
+		}
+	}
+	for _, outcome := range []string{"succeeded", "failed", "cancelled", "retried", "yielded", "stopped", "lost"} {
+		o.Jobs.Observe(t.Context(), backend.JobKinds()[0], outcome, 1, 0)
+	}
+}
+
+func labelValues(families []*dto.MetricFamily) values {
+	all := values{}
+	for _, f := range families {
+		labels := map[string][]string{}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = append(labels[l.GetName()], l.GetValue())
+			}
+		}
+		all[f.GetName()] = labels
+		if f.GetMetric()[0].GetHistogram() != nil {
+			all[f.GetName()+"_bucket"], all[f.GetName()+"_sum"], all[f.GetName()+"_count"] = labels, labels, labels
+		}
+	}
+	return all
+}
+
+// asked are the expressions of dashboards and rules, by where they stand.
+func asked(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	files, err := filepath.Glob("../../../observability/dashboards/*.json")
+	rules, err2 := filepath.Glob("../../../observability/rules/*.yml")
+	if err != nil || err2 != nil || len(files) < 5 || len(rules) < 3 {
+		t.Fatal(files, rules, err, err2)
+	}
+	for _, file := range files {
+		var board struct {
+			Panels []struct {
+				Title   string
+				Targets []struct{ Expr string }
+			}
+		}
+		if err := json.Unmarshal(readFile(t, file), &board); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range board.Panels {
+			for _, q := range p.Targets {
+				all[filepath.Base(file)+": "+p.Title+": "+q.Expr] = q.Expr
+			}
+		}
+	}
+	for _, file := range rules {
+		all[filepath.Base(file)] = string(readFile(t, file))
+	}
+	return all
+}
+
+func readFile(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+var (
+	selector = regexp.MustCompile(`\b([a-z_]+)\{([^{}]*)\}`)
+	matcher  = regexp.MustCompile(`(\w+)(=~|!~|!=|=)"([^"]*)"`)
+	grouping = regexp.MustCompile(`\bby \(([\w, ]+)\)`)
+	series   = regexp.MustCompile(`\b(?:kith|go|process)_[a-z0-9_]+`)
+)
+
+// given are the labels that Prometheus adds, or that a histogram's and a summary's
+// series have besides.
+var given = []string{"job", "instance", "le", "quantile", "alertname", "alertstate"}
+
+// TestQueriesSelectWhatIsReported: what dashboards and rules select is there: each
+// label is one of the metric, and each value that is named is one that it takes.
+func TestQueriesSelectWhatIsReported(t *testing.T) {
+	t.Parallel()
+	there, checked := reported(t), 0
+	for where, expression := range asked(t) {
+		for _, s := range selector.FindAllStringSubmatch(expression, -1) {
+			for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
+				if label, value := m[1], m[3]; !slices.Contains(given, label) {
+					checked++
+					there.check(t, where, s[1], label, value)
+				}
+			}
+		}
+		for _, by := range grouping.FindAllStringSubmatch(expression, -1) {
+			for label := range strings.SplitSeq(by[1], ", ") {
+				made := strings.Contains(expression, `, "`+label+`", "`) // by label_replace
+				if !made && !slices.Contains(given, label) && !there.has(expression, label) {
+					t.Errorf("%s: no metric of it has the label %s", where, label)
+				}
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d label values were checked", checked)
+	}
+}
+
+// check wants each alternative that a matcher names to be a value of the label.
+func (v values) check(t *testing.T, where, metric, label, want string) {
+	t.Helper()
+	for alternative := range strings.SplitSeq(want, "|") {
+		whole := regexp.MustCompile("^(?:" + cmp.Or(alternative, "$^") + ")$")
+		if !slices.ContainsFunc(v[metric][label], whole.MatchString) {
+			t.Errorf("%s: %s has no %s=%q", where, metric, label, alternative)
+		}
+	}
+}
+
+// has tells whether some metric of an expression has a label.
+func (v values) has(expression, label string) bool {
+	return slices.ContainsFunc(series.FindAllString(expression, -1), func(metric string) bool { return v[metric][label] != nil })
+}
