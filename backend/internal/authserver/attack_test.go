@@ -1,6 +1,7 @@
 package authserver_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,6 +48,71 @@ func TestOpenRedirect(t *testing.T) {
 	wantPage(t, authorize(b, without(a.ask(), "redirect_uri")), http.StatusBadRequest, "Unknown return address")
 	wantPage(t, b.Get("/oauth/authorize?client_id="+a.id+"&redirect_uri=%zz"), http.StatusBadRequest, "This link is broken")
 	wantPage(t, b.Get("/oauth/authorize?client_id="+a.id+";redirect_uri="+url.QueryEscape(callback)), http.StatusBadRequest, "This link is broken")
+}
+
+// A host that reads like another one cannot be registered, and of a client that
+// registered one under earlier rules the member is not sent there.
+func TestForgeableHosts(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	for name, uri := range map[string]string{
+		"an escaped fraction slash": "https://claude.ai%E2%81%84oauth%E2%81%84cb.evil.example/cb", "an escaped Cyrillic letter": "https://%D1%81laude.ai/cb",
+		"an escaped full stop": "https://claude.ai%E3%80%82evil.example/cb", "an escaped letter": "https://%63laude.ai/cb", "an escaped space": "https://claude.ai%20.evil.example/cb",
+		"an escaped soft hyphen": "https://cla%C2%ADude.ai/cb", "an escaped direction": "https://claude.ai%E2%80%AE.evil.example/cb", "a Cyrillic letter": "https://сlaude.ai/cb", "a full-width letter": "https://ｃlaude.ai/cb",
+		"no name behind xn--": "https://xn--claude-.ai/cb", "broken Punycode": "https://xn--a/cb", "a backslash": `https://claude.ai\.evil.example/cb`, "a user": "https://claude.ai@evil.example/cb",
+		"a user and a password": "https://claude.ai:443@evil.example/cb", "a dot behind": "https://claude.ai./cb", "two dots": "https://claude..ai/cb", "an underscore": "https://claude_ai.evil.example/cb",
+		"a port without a number": "https://claude.ai:/cb", "a port with zeros": "https://claude.ai:0443/cb", "no such port": "https://claude.ai:70000/cb",
+		"an IPv4 address as a number": "https://2130706433/cb", "in base 16": "https://0x7f000001/cb", "with zeros": "https://127.000.000.001/cb", "cut short": "https://127.1/cb",
+		"an IPv6 address with a zone": "https://[fe80::1%25eth0]/cb", "spelt otherwise": "https://[2001:DB8:0::1]/cb",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, err := json.Marshal(map[string]any{"redirect_uris": []string{uri}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := (agent{site: s}).register(t, "application/json", string(body)); got.Status != http.StatusBadRequest || got.Error != "invalid_redirect_uri" || got.ClientID != "" {
+				t.Errorf("registered: %d %s", got.Status, got.Body)
+			}
+			old := agentAt(t, s, uri)
+			for _, query := range []url.Values{old.ask(), without(old.ask(), "response_type")} {
+				p := authorize(b, query)
+				wantPage(t, p, http.StatusBadRequest, "Return address not allowed")
+				if strings.Contains(p.Body, "claude") {
+					t.Errorf("the page repeats the address: %s", p.Text())
+				}
+			}
+		})
+	}
+}
+
+// A name with characters that nobody sees, or that turn the text around, cannot be
+// registered; names of earlier clients are shown without them.
+func TestHiddenCharactersInClientNames(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	for name, hidden := range map[string]string{
+		"right-to-left override": "\u202e", "left-to-right override": "\u202d", "embedding": "\u202b", "isolate": "\u2067", "pop": "\u2069", "right-to-left mark": "\u200f", "Arabic letter mark": "\u061c",
+		"zero-width space": "\u200b", "zero-width joiner": "\u200d", "word joiner": "\u2060", "byte-order mark": "\ufeff", "soft hyphen": "\u00ad", "Mongolian vowel separator": "\u180e",
+		"tag": "\U000e0041", "cancel tag": "\U000e007f", "variation selector": "\ufe0f", "another variation selector": "\U000e0100", "Hangul filler": "\u3164", "blank Braille": "\u2800", "invisible plus": "\u2064", "combining grapheme joiner": "\u034f",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, err := json.Marshal(map[string]any{"client_name": "Cla" + hidden + "ude", "redirect_uris": []string{callback}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := (agent{site: s}).register(t, "application/json", string(body)); got.Status != http.StatusBadRequest || got.Error != "invalid_client_metadata" || got.ClientID != "" {
+				t.Errorf("registered: %d %s", got.Status, got.Body)
+			}
+			old := agent{site: s, id: s.Client(t, "Cla"+hidden+"ude", callback).ID, redirectURI: callback}
+			if p := authorize(b, old.ask()); p.Status != http.StatusOK || strings.Contains(p.Body, hidden) || !strings.Contains(p.Text(), "calls itself Claude wants") {
+				t.Errorf("%d %s", p.Status, p.Text())
+			}
+		})
+	}
 }
 
 // The bytes that were registered are the bytes that the browser is sent to.

@@ -72,6 +72,8 @@ func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.V
 		s.unavailable(w, r, "read client", err)
 	case !grant.MatchRedirectURI(c.RedirectURIs, query.Get("redirect_uri")):
 		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown return address", "The application asked to send you to an address that it has not registered. You were not sent there.")
+	case grant.CheckRedirectURI(query.Get("redirect_uri"), true) != nil: // registered under earlier rules
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Return address not allowed", "Kith no longer accepts the address that the application asked to send you to. You were not sent there. The application has to register again.")
 	default:
 		return c, true
 	}
@@ -130,8 +132,8 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *grant.Cli
 // consentView is what the page of a request shows.
 func consentView(secret string, c *grant.Client, login *session.LoginSession, req *grant.Request) ConsentView {
 	return ConsentView{
-		Request: secret, Username: login.Username, ClientName: c.Name,
-		RedirectHost: redirectHost(req.RedirectURI), RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
+		Request: secret, Username: login.Username, ClientName: grant.ShownName(c.Name),
+		RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
 	}
 }
 
@@ -145,14 +147,6 @@ func addressOf(req *grant.Request) string {
 		query.Set("resource", req.Resource)
 	}
 	return PathAuthorize + "?" + query.Encode()
-}
-
-func redirectHost(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Host == "" {
-		return uri
-	}
-	return u.Host
 }
 
 // consent takes the member's answer. The request's secret was shown to one

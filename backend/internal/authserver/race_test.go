@@ -2,6 +2,7 @@ package authserver_test
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
@@ -92,6 +93,13 @@ func TestAtOnce(t *testing.T) {
 				a.wantDead(t, pair)
 			}
 		}},
+		// The settings page ends all that the agent has and all that it waits for,
+		// whatever is on its way.
+		{"the agent is revoked during a redemption, a refresh and an answer", func(t *testing.T, a agent, b *webtest.Browser) {
+			for range 5 {
+				a.revokeAmidst(t, b)
+			}
+		}},
 		// One answer counts, and the others of its kind come to the same.
 		{"20 answers to one consent, of both kinds", func(t *testing.T, a agent, b *webtest.Browser) {
 			form := authorize(b, a.ask()).Form(authserver.PathConsent)
@@ -121,4 +129,54 @@ func TestAtOnce(t *testing.T) {
 			}
 		}},
 	})
+}
+
+// revokeAmidst has the member revoke the agent while it redeems a code and refreshes
+// a token, and while another of its requests is allowed: nothing lives afterwards.
+func (a agent) revokeAmidst(t *testing.T, b *webtest.Browser) {
+	t.Helper()
+	pair, code := a.tokens(t, b), a.code(t, b)
+	waiting := with(authorize(b, a.ask()).Form(authserver.PathConsent), "decision", "allow")
+	revoke := b.Get("/settings/mcp").Form("/settings/mcp/agents/revoke")
+	cookie := b.CookieName("kith_session") + "=" + b.Cookie("kith_session")
+	page := func(path string, form url.Values) (answer, error) {
+		r, err := a.request(t.Context(), http.MethodPost, path, formMedia, form.Encode())
+		if err != nil {
+			return answer{}, err
+		}
+		r.Header.Set("Cookie", cookie)
+		return send(r)
+	}
+	answers, err := together(4, func(n int) (answer, error) {
+		switch n {
+		case 0:
+			return page("/settings/mcp/agents/revoke", revoke)
+		case 1:
+			return page(authserver.PathConsent, waiting)
+		case 2:
+			return a.try(t.Context(), authserver.PathToken, a.exchangeForm(code))
+		default:
+			return a.try(t.Context(), authserver.PathToken, a.refreshForm(pair.RefreshToken))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := answers[0].Header.Get("Location"); to != "/settings/mcp?done=agent-revoked" {
+		t.Fatalf("the revocation: %d to %q", answers[0].Status, to)
+	}
+	if to, err := url.Parse(answers[1].Header.Get("Location")); err != nil || to.Query().Has("code") {
+		wantError(t, a.exchange(t, to.Query().Get("code")), "invalid_grant")
+	}
+	for _, got := range answers[2:] {
+		if got.Status == http.StatusOK {
+			a.wantDead(t, got)
+			continue
+		}
+		wantError(t, got, "invalid_grant")
+	}
+	a.wantDead(t, pair)
+	if grants, err := a.site.Store.ListGrants(t.Context(), b.Owner); err != nil || len(grants) > 0 {
+		t.Errorf("%d grants live, %v", len(grants), err)
+	}
 }

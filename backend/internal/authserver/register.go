@@ -135,12 +135,10 @@ func (s *Server) checkRegistration(c *registration) error {
 			return err
 		}
 	}
-	if c.ClientName = text.Line(c.ClientName); !text.Visible(c.ClientName) {
-		c.ClientName = "" // shown as one without a name
-	}
-	if err := grant.CheckClientName(c.ClientName); err != nil {
+	if err := grant.CheckClientName(text.Line(c.ClientName)); err != nil {
 		return err
 	}
+	c.ClientName = grant.ShownName(text.Line(c.ClientName)) // empty: shown as one without a name
 	if u, err := url.Parse(c.ClientURI); c.ClientURI != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(c.ClientURI) > maxClientURI) {
 		return fault.InvalidField("client_uri", "must be an https address")
 	}

@@ -58,7 +58,7 @@ func TestRegistration(t *testing.T) {
 				map[string]any{"client_name": "My Agent", "client_uri": "https://a.example/?q=1", "redirect_uris": []any{"https://a.example/cb"}},
 			},
 			"a name that shows nothing": {
-				`{"client_name":"\u200b\u2060\u202e","redirect_uris":["https://a.example/cb"]}`,
+				`{"client_name":"\u0301","redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
 			"null is nothing": {

@@ -74,8 +74,8 @@ type ConsentView struct {
 	Username string
 	// ClientName is what the client calls itself; nobody has checked it.
 	ClientName string
-	// RedirectHost is where the answer will be sent, RedirectURI the whole of it.
-	RedirectHost, RedirectURI string
+	// RedirectURI is where the answer will be sent.
+	RedirectURI string
 	// Scopes are the scopes asked for, Ticked those that are chosen so far.
 	Scopes, Ticked []string
 	// Mistake says what is wrong with the answer before; empty when there was none.

@@ -83,8 +83,10 @@ type Grant struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time `bun:",nullzero"`
 	RevokedAt  time.Time `bun:",nullzero"`
-	// ClientName is the client's; read with the grant, kept with the client.
-	ClientName string `bun:",scanonly"`
+	// ClientName and ClientRedirectURIs are the client's; read with the grant, kept
+	// with the client.
+	ClientName         string   `bun:",scanonly"`
+	ClientRedirectURIs []string `bun:"client_redirect_uris,type:text,scanonly"`
 }
 
 // Pair is a new access token and refresh token, as hashes with their ends.
@@ -138,8 +140,10 @@ type Store interface {
 type MemberStore interface {
 	// ListGrants returns a member's live grants, newest first.
 	ListGrants(ctx context.Context, member tenant.ID) ([]Grant, error)
-	// RevokeGrant kills a grant of the member, or fails with fault.NotFound.
-	RevokeGrant(ctx context.Context, member tenant.ID, id string) error
+	// RevokeAgent ends all access of a client to the member's account, at once: every
+	// grant with its tokens, every code not yet redeemed, and every request that
+	// waits for consent. It fails with fault.NotFound when there is none of these.
+	RevokeAgent(ctx context.Context, member tenant.ID, clientID string) error
 }
 
 // Generate returns a new secret after prefix.

@@ -49,6 +49,39 @@ func TestCheckRedirectURI(t *testing.T) {
 	}
 }
 
+// What a person is shown of an address: the registrable domain apart from what
+// anybody can put before it.
+func TestDestinationOf(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]grant.Destination{
+		"https://claude.ai/api/mcp/auth_callback":      {Domain: "claude.ai"},
+		"https://Mcp.Claude.AI:8443/cb":                {Subdomain: "mcp.", Domain: "claude.ai", Port: "8443"},
+		"https://claude.ai.oauth.evil.example/cb":      {Subdomain: "claude.ai.oauth.", Domain: "evil.example"},
+		"https://claude.ai.co.uk/cb":                   {Subdomain: "claude.", Domain: "ai.co.uk"},
+		"https://claude.github.io/cb":                  {Domain: "claude.github.io"},
+		"https://github.io/cb":                         {Domain: "github.io"},
+		"https://www.xn--laude-2of.ai/cb":              {Subdomain: "www.", Domain: "xn--laude-2of.ai"},
+		"https://intranet/cb":                          {Domain: "intranet"},
+		"https://192.0.2.1/cb":                         {Domain: "192.0.2.1"},
+		"https://[2001:db8::1]:444/cb":                 {Domain: "[2001:db8::1]", Port: "444"},
+		"https://localhost/cb":                         {Domain: "localhost", Loopback: true},
+		"http://localhost:3000/cb":                     {Scheme: "http", Domain: "localhost", Port: "3000", Loopback: true},
+		"http://[::1]/cb":                              {Scheme: "http", Domain: "[::1]", Loopback: true},
+		"cursor://anysphere.cursor-mcp/oauth/callback": {Scheme: "cursor", Domain: "anysphere.cursor-mcp"},
+		"com.example.app:/cb":                          {Scheme: "com.example.app"},
+	} {
+		got, err := grant.DestinationOf(uri)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v", uri, got, err)
+		}
+	}
+	for _, uri := range []string{"", "https://claude.ai%E2%81%84cb.evil.example/cb", "https://a.example./", "javascript:alert(1)"} {
+		if got, err := grant.DestinationOf(uri); !fault.Is(err, fault.Invalid) || got != (grant.Destination{}) {
+			t.Errorf("%q: %+v, %v", uri, got, err)
+		}
+	}
+}
+
 func TestMatchRedirectURI(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -165,6 +198,9 @@ func TestRegisteredURIsAreHarmless(t *testing.T) {
 		u, err := url.Parse(uri)
 		if err != nil || u.User != nil || strings.ContainsAny(uri, "#\\ \r\n\t\x00") || !u.IsAbs() {
 			t.Fatalf("%q is taken", uri)
+		}
+		if host := u.Host; strings.ContainsFunc(host, func(r rune) bool { return r > '~' || strings.ContainsRune("%@ ", r) }) || strings.HasSuffix(u.Hostname(), ".") {
+			t.Fatalf("%q is taken, with the host %q", uri, host)
 		}
 		local := slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
 		if !private && (u.Scheme != "https" || u.Hostname() == "") && (u.Scheme != "http" || !local) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // Bounds of a registration.
@@ -20,7 +21,7 @@ const (
 
 // CheckRedirectURI fails with fault.Invalid unless uri may be registered:
 // absolute https, or http on a loopback host (RFC 8252 §7.3), without fragment
-// and userinfo, in plain ASCII.
+// and userinfo, in plain ASCII, with a host that reads as what it is.
 func CheckRedirectURI(uri string, privateSchemes bool) error {
 	u, err := url.Parse(uri)
 	switch {
@@ -30,6 +31,9 @@ func CheckRedirectURI(uri string, privateSchemes bool) error {
 		return fault.InvalidField("redirect_uris", "%q is no absolute address", uri)
 	case strings.Contains(uri, "#") || u.User != nil:
 		return fault.InvalidField("redirect_uris", "no fragment and no user name are allowed")
+	case u.Host != "" && !isPlainHost(u):
+		return fault.InvalidField("redirect_uris", "spell the host with letters, digits, hyphens and dots, or as an IP address: "+
+			"no percent-encoding, internationalised names in their xn-- form, the port as a plain number")
 	case u.Scheme == "https" && u.Hostname() != "", u.Scheme == "http" && isLoopback(u):
 		return nil
 	case privateSchemes && strings.ContainsAny(u.Scheme, ".-+") && !slices.Contains(dangerousSchemes(), u.Scheme):
@@ -87,12 +91,32 @@ func withoutLoopbackPort(uri string) string {
 }
 
 // CheckClientName fails with fault.Invalid unless the name can stand on a
-// consent page.
+// consent page: characters that cannot be seen, or that turn the text around,
+// make one name look like another.
 func CheckClientName(name string) error {
 	if len([]rune(name)) > maxClientName {
 		return fault.InvalidField("client_name", "use %d characters at most", maxClientName)
 	}
+	if strings.ContainsFunc(name, text.Invisible) {
+		return fault.InvalidField("client_name", "leave out invisible characters and those that set the direction of text")
+	}
 	return nil
+}
+
+// ShownName returns a client's name without the characters that CheckClientName
+// refuses, which names have that were registered earlier. It is empty when nothing
+// is left to be seen.
+func ShownName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if text.Invisible(r) {
+			return -1
+		}
+		return r
+	}, name)
+	if !text.Visible(name) {
+		return ""
+	}
+	return name
 }
 
 // CheckChallenge fails with fault.Invalid unless challenge is the base64url form

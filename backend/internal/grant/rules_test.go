@@ -218,9 +218,23 @@ func TestNarrowNeverWidens(t *testing.T) {
 
 func TestCheckClientName(t *testing.T) {
 	t.Parallel()
-	for name, ok := range map[string]bool{"": true, "Agent": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false} {
-		if err := grant.CheckClientName(name); err == nil != ok {
-			t.Errorf("%d characters: %v", len([]rune(name)), err)
+	for name, ok := range map[string]bool{
+		"": true, "Agent": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false, "エージェント 🤖": true, "وكيل": true,
+		"Claude\u202egro.live": false, "Cl\u200baude": false, "Claude\u2066": false, "Claude\U000e0041": false, "Claude\u2800": false, "Cla\u00adude": false, "Claude\ufe0f": false,
+	} {
+		if err := grant.CheckClientName(name); err == nil != ok || err != nil && !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestShownName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Agent Smith": "Agent Smith", "Claude\u202egro.live": "Claudegro.live", "\u200bCl\u2060au\U000e0041de\ufeff": "Claude", "\u200b\u3164": "", "\u2800 \u0301": "",
+	} {
+		if got := grant.ShownName(name); got != want {
+			t.Errorf("%q: %q", name, got)
 		}
 	}
 }

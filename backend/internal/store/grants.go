@@ -187,7 +187,7 @@ AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT gr
 // ListGrants implements grant.MemberStore.
 func (s *Store) ListGrants(ctx context.Context, owner tenant.ID) ([]grant.Grant, error) {
 	var grants []grant.Grant
-	err := s.engine.serviceRead.NewSelect().Model(&grants).ColumnExpr("?TableAlias.*").ColumnExpr("c.name AS client_name").
+	err := s.engine.serviceRead.NewSelect().Model(&grants).ColumnExpr("?TableAlias.*").ColumnExpr("c.name AS client_name, c.redirect_uris AS client_redirect_uris").
 		Join("JOIN clients AS c ON c.id = ?TableAlias.client_id").
 		Where("?TableAlias.member_id = ?", owner).Where("?TableAlias.revoked_at IS NULL").
 		Where("EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = ?TableAlias.id AND r.spent_at IS NULL AND r.expires_at > ?)", s.time()).
@@ -195,10 +195,38 @@ func (s *Store) ListGrants(ctx context.Context, owner tenant.ID) ([]grant.Grant,
 	return grants, translate(err)
 }
 
-// RevokeGrant implements grant.MemberStore.
-func (s *Store) RevokeGrant(ctx context.Context, owner tenant.ID, grantID string) error {
-	return s.updateOne(ctx, fault.New(fault.NotFound, "there is no such connected agent"),
-		"UPDATE grants SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", s.time(), grantID, owner)
+// RevokeAgent implements grant.MemberStore. The order of the statements matters: a
+// request that is being answered, or a code that is being redeemed, is waited for,
+// and what came of it is found by the statement after.
+func (s *Store) RevokeAgent(ctx context.Context, owner tenant.ID, clientID string) error {
+	ended := int64(0)
+	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		ended = 0
+		for _, step := range []struct {
+			statement string
+			args      []any
+		}{
+			{`DELETE FROM authorization_requests WHERE client_id = ?
+AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []any{clientID, owner}},
+			{"DELETE FROM authorization_codes WHERE client_id = ? AND member_id = ? AND used_at IS NULL", []any{clientID, owner}},
+			{"UPDATE grants SET revoked_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{s.time(), clientID, owner}},
+		} {
+			result, err := tx.NewRaw(step.statement, step.args...).Exec(ctx)
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			ended += n
+		}
+		return nil
+	})
+	if err == nil && ended == 0 {
+		return fault.New(fault.NotFound, "there is no such connected agent")
+	}
+	return translate(err)
 }
 
 // MarkGrantUsed notes when a grant was last used. It never moves a time back.

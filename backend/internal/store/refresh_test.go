@@ -74,7 +74,9 @@ func TestRevocationKillsThePair(t *testing.T) {
 		"by the refresh token": func(t *testing.T, f flow, _ *grant.Grant) error {
 			return f.s.RevokeToken(t.Context(), f.refresh("0"), f.client)
 		},
-		"by the member": func(t *testing.T, f flow, g *grant.Grant) error { return f.s.RevokeGrant(t.Context(), f.owner, g.ID) },
+		"by the member": func(t *testing.T, f flow, g *grant.Grant) error {
+			return f.s.RevokeAgent(t.Context(), f.owner, g.ClientID)
+		},
 	}
 	for name, revoke := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +153,7 @@ func TestAnotherMembersGrantIsLeftAlone(t *testing.T) {
 	eachFlow(t, func(t *testing.T, f flow) {
 		g := f.redeem(t, f.code(t, "code"), "0")
 		other := storetest.Member(t, f.s, "other")
-		if err := f.s.RevokeGrant(t.Context(), other, g.ID); !fault.Is(err, fault.NotFound) {
+		if err := f.s.RevokeAgent(t.Context(), other, g.ClientID); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}
 		if grants, err := f.s.ListGrants(t.Context(), other); err != nil || len(grants) != 0 {

@@ -107,7 +107,7 @@ func TestSweepTakesRevokedGrants(t *testing.T) {
 	t.Parallel()
 	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
 		g := f.redeem(t, f.code(t, "code"), "0")
-		if err := f.s.RevokeGrant(t.Context(), f.owner, g.ID); err != nil {
+		if err := f.s.RevokeAgent(t.Context(), f.owner, g.ClientID); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := f.s.Sweep(t.Context(), f.now()); err != nil || r.Total() != 0 {

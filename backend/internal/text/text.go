@@ -25,10 +25,16 @@ func Clean(s string) string {
 // the Hangul fillers.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
-		const blankBraille = '\u2800'
-		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
-			!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != blankBraille
+		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !Invisible(r)
 	})
+}
+
+// Invisible tells whether a character shows nothing by itself: zero-width
+// characters, bidirectional controls, tags, variation selectors and other format
+// characters, and the letters and symbols that are blank by design.
+func Invisible(r rune) bool {
+	const blankBraille = '\u2800'
+	return r == blankBraille || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // Line is Clean for one line: every run of white space becomes one space.

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/day"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/grant"
 )
 
 // activityContent is the content of the page of all changes.
@@ -148,7 +149,7 @@ func (v *visit) changeRow(c *change.Change, madeAt map[string]time.Time, zone *t
 		UndoneAt: local(madeAt[c.UndoneBy], zone), Undid: local(madeAt[c.Undoes], zone), Undoable: c.Undoable(),
 	}
 	if c.CredentialID != "" || c.CredentialName != "" {
-		row.Who = cmp.Or(c.CredentialName, "an application without a name")
+		row.Who = cmp.Or(grant.ShownName(c.CredentialName), "an application without a name")
 	}
 	row.Final = !row.Undoable && !row.Undone
 	return row

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -299,9 +300,84 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 		t.Fatal(grants, err)
 	}
 	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
-		want(t, attacker.Post(action, values("form_token", token, "id", grants[0].ID)), http.StatusNotFound)
+		want(t, attacker.Post(action, values("form_token", token, "id", grants[0].ClientID)), http.StatusNotFound)
 	}
 	if grants, err = s.Store.ListGrants(t.Context(), victim.Owner); err != nil || len(grants) != 1 {
 		t.Errorf("the agent was revoked: %v, %v", grants, err)
+	}
+}
+
+// placesOf returns the addresses that a page shows a client's answers to go to, the
+// part that owns each of them in brackets.
+func placesOf(p *webtest.Page) []string {
+	var places []string
+	for _, n := range p.All("bdi") {
+		if webtest.Attr(n, "class") != "destination" {
+			continue
+		}
+		place := ""
+		for child := n.FirstChild; child != nil; child = child.NextSibling {
+			if child.Data == "strong" {
+				place += "[" + webtest.TextOf(child) + "]"
+			} else {
+				place += child.Data
+			}
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+// Whoever owns the address that the access goes to stands out on the page of
+// consent and among the agents, whatever is put before it.
+func TestWhereAnswersGoIsShown(t *testing.T) {
+	t.Parallel()
+	for uri, c := range map[string]struct {
+		consent, settings string
+		local             bool
+	}{
+		"https://claude.ai/cb":                       {"[claude.ai]", "[claude.ai]", false},
+		"https://claude.ai.oauth.cb.Evil.example/cb": {"claude.ai.oauth.cb.[evil.example]", "claude.ai.oauth.cb.[evil.example]", false},
+		"https://claude.ai-login.evil.co.uk:8443/cb": {"claude.ai-login.[evil.co.uk]:8443", "claude.ai-login.[evil.co.uk]:8443", false},
+		"https://xn--laude-2of.ai/cb":                {"[xn--laude-2of.ai]", "[xn--laude-2of.ai]", false},
+		"https://192.0.2.7/claude.ai":                {"[192.0.2.7]", "[192.0.2.7]", false},
+		"http://localhost:4711/cb":                   {"http://[localhost]:4711", "http://[localhost]", true},
+		"http://127.0.0.1/cb":                        {"http://[127.0.0.1]", "http://[127.0.0.1]", true},
+		"cursor://claude.ai/cb":                      {"cursor://[claude.ai]", "cursor://[claude.ai]", false},
+		"com.example.app:/claude.ai":                 {"com.example.app:", "com.example.app:", false},
+	} {
+		t.Run(uri, func(t *testing.T) {
+			t.Parallel()
+			s := webtest.New(t, webtest.Options{})
+			b := s.SignedIn(t, "maria")
+			client := s.Client(t, "Claude", uri)
+			p := b.Get(authorizePath(client.ID, uri))
+			if got := placesOf(p); len(got) != 1 || got[0] != c.consent || strings.Contains(p.Text(), "on this computer") != c.local {
+				t.Errorf("consent: %v in %s", got, p.Text())
+			}
+			answer := b.Post("/oauth/consent", allow(p))
+			redeem(t, s, answer)
+			p = b.Get("/settings/mcp")
+			if got := placesOf(p); len(got) != 1 || got[0] != c.settings || strings.Contains(p.Text(), "this computer") != c.local {
+				t.Errorf("settings: %v in %s", got, p.Text())
+			}
+		})
+	}
+}
+
+// Clients that registered under earlier rules are listed without what deceives.
+func TestAgentsOfEarlierRules(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	client := &grant.Client{Name: "Cl\u200baude\u202e", RedirectURIs: []string{"https://a.example/cb", "https://claude.ai%E2%81%84cb.evil.example/cb"}}
+	if err := s.Store.CreateClient(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	grantTo(t, s, b, client)
+	p := b.Get("/settings/mcp")
+	want(t, p, http.StatusOK, "Claude", "a.example", "an address that is no longer allowed")
+	if strings.ContainsAny(p.Body, "\u200b\u202e") || strings.Contains(p.Text(), "claude.ai") {
+		t.Errorf("shown: %s", p.Text())
 	}
 }

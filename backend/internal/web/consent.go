@@ -2,10 +2,10 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/session"
 )
 
@@ -16,8 +16,8 @@ type consentContent struct {
 	// Action is where the answer goes.
 	Action  string
 	Choices scopeChoices
-	// Local tells that the answer goes to a program on the member's own machine.
-	Local bool
+	// Destination is where the answer goes.
+	Destination grant.Destination
 	// Again is where the same is asked again, for somebody else to sign in and come back.
 	Again string
 }
@@ -27,10 +27,15 @@ type consentContent struct {
 func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view authserver.ConsentView) {
 	v := &visit{Web: web, w: w, r: r, login: &session.LoginSession{Username: view.Username}}
 	setHeaders(w.Header())
+	destination, err := grant.DestinationOf(view.RedirectURI)
+	if err != nil { // whoever asks for the page has checked it
+		v.broken(err)
+		return
+	}
 	allowRedirect(w.Header(), view.RedirectURI)
 	content := consentContent{
 		ConsentView: view, Action: authserver.PathConsent, Choices: choicesOf(view.Scopes, func(s string) bool { return slices.Contains(view.Ticked, s) }),
-		Local: isLocal(view.RedirectURI), Again: localPath(view.Address),
+		Destination: destination, Again: localPath(view.Address),
 	}
 	status, wrong := http.StatusOK, &mistakes{}
 	if view.Mistake != "" {
@@ -38,9 +43,4 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view authserver.
 		wrong.add("scope", view.Mistake)
 	}
 	v.render(status, "consent", page{Title: "Allow access to your account?", Errors: wrong.list, Content: content})
-}
-
-func isLocal(uri string) bool {
-	u, err := url.Parse(uri)
-	return err == nil && u.Scheme == "http" // nothing but a loopback host may be plain http
 }

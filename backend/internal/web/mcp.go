@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,9 +28,18 @@ type mcpContent struct {
 	Made *madeToken
 }
 
+// agentRow is a client with all that the member has granted it.
 type agentRow struct {
-	ID, Name              string
-	Scopes                scopeNames
+	// ClientID is the client's, Name what it calls itself.
+	ClientID, Name string
+	// Destinations are where its answers are sent; Unknown tells of others that
+	// cannot be shown.
+	Destinations []grant.Destination
+	Unknown      bool
+	Scopes       scopeNames
+	// Grants is how many times it is connected, CreatedAt since when, and
+	// LastUsedAt when any of them was used last.
+	Grants                int
 	CreatedAt, LastUsedAt time.Time
 }
 
@@ -79,12 +89,49 @@ func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
 	return content, err
 }
 
+// agentRows returns one row for each client, in the order of their newest grants.
 func agentRows(grants []grant.Grant) []agentRow {
-	rows := make([]agentRow, len(grants))
-	for i, g := range grants {
-		rows[i] = agentRow{ID: g.ID, Name: g.ClientName, Scopes: namesOf(strings.Fields(g.Scopes)), CreatedAt: g.CreatedAt, LastUsedAt: g.LastUsedAt}
+	var rows []agentRow
+	scopes := map[string][]string{}
+	for _, g := range grants {
+		at := slices.IndexFunc(rows, func(row agentRow) bool { return row.ClientID == g.ClientID })
+		if at < 0 {
+			at = len(rows)
+			row := agentRow{ClientID: g.ClientID, Name: grant.ShownName(g.ClientName), CreatedAt: g.CreatedAt}
+			row.Destinations, row.Unknown = destinations(g.ClientRedirectURIs)
+			rows = append(rows, row)
+		}
+		row := &rows[at]
+		row.Grants++
+		if g.CreatedAt.Before(row.CreatedAt) {
+			row.CreatedAt = g.CreatedAt
+		}
+		if g.LastUsedAt.After(row.LastUsedAt) {
+			row.LastUsedAt = g.LastUsedAt
+		}
+		scopes[g.ClientID] = append(scopes[g.ClientID], strings.Fields(g.Scopes)...)
+		row.Scopes = namesOf(scopes[g.ClientID])
 	}
 	return rows
+}
+
+// destinations returns where redirect URIs lead, each place once, and whether
+// there are any that cannot be shown.
+func destinations(uris []string) (places []grant.Destination, unknown bool) {
+	for _, uri := range uris {
+		d, err := grant.DestinationOf(uri)
+		if err != nil {
+			unknown = true
+			continue
+		}
+		if d.Loopback {
+			d.Port = "" // another one each time
+		}
+		if !slices.Contains(places, d) {
+			places = append(places, d)
+		}
+	}
+	return places, unknown
 }
 
 // tokenRows shows the tokens that were not revoked.
@@ -103,7 +150,7 @@ func (v *visit) tokenRows(tokens []token.PersonalToken) []tokenRow {
 }
 
 func (v *visit) revokeAgent() error {
-	if err := v.Store.RevokeGrant(v.r.Context(), v.login.MemberID, v.line("id")); err != nil {
+	if err := v.Store.RevokeAgent(v.r.Context(), v.login.MemberID, v.line("id")); err != nil {
 		return err
 	}
 	v.redirectDone(pathMCP, "agent-revoked")

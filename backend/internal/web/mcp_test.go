@@ -30,7 +30,13 @@ func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *grant.Client)
 	p := b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "connections timeline"))
 	form := p.Form("/oauth/consent")
 	form.Set("decision", "allow")
-	answer := b.Post("/oauth/consent", form)
+	return redeem(t, s, b.Post("/oauth/consent", form))
+}
+
+// redeem makes tokens of the code in an answer to a consent page, by the store, and
+// returns the access token.
+func redeem(t *testing.T, s *webtest.Site, answer *webtest.Page) string {
+	t.Helper()
 	to := answer.Header.Get("Location")
 	_, rest, ok := strings.Cut(to, "code=")
 	if !ok {
@@ -195,9 +201,13 @@ func TestAgents(t *testing.T) {
 		page := b.Get("/settings/mcp")
 		want(t, page, http.StatusOK, "Agent Smith", "Your people Notes and contacts reads only", "Connected on", "not used yet")
 		other := grantOf(t, s, b)
+		again := grantTo(t, s, b, c)
+		want(t, b.Get("/settings/mcp"), http.StatusOK, "2 times by now")
 		wantRedirect(t, b.Submit(page, "/settings/mcp/agents/revoke", nil), "/settings/mcp?done=agent-revoked")
-		if _, err := s.Store.Authenticate(t.Context(), access); !fault.Is(err, fault.Unauthenticated) {
-			t.Errorf("its access: %v", err)
+		for _, bearer := range []string{access, again} {
+			if _, err := s.Store.Authenticate(t.Context(), bearer); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("its access: %v", err)
+			}
 		}
 		refresh := strings.Replace(access, grant.PrefixAccessToken, grant.PrefixRefreshToken, 1)
 		form := values("grant_type", "refresh_token", "client_id", c.ID, "refresh_token", refresh)

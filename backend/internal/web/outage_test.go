@@ -141,8 +141,8 @@ func (b *brittle) ListGrants(ctx context.Context, owner tenant.ID) ([]grant.Gran
 	return get(b, func() ([]grant.Grant, error) { return b.Store.ListGrants(ctx, owner) })
 }
 
-func (b *brittle) RevokeGrant(ctx context.Context, owner tenant.ID, id string) error {
-	return b.do(func() error { return b.Store.RevokeGrant(ctx, owner, id) })
+func (b *brittle) RevokeAgent(ctx context.Context, owner tenant.ID, clientID string) error {
+	return b.do(func() error { return b.Store.RevokeAgent(ctx, owner, clientID) })
 }
 
 func (b *brittle) CreatePersonalToken(ctx context.Context, t *token.PersonalToken) error {

@@ -70,8 +70,8 @@ type scopeNames struct {
 func namesOf(scopes []string) scopeNames {
 	names := scopeNames{Readonly: !slices.Contains(scopes, catalog.ScopeWrite)}
 	for _, scope := range scopes {
-		if scope != catalog.ScopeWrite {
-			names.Groups = append(names.Groups, wordsOf(scope).Title)
+		if title := wordsOf(scope).Title; scope != catalog.ScopeWrite && !slices.Contains(names.Groups, title) {
+			names.Groups = append(names.Groups, title)
 		}
 	}
 	return names
