@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -12,7 +11,7 @@ import (
 
 // LocalModel is the name of the built-in provider's vectors. It changes whenever
 // the same text would get another vector.
-const LocalModel = "local-hash-1"
+const LocalModel = "local-hash-2"
 
 // localDimensions is the length of the built-in provider's vectors.
 const localDimensions = 256
@@ -61,7 +60,7 @@ const (
 // every note does not drown the name.
 func hashed(t string) Vector {
 	parts := counter{at: map[uint64]int{}}
-	words := strings.FieldsFunc(text.Fold(t), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := text.Words(t)
 	for _, word := range words {
 		parts.add(fingerprint('w', word), wordWeight*wordWeight)
 		groups(word, func(group string) { parts.add(fingerprint('g', group), groupWeight*groupWeight) })

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -70,7 +69,7 @@ func (r MeetingRows) notes(id, topic string, zone *time.Location) []Evidence {
 // topicWords are the folded words that a note is looked through for; the shortest
 // say nothing when there are others.
 func topicWords(topic string) []string {
-	all := strings.FieldsFunc(text.Fold(topic), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	all := text.Words(topic)
 	telling := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return utf8.RuneCountInString(w) < 3 })
 	if len(telling) > 0 {
 		all = telling
@@ -85,7 +84,7 @@ func matches(body string, words []string) int {
 		return 0
 	}
 	n := 0
-	parts := strings.FieldsFunc(text.Fold(body), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	parts := text.Words(body)
 	for _, w := range words {
 		if slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, w) }) {
 			n++

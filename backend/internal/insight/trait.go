@@ -3,8 +3,6 @@ package insight
 import (
 	"cmp"
 	"slices"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
@@ -81,7 +79,7 @@ func TraitsOf(c *connection.Connection, groups []Membership) []Trait {
 // titleWords are the folded words of a title that say something.
 func titleWords(title string) []string {
 	empty := []string{"of", "and", "the", "for", "at", "in", "to", "de", "la", "und", "der", "et"}
-	words := strings.FieldsFunc(text.Fold(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := text.Words(title)
 	return slices.DeleteFunc(words, func(w string) bool { return utf8.RuneCountInString(w) < 2 || slices.Contains(empty, w) })
 }
 

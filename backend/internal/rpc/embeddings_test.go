@@ -71,7 +71,7 @@ func TestEmbedObjects(t *testing.T) {
 		}
 		embedAll(t, b, embedding.Local{})
 		done := b.call(t, getJob, `{"task_id":1}`)
-		for field, want := range map[string]any{"embedded": 2.0, "unchanged": 0.0, "model": "local-hash-1", "dimensions": 256.0, "provider": "local"} {
+		for field, want := range map[string]any{"embedded": 2.0, "unchanged": 0.0, "model": "local-hash-2", "dimensions": 256.0, "provider": "local"} {
 			if got := done.at("job", "result", field); got != want {
 				t.Errorf("%s is %v, want %v", field, got, want)
 			}
@@ -135,7 +135,7 @@ func TestRemoteProviderIsOptedInto(t *testing.T) {
 		told := func(allowed bool) {
 			t.Helper()
 			got := b.call(t, account, `{}`)
-			if got.at("embeddings", "provider") != "vectors.example" || got.at("embeddings", "model") != "local-hash-1" || got.at("embeddings", "allowed") != allowed {
+			if got.at("embeddings", "provider") != "vectors.example" || got.at("embeddings", "model") != "local-hash-2" || got.at("embeddings", "allowed") != allowed {
 				t.Errorf("%v", got.at("embeddings"))
 			}
 		}

@@ -1,6 +1,10 @@
 package search
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/text"
+)
 
 // builder gathers words and values of documents into a segment. It is used once.
 type builder struct {
@@ -57,10 +61,10 @@ func (b *builder) add(doc uint32, d *Document) {
 		}
 	}
 	for _, t := range d.Tags {
-		b.label(valueTag, fieldTag, t)
+		b.whole(valueTag, fieldTag, t)
 	}
 	for _, g := range d.Groups {
-		b.label(valueGroup, fieldGroup, g)
+		b.whole(valueGroup, fieldGroup, g)
 	}
 	b.handles(d)
 	for _, n := range d.Notes {
@@ -90,24 +94,18 @@ func (b *builder) handles(d *Document) {
 	}
 }
 
-// whole indexes a text by its words and as a value found by containment.
-func (b *builder) whole(v valueKind, f field, text string) {
-	b.text(kind(f), text)
-	b.value(v, foldText(text))
-}
-
-// label indexes the name of a tag or a group.
-func (b *builder) label(v valueKind, f field, text string) {
-	b.text(kind(f), text)
-	b.value(v, foldCase(text))
+// whole indexes a text by its words and as a value that filters ask for.
+func (b *builder) whole(v valueKind, f field, value string) {
+	b.text(kind(f), value)
+	b.value(v, text.Fold(value))
 }
 
 // text indexes the words of a text.
-func (b *builder) text(k kind, text string) {
-	if text == "" {
+func (b *builder) text(k kind, body string) {
+	if body == "" {
 		return
 	}
-	b.scan.reset(text)
+	b.scan.reset(body)
 	for b.scan.next() {
 		if b.scan.unspaced {
 			chunks(b.scan.word, func(piece []byte, whole bool) {

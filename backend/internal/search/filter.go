@@ -3,12 +3,14 @@ package search
 import (
 	"strings"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // filter is the part of a query that admits documents without scoring them.
 type filter struct {
 	contained     [valueKinds]string // company, title, location: folded
-	equal         [valueKinds]string // tag, group: case-folded
+	equal         [valueKinds]string // tag, group: folded
 	after, before time.Time
 	has           []presence
 	none          bool // asks for something nobody has
@@ -17,11 +19,11 @@ type filter struct {
 
 func newFilter(q *Query) filter {
 	f := filter{after: q.LastContactAfter, before: q.LastContactBefore}
-	f.contained[valueCompany] = foldText(q.Company)
-	f.contained[valueTitle] = foldText(q.Title)
-	f.contained[valueLocation] = foldText(q.Location)
-	f.equal[valueTag] = foldCase(q.Tag)
-	f.equal[valueGroup] = foldCase(q.Group)
+	f.contained[valueCompany] = text.Fold(q.Company)
+	f.contained[valueTitle] = text.Fold(q.Title)
+	f.contained[valueLocation] = text.Fold(q.Location)
+	f.equal[valueTag] = text.Fold(q.Tag)
+	f.equal[valueGroup] = text.Fold(q.Group)
 	for _, name := range q.Has {
 		p, ok := presenceNames[strings.ToLower(name)]
 		f.none = f.none || !ok

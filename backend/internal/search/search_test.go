@@ -243,3 +243,28 @@ func TestSnippet(t *testing.T) {
 		t.Errorf("snippet %q", s)
 	}
 }
+
+// Names that differ by a vowel sign or a voicing mark are two names: the one that was
+// asked for comes first, by itself where nothing else is like it.
+func TestMarksOfOtherScriptsAreLetters(t *testing.T) {
+	t.Parallel()
+	pairs := [][2]string{{"सुनील", "सनील"}, {"กิตติ", "กตต"}, {"ハル", "バル"}}
+	for _, pair := range pairs {
+		for _, asked := range []int{0, 1} {
+			ix := indexOf(
+				search.Document{ID: "0", Name: pair[0], Tags: []string{pair[0]}},
+				search.Document{ID: "1", Name: pair[1], Tags: []string{pair[1]}},
+			)
+			r := ix.Search(search.Query{Text: pair[asked]})
+			if want := fmt.Sprint(asked); len(r.Hits) == 0 || r.Hits[0].ID != want || r.Hits[0].Score < search.NameScore {
+				t.Errorf("%q: found %v, want %s as a name first", pair[asked], brief(r), want)
+			}
+			for _, other := range r.Hits[min(1, len(r.Hits)):] {
+				if other.Score >= search.NameScore {
+					t.Errorf("%q: %q counts as the same name", pair[asked], other.Doc.Name)
+				}
+			}
+			wantIDs(t, ix.Search(search.Query{Tag: pair[asked]}), fmt.Sprint(asked))
+		}
+	}
+}

@@ -1,12 +1,9 @@
-// Package text prepares what people type for keeping and for comparing. Searches
-// fold on their own terms (internal/search); this is the folding of stored keys.
+// Package text prepares what people type for keeping and for comparing.
 package text
 
 import (
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // Clean returns s without characters that no store or screen can hold: NUL and
@@ -39,34 +36,6 @@ func Invisible(r rune) bool {
 
 // Line is Clean for one line: every run of white space becomes one space.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
-
-// Fold returns s for comparison: lower case, without accents, white space as
-// single spaces.
-func Fold(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range norm.NFKD.String(s) {
-		switch {
-		case unicode.Is(unicode.Mn, r):
-			continue
-		case r == 'ß' || r == 'ẞ':
-			b.WriteString("ss")
-		case r == 'ø' || r == 'Ø':
-			b.WriteByte('o')
-		case r == 'ł' || r == 'Ł':
-			b.WriteByte('l')
-		case r == 'æ' || r == 'Æ':
-			b.WriteString("ae")
-		case r == 'đ' || r == 'Đ':
-			b.WriteByte('d')
-		case r == 'ı':
-			b.WriteByte('i')
-		default:
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
-}
 
 // Truncate returns s, or its first n characters and an ellipsis when it has more.
 func Truncate(s string, n int) string {

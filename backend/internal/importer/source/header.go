@@ -3,7 +3,6 @@ package source
 import (
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -106,7 +105,7 @@ func normalHeader(header string) (normal, number string) {
 	const longest = 100
 	header, _ = firstBytes(header, longest)
 	var kept []string
-	for _, word := range strings.FieldsFunc(text.Fold(header), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+	for _, word := range text.Words(header) {
 		if _, err := strconv.Atoi(word); err == nil {
 			number = word
 		} else {
