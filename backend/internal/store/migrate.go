@@ -34,6 +34,7 @@ func (s *Store) migrator() (*migrate.Migrator, *migrate.Migrations, error) {
 	if err := known.Discover(dir); err != nil {
 		return nil, nil, fmt.Errorf("read migrations: %w", err)
 	}
+	known.Add(s.refold())
 	return migrate.NewMigrator(s.engine.admin, known, migrate.WithMarkAppliedOnSuccess(true)), known, nil
 }
 
