@@ -15,5 +15,8 @@
 // them are accidents. An address that three or more people have, or a mailbox like
 // info@, counts half. A name alone is not enough for the default of .75.
 //
+// Names are the same whatever their case, accents, punctuation, spacing and order of
+// words.
+//
 // Find looks at people who share an address or a name only, never at all pairs.
 package duplicate

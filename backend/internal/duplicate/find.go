@@ -116,14 +116,15 @@ func (f *finder) candidates(minScore float64) [][2]int {
 // Those whose pairs cannot reach the score are left out, and so are blocks that
 // are too large to mean anything; of these the ones at one organisation stay.
 func (f *finder) nameBlocks(minScore float64) []map[string][]int {
-	same, family, given := map[string][]int{}, map[string][]int{}, map[string][]int{}
+	same, squeezed := map[string][]int{}, map[string][]int{}
+	family, given := map[string][]int{}, map[string][]int{}
 	for i := range f.people {
 		p := &f.people[i]
 		if len(p.name) == 0 {
 			continue
 		}
-		name := strings.Join(p.name, " ")
-		put(same, name, p, i, minScore > weightName)
+		put(same, strings.Join(p.name, " "), p, i, minScore > weightName)
+		put(squeezed, p.squeezed, p, i, minScore > weightName)
 		if minScore > weightSimilar+weightOrganization || p.family == "" {
 			continue
 		}
@@ -131,14 +132,14 @@ func (f *finder) nameBlocks(minScore float64) []map[string][]int {
 		put(family, p.family, p, i, apart)
 		put(given, p.given+" "+firstRune(p.family), p, i, apart)
 	}
-	for _, blocks := range []map[string][]int{same, family, given} {
+	for _, blocks := range []map[string][]int{same, squeezed, family, given} {
 		for name, block := range blocks {
 			if len(block) > maxBlock {
 				delete(blocks, name)
 			}
 		}
 	}
-	return []map[string][]int{same, family, given}
+	return []map[string][]int{same, squeezed, family, given}
 }
 
 // maxBlock bounds how many people are compared with each other.

@@ -12,6 +12,22 @@ import (
 	"github.com/kith-crm/kith/backend/internal/duplicate"
 )
 
+// Punctuation and spacing in a name hide no pair, wherever it is cut.
+func TestPunctuationAndSpacingHideNoPair(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"Maya O'Connor", "Maya OConnor"}, {"Maya O'Connor", "Maya O’ Connor"}, {"Maya OConnor", "Maya O Connor"},
+		{"Anne-Marie Roy", "Anne Marie Roy"}, {"Anne-Marie Roy", "Annemarie Roy"}, {"Anne Marie Roy", "Annemarie Roy"},
+		{"Jan van der Berg", "Jan Vanderberg"}, {"O'Connor, Maya", "Maya OConnor"}, {"J. R. Reed", "J.R. Reed"},
+	} {
+		people := []duplicate.Person{person("1", c[0], "Tideline"), person("2", c[1], "Tideline")}
+		pairs, _ := duplicate.Find(people, duplicate.Query{MinScore: duplicate.DefaultMinScore, Limit: 10})
+		if len(pairs) != 1 || math.Abs(pairs[0].Score-.85) > 1e-6 || !slices.Equal(pairs[0].Reasons, []string{"same name", "same organisation: tideline"}) {
+			t.Errorf("%q and %q: %v", c[0], c[1], pairs)
+		}
+	}
+}
+
 func person(id, name, organization string, handles ...string) duplicate.Person {
 	p := duplicate.Person{ID: id, Name: name}
 	if organization != "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/personname"
 )
 
 // Person is what is known of somebody that can tell them from others.
@@ -24,6 +24,7 @@ type keyed struct {
 	*Person
 
 	name          []string // folded words, in alphabetical order
+	squeezed      string   // the name without spacing and punctuation
 	given, family string   // folded, as far as they can be told
 	organizations []string // normal names
 	keys          []key
@@ -37,8 +38,12 @@ type key struct {
 }
 
 func keyedOf(p *Person) keyed {
-	k := keyed{Person: p}
-	k.given, k.family, k.name = nameParts(p.Name)
+	name := personname.Parse(p.Name)
+	k := keyed{Person: p, name: name.Words, squeezed: name.Key}
+	if n := len(name.Words); n > 1 {
+		k.given, k.family = name.Words[0], name.Words[n-1]
+	}
+	slices.Sort(k.name)
 	for _, o := range p.Organizations {
 		if normal := connection.NormalOrganization(o); normal != "" && !slices.Contains(k.organizations, normal) {
 			k.organizations = append(k.organizations, normal)
@@ -52,21 +57,6 @@ func keyedOf(p *Person) keyed {
 		}
 	}
 	return k
-}
-
-// nameParts folds a name and takes it apart: "Raghunandan, Priya" is Priya
-// Raghunandan.
-func nameParts(name string) (given, family string, words []string) {
-	folded := text.Fold(name)
-	if last, first, ok := strings.Cut(folded, ","); ok {
-		folded = first + " " + last
-	}
-	words = strings.FieldsFunc(folded, func(r rune) bool { return strings.ContainsRune(" ,.\"'()·・", r) })
-	if len(words) > 1 {
-		given, family = words[0], words[len(words)-1]
-	}
-	slices.Sort(words)
-	return given, family, words
 }
 
 func keyOf(h connection.Handle) key {

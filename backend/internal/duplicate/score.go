@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/search"
 )
 
@@ -61,7 +62,7 @@ func compare(a, b *keyed, sharers func(key) int) (float64, []string) {
 		}
 	}
 	switch {
-	case len(a.name) > 0 && slices.Equal(a.name, b.name):
+	case len(a.name) > 0 && (slices.Equal(a.name, b.name) || a.squeezed == b.squeezed):
 		grounds = append(grounds, ground{weightName, "same name"})
 	case similar(a, b):
 		grounds = append(grounds, ground{weightSimilar, "similar names: " + a.Name + " and " + b.Name})
@@ -114,7 +115,7 @@ func likeFamily(a, b string) bool {
 
 // likeGiven takes an initial, an everyday form, the first of two and a misspelling.
 func likeGiven(a, b string) bool {
-	if a == b || search.SameGivenName(a, b) || search.Misspelt(a, b) {
+	if a == b || personname.SameGiven(a, b) || search.Misspelt(a, b) {
 		return true
 	}
 	if utf8.RuneCountInString(a) > utf8.RuneCountInString(b) {

@@ -1,6 +1,9 @@
-package search
+package personname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // nicknameGroups lists given names and their everyday forms, folded. The first
 // name of a line is the full one; a name may stand on several lines.
@@ -141,6 +144,14 @@ zachary zach zack
 // nicknames maps each name to the other names of its lines. It is never
 // changed after it was built.
 var nicknames = parseNicknames(nicknameGroups)
+
+// Nicknames returns the other forms of a folded given name. The caller must not
+// change the slice.
+func Nicknames(given string) []string { return nicknames[given] }
+
+// SameGiven tells whether one folded given name is an everyday form of the other:
+// maggie of margaret.
+func SameGiven(a, b string) bool { return slices.Contains(nicknames[a], b) }
 
 func parseNicknames(table string) map[string][]string {
 	forms := make(map[string][]string)

@@ -1,15 +1,6 @@
 package search
 
-import (
-	"slices"
-	"unicode/utf8"
-)
-
-// SameGivenName tells whether one folded given name is an everyday form of the
-// other: maggie of margaret.
-func SameGivenName(a, b string) bool {
-	return slices.Contains(nicknames[a], b) || slices.Contains(nicknames[b], a)
-}
+import "unicode/utf8"
 
 // Misspelt tells whether two folded words are as few edits apart as a search
 // forgives: none in a short word, one in a longer one, two in a long one.

@@ -3,6 +3,8 @@ package search
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/personname"
 )
 
 // plan is a query in the form in which segments answer it.
@@ -89,7 +91,7 @@ func (p *plan) addToken(typed string, unspaced bool) {
 	}
 	t := token{typed: typed, folded: foldWord(typed), unspaced: unspaced}
 	t.runes = utf8.RuneCountInString(t.folded)
-	t.aliases = nicknames[t.folded]
+	t.aliases = personname.Nicknames(t.folded)
 	if !unspaced {
 		t.edits = editsFor(t.folded, t.runes)
 	}

@@ -89,20 +89,3 @@ func TestFirstRunes(t *testing.T) {
 		}
 	}
 }
-
-func TestNicknames(t *testing.T) {
-	t.Parallel()
-	if groups := strings.Count(strings.TrimSpace(nicknameGroups), "\n") + 1; groups < 80 {
-		t.Errorf("%d groups of names", groups)
-	}
-	for name, forms := range nicknames {
-		if name != foldWord(strings.ToLower(name)) {
-			t.Errorf("%q is not folded", name)
-		}
-		for _, form := range forms {
-			if form == name || !slices.Contains(nicknames[form], name) {
-				t.Errorf("%q and %q do not name each other", name, form)
-			}
-		}
-	}
-}

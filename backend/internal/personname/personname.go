@@ -1,0 +1,145 @@
+// Package personname compares names of people: the rule by which an address that two
+// records share makes them one person or leaves them two, and the one by which
+// punctuation and spacing do not hide a namesake.
+package personname
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// Name is a name in the forms that are compared.
+type Name struct {
+	// Words are the folded words, the given name first: "Lopez, Ana" is ana lopez.
+	// Apostrophes are taken out, hyphens stay: oconnor, anne-marie.
+	Words []string
+	// Key is the letters and digits alone: "Maya O'Connor" and "Maya OConnor" have
+	// the same one. Empty when the name has none.
+	Key string
+}
+
+// Parse reads a name as people write it.
+func Parse(name string) Name {
+	folded := text.Fold(strings.Map(withoutApostrophe, name))
+	if last, first, ok := strings.Cut(folded, ","); ok {
+		folded = first + " " + last
+	}
+	n := Name{Words: strings.FieldsFunc(folded, func(r rune) bool { return !isNameRune(r) && r != '-' })}
+	n.Words = slices.DeleteFunc(n.Words, func(w string) bool { return strings.Trim(w, "-") == "" })
+	n.Key = strings.ReplaceAll(strings.Join(n.Words, ""), "-", "")
+	return n
+}
+
+func withoutApostrophe(r rune) rune {
+	switch r {
+	case '\'', '`', '´', '‘', '’', 'ʼ', 'ʻ', '＇':
+		return -1
+	case '‐', '‑', '‒', '–', '—', '−', '－': // hyphens and what is typed for them
+		return '-'
+	}
+	return r
+}
+
+func isNameRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+
+// Compatible tells whether two names may be one person's: they are equal but for
+// accents, punctuation, spacing or the order of words; or each word of the shorter
+// name is a word of the longer one, a nickname of it, or its initial; or one of
+// them is empty. "A. Stone", "Ada" and "Stone, Ada M." are compatible with "Ada
+// Stone"; "Ben Stone" is not.
+func Compatible(a, b string) bool {
+	return Parse(a).Compatible(Parse(b))
+}
+
+// Compatible is the function of the same name for names that were parsed.
+func (n Name) Compatible(other Name) bool {
+	if n.Key == "" || other.Key == "" || n.Key == other.Key {
+		return true
+	}
+	short, long := n.parts(), other.parts()
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return fits(short, long)
+}
+
+// maxWords bounds the words that are compared.
+const maxWords = 12
+
+// parts are the words with hyphenated ones taken apart.
+func (n Name) parts() []string {
+	var out []string
+	for _, w := range n.Words {
+		out = append(out, strings.FieldsFunc(w, func(r rune) bool { return r == '-' })...)
+	}
+	return out[:min(len(out), maxWords)]
+}
+
+// fits tells whether each word of the shorter name stands for words of the longer
+// one, and no two for the same. Equal words are taken first, so that an initial does
+// not take the place of one.
+func fits(short, long []string) bool {
+	taken := make([]bool, len(long))
+	var rest []string
+	for _, word := range short {
+		if !take(long, taken, func(run []string) bool { return strings.Join(run, "") == word }) {
+			rest = append(rest, word)
+		}
+	}
+	for _, word := range rest {
+		if !take(long, taken, func(run []string) bool { return abbreviates(word, run) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxRun is how many words may be written as one: Vanderberg is van der Berg.
+const maxRun = 3
+
+// take marks the first run of words that are free and meet the condition.
+func take(words []string, taken []bool, meets func(run []string) bool) bool {
+	for from := range words {
+		for to := from + 1; to <= min(from+maxRun, len(words)) && !taken[to-1]; to++ {
+			if meets(words[from:to]) {
+				for i := from; i < to; i++ {
+					taken[i] = true
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// abbreviates tells whether a word is a short form of words of a name: one is the
+// initial or a nickname of the other; or it is jdoe of John Doe, as in addresses; or,
+// in a script that does not separate words, it is the name at one end.
+func abbreviates(word string, run []string) bool {
+	if len(run) > 1 {
+		return word == initial(run[0])+strings.Join(run[1:], "")
+	}
+	other := run[0]
+	if word == initial(other) || other == initial(word) || SameGiven(word, other) {
+		return true
+	}
+	return isUnspaced(word) && isUnspaced(other) && (partOf(word, other) || partOf(other, word))
+}
+
+func initial(word string) string {
+	_, size := utf8.DecodeRuneInString(word)
+	return word[:size]
+}
+
+func isUnspaced(word string) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+func partOf(part, whole string) bool {
+	return strings.HasPrefix(whole, part) || strings.HasSuffix(whole, part)
+}
