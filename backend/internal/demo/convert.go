@@ -13,8 +13,8 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// tokenID is the id under which the sandbox's public token is kept.
-const tokenID = "pat_00000000000000000000000000"
+// TokenID is the id under which the sandbox's public token is kept.
+const TokenID = "pat_00000000000000000000000000"
 
 // rows returns the demo account of a day as the store keeps it. scopes are what
 // its public token may do.
@@ -25,7 +25,7 @@ func rows(day time.Time, scopes string) store.Demo {
 		Day:      data.Day.Format(time.DateOnly),
 		TagNames: map[string]string{},
 		Token: token.PersonalToken{
-			ID: tokenID, MemberID: owner, Name: "Sandbox", Hash: token.Hash(sandbox.Token), Scopes: scopes, CreatedAt: data.Day,
+			ID: TokenID, MemberID: owner, Name: "Sandbox", Hash: token.Hash(sandbox.Token), Scopes: scopes, CreatedAt: data.Day,
 		},
 	}
 	for _, m := range data.Members {

@@ -1,39 +1,67 @@
 package idempotency
 
-import "sync"
-
-const (
-	// recountEvery is how many keys are kept between two counts of a scope, which
-	// is as far as another process can carry it past its bound unnoticed.
-	recountEvery = 100
-	// maxScopes bounds the scopes that are remembered; beyond it all are counted anew.
-	maxScopes = 10_000
+import (
+	"sync"
+	"time"
 )
 
-// Counter remembers how many keys a scope has, so that not every new one has
-// them counted. It is safe for concurrent use; its zero value is ready.
-type Counter struct {
-	mu     sync.Mutex
-	scopes map[string]*tally
+const (
+	// recountKeys is how many keys are kept between two counts of a scope. Another
+	// process can exceed the bound unnoticed by that many.
+	recountKeys = 100
+	// recountShare is the part of a bound in bytes that is kept between two counts.
+	recountShare = 16
+	// maxScopes bounds the scopes that are remembered; beyond it all are counted anew.
+	maxScopes = 10_000
+	// remeasure is how long a total over all scopes is trusted, remeasureFull how
+	// long when the total is at its bound: measuring it reads the whole table.
+	remeasure     = 10 * time.Minute
+	remeasureFull = time.Minute
+)
+
+// Usage is how much is kept.
+type Usage struct {
+	Keys  int
+	Bytes int64 // of answers
 }
 
-type tally struct{ keys, since int }
+// Totals are the bytes of all answers that are kept.
+type Totals struct {
+	Credentials, Addresses int64
+}
 
-// Admits tells whether a scope may have another key. count is asked how many
-// live ones there are when that is not known, or was not counted for a while.
-func (c *Counter) Admits(k Key, count func() (int, error)) (bool, error) {
+// Counter remembers how much each scope and all scopes together keep, so that
+// few requests have it counted. It is safe for concurrent use; its zero value
+// is ready.
+type Counter struct {
+	mu                     sync.Mutex
+	scopes                 map[string]*tally
+	credentials, addresses total
+	measured               time.Time
+}
+
+// tally is what a scope keeps, and how much of that was added since it was counted.
+type tally struct{ usage, since Usage }
+
+// total is what all scopes of a kind keep, and how much was added since it was measured.
+type total struct{ bytes, since int64 }
+
+// Admits reports whether the key's scope may have another key. It calls count
+// for the live keys of the scope where that is not known, or was not counted for
+// a while, and fails when count does.
+func (c *Counter) Admits(k Key, count func() (Usage, error)) (bool, error) {
 	c.mu.Lock()
 	t, known := c.scopes[k.Scope]
-	fresh := known && t.since < recountEvery && t.keys < k.MaxKeys()
+	fresh := known && t.since.Keys < recountKeys && t.since.Bytes < k.MaxBytes()/recountShare && k.admits(t.usage)
 	if fresh {
-		t.keys++
-		t.since++
+		t.usage.Keys++
+		t.since.Keys++
 	}
 	c.mu.Unlock()
 	if fresh {
 		return true, nil
 	}
-	n, err := count()
+	usage, err := count()
 	if err != nil {
 		return false, err
 	}
@@ -42,6 +70,55 @@ func (c *Counter) Admits(k Key, count func() (int, error)) (bool, error) {
 	if c.scopes == nil || len(c.scopes) >= maxScopes {
 		c.scopes = map[string]*tally{}
 	}
-	c.scopes[k.Scope] = &tally{keys: n + 1}
-	return n < k.MaxKeys(), nil
+	c.scopes[k.Scope] = &tally{usage: Usage{Keys: usage.Keys + 1, Bytes: usage.Bytes}}
+	return k.admits(usage), nil
+}
+
+// HasRoom reports whether an answer to the key can be kept under the bound over
+// all scopes of its kind. It calls measure where the totals are not known, or
+// were not measured for a while, and fails when measure does. Those who ask
+// meanwhile go by the totals of before.
+func (c *Counter) HasRoom(k Key, now time.Time, measure func() (Totals, error)) (bool, error) {
+	c.mu.Lock()
+	t := c.totalOf(k)
+	age := now.Sub(c.measured)
+	stale := c.measured.IsZero() || age >= remeasure || t.since >= k.maxTotal()/recountShare || (t.bytes >= k.maxTotal() && age >= remeasureFull)
+	if stale {
+		c.measured, t.since = now, 0
+	}
+	room := t.bytes < k.maxTotal()
+	c.mu.Unlock()
+	if !stale {
+		return room, nil
+	}
+	totals, err := measure()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.measured = time.Time{}
+		return false, err
+	}
+	c.credentials, c.addresses = total{bytes: totals.Credentials}, total{bytes: totals.Addresses}
+	return t.bytes < k.maxTotal(), nil
+}
+
+// Kept tells the counter of an answer that was kept under an admitted key.
+func (c *Counter) Kept(k Key, answer []byte) {
+	n := int64(len(answer))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t, known := c.scopes[k.Scope]; known {
+		t.usage.Bytes += n
+		t.since.Bytes += n
+	}
+	t := c.totalOf(k)
+	t.bytes += n
+	t.since += n
+}
+
+func (c *Counter) totalOf(k Key) *total {
+	if k.Tenant == "" {
+		return &c.addresses
+	}
+	return &c.credentials
 }

@@ -10,13 +10,20 @@ import (
 // Window is how long an answer is given again; fixed by the specification.
 const Window = 24 * time.Hour
 
-// Bounds of what is kept. A caller without a credential, known by its address
-// alone, gets less.
-const (
-	maxKeys          = 10_000
-	maxAnswer        = 1 << 20
-	maxAddressKeys   = 1_000
-	maxAddressAnswer = 64 << 10
+// bounds are how much is kept: of one answer, for one scope and for all scopes
+// of a kind. Sizes are in bytes.
+type bounds struct {
+	answer   int
+	keys     int
+	bytes    int64
+	allBytes int64
+}
+
+// A caller without a credential of its own, known by its address alone, gets less
+// than a credential.
+var (
+	credentialBounds = bounds{answer: 1 << 20, keys: 10_000, bytes: 64 << 20, allBytes: 2 << 30}
+	addressBounds    = bounds{answer: 64 << 10, keys: 1_000, bytes: 4 << 20, allBytes: 128 << 20}
 )
 
 // addressScope is before the address of a caller without a credential.
@@ -48,20 +55,38 @@ type Record struct {
 	ExpiresAt   time.Time
 }
 
-// MaxAnswer is the size of the largest answer that is kept, in bytes.
-func (k Key) MaxAnswer() int {
+func (k Key) bounds() bounds {
 	if k.Tenant == "" {
-		return maxAddressAnswer
+		return addressBounds
 	}
-	return maxAnswer
+	return credentialBounds
 }
 
+// MaxAnswer is the size of the largest answer that is kept, in bytes.
+func (k Key) MaxAnswer() int { return k.bounds().answer }
+
 // MaxKeys is how many keys of the scope may live at once.
-func (k Key) MaxKeys() int {
-	if k.Tenant == "" {
-		return maxAddressKeys
-	}
-	return maxKeys
+func (k Key) MaxKeys() int { return k.bounds().keys }
+
+// MaxBytes is how many bytes of answers are kept for the scope at once.
+func (k Key) MaxBytes() int64 { return k.bounds().bytes }
+
+// maxTotal is how many bytes of answers are kept for all scopes of the key's kind.
+func (k Key) maxTotal() int64 { return k.bounds().allBytes }
+
+// admits reports whether a scope that keeps so much may keep another answer.
+func (k Key) admits(u Usage) bool { return u.Keys < k.MaxKeys() && u.Bytes < k.MaxBytes() }
+
+// TooMany is the refusal of a key whose scope has no room for another.
+func (k Key) TooMany() error {
+	return fault.New(fault.Exhausted,
+		"There are too many keyed requests of the last 24 hours (at most %d, with %d MiB of answers): wait, or send this one without an Idempotency-Key.",
+		k.MaxKeys(), k.MaxBytes()>>20)
+}
+
+// NoRoom is the refusal of a keyed write while no more answers are kept for anybody.
+func NoRoom() error {
+	return fault.New(fault.Unavailable, "No more answers to keyed requests can be kept right now: try again later, or send this one without an Idempotency-Key.")
 }
 
 // Match returns the answer that was kept for the key. It fails with

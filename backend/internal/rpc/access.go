@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/authn"
 	"connectrpc.com/connect"
 
+	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
@@ -24,6 +25,9 @@ const (
 	HeaderCredentialID = "Kith-Credential-Id"
 	// HeaderRequestID carries the request id of the edge.
 	HeaderRequestID = "Kith-Request-Id"
+	// HeaderSandboxVisitor marks a call from the sandbox's paths. It carries the
+	// visitor's address bucket.
+	HeaderSandboxVisitor = "Kith-Sandbox-Visitor"
 )
 
 // Reasons of a refusal, in kith.access.v1.Refusal.
@@ -82,6 +86,11 @@ func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principa
 	p, err := g.bearers.Authenticate(ctx, bearer)
 	if err != nil {
 		return nil, err
+	}
+	// The demo account's token is public: elsewhere it would let anybody use what
+	// members may. And a member's data must never be what the sandbox shows.
+	if fromSandbox := r.Header.Get(HeaderSandboxVisitor) != ""; p.Credential.ID == demo.TokenID && !fromSandbox || fromSandbox && !p.ReadOnly {
+		return nil, fault.New(fault.Unauthenticated, "the sandbox's token works on the sandbox's paths, and no other token does there")
 	}
 	g.used(p.Credential.ID, g.now())
 	return p, nil

@@ -44,7 +44,7 @@ func onDemo(t *testing.T, test func(t *testing.T, b *bundle, data *sandbox.Datas
 		if _, err := demo.NewSeeder(s, b.rpcs, demoNow, slog.New(slog.DiscardHandler)).Seed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		b.bearer = sandbox.Token
+		b.bearer, b.visitor = sandbox.Token, "192.0.2.1"
 		test(t, b, sandbox.Build(demoNow()))
 	})
 }

@@ -21,8 +21,6 @@ const (
 	// request that it stands for.
 	HeaderIdempotencyKey = "Kith-Idempotency-Key"
 	HeaderFingerprint    = "Kith-Request-Fingerprint"
-	// HeaderClientBucket says where a caller without a credential comes from.
-	HeaderClientBucket = "Kith-Client-Bucket"
 	// HeaderIdempotency answers with one of the states below, or is absent.
 	HeaderIdempotency = "Kith-Idempotency"
 )
@@ -65,9 +63,10 @@ func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.
 		return nil, fault.New(fault.Invalid, "send one %s of 1 to 255 printable ASCII characters, with a %s", HeaderIdempotencyKey, HeaderFingerprint)
 	}
 	k := &idempotency.Key{Scope: p.Credential.ID, Name: lines[0], Fingerprint: print, Tenant: p.Tenant}
-	if bucket := h.Get(HeaderClientBucket); p.ReadOnly && bucket != "" {
-		// All visitors of the sandbox share a credential, so it cannot tell them apart.
-		k.Scope, k.Tenant = idempotency.AddressScope(bucket), ""
+	if p.ReadOnly {
+		// All visitors of the sandbox share a credential, so their addresses tell them
+		// apart, and each keeps no more than a caller without a credential.
+		k.Scope, k.Tenant = idempotency.AddressScope(h.Get(HeaderSandboxVisitor)), ""
 	}
 	return k, nil
 }

@@ -240,7 +240,7 @@ func TestKeysBelongToTheirCredential(t *testing.T) {
 		second := storetest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
 		other := storetest.Token(t, p.store, storetest.Member(t, p.store, "other"), p.rpcs.Scopes()...)
 		for _, bearer := range []string{second, other} {
-			got := p.keyed(t, "k", create, ana, "Authorization", "Bearer "+bearer, rpc.HeaderClientBucket, "192.0.2.1")
+			got := p.keyed(t, "k", create, ana, "Authorization", "Bearer "+bearer)
 			if got.code() != "" || got.state() != "" {
 				t.Errorf("got %v", got)
 			}
@@ -256,14 +256,14 @@ func TestKeysOfSandboxVisitors(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		first := p.keyed(t, "k", search, anything, rpc.HeaderClientBucket, "192.0.2.1")
-		if got := p.keyed(t, "k", search, anything, rpc.HeaderClientBucket, "192.0.2.2"); got.state() != "" {
+		first := p.keyed(t, "k", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		if got := p.keyed(t, "k", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.2"); got.state() != "" {
 			t.Errorf("another address: %v", got)
 		}
-		if got := p.keyed(t, "k", search, `{"query":"y"}`, rpc.HeaderClientBucket, "192.0.2.1"); got.state() != "reused" {
+		if got := p.keyed(t, "k", search, `{"query":"y"}`, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
 			t.Errorf("another query: %v", got)
 		}
-		wantReplay(t, first, p.keyed(t, "k", search, anything, rpc.HeaderClientBucket, "192.0.2.1"))
+		wantReplay(t, first, p.keyed(t, "k", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"))
 		if n := p.count(t, "idempotency_keys", "tenant_id IS NULL AND scope = 'address:192.0.2.1'"); n != 1 {
 			t.Errorf("%d rows of the address", n)
 		}
@@ -359,8 +359,8 @@ func TestLargeAnswersAreNotKept(t *testing.T) {
 			{`{"id":"` + id + `"}`, "replayed"},
 			{`{"id":"` + id + `","include":["notes"]}`, ""},
 		} {
-			p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderClientBucket, "192.0.2.1")
-			if got := p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderClientBucket, "192.0.2.1"); got.state() != c.again || got.code() != "" {
+			p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1")
+			if got := p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != c.again || got.code() != "" {
 				t.Errorf("%s: %q %v", c.body, got.state(), got.code())
 			}
 		}
@@ -371,7 +371,7 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		p.keyed(t, "old", search, anything, rpc.HeaderClientBucket, "192.0.2.1")
+		p.keyed(t, "old", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
 		p.exec(t, "DELETE FROM idempotency_keys")
 		tx, err := p.db.Begin()
 		if err != nil {
@@ -386,15 +386,15 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		got := p.keyed(t, "one more", search, anything, rpc.HeaderClientBucket, "192.0.2.7")
-		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "1000 keyed requests") {
+		got := p.keyed(t, "one more", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.7")
+		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "at most 1000") {
 			t.Errorf("got %v", got.body)
 		}
-		if got := p.keyed(t, "one more", search, anything, rpc.HeaderClientBucket, "192.0.2.8"); got.code() != "" {
+		if got := p.keyed(t, "one more", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.8"); got.code() != "" {
 			t.Errorf("another address: %v", got.body)
 		}
 		p.exec(t, "DELETE FROM idempotency_keys WHERE key = 'k7'")
-		if got := p.keyed(t, "one more", search, anything, rpc.HeaderClientBucket, "192.0.2.7"); got.code() != "" {
+		if got := p.keyed(t, "one more", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.7"); got.code() != "" {
 			t.Errorf("with room again: %v", got.body)
 		}
 	})

@@ -24,7 +24,9 @@ type bundle struct {
 	store  *store.Store
 	member tenant.ID
 	bearer string
-	rpcs   *catalog.Catalog
+	// visitor is the address that calls come from in the sandbox; empty outside.
+	visitor string
+	rpcs    *catalog.Catalog
 }
 
 func each(t *testing.T, test func(t *testing.T, b *bundle)) {
@@ -90,6 +92,9 @@ func (b *bundle) call(t *testing.T, procedure, body string, headers ...string) a
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(rpc.HeaderServiceToken, serviceToken)
 	req.Header.Set("Authorization", "Bearer "+b.bearer)
+	if b.visitor != "" {
+		req.Header.Set(rpc.HeaderSandboxVisitor, b.visitor)
+	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 		if headers[i+1] == "" {

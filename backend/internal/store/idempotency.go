@@ -8,7 +8,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/kith-crm/kith/backend/internal/credit"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 )
@@ -49,7 +48,14 @@ func (t *Tenant) WriteOnce(
 	ctx context.Context, actor Actor, k idempotency.Key, fn func(context.Context, *Unit) ([]byte, error),
 ) (replayed []byte, err error) {
 	k.Tenant = t.id
-	before := func(ctx context.Context, u *Unit) error { return t.store.lockKey(ctx, u.db, k) }
+	before := func(ctx context.Context, u *Unit) error {
+		// The tenant's transaction doesn't see the answers of others.
+		room, err := t.store.lockKey(ctx, u.db, t.store.engine.serviceRead, k)
+		if err == nil && !room {
+			err = idempotency.NoRoom()
+		}
+		return err
+	}
 	err = t.write(ctx, actor, before, func(ctx context.Context, u *Unit) error {
 		answer, err := fn(ctx, u)
 		if err != nil || answer == nil {
@@ -69,34 +75,45 @@ func replayOf(err error) ([]byte, error) {
 }
 
 // lockKey takes a key for this transaction among all processes. It fails with
-// fault.InFlight while another has it, and with a replay when it was answered.
-func (s *Store) lockKey(ctx context.Context, db bun.IDB, k idempotency.Key) error {
+// fault.InFlight while another has it, with a replay when it was answered, and
+// with fault.Exhausted when its scope is full. room is false when the answer
+// cannot be kept, since those of all scopes take too much; all sees all of them.
+func (s *Store) lockKey(ctx context.Context, db, all bun.IDB, k idempotency.Key) (room bool, err error) {
 	if s.engine.name == postgresName {
 		var free bool
 		// A line feed is in no key.
 		err := db.NewRaw("SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))", k.Scope+"\n"+k.Name).Scan(ctx, &free)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !free {
-			return idempotency.InFlight()
+			return false, idempotency.InFlight()
 		}
 	}
 	answer, err := s.findAnswer(ctx, db, k)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if answer != nil {
-		return replay{answer}
+		return false, replay{answer}
 	}
-	admitted, err := s.counts.Admits(k, func() (n int, err error) {
-		err = db.NewRaw("SELECT count(*) FROM idempotency_keys WHERE scope = ? AND expires_at > ?", k.Scope, s.time()).Scan(ctx, &n)
-		return n, err
+	room, err = s.counts.HasRoom(k, s.now(), func() (t idempotency.Totals, err error) {
+		err = all.NewRaw(`SELECT coalesce(sum(CASE WHEN tenant_id IS NOT NULL THEN length(answer) END), 0),
+coalesce(sum(CASE WHEN tenant_id IS NULL THEN length(answer) END), 0) FROM idempotency_keys`).Scan(ctx, &t.Credentials, &t.Addresses)
+		return t, err
+	})
+	if err != nil || !room {
+		return false, err
+	}
+	admitted, err := s.counts.Admits(k, func() (u idempotency.Usage, err error) {
+		err = db.NewRaw("SELECT count(*), coalesce(sum(length(answer)), 0) FROM idempotency_keys WHERE scope = ? AND expires_at > ?", k.Scope, s.time()).
+			Scan(ctx, &u.Keys, &u.Bytes)
+		return u, err
 	})
 	if err == nil && !admitted {
-		err = fault.New(fault.Exhausted, "There are %d keyed requests of the last 24 hours already: wait, or send this one without an Idempotency-Key.", k.MaxKeys())
+		err = k.TooMany()
 	}
-	return err
+	return admitted, err
 }
 
 // keepAnswer keeps an answer, also in place of one that is forgotten. Where there
@@ -115,8 +132,12 @@ func (s *Store) keepAnswer(ctx context.Context, db bun.IDB, k idempotency.Key, a
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 1 {
+	switch n, err := result.RowsAffected(); {
+	case err != nil:
 		return err
+	case n == 1:
+		s.counts.Kept(k, answer)
+		return nil
 	}
 	old, err := s.findAnswer(ctx, db, k)
 	if err == nil && old == nil {
@@ -130,14 +151,16 @@ func (s *Store) keepAnswer(ctx context.Context, db bun.IDB, k idempotency.Key, a
 
 // KeepAnswer keeps the answer of a keyed request that wrote nothing, and charges
 // for it in the same transaction where charge is not nil. encode makes the answer
-// with its receipt. When the request was answered meanwhile, nothing is charged
-// and the old answer comes back.
+// with its receipt; nil keeps none. Nor is one kept while those of all take too
+// much: what wrote nothing can be done again. When the request was answered
+// meanwhile, nothing is charged and the old answer comes back.
 func (s *Store) KeepAnswer(
 	ctx context.Context, k idempotency.Key, charge *credit.Charge, encode func(credit.Receipt) ([]byte, error),
 ) (replayed []byte, err error) {
 	var paid credit.Outcome
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := s.lockKey(ctx, tx, k); err != nil {
+		room, err := s.lockKey(ctx, tx, tx, k)
+		if err != nil {
 			return err
 		}
 		if charge != nil {
@@ -150,7 +173,7 @@ func (s *Store) KeepAnswer(
 			}
 		}
 		answer, err := encode(paid.Receipt)
-		if err != nil || answer == nil {
+		if err != nil || answer == nil || !room {
 			return err
 		}
 		return s.keepAnswer(ctx, tx, k, answer)
@@ -174,14 +197,15 @@ func (s *Store) CreateClientOnce(
 	}
 	defer release()
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := s.lockKey(ctx, tx, k); err != nil {
+		room, err := s.lockKey(ctx, tx, tx, k)
+		if err != nil {
 			return err
 		}
 		if err := s.insertClient(ctx, tx, c); err != nil {
 			return err
 		}
 		answer, err := render(c)
-		if err != nil || len(answer) > k.MaxAnswer() {
+		if err != nil || !room || len(answer) > k.MaxAnswer() {
 			return err
 		}
 		return s.keepAnswer(ctx, tx, k, answer)

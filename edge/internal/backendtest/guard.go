@@ -95,6 +95,9 @@ func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, e
 	if p == nil {
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the credential is dead"))
 	}
+	if sandbox := r.Header().Get("Kith-Sandbox-Visitor") != ""; sandbox != p.GetReadOnly() {
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the sandbox's token works in the sandbox"))
+	}
 	if p.GetReadOnly() && rpc.Writes {
 		return nil, refused("read_only_account", rpc.Scopes)
 	}

@@ -11,8 +11,10 @@ import (
 
 // authenticate lets the call pass, or says why not. A tool call's bearer is left
 // to the tool call itself: the backend checks it with the call, at no cost.
-func (e *endpoint) authenticate(ctx context.Context, c *call) *failure {
+func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
+	ctx := r.Context()
 	if e.mount.Policy == DemoAccount {
+		c.visitor = e.options.ClientBucket(r)
 		c.bearer = bearer.Bearer{Token: e.mount.Token}
 		exchange.FromContext(ctx).Demo = true
 		return nil

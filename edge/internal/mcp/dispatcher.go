@@ -42,7 +42,7 @@ type Options struct {
 	// is then checked, against DNS rebinding.
 	Loopback bool
 	// ClientBucket says where a request comes from, as the limits by address count
-	// it: whose keys are whose where callers have no credential of their own.
+	// it. It tells the callers of the sandbox apart, who share a credential.
 	ClientBucket func(r *http.Request) string
 	// Observe, if set, is called once for each tool call. An unknown tool has no name.
 	Observe func(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)

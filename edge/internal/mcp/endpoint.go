@@ -28,6 +28,7 @@ type call struct {
 	message
 
 	bearer    bearer.Bearer
+	visitor   string                         // the caller's address bucket, in the sandbox only
 	principal *accessv1.GetPrincipalResponse // nil unless a bearer was checked
 	retry     *upstream.Retry                // nil without an Idempotency-Key
 	replayed  bool                           // the answer is that of an earlier call
@@ -64,7 +65,7 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, s *scrat
 		e.writeFailure(w, s, nil, f)
 		return
 	}
-	if f := e.authenticate(r.Context(), c); f != nil {
+	if f := e.authenticate(r, c); f != nil {
 		e.writeFailure(w, s, c.id, f)
 		return
 	}

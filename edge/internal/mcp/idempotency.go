@@ -27,11 +27,7 @@ func (e *endpoint) readKey(r *http.Request, c *call, body []byte) (*upstream.Ret
 	if c.kind != request || c.method != methodCallTool {
 		return nil, nil
 	}
-	retry := &upstream.Retry{Key: lines[0], Fingerprint: fingerprint(r, body)}
-	if e.mount.Policy == DemoAccount {
-		retry.ClientBucket = e.options.ClientBucket(r)
-	}
-	return retry, nil
+	return &upstream.Retry{Key: lines[0], Fingerprint: fingerprint(r, body)}, nil
 }
 
 func validKey(key string) bool {

@@ -59,8 +59,8 @@ func TestKeysAreForwardedVerbatim(t *testing.T) {
 			if h.Get("Kith-Idempotency-Key") != key || len(h.Get("Kith-Request-Fingerprint")) != 64 {
 				t.Errorf("%q on %s: %v", key, path, h)
 			}
-			if sandbox := strings.Contains(path, "sandbox"); (h.Get("Kith-Client-Bucket") == "192.0.2.1") != sandbox {
-				t.Errorf("%s: bucket %q", path, h.Get("Kith-Client-Bucket"))
+			if sandbox := strings.Contains(path, "sandbox"); (h.Get("Kith-Sandbox-Visitor") == "192.0.2.1") != sandbox {
+				t.Errorf("%s: bucket %q", path, h.Get("Kith-Sandbox-Visitor"))
 			}
 		}
 	}
@@ -70,9 +70,9 @@ func TestKeysAreForwardedVerbatim(t *testing.T) {
 func TestInnerHeadersAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
-	post(t, e, "/mcp/sandbox", callOf("zoe"), "Kith-Idempotency-Key", "stolen", "Kith-Client-Bucket", "1.2.3.4", "Kith-Request-Fingerprint", "x")
+	post(t, e, "/mcp/sandbox", callOf("zoe"), "Kith-Idempotency-Key", "stolen", "Kith-Sandbox-Visitor", "1.2.3.4", "Kith-Request-Fingerprint", "x")
 	h := e.backend.Requests()[0]
-	if h.Get("Kith-Idempotency-Key") != "" || h.Get("Kith-Client-Bucket") != "" || h.Get("Kith-Request-Fingerprint") != "" {
+	if h.Get("Kith-Idempotency-Key") != "" || h.Get("Kith-Sandbox-Visitor") != "192.0.2.1" || h.Get("Kith-Request-Fingerprint") != "" {
 		t.Errorf("forwarded: %v", h)
 	}
 }

@@ -94,7 +94,7 @@ func outcomeOf(f *failure) metrics.Outcome {
 func (e *endpoint) runTool(
 	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
 ) ([]byte, metrics.Outcome, *failure) {
-	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Arguments: arguments, Retry: c.retry}
+	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Visitor: c.visitor, Arguments: arguments, Retry: c.retry}
 	if rpc.Tool.Waits {
 		request.Patience = upstream.Patience
 		defer exchange.FromContext(ctx).StepAside()()

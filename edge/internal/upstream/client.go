@@ -25,7 +25,7 @@ const (
 	headerRequestID    = "Kith-Request-Id"
 	headerKey          = "Kith-Idempotency-Key"
 	headerFingerprint  = "Kith-Request-Fingerprint"
-	headerBucket       = "Kith-Client-Bucket"
+	headerVisitor      = "Kith-Sandbox-Visitor"
 )
 
 const (

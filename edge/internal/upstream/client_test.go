@@ -171,7 +171,11 @@ func TestCallToolErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.CallTool(t.Context(), upstream.ToolCall{Procedure: test.procedure, Bearer: test.token, Arguments: []byte(test.arguments)})
+			toolCall := upstream.ToolCall{Procedure: test.procedure, Bearer: test.token, Arguments: []byte(test.arguments)}
+			if test.token == backendtest.TokenSandbox {
+				toolCall.Visitor = "192.0.2.1"
+			}
+			_, err := c.CallTool(t.Context(), toolCall)
 			got, ok := errors.AsType[*upstream.Error](err)
 			if !ok {
 				t.Fatalf("got %v", err)

@@ -34,6 +34,9 @@ type ToolCall struct {
 	Procedure, Bearer string
 	// Arguments are one JSON object. They may be reused when the call returns.
 	Arguments []byte
+	// Visitor is the address bucket of a caller in the sandbox, whose credential is
+	// the demo account's; empty for others.
+	Visitor string
 	// Retry is nil for a call that will not be repeated.
 	Retry *Retry
 	// Patience is how much longer than others the call may take, for a tool that
@@ -50,9 +53,6 @@ type Retry struct {
 	Key string
 	// Fingerprint tells the requests apart that the key may stand for.
 	Fingerprint string
-	// ClientBucket is where a caller without a credential of its own comes from;
-	// empty for others.
-	ClientBucket string
 }
 
 // CallTool calls a tool. The error is an *Error.
@@ -68,9 +68,9 @@ func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
 	h["Authorization"] = []string{"Bearer " + call.Bearer}
 	if r := call.Retry; r != nil {
 		h[headerKey], h[headerFingerprint] = []string{r.Key}, []string{r.Fingerprint}
-		if r.ClientBucket != "" {
-			h[headerBucket] = []string{r.ClientBucket}
-		}
+	}
+	if call.Visitor != "" {
+		h[headerVisitor] = []string{call.Visitor}
 	}
 	response, err := tool.CallUnary(ctx, request)
 	if err != nil {

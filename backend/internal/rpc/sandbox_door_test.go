@@ -1,0 +1,114 @@
+package rpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/sandbox"
+)
+
+// Everybody knows the demo account's token: it opens the sandbox and nothing else,
+// and no member's token opens the sandbox.
+func TestDemoTokenWorksInTheSandboxOnly(t *testing.T) {
+	t.Parallel()
+	onDemo(t, func(t *testing.T, b *bundle, _ *sandbox.Dataset) {
+		member := "Bearer " + storetest.Token(t, b.store, storetest.Member(t, b.store, "maria"), b.rpcs.Scopes()...)
+		for procedure, body := range map[string]string{
+			search: anything, account: `{}`, "/kith.jobs.v1.JobService/GetJob": `{"task_id":1}`,
+			"/kith.access.v1.AccessService/GetPrincipal": `{}`,
+		} {
+			if got := b.call(t, procedure, body); got.code() == "unauthenticated" {
+				t.Errorf("%s in the sandbox: %v", procedure, got.body)
+			}
+			if got := b.call(t, procedure, body, rpc.HeaderSandboxVisitor, ""); got.code() != "unauthenticated" {
+				t.Errorf("%s outside: %v", procedure, got.body)
+			}
+			if got := b.call(t, procedure, body, "Authorization", member); got.code() != "unauthenticated" {
+				t.Errorf("%s with a member's token in the sandbox: %v", procedure, got.body)
+			}
+		}
+	})
+}
+
+// Visitors who send a new key each time fill no disk: what is kept for an address is
+// bounded, and the refusal says what to do.
+func TestKeysOfVisitorsFillNoDisk(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		large := p.visitors(t, 40_000)
+		refused := 0
+		for round := range 65 {
+			for _, got := range together(16, func(i int) answer {
+				return p.keyed(t, fmt.Sprint("k", 16*round+i), get, large, rpc.HeaderSandboxVisitor, fmt.Sprintf("192.0.2.%d", i%2))
+			}) {
+				switch {
+				case got.code() == "resource_exhausted" && strings.Contains(got.message(), "without an Idempotency-Key"):
+					refused++
+				case got.code() != "":
+					t.Fatalf("got %v", got.body)
+				}
+			}
+		}
+		const bound = 4<<20 + 16*64<<10 // what is in flight is not known yet
+		if most := p.kept(t, "GROUP BY scope"); most > bound || most < bound/2 || refused < 700 {
+			t.Errorf("%d bytes are kept of an address, and %d were refused", most, refused)
+		}
+		p.visitor = "192.0.2.1"
+		if got := p.call(t, get, large); got.code() != "" {
+			t.Errorf("without a key: %v", got.body)
+		}
+	})
+}
+
+// When many addresses together fill what may be kept for all of them, visitors are
+// answered and nothing more is kept; what was kept is still given again, and
+// members keep theirs.
+func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		p.keyed(t, "member", create, ana)
+		question := p.visitors(t, 10)
+		first := p.keyed(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		p.exec(t, "INSERT INTO idempotency_keys VALUES ('address:192.0.2.9', 'k', NULL, 'f', "+
+			map[bool]string{true: "convert_to(repeat('x', 134217728), 'UTF8')", false: "zeroblob(134217728)"}[store.IsPostgres(p.database)]+
+			", '2026-11-21 12:00:00', '2026-11-22 12:00:00')")
+		p.advance(11 * time.Minute) // until the total is measured again
+		for range 2 {
+			if got := p.keyed(t, "late", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.code() != "" || got.state() != "" {
+				t.Errorf("late: %v, %q", got.body, got.state())
+			}
+		}
+		wantReplay(t, first, p.keyed(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"))
+		p.exec(t, "UPDATE tenant_states SET read_only = FALSE")
+		p.keyed(t, "member's own", create, `{"name":"Bo"}`)
+		if got := p.keyed(t, "member's own", create, `{"name":"Bo"}`); got.state() != "replayed" {
+			t.Errorf("a member: %v", got)
+		}
+	})
+}
+
+// visitors makes the account a read-only one, and returns the arguments of a
+// question whose answer takes about the given number of bytes.
+func (p *paid) visitors(t *testing.T, size int) string {
+	t.Helper()
+	id, _ := p.call(t, create, ana).at("connection", "id").(string)
+	for left := size; left > 0; left -= 20_000 {
+		p.call(t, addNote, `{"connection_ids":["`+id+`"],"body":"`+strings.Repeat("x", min(left, 20_000))+`"}`)
+	}
+	p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
+	return `{"id":"` + id + `","include":["notes"]}`
+}
+
+// kept is the largest number of bytes that are kept for a group of keys.
+func (p *paid) kept(t *testing.T, group string) (bytes int) {
+	t.Helper()
+	if err := p.db.QueryRow("SELECT max(bytes) FROM (SELECT sum(length(answer)) AS bytes FROM idempotency_keys " + group + ") AS kept").Scan(&bytes); err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}
