@@ -18,7 +18,14 @@ type RatePolicy struct {
 // DefaultLogin is the login policy unless the operator sets another.
 func DefaultLogin() RatePolicy { return RatePolicy{Quota: 10, Window: 300 * time.Second} }
 
-// Decision is what a policy says about one attempt.
+// Limit is a policy applied to one subject.
+type Limit struct {
+	// Subject is what attempts are counted on; see Subject.
+	Subject string
+	Policy  RatePolicy
+}
+
+// Decision is what limits say about one attempt.
 type Decision struct {
 	// Allowed tells that the attempt is within the quota.
 	Allowed bool

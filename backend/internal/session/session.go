@@ -31,7 +31,9 @@ type Store interface {
 	DeleteLoginSession(ctx context.Context, hash string) error
 	// DeleteLoginSessions ends a member's sessions but the one to keep.
 	DeleteLoginSessions(ctx context.Context, member tenant.ID, keep string) error
-	// CountLoginAttempt counts an attempt on a subject within its window and
-	// returns how many there were; fixed windows, begun by the first attempt.
-	CountLoginAttempt(ctx context.Context, subject string, window time.Duration) (count int, resetAt time.Time, err error)
+	// SpendAttempts counts one attempt on the subject of every limit, each in its
+	// fixed window, which its first attempt begins. When one limit refuses, nothing
+	// is counted and no row is written. It returns the strictest decision. Calls at
+	// the same time never count more than a quota.
+	SpendAttempts(ctx context.Context, limits ...Limit) (Decision, error)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -35,15 +34,4 @@ func (s *Store) DeleteLoginSession(ctx context.Context, hash string) error {
 func (s *Store) DeleteLoginSessions(ctx context.Context, owner tenant.ID, keep string) error {
 	_, err := s.engine.serviceWrite.NewRaw("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx)
 	return translate(err)
-}
-
-// CountLoginAttempt implements session.Store.
-func (s *Store) CountLoginAttempt(ctx context.Context, subject string, window time.Duration) (count int, resetAt time.Time, err error) {
-	now := s.time()
-	err = s.engine.serviceWrite.NewRaw(`INSERT INTO login_attempts (subject, count, expires_at) VALUES (?, 1, ?)
-ON CONFLICT (subject) DO UPDATE SET
-count = CASE WHEN login_attempts.expires_at > ? THEN login_attempts.count + 1 ELSE 1 END,
-expires_at = CASE WHEN login_attempts.expires_at > ? THEN login_attempts.expires_at ELSE excluded.expires_at END
-RETURNING count, expires_at`, subject, now.Add(window), now, now).Scan(ctx, &count, &resetAt)
-	return count, resetAt, translate(err)
 }

@@ -33,7 +33,7 @@ func litter(t *testing.T, f flow) {
 	if err := f.s.CreatePersonalToken(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := f.s.CountLoginAttempt(t.Context(), "subject", 300*time.Second); err != nil {
+	if _, err := f.s.SpendAttempts(t.Context(), session.Limit{Subject: "subject", Policy: session.DefaultLogin()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.s.CreateClient(t.Context(), &grant.Client{Name: "never used", RedirectURIs: []string{"https://a.example/cb"}}); err != nil {

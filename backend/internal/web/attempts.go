@@ -12,9 +12,23 @@ import (
 	"github.com/kith-crm/kith/backend/internal/session"
 )
 
-// addressSubject is what attempts of one client are counted on: an IPv4 address
-// or the /64 of an IPv6 one, which is what one household or server has.
-func (v *visit) addressSubject(kind string) string {
+// accountShare is how many addresses can spend their whole quota on one account
+// before the account itself is closed to unknown devices. With a share of one, a
+// single attacker could lock a member out.
+const accountShare = 5
+
+// limit is the login policy of a subject that takes share times its quota.
+func (v *visit) limit(subject string, share int) session.Limit {
+	return session.Limit{Subject: subject, Policy: session.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
+}
+
+// addressLimit counts attempts of one client: an IPv4 address or the /64 of an
+// IPv6 one, which is what one household or server has.
+func (v *visit) addressLimit(kind string) session.Limit {
+	return v.limit(session.Subject(kind+" address", v.addressBucket()), 1)
+}
+
+func (v *visit) addressBucket() string {
 	address := v.ClientAddress(v.r)
 	if ip, err := netip.ParseAddr(address); err == nil {
 		ip = ip.Unmap().WithZone("")
@@ -23,13 +37,13 @@ func (v *visit) addressSubject(kind string) string {
 			address = prefix.String()
 		}
 	}
-	return session.Subject(kind+" address", address)
+	return address
 }
 
-// attempt counts an attempt on each subject and refuses it when one of them is
-// over the login policy, with a page that says when to try again.
-func (v *visit) attempt(subjects ...string) error {
-	decision, err := v.count(subjects...)
+// attempt spends an attempt on every limit, or on none when one refuses; then the
+// answer is a page that says when to try again.
+func (v *visit) attempt(limits ...session.Limit) error {
+	decision, err := v.spend(limits...)
 	if err != nil || v.Login.Quota == 0 {
 		return err
 	}
@@ -41,23 +55,14 @@ func (v *visit) attempt(subjects ...string) error {
 	v.w.Header().Set("Retry-After", seconds(wait))
 	fullMinute := v.Now().UTC().Add(wait + time.Minute - 1).Format("15:04 UTC")
 	return refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
-		"For the sake of everybody's safety you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
+		"To keep accounts safe, you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
 }
 
-// count counts an attempt on each subject and returns the strictest decision.
-func (v *visit) count(subjects ...string) (session.Decision, error) {
-	strictest := session.Decision{Allowed: true, Remaining: v.Login.Quota}
+func (v *visit) spend(limits ...session.Limit) (session.Decision, error) {
 	if v.Login.Quota == 0 {
-		return strictest, nil
+		return session.Decision{Allowed: true}, nil
 	}
-	for _, subject := range subjects {
-		n, resetAt, err := v.Store.CountLoginAttempt(v.r.Context(), subject, v.Login.Window)
-		if err != nil {
-			return session.Decision{}, err
-		}
-		strictest = v.Login.Decide(n, resetAt, v.Now()).Stricter(strictest)
-	}
-	return strictest, nil
+	return v.Store.SpendAttempts(v.r.Context(), limits...)
 }
 
 // limitHeaders writes the headers that every limited answer has.
@@ -125,10 +130,10 @@ func (v *visit) enterHashing() (leave func(), err error) {
 }
 
 // checkOwnPassword asks for the password of the member who is signed in, so that
-// an open browser is not enough; name is the field that holds it. The limits of
-// signing in hold here too.
+// an open browser is not enough; name is the field that holds it. It has a budget
+// of its own: strangers who guess at the sign-in page cannot spend it.
 func (v *visit) checkOwnPassword(m *member.Member, name string) (bool, error) {
-	if err := v.attempt(v.addressSubject("login"), session.Subject("login member", string(m.ID))); err != nil {
+	if err := v.attempt(v.limit(session.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err
 	}
 	return v.checkPassword(m, v.r.PostForm.Get(name))

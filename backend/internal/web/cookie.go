@@ -22,7 +22,9 @@ const (
 	providerCookie = "kith_provider"
 	// madeCookie brings a token that was just made to the page that shows it.
 	madeCookie = "kith_made"
-	hostPrefix = "__Host-"
+	// deviceCookie tells a device on which a member signed in before.
+	deviceCookie = "kith_device"
+	hostPrefix   = "__Host-"
 )
 
 // tokenField is the form field that holds the form's token.

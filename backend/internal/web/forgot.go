@@ -38,7 +38,7 @@ func (v *visit) forgot() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
-	if err := v.attempt(v.addressSubject("forgot")); err != nil {
+	if err := v.attempt(v.addressLimit("forgot")); err != nil {
 		return err
 	}
 	login := v.line(fieldLogin)

@@ -111,9 +111,10 @@ func TestCookies(t *testing.T) {
 					got[string(rune('1'+step))+" "+c.Name] = c.MaxAge
 				}
 			}
-			const twoWeeks = int(14 * 24 * time.Hour / time.Second)
+			const day = int(24 * time.Hour / time.Second)
 			if expected := map[string]int{
-				"1 " + o.prefix + "kith_form": 0, "2 " + o.prefix + "kith_form": -1, "2 " + o.prefix + "kith_session": twoWeeks,
+				"1 " + o.prefix + "kith_form": 0, "2 " + o.prefix + "kith_form": -1, "2 " + o.prefix + "kith_session": 14 * day,
+				"2 " + o.prefix + "kith_device":  365 * day,
 				"3 " + o.prefix + "kith_session": -1,
 			}; !maps.Equal(got, expected) {
 				t.Errorf("cookies and how long they live: %v", got)

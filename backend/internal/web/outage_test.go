@@ -122,11 +122,11 @@ func (b *brittle) DeleteLoginSessions(ctx context.Context, owner tenant.ID, keep
 	return b.do(func() error { return b.Store.DeleteLoginSessions(ctx, owner, keep) })
 }
 
-func (b *brittle) CountLoginAttempt(ctx context.Context, subject string, window time.Duration) (int, time.Time, error) {
+func (b *brittle) SpendAttempts(ctx context.Context, limits ...session.Limit) (session.Decision, error) {
 	if err := b.call(); err != nil {
-		return 0, time.Time{}, err
+		return session.Decision{}, err
 	}
-	return b.Store.CountLoginAttempt(ctx, subject, window)
+	return b.Store.SpendAttempts(ctx, limits...)
 }
 
 func (b *brittle) GetProfile(ctx context.Context, owner tenant.ID) (*profile.Profile, error) {
@@ -211,7 +211,7 @@ func wantOutage(t *testing.T, what string, p *webtest.Page) {
 	if p.Status != http.StatusServiceUnavailable || p.Header.Get("Retry-After") != "1" || p.Heading() != "Kith cannot answer right now" {
 		t.Errorf("%s: %d, Retry-After %q\n%s", what, p.Status, p.Header.Get("Retry-After"), p.Text())
 	}
-	for _, internal := range []string{"secret-host", "10.0.0.7", "sql", "dial", "the store"} {
+	for _, internal := range []string{"secret-host", "10.0.0.7", "sql:", "dial", "the store"} {
 		if strings.Contains(fmt.Sprint(p.Body, p.Header), internal) {
 			t.Errorf("%s: it says %q", what, internal)
 		}

@@ -46,7 +46,7 @@ func (v *visit) goToProvider() error {
 	if v.Provider == nil {
 		return v.noProvider()
 	}
-	if err := v.attempt(v.addressSubject("provider")); err != nil {
+	if err := v.attempt(v.addressLimit("provider")); err != nil {
 		return err
 	}
 	back := localPath(v.r.PostForm.Get(returnParameter))

@@ -8,7 +8,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/provider"
-	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -66,9 +65,6 @@ func (v *visit) linkProvider() error {
 	if err != nil || a == nil {
 		return err
 	}
-	if err := v.attempt(v.addressSubject("login"), session.Subject("login name", a.Email)); err != nil {
-		return err
-	}
 	m, err := v.memberToSignIn(a.Email)
 	if err != nil {
 		return err
@@ -95,6 +91,9 @@ func (v *visit) linkProvider() error {
 	}
 	v.tellIdentityLinked(m)
 	if err := v.begin(m.ID); err != nil {
+		return err
+	}
+	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
 	if back := localPath(a.ReturnTo); back != "" {

@@ -80,6 +80,10 @@ func (v *visit) changePassword() error {
 	if err := v.begin(m.ID); err != nil {
 		return err
 	}
+	m.PasswordHash = hash
+	if err := v.rememberDevice(m); err != nil {
+		return err
+	}
 	v.redirectDone(pathSecurity, "password-changed")
 	return nil
 }

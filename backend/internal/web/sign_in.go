@@ -55,9 +55,6 @@ const wrongPassword = "That username or e-mail address and that password do not 
 
 func (v *visit) signIn() error {
 	login, back := v.line(fieldLogin), localPath(v.r.PostForm.Get(returnParameter))
-	if err := v.attempt(v.addressSubject("login"), session.Subject("login name", login)); err != nil {
-		return err
-	}
 	m, err := v.memberToSignIn(login)
 	if err != nil {
 		return err
@@ -75,14 +72,20 @@ func (v *visit) signIn() error {
 	if err := v.begin(m.ID); err != nil {
 		return err
 	}
+	if err := v.rememberDevice(m); err != nil {
+		return err
+	}
 	v.redirect(orProfile(back))
 	return nil
 }
 
-// memberToSignIn returns the member of a login, or nil when there is none. The
-// attempts on a member's username and on their address count together as well;
-// beyond the limit, and without a word that would tell that the two are one
-// member's, no password is right.
+// memberToSignIn spends an attempt to sign in and returns the member of the login,
+// or nil when no password is right. A device that the member signed in on before
+// spends its own budget. Any other spends those of its address and of the name.
+//
+// The attempts on a member's username and on their e-mail address count together
+// as well. Over that limit no password is right, and nothing says so: it would tell
+// that the two are the same member's.
 func (v *visit) memberToSignIn(login string) (*member.Member, error) {
 	m, err := v.Store.FindMember(v.r.Context(), login)
 	subject := "nobody " + login
@@ -94,7 +97,13 @@ func (v *visit) memberToSignIn(login string) (*member.Member, error) {
 	default:
 		subject = string(m.ID)
 	}
-	decision, err := v.count(session.Subject("login member", subject))
+	if device := v.knownDevice(m); device != "" {
+		return m, v.attempt(v.limit(session.Subject("login device", device), 1))
+	}
+	if err := v.attempt(v.addressLimit("login"), v.limit(session.Subject("login name", login), accountShare)); err != nil {
+		return nil, err
+	}
+	decision, err := v.spend(v.limit(session.Subject("login member", subject), accountShare))
 	if err != nil || !decision.Allowed {
 		return nil, err
 	}

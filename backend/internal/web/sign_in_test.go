@@ -135,9 +135,7 @@ func TestLoginPolicy(t *testing.T) {
 				t.Errorf("%s: %q", name, p.Header.Get(name))
 			}
 		}
-		address = "192.0.2.2"
-		want(t, signIn(b, "maria", webtest.Password, ""), http.StatusTooManyRequests) // the account is closed to others too
-		s.Clock.Advance(298*time.Second + 600*time.Millisecond)                       // nobody is asked to come back too early
+		s.Clock.Advance(298*time.Second + 600*time.Millisecond) // nobody is asked to come back too early
 		p = signIn(b, "maria", webtest.Password, "")
 		want(t, p, http.StatusTooManyRequests, "one minute")
 		if p.Header.Get("Retry-After") != "2" || p.Header.Get("RateLimit-Reset") != "2" {
@@ -204,7 +202,7 @@ func TestLoginPolicyHoldsForBothNames(t *testing.T) {
 	}})
 	s.Member(t, "maria")
 	b := s.Browser(t)
-	for range 3 {
+	for range 15 { // five addresses' worth
 		want(t, signIn(b, "maria", "wrong", ""), http.StatusForbidden)
 	}
 	known := signIn(b, "maria@people.example", webtest.Password, "")

@@ -61,7 +61,7 @@ func (v *visit) signUp() error {
 	if !v.SignUpOpen {
 		return v.signUpClosed()
 	}
-	if err := v.attempt(v.addressSubject("sign-up")); err != nil {
+	if err := v.attempt(v.addressLimit("sign-up")); err != nil {
 		return err
 	}
 	f, m, err := v.readSignUp()
@@ -126,6 +126,9 @@ func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 	if err := v.begin(made.ID); err != nil {
 		return err
 	}
+	if err := v.rememberDevice(made); err != nil {
+		return err
+	}
 	if f.returnTo != "" {
 		v.redirect(f.returnTo)
 		return nil
@@ -157,11 +160,8 @@ func (v *visit) signUpByMail(f signUpForm, hash string) error {
 	})
 }
 
-// The most letters that one recipient is sent in a window, whoever asks.
-const (
-	lettersPerRecipient = 5
-	lettersWindow       = time.Hour
-)
+// lettersPolicy bounds the letters to one recipient, whoever asks for them.
+func lettersPolicy() session.RatePolicy { return session.RatePolicy{Quota: 5, Window: time.Hour} }
 
 // sendAndTell has a letter written and sent, and shows the page that says so.
 // Whether there is anybody to write to is found out in the background, so that
@@ -177,8 +177,8 @@ func (v *visit) sendAndTell(recipient string, write mail.Write) error {
 func (v *visit) enqueue(recipient string, write mail.Write) bool {
 	store := v.Store
 	return v.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) {
-		n, _, err := store.CountLoginAttempt(ctx, session.Subject("letter", recipient), lettersWindow)
-		if err != nil || n > lettersPerRecipient {
+		decision, err := store.SpendAttempts(ctx, session.Limit{Subject: session.Subject("letter", recipient), Policy: lettersPolicy()})
+		if err != nil || !decision.Allowed {
 			return nil, err
 		}
 		return write(ctx)

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/kith-crm/kith/backend/internal/session"
+)
+
+// spendAttempt counts an attempt on a subject unless its window is full. It
+// returns no row when it is.
+const spendAttempt = `INSERT INTO login_attempts (subject, count, expires_at) VALUES (?, 1, ?)
+ON CONFLICT (subject) DO UPDATE SET
+count = CASE WHEN login_attempts.expires_at > ? THEN login_attempts.count + 1 ELSE 1 END,
+expires_at = CASE WHEN login_attempts.expires_at > ? THEN login_attempts.expires_at ELSE excluded.expires_at END
+WHERE login_attempts.expires_at <= ? OR login_attempts.count < ?
+RETURNING count, expires_at`
+
+// errSpent rolls a transaction back that met a full window.
+var errSpent = errors.New("the window is full")
+
+// unlimited is the decision that every limit is stricter than.
+func unlimited() session.Decision { return session.Decision{Allowed: true, Remaining: math.MaxInt} }
+
+// SpendAttempts implements session.Store. It reads before it writes, so that an
+// attacker who is refused costs no transaction.
+func (s *Store) SpendAttempts(ctx context.Context, limits ...session.Limit) (session.Decision, error) {
+	now := s.time()
+	decision, err := readAttempts(ctx, s.engine.serviceRead, limits, now)
+	if err != nil || !decision.Allowed {
+		return decision, translate(err)
+	}
+	// One order for all, so that two calls cannot deadlock.
+	ordered := slices.SortedFunc(slices.Values(limits), func(a, b session.Limit) int { return strings.Compare(a.Subject, b.Subject) })
+	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		decision = unlimited()
+		for _, l := range ordered {
+			one, err := spendOne(ctx, tx, l, now)
+			if err != nil {
+				return err
+			}
+			if decision = one.Stricter(decision); !one.Allowed {
+				return errSpent
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errSpent) {
+		err = nil
+	}
+	return decision, translate(err)
+}
+
+// spendOne counts an attempt on one subject. When it is refused, the row stays
+// as it was.
+func spendOne(ctx context.Context, tx bun.Tx, l session.Limit, now time.Time) (session.Decision, error) {
+	var count int
+	var resetAt time.Time
+	err := tx.NewRaw(spendAttempt, l.Subject, now.Add(l.Policy.Window), now, now, now, l.Policy.Quota).Scan(ctx, &count, &resetAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return readAttempts(ctx, tx, []session.Limit{l}, now)
+	}
+	return l.Policy.Decide(count, resetAt, now), err
+}
+
+// readAttempts tells what one more attempt would meet, without counting it: the
+// strictest decision of the limits.
+func readAttempts(ctx context.Context, db bun.IDB, limits []session.Limit, now time.Time) (session.Decision, error) {
+	strictest := unlimited()
+	for _, l := range limits {
+		var count int
+		resetAt := now.Add(l.Policy.Window)
+		err := db.NewRaw("SELECT count, expires_at FROM login_attempts WHERE subject = ? AND expires_at > ?", l.Subject, now).Scan(ctx, &count, &resetAt)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return session.Decision{}, err
+		}
+		strictest = l.Policy.Decide(count+1, resetAt, now).Stricter(strictest)
+	}
+	return strictest, nil
+}

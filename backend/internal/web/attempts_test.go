@@ -1,0 +1,173 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// attemptRows counts the rows of attempts.
+func attemptRows(t *testing.T, databaseURL string) int {
+	t.Helper()
+	var n int
+	if err := storetest.OpenSQL(t, databaseURL).QueryRow("SELECT count(*) FROM login_attempts").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// One attacker at one address spends their own quota: neither the member's budget
+// nor a row more.
+func TestStrangerCannotLockAMemberOut(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, url, limited(nil, &address))
+		s.Member(t, "maria")
+		device := s.Browser(t)
+		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/settings/profile")
+		device.Submit(device.Get("/settings/security"), "/sign-out", nil)
+
+		address = "192.0.2.66"
+		attacker := s.Browser(t)
+		page := attacker.Get("/sign-in")
+		refused := 0
+		for n := range 1000 {
+			if attacker.Submit(page, "/sign-in", values("login", "maria", "password", fmt.Sprint("guess ", n))).Status == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		rows := attemptRows(t, url)
+		if refused != 990 || rows != 4 { // the victim's address, the attacker's, the name and the member
+			t.Errorf("%d were refused, %d rows", refused, rows)
+		}
+		for n := range 100 {
+			want(t, attacker.Submit(page, "/sign-in", values("login", fmt.Sprint("name-", n), "password", "x")), http.StatusTooManyRequests)
+		}
+		if n := attemptRows(t, url); n != rows {
+			t.Errorf("refused attempts wrote %d rows", n-rows)
+		}
+		// Even behind the attacker's address the member's device works.
+		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/settings/profile")
+		address = "192.0.2.3"
+		fresh := s.Browser(t)
+		want(t, signIn(fresh, "maria", "mistyped", ""), http.StatusForbidden)
+		wantRedirect(t, signIn(fresh, "maria", webtest.Password, ""), "/settings/profile")
+	})
+}
+
+// closeAccount spends the member's whole budget for unknown devices.
+func closeAccount(t *testing.T, s *webtest.Site, address *string, login string) {
+	t.Helper()
+	before := *address
+	for n := range 5 {
+		*address = fmt.Sprintf("198.51.100.%d", n)
+		b := s.Browser(t)
+		page := b.Get("/sign-in")
+		for range 10 {
+			b.Submit(page, "/sign-in", values("login", login, "password", "wrong"))
+		}
+	}
+	*address = "203.0.113.1"
+	want(t, signIn(s.Browser(t), login, "wrong", ""), http.StatusTooManyRequests)
+	*address = before
+}
+
+func TestKnownDeviceKeepsItsOwnBudget(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, url, limited(nil, &address))
+		s.Member(t, "maria")
+		s.Member(t, "mallory")
+		device, foreign := s.Browser(t), s.Browser(t)
+		signIn(device, "maria", webtest.Password, "")
+		signIn(foreign, "mallory", webtest.Password, "")
+		known := device.Cookie("kith_device")
+		closeAccount(t, s, &address, "maria")
+
+		address = "192.0.2.2"
+		try := func(cookie, password string) *webtest.Page {
+			b := s.Browser(t)
+			if cookie != "" {
+				b.SetCookie(b.CookieName("kith_device"), cookie)
+			}
+			return signIn(b, "maria", password, "")
+		}
+		parts := strings.Split(known, ".")
+		for name, cookie := range map[string]string{
+			"no cookie": "", "another member's": foreign.Cookie("kith_device"), "no MAC": parts[0] + "." + parts[1],
+			"another name": strings.Repeat("A", 43) + "." + parts[1] + "." + parts[2], "a longer life": parts[0] + ".9999999999." + parts[2],
+		} {
+			if p := try(cookie, webtest.Password); p.Status != http.StatusTooManyRequests {
+				t.Errorf("%s: %d", name, p.Status)
+			}
+		}
+		for range 9 {
+			want(t, try(known, "wrong"), http.StatusForbidden)
+		}
+		wantRedirect(t, try(known, webtest.Password), "/settings/profile")
+		want(t, try(known, webtest.Password), http.StatusTooManyRequests) // a stolen device does not guess on
+	})
+}
+
+func TestKnownDevicesEnd(t *testing.T) {
+	t.Parallel()
+	address := "192.0.2.1"
+	s := webtest.New(t, limited(nil, &address))
+	s.Member(t, "maria")
+	b := s.Browser(t)
+	signIn(b, "maria", webtest.Password, "")
+	first := b.Cookie("kith_device")
+	closed := func(cookie string) bool {
+		closeAccount(t, s, &address, "maria")
+		device := s.Browser(t)
+		device.SetCookie(device.CookieName("kith_device"), cookie)
+		refused := signIn(device, "maria", "wrong", "").Status == http.StatusTooManyRequests
+		s.Clock.Advance(time.Hour)
+		return refused
+	}
+	if closed(first) {
+		t.Error("the device is not known")
+	}
+	s.Clock.Advance(365*24*time.Hour - time.Hour)
+	if !closed(first) {
+		t.Error("the device is known after a year")
+	}
+	signIn(b, "maria", webtest.Password, "")
+	second := b.Cookie("kith_device")
+	change := values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
+	wantRedirect(t, b.Submit(b.Get("/settings/security"), "/settings/security/password", change), "/settings/security?done=password-changed")
+	if !closed(second) {
+		t.Error("the device is known after the password changed")
+	}
+	if closed(b.Cookie("kith_device")) {
+		t.Error("the browser that changed the password is not known")
+	}
+}
+
+// Guesses at the sign-in page and at the settings have nothing to do with each other.
+func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
+	t.Parallel()
+	address := "192.0.2.1"
+	s := webtest.New(t, limited(&session.RatePolicy{Quota: 10, Window: 5 * time.Minute}, &address))
+	b := s.SignedIn(t, "maria")
+	closeAccount(t, s, &address, "maria")
+	page := b.Get("/settings/security")
+	change := values("password", "wrong", "new_password", newPassword, "repeat_password", newPassword)
+	for range 10 {
+		want(t, b.Submit(page, "/settings/security/password", change), http.StatusUnprocessableEntity, "This is not your password.")
+	}
+	want(t, b.Submit(page, "/settings/security/password", change), http.StatusTooManyRequests)
+	s.Clock.Advance(5 * time.Minute)
+	for range 10 {
+		b.Submit(page, "/settings/security/password", change)
+	}
+	wantRedirect(t, signIn(s.Browser(t), "maria", webtest.Password, ""), "/settings/profile")
+}

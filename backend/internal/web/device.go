@@ -1,0 +1,55 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// deviceLifetime is how long a browser counts as a known device after a sign-in.
+const deviceLifetime = 365 * 24 * time.Hour
+
+// rememberDevice makes the browser a known device of the member: one whose
+// attempts at the password have a budget of their own. The cookie is a random
+// name, when it ends, and a MAC of both under the hash of the member's password.
+// So nothing is stored, nobody without the database can forge one, and a new
+// password ends all of them. It opens nothing: signing in takes the password.
+func (v *visit) rememberDevice(m *member.Member) error {
+	name, err := token.NewSecret("")
+	if err != nil {
+		return err
+	}
+	named := name + "." + strconv.FormatInt(v.Now().Add(deviceLifetime).Unix(), 10)
+	v.setCookie(v.w, deviceCookie, named+"."+deviceMAC(m, named), deviceLifetime)
+	return nil
+}
+
+// knownDevice returns the name of the browser as a known device of the member;
+// empty when it is none.
+func (v *visit) knownDevice(m *member.Member) string {
+	c, err := v.r.Cookie(v.cookieName(deviceCookie))
+	if err != nil || m == nil || !m.MaySignIn() {
+		return ""
+	}
+	end := strings.LastIndexByte(c.Value, '.')
+	if end < 0 || !hmac.Equal([]byte(deviceMAC(m, c.Value[:end])), []byte(c.Value[end+1:])) {
+		return ""
+	}
+	name, until, _ := strings.Cut(c.Value[:end], ".")
+	if at, err := strconv.ParseInt(until, 10, 64); err != nil || at <= v.Now().Unix() {
+		return ""
+	}
+	return name
+}
+
+func deviceMAC(m *member.Member, named string) string {
+	mac := hmac.New(sha256.New, []byte(m.PasswordHash))
+	mac.Write([]byte("kith known device " + string(m.ID) + " " + named))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
