@@ -163,15 +163,15 @@ func (v *visitor) upload(t *testing.T, f peopleFile) string {
 	return uploadPattern.FindString(v.send(t, path, nil).body)
 }
 
-// TestUploadForAgent: what a person uploads, their agent imports, by its id, or as
-// the latest over plain HTTP; another member's agent does not.
+// TestUploadForAgent: what a person uploads, their agent imports, by its id, or over
+// plain HTTP, where the oldest comes first; another member's agent does not.
 func TestUploadForAgent(t *testing.T) {
 	eachTopologyOf(t, kithBinary, func(t *testing.T, s *service) {
 		person := s.person(t)
 		ada, eve := agent{s, pathCurrent, (&member{s, person["MEMBER_USERNAME"]}).token(t).bearer}, s.newMember(t).agent(t)
 		v := s.newVisitor(t)
 		v.signIn(t, person)
-		first, second := googleFile(20), linkedInFile(30)
+		first, second, third := googleFile(20), linkedInFile(30), nameFile()
 		uploadID := v.upload(t, first)
 		if stolen := eve.try(t, "import_file", arguments{"upload_id": uploadID}); !stolen.IsError || !strings.Contains(stolen.text(), "no file "+uploadID) {
 			t.Errorf("another member is answered %s", stolen.text())
@@ -183,12 +183,14 @@ func TestUploadForAgent(t *testing.T) {
 		}
 
 		v.upload(t, second)
+		v.upload(t, third)
 		started := ada.startJob(t, "file_import")
 		var job struct {
 			ID   int `json:"job_id"`
 			Poll string
 		}
-		if err := json.Unmarshal([]byte(started.body), &job); err != nil || started.status != http.StatusAccepted || started.header.Get("Location") != job.Poll {
+		if err := json.Unmarshal([]byte(started.body), &job); err != nil || started.status != http.StatusAccepted || started.header.Get("Location") != job.Poll ||
+			started.header.Get("Retry-After") == "" {
 			t.Fatalf("got %d %v %s", started.status, started.header, started.body)
 		}
 		second.checkReport(t, at[map[string]any](t, ada.ended(t, job.ID), "result"), second.created, 0, false)
@@ -196,6 +198,15 @@ func TestUploadForAgent(t *testing.T) {
 		polled := s.send(t, http.MethodGet, strings.TrimPrefix(job.Poll, s.base), "", "Authorization: Bearer "+ada.bearer)
 		if polled.status != http.StatusOK || polled.header.Get("Retry-After") != "" || !strings.Contains(polled.body, `"created":30`) {
 			t.Errorf("got %d %v %s", polled.status, polled.header, polled.body)
+		}
+
+		next := ada.startJob(t, "file_import")
+		ada.call(t, "cancel_job", arguments{"task_id": job.ID + 1})
+		ada.ended(t, job.ID+1)
+		none := ada.startJob(t, "file_import")
+		if next.status != http.StatusAccepted || none.status != http.StatusConflict || !strings.Contains(none.body, "/settings/imports") ||
+			strings.Contains(none.body, "content_base64") {
+			t.Errorf("the next file: %d %s; no file: %d %s", next.status, next.body, none.status, none.body)
 		}
 	})
 }

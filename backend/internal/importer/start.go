@@ -21,9 +21,8 @@ type Starter interface {
 	Jobs
 	// GetFile returns a file, or fails with fault.NotFound.
 	GetFile(ctx context.Context, fileID string) (*File, error)
-	// LatestFile returns the upload that was made last and that no import reads, or
-	// nil.
-	LatestFile(ctx context.Context) (*File, error)
+	// WaitingFile returns the oldest upload that no import has taken, or nil.
+	WaitingFile(ctx context.Context) (*File, error)
 	// InsertFile keeps a file and sets its id. Uploads push older ones out.
 	InsertFile(ctx context.Context, f *File) error
 	// TakeFile notes which import reads a file.
@@ -36,8 +35,8 @@ type Starter interface {
 
 // Request is an import to be started.
 type Request struct {
-	// File has the content; without it UploadID names an upload, and without that it
-	// is the upload that was made last.
+	// File has the content. Without it UploadID names an upload; without that, the
+	// oldest upload that waits is imported.
 	File     *File
 	UploadID string
 	Options  Options
@@ -89,9 +88,10 @@ func (r Request) params(ctx context.Context, w Starter) (p Params, f *File, err 
 	case r.UploadID != "":
 		f, err = w.GetFile(ctx, r.UploadID)
 	default:
-		f, err = w.LatestFile(ctx)
+		f, err = w.WaitingFile(ctx)
 		if err == nil && f == nil {
-			err = fault.New(fault.NotFound, "there is no file to import: pass it as content or content_base64, or have the member upload it on the settings page, under Imports")
+			err = fault.New(fault.NotFound, "no file waits to be imported: the member uploads one on the settings page, under Imports (/settings/imports). "+
+				"The tool import_file also takes a file as an argument")
 		}
 	}
 	if err != nil {

@@ -46,11 +46,10 @@ func (q scope) GetFile(ctx context.Context, fileID string) (*importer.File, erro
 	return f, err
 }
 
-// LatestFile returns the upload that was made last and that no import has read, or
-// nil.
-func (u *Unit) LatestFile(ctx context.Context) (*importer.File, error) {
+// WaitingFile returns the oldest upload that no import has taken, or nil.
+func (u *Unit) WaitingFile(ctx context.Context) (*importer.File, error) {
 	f := &importer.File{}
-	err := u.from(f).Where("import_id = ''").Order("id DESC").Limit(1).Scan(ctx)
+	err := u.from(f).Where("import_id = ''").Order("id").Limit(1).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

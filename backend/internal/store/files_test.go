@@ -33,10 +33,10 @@ func upload(t *testing.T, s *store.Store, owner tenant.ID, names ...string) (ids
 	return ids
 }
 
-func latest(t *testing.T, s *store.Store, owner tenant.ID) (name string) {
+func waiting(t *testing.T, s *store.Store, owner tenant.ID) (name string) {
 	t.Helper()
 	err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
-		f, err := u.LatestFile(ctx)
+		f, err := u.WaitingFile(ctx)
 		if f != nil {
 			name = f.Name
 		}
@@ -48,19 +48,19 @@ func latest(t *testing.T, s *store.Store, owner tenant.ID) (name string) {
 	return name
 }
 
-// A few uploads wait at most; one that an import took is neither counted nor the
-// latest.
+// At most MaxUploads wait, and the oldest of them is the first to be imported. One
+// that an import took waits no longer.
 func TestUploads(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		owner := storetest.Member(t, s, "maria")
-		if got := latest(t, s, owner); got != "" {
-			t.Errorf("latest of none: %s", got)
+		if got := waiting(t, s, owner); got != "" {
+			t.Errorf("waiting: %s, want none", got)
 		}
 		ids := upload(t, s, owner, "1", "2")
 		err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error { return u.TakeFile(ctx, ids[1], "imp_1") })
-		if err != nil || latest(t, s, owner) != "1" {
-			t.Errorf("latest %q, %v", latest(t, s, owner), err)
+		if err != nil || waiting(t, s, owner) != "1" {
+			t.Errorf("waiting: %q, %v", waiting(t, s, owner), err)
 		}
 		upload(t, s, owner, "3", "4", "5")
 		data := s.Tenant(owner, true)
@@ -69,7 +69,7 @@ func TestUploads(t *testing.T) {
 		for _, f := range uploads {
 			names += f.Name
 		}
-		if err != nil || names != "543" || latest(t, s, owner) != "5" || len(uploads) != store.MaxUploads || uploads[0].Content != nil {
+		if err != nil || names != "543" || waiting(t, s, owner) != "3" || len(uploads) != store.MaxUploads || uploads[0].Content != nil {
 			t.Errorf("uploads %s, %v", names, err)
 		}
 		if f, err := data.GetFile(t.Context(), ids[1]); err != nil || string(f.Content) != "content of 2\x00\xff" || f.Size != 14 {
@@ -102,7 +102,7 @@ func TestSweptFiles(t *testing.T) {
 			}
 			clock.Advance(25 * time.Hour)
 		}
-		if got := latest(t, s, busy); got != "c" {
+		if got := waiting(t, s, busy); got != "c" {
 			t.Errorf("the file of an import: %q", got)
 		}
 	})

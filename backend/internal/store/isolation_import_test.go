@@ -73,8 +73,8 @@ func importReads(data *store.Tenant) map[string]attempt {
 // importWrites drives what a Unit does about imports.
 func importWrites(u *store.Unit) map[string]attempt {
 	return map[string]attempt{
-		"GetFile":    func(ctx context.Context, v victim) (any, error) { return u.GetFile(ctx, v.file) },
-		"LatestFile": func(ctx context.Context, _ victim) (any, error) { return u.LatestFile(ctx) },
+		"GetFile":     func(ctx context.Context, v victim) (any, error) { return u.GetFile(ctx, v.file) },
+		"WaitingFile": func(ctx context.Context, _ victim) (any, error) { return u.WaitingFile(ctx) },
 		"InsertFile": func(ctx context.Context, v victim) (any, error) {
 			return nil, u.InsertFile(ctx, &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
 		},

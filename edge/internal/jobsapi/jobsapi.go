@@ -125,6 +125,7 @@ func (a *API) ServeStart(w http.ResponseWriter, r *http.Request, _ string) {
 		return
 	}
 	w.Header().Set("Location", state.Poll)
+	state.RetryAfter = max(1, state.RetryAfter) // also when the job has ended by now: the specification promises the header
 	write(w, http.StatusAccepted, job, state)
 }
 

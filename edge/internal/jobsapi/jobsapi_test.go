@@ -153,6 +153,19 @@ func TestServeStart(t *testing.T) {
 	}
 }
 
+// A job that has ended before it is read is answered as every other: 202, where it
+// is, and when to look.
+func TestServeStartOfAnEndedJob(t *testing.T) {
+	t.Parallel()
+	b := &backend{answers: map[string]string{reads: ended, imports: `{"task_id":7}`}}
+	w := httptest.NewRecorder()
+	newAPI(t, b).ServeStart(w, request(http.MethodPost, "/api/jobs", `{"kind":"file_import"}`, "t"), "")
+	h := w.Header()
+	if w.Code != http.StatusAccepted || h.Get("Retry-After") != "1" || h.Get("Location") != "https://kith.example/api/jobs/7" {
+		t.Errorf("%d %v", w.Code, h)
+	}
+}
+
 func TestMediaType(t *testing.T) {
 	t.Parallel()
 	r := request(http.MethodPost, "/api/jobs", `{"kind":"file_import"}`, "t")

@@ -294,7 +294,7 @@ var File_kith_imports_v1_imports_proto protoreflect.FileDescriptor
 
 const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/tool.proto\"\xbe\a\n" +
+	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/tool.proto\"\xce\a\n" +
 	"\x11ImportFileRequest\x12+\n" +
 	"\bfilename\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bfilename\x88\x01\x01\x12*\n" +
@@ -309,8 +309,8 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\bon_match\x18\b \x01(\tB#\xbaH r\x1eR\x04skipR\vfill_blanksR\toverwriteH\aR\bon_match\x88\x01\x01\x12\x1d\n" +
 	"\adry_run\x18\t \x01(\bH\bR\adry_run\x88\x01\x01\x12&\n" +
 	"\x04tags\x18\n" +
-	" \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x14\x18\x01\"\x06r\x04\x10\x01\x18<R\x04tags:\xe7\x01\xbaH\xe3\x01\x1a\xe0\x01\n" +
-	"\x0fimport_file.one\x12fgive one of content, content_base64 and upload_id, or none of them for the file that was uploaded last\x1ae(has(this.content) ? 1 : 0) + (has(this.content_base64) ? 1 : 0) + (has(this.upload_id) ? 1 : 0) <= 1B\v\n" +
+	" \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x14\x18\x01\"\x06r\x04\x10\x01\x18<R\x04tags:\xf7\x01\xbaH\xf3\x01\x1a\xf0\x01\n" +
+	"\x0fimport_file.one\x12vgive one of content, content_base64 and upload_id, or none of them for the oldest file that waits on the settings page\x1ae(has(this.content) ? 1 : 0) + (has(this.content_base64) ? 1 : 0) + (has(this.upload_id) ? 1 : 0) <= 1B\v\n" +
 	"\t_filenameB\n" +
 	"\n" +
 	"\b_contentB\x11\n" +
