@@ -1,11 +1,7 @@
 package organize
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/change"
@@ -212,47 +208,14 @@ func byName(groups []Group, name string) *Group {
 	return nil
 }
 
-// maxNearest is how many names a refusal suggests.
-const maxNearest = 5
-
 // unknown says that no group has a name, and which come nearest to it.
 func unknown(groups []Group, name string) error {
 	if len(groups) == 0 {
 		return fault.New(fault.NotFound, "there is no group %q, nor any other; save_group makes one", name)
 	}
-	wanted := text.Fold(name)
-	sorted := slices.Clone(groups)
-	slices.SortStableFunc(sorted, func(a, b Group) int {
-		return cmp.Compare(distance(wanted, a.FoldedName), distance(wanted, b.FoldedName))
-	})
-	var names []string
-	for _, g := range sorted[:min(len(sorted), maxNearest)] {
-		names = append(names, fmt.Sprintf("%q", g.Name))
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Name
 	}
-	return fault.New(fault.NotFound, "there is no group %q; the nearest are %s", name, strings.Join(names, ", "))
-}
-
-// distance is the number of edits that lead from a to b; a name that holds the
-// other is nearer than any that does not.
-func distance(a, b string) int {
-	if strings.Contains(b, a) || strings.Contains(a, b) {
-		return 0
-	}
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, r := range from {
-		corner := row[0]
-		row[0] = i + 1
-		for j, s := range to {
-			cost := corner
-			if r != s {
-				cost = 1 + min(corner, row[j], row[j+1])
-			}
-			corner, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(to)]
+	return fault.New(fault.NotFound, "there is no group %q%s", name, text.Nearest(names, name))
 }

@@ -55,13 +55,14 @@ func (h *connections) SearchConnections(ctx context.Context, req *connectionsv1.
 	}
 	p := tenant.PrincipalFrom(ctx)
 	if req.Group != nil {
-		group, err := h.store.Tenant(p.Tenant, p.ReadOnly).FindGroup(ctx, req.GetGroup())
-		if err != nil {
+		if _, q.Group, err = findGroup(ctx, h.store.Tenant(p.Tenant, p.ReadOnly), req.GetGroup()); err != nil {
 			return nil, err
 		}
-		q.Group = group.Name
 	}
 	found, err := h.recall.Search(ctx, recall.Request{Caller: p, Query: q, Mode: req.GetMode()})
+	if err == nil && len(found.Hits) == 0 {
+		err = checkKnown(ctx, h.finder, q)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +97,11 @@ func searchQuery(req *connectionsv1.SearchConnectionsRequest) (search.Query, err
 	q := search.Query{
 		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(),
 		Tag: req.GetTag(), Group: req.GetGroup(), Has: req.GetHas(), Sort: req.GetSort(),
+	}
+	if req.Query != nil {
+		if err := checkWords(q.Text, insteadOfConnections); err != nil {
+			return q, err
+		}
 	}
 	var err error
 	if q.LastContactAfter, err = parseDay("last_contact_after", req.LastContactAfter); err != nil {

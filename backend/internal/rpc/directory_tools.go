@@ -23,6 +23,11 @@ type memberSearch struct{ Words []string }
 
 // SearchDirectory shows pages as other members see them.
 func (h *directoryTools) SearchDirectory(ctx context.Context, req *directoryv1.SearchDirectoryRequest) (*directoryv1.SearchDirectoryResponse, error) {
+	if req.Query != nil {
+		if err := checkWords(req.GetQuery(), insteadOfDirectory); err != nil {
+			return nil, err
+		}
+	}
 	q := memberSearch{strings.Fields(text.Fold(text.Line(req.GetQuery())))}
 	size := limitOf(req.Limit, defaultLimit)
 	var after profile.Position

@@ -7,6 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
@@ -28,7 +29,7 @@ type exportQuery struct {
 func (h *connections) ExportConnections(ctx context.Context, req *connectionsv1.ExportConnectionsRequest) (*connectionsv1.ExportConnectionsResponse, error) {
 	q := exportQuery{req.GetFormat(), req.GetGroup(), req.GetTag(), req.GetIds()}
 	f := store.PeopleFilter{
-		IDs: q.IDs, Group: q.Group, Tag: q.Tag, Limit: limitOf(req.Limit, defaultExport), Timeline: q.Format == cardfile.JSON,
+		IDs: q.IDs, Tag: q.Tag, Limit: limitOf(req.Limit, defaultExport), Timeline: q.Format == cardfile.JSON,
 	}
 	if req.Cursor != nil {
 		if err := cursor.Decode(req.GetCursor(), q, &f.After); err != nil {
@@ -36,7 +37,17 @@ func (h *connections) ExportConnections(ctx context.Context, req *connectionsv1.
 		}
 	}
 	p := tenant.PrincipalFrom(ctx)
-	page, more, err := h.store.Tenant(p.Tenant, p.ReadOnly).ListPeople(ctx, f)
+	data := h.store.Tenant(p.Tenant, p.ReadOnly)
+	if q.Group != "" {
+		var err error
+		if f.GroupID, _, err = findGroup(ctx, data, q.Group); err != nil {
+			return nil, err
+		}
+	}
+	page, more, err := data.ListPeople(ctx, f)
+	if err == nil && len(page.People) == 0 {
+		err = checkKnown(ctx, h.finder, search.Query{Tag: q.Tag})
+	}
 	if err != nil {
 		return nil, err
 	}

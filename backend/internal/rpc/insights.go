@@ -50,6 +50,9 @@ func (h *insights) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleA
 		return nil, err
 	}
 	found, limit := insight.PeopleAt(rows), limitOf(req.Limit, defaultLimit)
+	if len(found) == 0 && len(rows.Organizations) == 0 {
+		return nil, h.unknownPlace(ctx, req.GetOrganization())
+	}
 	res := &insightsv1.FindPeopleAtResponse{Organizations: rows.Organizations, HasMore: len(found) > limit}
 	for _, at := range found[:min(limit, len(found))] {
 		res.People = append(res.People, &insightsv1.PersonAt{
@@ -57,6 +60,16 @@ func (h *insights) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleA
 		})
 	}
 	return res, nil
+}
+
+// unknownPlace says that no organisation is on file that a caller's word names.
+func (h *insights) unknownPlace(ctx context.Context, name string) error {
+	p := tenant.PrincipalFrom(ctx)
+	index, err := h.finder.Index(ctx, p.Tenant, p.DataVersion)
+	if err != nil {
+		return err
+	}
+	return unknownOrganization(index, "organization", name)
 }
 
 func (h *insights) PrepareMeeting(ctx context.Context, req *insightsv1.PrepareMeetingRequest) (*insightsv1.PrepareMeetingResponse, error) {

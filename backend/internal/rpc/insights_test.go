@@ -153,7 +153,6 @@ func TestInsightGoldens(t *testing.T) {
 			"insights/people_at_name":    {findPeopleAt, fmt.Sprintf(`{"organization":%q}`, name)},
 			"insights/people_at_domain":  {findPeopleAt, fmt.Sprintf(`{"organization":"https://www.%s/about","limit":5}`, domain)},
 			"insights/people_at_part":    {findPeopleAt, fmt.Sprintf(`{"organization":%q,"include_past":false,"include_one_step":false}`, strings.ToUpper(name[1:5]))},
-			"insights/people_at_nowhere": {findPeopleAt, `{"organization":"Nowhere & Sons"}`},
 			"insights/meeting_one":       {prepareMeeting, fmt.Sprintf(`{"connection_ids":[%q],"topic":"Heritage wheat & mills"}`, closest[0])},
 			"insights/meeting_four":      {prepareMeeting, fmt.Sprintf(`{"connection_ids":[%q,%q,%q,%q]}`, asked[0], asked[1], asked[2], asked[3])},
 			"insights/introductions":     {introductions, `{}`},

@@ -24,6 +24,9 @@ func (h *timelines) UpdateNote(ctx context.Context, req *timelinev1.UpdateNoteRe
 }
 
 func (h *timelines) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesRequest) (*timelinev1.SearchNotesResponse, error) {
+	if err := checkWords(req.GetQuery(), insteadOfNotes); err != nil {
+		return nil, err
+	}
 	q := timeline.WordQuery{Text: req.GetQuery(), ConnectionID: req.GetConnectionId(), Limit: defaultLimit}
 	order := []any{q.Text, q.ConnectionID}
 	if req.Limit != nil {

@@ -99,8 +99,8 @@ func TestRefusalsOfOrganize(t *testing.T) {
 			"in and out":            {updateMembership, `{"connection_ids":["` + ana + `"],"add_groups":["chess"],"remove_groups":["Chess"]}`, "invalid_argument", "remove_groups"},
 			"on and off":            {updateMembership, `{"connection_ids":["` + ana + `"],"add_tags":["É"],"remove_tags":["e"]}`, "invalid_argument", "remove_tags"},
 			"blank tag":             {updateMembership, `{"connection_ids":["` + ana + `"],"add_tags":["ok","\u200b"]}`, "invalid_argument", "add_tags[1]"},
-			"search in no group":    {search, `{"query":"ana","group":"Rowers"}`, "not_found", `"Book club"`},
-			"search in no group id": {search, `{"query":"ana","group":"` + noGroup + `"}`, "not_found", noGroup},
+			"search in no group":    {search, `{"query":"ana","group":"Rowers"}`, "invalid_argument", `"Book club"`},
+			"search in no group id": {search, `{"query":"ana","group":"` + noGroup + `"}`, "invalid_argument", noGroup},
 		} {
 			if got := b.call(t, c.procedure, c.body); got.code() != c.code || !strings.Contains(got.message(), c.says) {
 				t.Errorf("%s: %v", name, got.body)

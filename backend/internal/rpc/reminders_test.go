@@ -139,3 +139,23 @@ func TestRefusalsOfReminders(t *testing.T) {
 		}
 	})
 }
+
+func TestBirthdayLeavesOtherDatesAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana","important_dates":[{"kind":"birthday","date":"1990-05-17"},{"kind":"anniversary","date":"--06-01"}]}`)
+		got := b.call(t, update, `{"id":"`+ana+`","add_important_dates":[{"kind":"birthday","date":"1991-05-17"}]}`)
+		if got.at("connection", "important_dates", 0, "kind") != "anniversary" || got.at("connection", "important_dates", 1, "date") != "1991-05-17" ||
+			got.at("removed_important_dates", 0, "date") != "1990-05-17" || got.at("removed_important_dates", 1) != nil {
+			t.Errorf("added: %v", got.body)
+		}
+		got = b.call(t, update, `{"id":"`+ana+`","important_dates":[{"kind":"birthday","date":"1990-05-17"}]}`)
+		if got.at("removed_important_dates", 0, "kind") != "anniversary" || got.at("removed_important_dates", 1, "date") != "1991-05-17" {
+			t.Errorf("replaced: %v", got.body)
+		}
+		got = b.call(t, update, `{"id":"`+ana+`","remove_important_dates":[{"kind":"birthday","date":"1990-05-17"}]}`)
+		if dates, _ := got.at("connection", "important_dates").([]any); len(dates) != 0 || got.at("removed_important_dates", 0, "date") != "1990-05-17" {
+			t.Errorf("removed: %v", got.body)
+		}
+	})
+}

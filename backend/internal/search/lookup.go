@@ -1,5 +1,10 @@
 package search
 
+import (
+	"maps"
+	"slices"
+)
+
 // Lookup finds documents by their id among those that a query's filters admit, in
 // the state of the index at the moment it was made. It may be used by one goroutine.
 type Lookup struct {
@@ -29,3 +34,20 @@ func (l *Lookup) Find(id string) (*Document, bool) {
 // NameScore is the score from which on the whole query is an identifier, the domain
 // of an address, or somebody's name, case aside.
 const NameScore = float64(scoreFullName) / topScore
+
+// Names returns the different values that a list of the documents holds, sorted. It
+// reads every document.
+func (ix *Index) Names(of func(*Document) []string) []string {
+	names := map[string]bool{}
+	for _, v := range ix.state.Load().views {
+		for i, d := range v.seg.docs {
+			if v.dead.has(i) {
+				continue
+			}
+			for _, name := range of(d.doc) {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

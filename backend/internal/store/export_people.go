@@ -8,15 +8,13 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // PeopleFilter says whom to write out; filters that are set must all hold.
 type PeopleFilter struct {
-	IDs []string
-	// Group is an id or a name.
-	Group, Tag string
+	IDs          []string
+	GroupID, Tag string
 	// After is the last id of the page before, Limit how many people to return.
 	After string
 	Limit int
@@ -30,8 +28,8 @@ const MaxTimeline = 2_000_000
 
 // ListPeople returns a page of people with all that is on file about them, in the
 // order of their ids, and whether there are more. Archived people are left out. An
-// id, group or tag that is not on file is fault.NotFound. The number of statements
-// is fixed.
+// id of a person that is not on file is fault.NotFound; a group or tag that is not
+// has nobody. The number of statements is fixed.
 func (t *Tenant) ListPeople(ctx context.Context, f PeopleFilter) (page cardfile.People, more bool, err error) {
 	err = t.snapshot(ctx, func(ctx context.Context, q scope) error {
 		who, err := q.pageOfPeople(ctx, f)
@@ -84,40 +82,16 @@ func (q scope) pageOfPeople(ctx context.Context, f PeopleFilter) ([]string, erro
 		}
 		query = query.Where("id IN (?)", bun.List(f.IDs))
 	}
-	if f.Group != "" {
-		name := text.Clean(f.Group) // no database is asked for what none can hold
-		group, err := q.firstOf(ctx, "SELECT id FROM groups WHERE tenant_id = ? AND (id = ? OR folded_name = ?) ORDER BY id = ? DESC LIMIT 1",
-			q.id, name, text.Fold(name), name)
-		if err != nil {
-			return nil, err
-		}
-		if group == "" {
-			return nil, fault.New(fault.NotFound, "there is no group %q; list_groups tells those that there are", f.Group)
-		}
-		query = query.Where("id IN (SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?)", q.id, group)
+	if f.GroupID != "" {
+		query = query.Where("id IN (SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?)", q.id, f.GroupID)
 	}
 	if f.Tag != "" {
-		tag, err := q.firstOf(ctx, "SELECT id FROM tags WHERE tenant_id = ? AND folded_name = ?", q.id, text.Fold(text.Clean(f.Tag)))
-		if err != nil {
-			return nil, err
-		}
-		if tag == "" {
-			return nil, fault.New(fault.NotFound, "there is no tag %q; list_groups tells those that there are", f.Tag)
-		}
-		query = query.Where("id IN (SELECT connection_id FROM connection_tags WHERE tenant_id = ? AND tag_id = ?)", q.id, tag)
+		query = query.Where("id IN (SELECT l.connection_id FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id WHERE l.tenant_id = ? AND t.folded_name = ?)",
+			q.id, text.Fold(text.Clean(f.Tag)))
 	}
 	var who []string
 	err := query.Scan(ctx, &who)
 	return who, err
-}
-
-// firstOf returns the first id that a query finds; empty when there is none.
-func (q scope) firstOf(ctx context.Context, query string, args ...any) (string, error) {
-	var found []string
-	if err := q.db.NewRaw(query, args...).Scan(ctx, &found); err != nil || len(found) == 0 {
-		return "", err
-	}
-	return found[0], nil
 }
 
 // allOnFile fails with fault.NotFound unless all of the people are on file.

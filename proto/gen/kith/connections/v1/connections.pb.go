@@ -27,18 +27,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What to look for.
+// What to look for: a query, filters, or both.
 type SearchConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name, organisation, title, place, e-mail, phone, web address, tag or words of a note, in any mix.
-	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
-	// Only people whose current or past organisation contains this.
+	// Name, organisation, title, place, e-mail, phone, web address, tag or words of a note, in any mix. May be left out beside a filter, to list everybody who passes it; there are no wildcards.
+	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
+	// Only people whose current or past organisation contains this; one that nobody has is an error that names the nearest.
 	Company *string `protobuf:"bytes,2,opt,name=company,proto3,oneof" json:"company,omitempty"`
 	// Only people whose job title contains this.
 	Title *string `protobuf:"bytes,3,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	// Only people whose place contains this.
 	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// Only people with this tag.
+	// Only people with this tag; one that nobody has is an error that names the nearest.
 	Tag *string `protobuf:"bytes,5,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
 	// Only people last contacted after this day (YYYY-MM-DD).
 	LastContactAfter *string `protobuf:"bytes,6,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
@@ -91,8 +91,8 @@ func (*SearchConnectionsRequest) Descriptor() ([]byte, []int) {
 }
 
 func (x *SearchConnectionsRequest) GetQuery() string {
-	if x != nil {
-		return x.Query
+	if x != nil && x.Query != nil {
+		return *x.Query
 	}
 	return ""
 }
@@ -2576,7 +2576,7 @@ type ExportConnectionsRequest struct {
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	// Only people in this group: its id or name.
 	Group *string `protobuf:"bytes,3,opt,name=group,proto3,oneof" json:"group,omitempty"`
-	// Only people with this tag.
+	// Only people with this tag; one that nobody has is an error that names the nearest.
 	Tag *string `protobuf:"bytes,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
 	// People per answer, 50 by default.
 	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -2744,29 +2744,32 @@ var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\x8f\a\n" +
-	"\x18SearchConnectionsRequest\x12#\n" +
-	"\x05query\x18\x01 \x01(\tB\r\xbaH\n" +
-	"\xc8\x01\x01r\x05\x10\x01\x18\x80\x02R\x05query\x12)\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\x86\n" +
+	"\n" +
+	"\x18SearchConnectionsRequest\x12%\n" +
+	"\x05query\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\x05query\x88\x01\x01\x12)\n" +
 	"\acompany\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\acompany\x88\x01\x01\x12%\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x01R\acompany\x88\x01\x01\x12%\n" +
 	"\x05title\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xa0\x01H\x01R\x05title\x88\x01\x01\x12*\n" +
-	"\blocation\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xH\x02R\blocation\x88\x01\x01\x12 \n" +
-	"\x03tag\x18\x05 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18<H\x03R\x03tag\x88\x01\x01\x12q\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xa0\x01H\x02R\x05title\x88\x01\x01\x12*\n" +
+	"\blocation\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xH\x03R\blocation\x88\x01\x01\x12 \n" +
+	"\x03tag\x18\x05 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18<H\x04R\x03tag\x88\x01\x01\x12q\n" +
 	"\x12last_contact_after\x18\x06 \x01(\tB<\xbaH9r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x04R\x12last_contact_after\x88\x01\x01\x12s\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x05R\x12last_contact_after\x88\x01\x01\x12s\n" +
 	"\x13last_contact_before\x18\a \x01(\tB<\xbaH9r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x05R\x13last_contact_before\x88\x01\x01\x12F\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x06R\x13last_contact_before\x88\x01\x01\x12F\n" +
 	"\x03has\x18\b \x03(\tB4\xbaH1\x92\x01.\x10\x05\x18\x01\"(r&R\x05emailR\x05phoneR\x03urlR\x04noteR\vinteractionR\x03has\x127\n" +
-	"\x04mode\x18\t \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x06R\x04mode\x88\x01\x01\x12E\n" +
+	"\x04mode\x18\t \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\aR\x04mode\x88\x01\x01\x12E\n" +
 	"\x04sort\x18\n" +
-	" \x01(\tB,\xbaH)r'R\trelevanceR\x04nameR\flast_contactR\x06recentH\aR\x04sort\x88\x01\x01\x12$\n" +
-	"\x05limit\x18\v \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\bR\x05limit\x88\x01\x01\x12'\n" +
+	" \x01(\tB,\xbaH)r'R\trelevanceR\x04nameR\flast_contactR\x06recentH\bR\x04sort\x88\x01\x01\x12$\n" +
+	"\x05limit\x18\v \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\tR\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\f \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\tR\x06cursor\x88\x01\x01\x12$\n" +
-	"\x05group\x18\r \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\n" +
-	"R\x05group\x88\x01\x01B\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\n" +
+	"R\x06cursor\x88\x01\x01\x12$\n" +
+	"\x05group\x18\r \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\vR\x05group\x88\x01\x01:\xe8\x02\xbaH\xe4\x02\x1a\xe1\x02\n" +
+	"\x18search_connections.asked\x12zgive a query, or at least one filter: company, title, location, tag, group, has, last_contact_after or last_contact_before\x1a\xc8\x01has(this.query) || has(this.company) || has(this.title) || has(this.location) || has(this.tag) || has(this.group) || size(this.has) > 0 || has(this.last_contact_after) || has(this.last_contact_before)B\b\n" +
+	"\x06_queryB\n" +
 	"\n" +
 	"\b_companyB\b\n" +
 	"\x06_titleB\v\n" +

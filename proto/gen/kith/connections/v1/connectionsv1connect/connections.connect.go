@@ -74,7 +74,7 @@ type ConnectionServiceClient interface {
 	// Find people in the member's own network by name, nickname, organisation,
 	// job title, place, tag, e-mail, phone, web address or words of a note.
 	// Use this first when a person is named: the other tools take the id from
-	// its hits. Prefixes, accents left out and one or two typing mistakes still
+	// its hits. With a filter and no query it lists everybody who passes. Prefixes, accents left out and one or two typing mistakes still
 	// find the person; exact matches come first. An empty answer means nobody
 	// matched, so try fewer words. Where embed_objects made vectors, people who are
 	// alike are found too; with a remote embedding provider that the member allowed,
@@ -341,7 +341,7 @@ type ConnectionServiceHandler interface {
 	// Find people in the member's own network by name, nickname, organisation,
 	// job title, place, tag, e-mail, phone, web address or words of a note.
 	// Use this first when a person is named: the other tools take the id from
-	// its hits. Prefixes, accents left out and one or two typing mistakes still
+	// its hits. With a filter and no query it lists everybody who passes. Prefixes, accents left out and one or two typing mistakes still
 	// find the person; exact matches come first. An empty answer means nobody
 	// matched, so try fewer words. Where embed_objects made vectors, people who are
 	// alike are found too; with a remote embedding provider that the member allowed,

@@ -1,0 +1,59 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxNearest is how many names an error suggests.
+const maxNearest = 3
+
+// Nearest ends an error about a name that is not on file: with the names that are
+// nearest to it, three at most; empty when there are no names.
+func Nearest(names []string, wanted string) string {
+	type candidate struct {
+		name  string
+		edits int
+	}
+	folded := Fold(wanted)
+	candidates := make([]candidate, len(names))
+	for i, name := range names {
+		candidates[i] = candidate{name, Distance(folded, Fold(name))}
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
+	quoted := make([]string, 0, maxNearest)
+	for _, c := range candidates[:min(len(candidates), maxNearest)] {
+		quoted = append(quoted, fmt.Sprintf("%q", c.name))
+	}
+	if len(quoted) == 0 {
+		return ""
+	}
+	return "; the nearest are " + strings.Join(quoted, ", ")
+}
+
+// Distance is the number of edits that lead from a to b; 0 when one contains the
+// other.
+func Distance(a, b string) int {
+	if strings.Contains(b, a) || strings.Contains(a, b) {
+		return 0
+	}
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range from {
+		corner := row[0]
+		row[0] = i + 1
+		for j, s := range to {
+			cost := corner
+			if r != s {
+				cost = 1 + min(corner, row[j], row[j+1])
+			}
+			corner, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(to)]
+}
