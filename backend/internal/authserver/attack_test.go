@@ -50,6 +50,37 @@ func TestOpenRedirect(t *testing.T) {
 	wantPage(t, b.Get("/oauth/authorize?client_id="+a.id+";redirect_uri="+url.QueryEscape(callback)), http.StatusBadRequest, "This link is broken")
 }
 
+// A link that anybody can make, to an address that anybody can register, leads
+// nowhere by itself: without a login session a mistake is told on a page.
+func TestOpenRedirectThroughAnError(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	evil, anonymous, expired := agentAt(t, s, "https://evil.example/cb"), s.Browser(t), s.SignedIn(t, "maria")
+	if p := expired.Submit(expired.Get("/settings/security"), "/settings/security/sign-out", nil); p.Status != http.StatusSeeOther {
+		t.Fatalf("not signed out: %d %s", p.Status, p.Text())
+	}
+	forged := s.Browser(t)
+	forged.SetCookie("kith_session", strings.Repeat("A", 43))
+	for name, query := range map[string]url.Values{
+		"no response_type": without(evil.ask(), "response_type"), "implicit": with(evil.ask(), "response_type", "token"), "form_post": with(evil.ask(), "response_mode", "form_post"),
+		"no challenge": without(evil.ask(), "code_challenge"), "plain": with(evil.ask(), "code_challenge_method", "plain"), "no method": without(evil.ask(), "code_challenge_method"),
+		"a challenge that is none": with(evil.ask(), "code_challenge", "x"), "an unknown scope": with(evil.ask(), "scope", "Call +1 555 0100 now"), "no scope": with(evil.ask(), "scope", ""),
+		"no state": without(evil.ask(), "state"), "state that is no text": with(evil.ask(), "state", "\xff"), "another's resource": with(evil.ask(), "resource", "https://other.example"),
+		"a parameter twice": twice(evil.ask(), "Call +1 555 0100 now", "a", "b"), "nothing but client and address": values("client_id", evil.id, "redirect_uri", evil.redirectURI),
+	} {
+		for who, browser := range map[string]*webtest.Browser{"anonymous": anonymous, "signed out": expired, "a made-up session": forged} {
+			p := authorize(browser, query)
+			wantPage(t, p, http.StatusBadRequest, "This request has a mistake")
+			if strings.Contains(p.Body, "evil.example") || strings.Contains(p.Body, "555") {
+				t.Errorf("%s, %s: the page repeats what the attacker wrote: %s", name, who, p.Text())
+			}
+		}
+	}
+	if p := authorize(anonymous, evil.ask()); !strings.HasPrefix(p.Header.Get("Location"), "/sign-in?") {
+		t.Errorf("a request without a mistake: %d to %q", p.Status, p.Header.Get("Location"))
+	}
+}
+
 // A host that reads like another one cannot be registered, and of a client that
 // registered one under earlier rules the member is not sent there.
 func TestForgeableHosts(t *testing.T) {

@@ -25,8 +25,9 @@ const (
 )
 
 // authorize checks a request, has the member sign in, and asks for consent.
-// Until client and redirect URI are known to belong together, what is wrong is
-// told on a page; only then is the browser ever sent away.
+// Until client and redirect URI are known to belong together, and until somebody
+// is signed in, what is wrong is told on a page: anybody can register a redirect
+// URI, so a link to here must not lead there by itself.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -40,16 +41,19 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	redirectURI, state := query.Get("redirect_uri"), query.Get("state")
 	scopes, refusal := s.checkRequest(query)
-	if refusal != nil {
-		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
-		return
-	}
 	login, err := s.Sessions.Current(r)
-	if err != nil {
+	switch {
+	case err != nil:
 		s.unavailable(w, r, "read login session", err)
 		return
-	}
-	if login == nil {
+	case refusal != nil && login == nil:
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This request has a mistake",
+			"The application asked in a way that Kith refuses ("+refusal.Error+"). You were not sent back to it. Whoever makes the application has to mend that.")
+		return
+	case refusal != nil:
+		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
+		return
+	case login == nil:
 		http.Redirect(w, r, s.Sessions.SignIn(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
@@ -92,20 +96,22 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 		return nil, &oauthError{codeUnsupportedResponseType, "only response_type=code is supported"}
 	case query.Has("response_mode") && query.Get("response_mode") != "query":
 		return nil, &oauthError{codeInvalidRequest, "only response_mode=query is supported"}
-	case query.Get("code_challenge_method") != "S256":
-		return nil, &oauthError{codeInvalidRequest, "code_challenge_method must be S256"}
-	case grant.CheckChallenge(query.Get("code_challenge")) != nil:
-		return nil, &oauthError{codeInvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier"}
-	case query.Get("state") == "":
-		return nil, &oauthError{codeInvalidRequest, "state is missing"}
-	case !isText(query.Get("state")):
-		return nil, &oauthError{codeInvalidRequest, "state must be text"}
-	case query.Has("resource") && !s.isResource(query.Get("resource")):
-		return nil, &oauthError{codeInvalidTarget, "the resource is not one of this service"}
 	}
 	scopes, err := grant.ParseScopes(query.Get("scope"), query.Has("scope"), s.Catalog.Scopes())
 	if err != nil {
 		return nil, &oauthError{codeInvalidScope, err.Error()}
+	}
+	switch {
+	case query.Has("resource") && !s.isResource(query.Get("resource")):
+		return nil, &oauthError{codeInvalidTarget, "the resource is not one of this service"}
+	case query.Get("state") == "":
+		return nil, &oauthError{codeInvalidRequest, "state is missing"}
+	case !isText(query.Get("state")):
+		return nil, &oauthError{codeInvalidRequest, "state must be text"}
+	case query.Get("code_challenge_method") != "S256":
+		return nil, &oauthError{codeInvalidRequest, "code_challenge_method must be S256"}
+	case grant.CheckChallenge(query.Get("code_challenge")) != nil:
+		return nil, &oauthError{codeInvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier"}
 	}
 	return scopes, nil
 }

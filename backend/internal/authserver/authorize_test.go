@@ -56,12 +56,11 @@ func TestScopesOfARequest(t *testing.T) {
 }
 
 // What is wrong with a request of a known client at a known address is told to
-// the client, with state and issuer, whether or not somebody is signed in.
+// the client, with state and issuer, when somebody is signed in.
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
-	browsers := map[string]*webtest.Browser{"signed in": b, "signed out": s.Browser(t)}
 	for name, c := range map[string]struct {
 		query url.Values
 		error string
@@ -82,16 +81,38 @@ func TestRefusedRequests(t *testing.T) {
 		"a challenge twice":               {twice(a.ask(), "code_challenge", challenge, challenge), "invalid_request"},
 		"another's resource":              {with(a.ask(), "resource", "https://other.example/mcp"), "invalid_target"},
 	} {
-		for who, browser := range browsers {
-			t.Run(name+", "+who, func(t *testing.T) {
-				t.Parallel()
-				got := a.sentBack(t, authorize(browser, c.query), callback)
-				if got.Get("error") != c.error || got.Get("error_description") == "" || got.Has("code") {
-					t.Errorf("got %v", got)
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := a.sentBack(t, authorize(b, c.query), callback)
+			if got.Get("error") != c.error || got.Get("error_description") == "" || got.Has("code") {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
+}
+
+// Of several mistakes the first is told: what is asked for comes before how the
+// answer is to be protected.
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	a, b := newAgent(t, s), s.SignedIn(t, "maria")
+	query := with(a.ask(), "response_type", "token", "scope", "everything", "code_challenge_method", "plain", "code_challenge", "short")
+	wantPage(t, authorize(b, with(query, "client_id", "cli_01J00000000000000000000000")), http.StatusBadRequest, "Unknown application")
+	for _, step := range []struct{ error, words, mend, value string }{
+		{"unsupported_response_type", "response_type", "response_type", "code"},
+		{"invalid_scope", "everything", "scope", "timeline"},
+		{"invalid_request", "code_challenge_method", "code_challenge_method", "S256"},
+		{"invalid_request", "code_challenge must", "code_challenge", strings.Repeat("A", 42) + "B"}, // any 43 characters are a challenge
+	} {
+		got := a.sentBack(t, authorize(b, query), callback)
+		if got.Get("error") != step.error || !strings.Contains(got.Get("error_description"), step.words) {
+			t.Errorf("%s: %v", step.mend, got)
+		}
+		query = with(query, step.mend, step.value)
+	}
+	code := a.sentBack(t, decide(b, authorize(b, query), "allow", nil), callback).Get("code")
+	wantError(t, a.exchange(t, code), "invalid_grant") // no verifier belongs to it
 }
 
 // twice returns a copy of a form with a parameter that is given twice.

@@ -119,7 +119,11 @@ func TestRegisteredClientIsServed(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	got := agent{site: s}.register(t, "application/json", `{"client_name":"Agent","redirect_uris":["http://127.0.0.1/cb"]}`)
 	a := agent{site: s, id: got.ClientID, redirectURI: "http://127.0.0.1:4711/cb"}
-	a.wantAlive(t, a.tokens(t, s.SignedIn(t, "maria")))
+	pair := a.tokens(t, s.SignedIn(t, "maria"))
+	if p := a.principal(t, pair.AccessToken); p == nil || p.Credential.ClientID != got.ClientID || p.Credential.ID == got.ClientID {
+		t.Errorf("the access token is known as %+v", p)
+	}
+	a.wantAlive(t, pair)
 }
 
 func TestRefusedRegistrations(t *testing.T) {

@@ -119,16 +119,20 @@ func ShownName(name string) string {
 	return name
 }
 
-// CheckChallenge fails with fault.Invalid unless challenge is the base64url form
-// of a SHA-256 (RFC 7636 §4.2).
+// CheckChallenge fails with fault.Invalid unless challenge has the shape of a
+// base64url SHA-256 (RFC 7636 §4.2): 43 characters. Whether some verifier belongs
+// to it is found out when the code is redeemed.
 func CheckChallenge(challenge string) error {
-	// The decoder skips line breaks, so the length is asked of the text as well.
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(challenge)
-	if err != nil || len(raw) != sha256.Size || len(challenge) != base64.RawURLEncoding.EncodedLen(sha256.Size) {
+	if len(challenge) != base64.RawURLEncoding.EncodedLen(sha256.Size) || strings.ContainsFunc(challenge, notBase64URL) {
 		return fault.InvalidField("code_challenge", "must be the base64url SHA-256 of the verifier")
 	}
 	return nil
 }
+
+// base64URL are the characters of RFC 4648 §5.
+const base64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+func notBase64URL(r rune) bool { return !strings.ContainsRune(base64URL, r) }
 
 // VerifyChallenge tells whether the verifier has the form of RFC 7636 §4.1 and
 // belongs to the S256 challenge.
@@ -142,8 +146,7 @@ func VerifyChallenge(challenge, verifier string) bool {
 
 // notUnreserved tells a character that is not in RFC 3986's unreserved set.
 func notUnreserved(r rune) bool {
-	const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-	return !strings.ContainsRune(unreserved, r)
+	return !strings.ContainsRune(base64URL+".~", r)
 }
 
 // ParseScopes reads a space-separated list of scopes: nothing given is all. It

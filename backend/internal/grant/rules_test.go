@@ -35,7 +35,7 @@ func TestCheckChallenge(t *testing.T) {
 		ok        bool
 	}{
 		"of the RFC": {challenge, true}, "of zeros": {strings.Repeat("A", 43), true}, "nothing": {"", false}, "a character less": {challenge[1:], false}, "a character more": {challenge + "A", false},
-		"padding": {challenge + "=", false}, "the other alphabet": {"+/" + challenge[2:], false}, "bits that are not the hash's": {strings.Repeat("A", 42) + "B", false}, "hexadecimal": {strings.Repeat("0f", 32), false},
+		"padding": {challenge + "=", false}, "the other alphabet": {"+/" + challenge[2:], false}, "bits that no hash has": {strings.Repeat("A", 42) + "B", true}, "any letters": {"-_" + strings.Repeat("z", 41), true}, "hexadecimal": {strings.Repeat("0f", 32), false},
 		"a line break inside": {challenge[:9] + "\n" + challenge[9:], false}, "a line break for a character": {challenge[:42] + "\n", false}, "line breaks around": {"\r\n" + challenge, false}, "a space": {challenge[:42] + " ", false},
 		"no text": {challenge[:42] + "\xff", false}, "a plain verifier": {strings.Repeat("v", 64), false},
 	} {

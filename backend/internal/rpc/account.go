@@ -68,7 +68,7 @@ func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalReq
 	p := tenant.PrincipalFrom(ctx)
 	return &accessv1.GetPrincipalResponse{
 		Username: p.Username, CredentialId: p.Credential.ID, CredentialKind: p.Credential.Kind,
-		CredentialName: p.Credential.Name, Scopes: p.Credential.Scopes,
+		CredentialName: p.Credential.Name, ClientId: p.Credential.ClientID, Scopes: p.Credential.Scopes,
 		ExpiresAt: timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly,
 	}, nil
 }

@@ -42,6 +42,9 @@ type Principal struct {
 type Credential struct {
 	// ID is stable: it outlives the rotation of an OAuth grant's tokens.
 	ID string
+	// ClientID is the id that the OAuth client was registered under; empty for a
+	// personal token.
+	ClientID string
 	// Kind is "token" or "oauth".
 	Kind string
 	// Name is the token's name or the client's.

@@ -24,6 +24,8 @@ const (
 	TokenAll = "kith_pat_all"
 	// TokenReader holds the scopes connections and account.
 	TokenReader = "kith_pat_reader"
+	// TokenGrant is an OAuth client's, with the scope connections.
+	TokenGrant = "kith_at_grant"
 	// TokenSandbox is the demo account's.
 	TokenSandbox = "kith_pat_sandbox"
 	// ServiceToken is the edge's own.
@@ -68,6 +70,10 @@ func (b *Backend) principal(token string) *accessv1.GetPrincipalResponse {
 	switch {
 	case token == TokenAll:
 		return &accessv1.GetPrincipalResponse{Username: "amara", CredentialId: "tok_all", CredentialKind: "token", Scopes: allScopes()}
+	case token == TokenGrant:
+		return &accessv1.GetPrincipalResponse{
+			Username: "amara", CredentialId: "grt_1", CredentialKind: "oauth", CredentialName: "Claude", ClientId: "cli_1", Scopes: []string{"connections"},
+		}
 	case token == TokenReader:
 		return &accessv1.GetPrincipalResponse{
 			Username: "amara", CredentialId: "tok_reader", CredentialKind: "token", Scopes: []string{"connections", "account"},

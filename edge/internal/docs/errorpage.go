@@ -59,7 +59,7 @@ func (s *site) families() []family {
 		families = append(families, family{
 			ID: "oauth", Title: "OAuth", Pages: oauthPages(),
 			Intro: "The body is that of RFC 6749, section 5.2: `error` is the code, `error_description` is for people. On the way through the " +
-				"browser the same two are parameters of the redirect.",
+				"browser the same two are parameters of the redirect; somebody who is not signed in is shown a page that names the code.",
 		})
 	}
 	return families

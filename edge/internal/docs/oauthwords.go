@@ -81,12 +81,13 @@ func metadataErrors() []errorPage {
 		},
 		{
 			Code: "invalid_redirect_uri", Title: "A redirect URI is not allowed",
-			Meaning: "Redirect URIs are https, or http on localhost, without a fragment and without credentials.",
-			Action:  "Register with one that is.",
+			Meaning: "Redirect URIs are https, or http on localhost, without a fragment and without credentials. Their hosts are spelt in ASCII, without " +
+				"percent-encoding: internationalised names in their `xn--` form.",
+			Action: "Register with one that is.",
 		},
 		{
 			Code: "invalid_client_metadata", Title: "The registration is not valid",
-			Meaning: "A field of the registration cannot be accepted.",
+			Meaning: "A field of the registration cannot be accepted, such as a `client_name` with invisible characters.",
 			Action:  "Read `error_description`, and correct the field.",
 		},
 		{

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,6 +107,7 @@ type memberJSON struct {
 	URL      string `json:"url"`
 }
 
+// clientJSON is the OAuth client as it is registered, or the personal token.
 type clientJSON struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -177,7 +179,7 @@ func (e *Endpoint) serveHeld(w http.ResponseWriter, r *http.Request) {
 		e.write(w, r, held{
 			Type:   typeServiceAuth,
 			Member: memberJSON{Username: p.GetUsername(), URL: publicapi.ProfileURL(e.options.BaseURL, p.GetUsername())},
-			Client: clientJSON{ID: p.GetCredentialId(), Name: p.GetCredentialName()}, Scopes: p.GetScopes(),
+			Client: clientJSON{ID: cmp.Or(p.GetClientId(), p.GetCredentialId()), Name: p.GetCredentialName()}, Scopes: p.GetScopes(),
 			Credential: credential{Kind: p.GetCredentialKind(), ExpiresAt: expiry(p.GetExpiresAt())},
 		})
 	case failure.Kind == upstream.Unauthenticated:

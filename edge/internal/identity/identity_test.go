@@ -93,6 +93,17 @@ func TestServiceAuth(t *testing.T) {
 	}
 }
 
+// The client is named by what it was registered under; a personal token is its own.
+func TestClientOfServiceAuth(t *testing.T) {
+	t.Parallel()
+	for bearer, want := range map[string]string{backendtest.TokenGrant: "cli_1", backendtest.TokenReader: "tok_reader"} {
+		_, answer := ask(t, backendtest.New(), `{"type":"service_auth"}`, "Authorization", "Bearer "+bearer)
+		if client, _ := answer["client"].(map[string]any); client["id"] != want {
+			t.Errorf("client: %v, not %s", client, want)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

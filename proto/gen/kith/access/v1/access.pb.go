@@ -79,7 +79,9 @@ type GetPrincipalResponse struct {
 	// When it stops working; absent when it does not expire.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
 	// Whether every write is refused, as in the sandbox.
-	ReadOnly      bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
+	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
+	// Id that the OAuth client was registered under; empty for a personal token.
+	ClientId      string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -163,6 +165,13 @@ func (x *GetPrincipalResponse) GetReadOnly() bool {
 	return false
 }
 
+func (x *GetPrincipalResponse) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
+}
+
 // Why an authenticated caller was refused; a detail of permission_denied errors.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -223,7 +232,7 @@ var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x15\n" +
-	"\x13GetPrincipalRequest\"\xe6\x02\n" +
+	"\x13GetPrincipalRequest\"\x8d\x03\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
 	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rcredential_id\x121\n" +
@@ -233,7 +242,8 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expires_at\x88\x01\x01\x12\x1c\n" +
-	"\tread_only\x18\a \x01(\bR\tread_onlyB\r\n" +
+	"\tread_only\x18\a \x01(\bR\tread_only\x12%\n" +
+	"\tclient_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tclient_idB\r\n" +
 	"\v_expires_at\"d\n" +
 	"\aRefusal\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
