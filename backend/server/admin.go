@@ -102,8 +102,8 @@ func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
 	return a.store.SetPlan(ctx, username, plan, a.now().UTC())
 }
 
-// SetPassword replaces a member's password, ends all of their login sessions and
-// makes open reset links worthless. Agents and tokens go on.
+// SetPassword replaces a member's password and ends whatever came in with the old
+// one, as RevokeEverything does.
 func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
 	if err := password.Check(plain); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
 	if err != nil {
 		return err
 	}
-	return a.store.SetPassword(ctx, m.ID, hash)
+	return a.store.ReplacePassword(ctx, m.ID, hash)
 }
 
 // VerifyEmail notes that the member's e-mail address is theirs, and returns it.

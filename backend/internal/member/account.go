@@ -57,14 +57,15 @@ type MailLink struct {
 	Username string `bun:",scanonly"`
 }
 
-// SignUp is somebody who wants to become a member and was sent a link to prove
+// SignUp is a person who wants to become a member and was sent a link to prove
 // their address, and its row. Until then there is no member, so that nobody can
-// take an address, or a username, that they cannot prove.
+// take an address, or a username, that they cannot prove. It has no password: who
+// typed the address may not be who reads its mail, so the password is chosen after
+// the link.
 type SignUp struct {
-	Hash         string `bun:",pk"`
-	Username     string
-	Email        string
-	PasswordHash string
+	Hash     string `bun:",pk"`
+	Username string
+	Email    string
 	// ReturnTo is where they were going, a path of this service or empty.
 	ReturnTo  string
 	CreatedAt time.Time
@@ -78,8 +79,9 @@ type LinkStore interface {
 	CreateMailLink(ctx context.Context, l *MailLink) error
 	// GetMailLink returns a link that works, without using it up.
 	GetMailLink(ctx context.Context, hash string, purpose LinkPurpose) (*MailLink, error)
-	// ResetPassword uses up a reset link as SetPassword does; whoever had it has
-	// proved the address too.
+	// ResetPassword uses up a reset link: it replaces the password's hash and ends
+	// every login session, grant, personal token and linked identity of the member.
+	// It marks the address as verified.
 	ResetPassword(ctx context.Context, linkHash, passwordHash string) error
 	// VerifyEmail uses up a verification link.
 	VerifyEmail(ctx context.Context, linkHash string) error
@@ -87,9 +89,9 @@ type LinkStore interface {
 	CreateSignUp(ctx context.Context, s *SignUp) error
 	// GetSignUp returns a sign-up that waits, without using it up.
 	GetSignUp(ctx context.Context, hash string) (*SignUp, error)
-	// CompleteSignUp makes the member, under a username of their choice, and uses
-	// up every sign-up of the address. It fails with fault.AlreadyExists when the
+	// CompleteSignUp makes the member, with a username and a password of their
+	// choice, and uses up every sign-up of the address. It fails with fault.AlreadyExists when the
 	// username is taken, and with fault.Conflict when the address belongs to a
 	// member; the sign-up then stays.
-	CompleteSignUp(ctx context.Context, hash, username string) (*Member, error)
+	CompleteSignUp(ctx context.Context, hash, username, passwordHash string) (*Member, error)
 }

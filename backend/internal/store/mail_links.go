@@ -50,7 +50,7 @@ func (s *Store) ResetPassword(ctx context.Context, linkHash, passwordHash string
 		if err != nil {
 			return err
 		}
-		if err := s.setPassword(ctx, tx, l.MemberID, passwordHash); err != nil {
+		if err := s.replacePassword(ctx, tx, l.MemberID, passwordHash); err != nil {
 			return err
 		}
 		return s.verify(ctx, tx, l)
@@ -79,7 +79,8 @@ func (s *Store) verify(ctx context.Context, tx bun.Tx, l *member.MailLink) error
 func (s *Store) CreateSignUp(ctx context.Context, row *member.SignUp) error {
 	row.CreatedAt = s.time()
 	row.ExpiresAt = row.CreatedAt.Add(member.LinkLifetime)
-	_, err := s.engine.serviceWrite.NewInsert().Model(row).Exec(ctx)
+	// The column of the password is of versions that asked for it too early.
+	_, err := s.engine.serviceWrite.NewInsert().Model(row).Value("password_hash", "''").Exec(ctx)
 	return translate(err)
 }
 
@@ -91,12 +92,12 @@ func (s *Store) GetSignUp(ctx context.Context, hash string) (*member.SignUp, err
 }
 
 // CompleteSignUp implements member.LinkStore.
-func (s *Store) CompleteSignUp(ctx context.Context, hash, username string) (*member.Member, error) {
+func (s *Store) CompleteSignUp(ctx context.Context, hash, username, passwordHash string) (*member.Member, error) {
 	memberID, err := s.ids.New(id.Member)
 	if err != nil {
 		return nil, err
 	}
-	m := &member.Member{ID: tenant.ID(memberID), Username: username, Plan: member.PlanFree, Timezone: "UTC", Locale: "en"}
+	m := &member.Member{ID: tenant.ID(memberID), Username: username, PasswordHash: passwordHash, Plan: member.PlanFree, Timezone: "UTC", Locale: "en"}
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		return s.completeSignUp(ctx, tx, hash, m)
 	})
@@ -110,24 +111,23 @@ func (s *Store) CompleteSignUp(ctx context.Context, hash, username string) (*mem
 }
 
 func (s *Store) completeSignUp(ctx context.Context, tx bun.Tx, hash string, m *member.Member) error {
-	waiting := &member.SignUp{}
-	err := tx.NewRaw("DELETE FROM sign_ups WHERE hash = ? AND expires_at > ? RETURNING *", hash, s.time()).Scan(ctx, waiting)
-	if waiting, err = found(waiting, err, deadLink); err != nil {
+	err := tx.NewRaw("DELETE FROM sign_ups WHERE hash = ? AND expires_at > ? RETURNING email", hash, s.time()).Scan(ctx, &m.Email)
+	if _, err = found(m, err, deadLink); err != nil {
 		return err
 	}
 	var taken string
-	err = tx.NewRaw("SELECT id FROM members WHERE email = ?", waiting.Email).Scan(ctx, &taken)
+	err = tx.NewRaw("SELECT id FROM members WHERE email = ?", m.Email).Scan(ctx, &taken)
 	if err == nil {
 		return fault.New(fault.Conflict, "there is an account with this e-mail address already; sign in")
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if _, err := tx.NewRaw("DELETE FROM sign_ups WHERE email = ?", waiting.Email).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw("DELETE FROM sign_ups WHERE email = ?", m.Email).Exec(ctx); err != nil {
 		return err
 	}
 	now := s.time()
-	m.Email, m.PasswordHash, m.CreatedAt, m.UpdatedAt, m.EmailVerifiedAt = waiting.Email, waiting.PasswordHash, now, now, now
+	m.CreatedAt, m.UpdatedAt, m.EmailVerifiedAt = now, now, now
 	return insertMember(ctx, tx, m, newProfile(m), false)
 }
 

@@ -136,7 +136,7 @@ func TestDeadMailLinks(t *testing.T) {
 
 func signUp(t *testing.T, s *store.Store, hash, username string) {
 	t.Helper()
-	row := &member.SignUp{Hash: hash, Username: username, Email: "new@people.example", PasswordHash: "hash", ReturnTo: "/settings/mcp"}
+	row := &member.SignUp{Hash: hash, Username: username, Email: "new@people.example", ReturnTo: "/settings/mcp"}
 	if err := s.CreateSignUp(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestCompleteSignUpOnce(t *testing.T) {
 			t.Errorf("got %+v, %v", row, err)
 		}
 		oneWins(t, together(20, func(int) error {
-			_, err := s.CompleteSignUp(t.Context(), "one", "newby")
+			_, err := s.CompleteSignUp(t.Context(), "one", "newby", "hash")
 			return err
 		}), fault.NotFound)
 		m, err := s.FindMember(t.Context(), "newby")
@@ -161,7 +161,7 @@ func TestCompleteSignUpOnce(t *testing.T) {
 		if p, err := s.GetProfile(t.Context(), m.ID); err != nil || p.Visibility != "private" || p.Listed {
 			t.Errorf("page: %+v, %v", p, err)
 		}
-		if _, err := s.CompleteSignUp(t.Context(), "two", "newby-two"); !fault.Is(err, fault.NotFound) {
+		if _, err := s.CompleteSignUp(t.Context(), "two", "newby-two", "hash"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("another sign-up of the address: %v", err)
 		}
 	})
@@ -174,7 +174,7 @@ func TestCompleteSignUpConflicts(t *testing.T) {
 		s := storetest.Open(t, url, func() time.Time { return now })
 		storetest.Member(t, s, "taken")
 		signUp(t, s, "one", "taken")
-		if _, err := s.CompleteSignUp(t.Context(), "one", "taken"); !fault.Is(err, fault.AlreadyExists) {
+		if _, err := s.CompleteSignUp(t.Context(), "one", "taken", "hash"); !fault.Is(err, fault.AlreadyExists) {
 			t.Errorf("a taken username: %v", err)
 		}
 		if _, err := s.GetSignUp(t.Context(), "one"); err != nil {
@@ -184,14 +184,14 @@ func TestCompleteSignUpConflicts(t *testing.T) {
 		if err := s.CreateMember(t.Context(), meanwhile); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.CompleteSignUp(t.Context(), "one", "free-name"); !fault.Is(err, fault.Conflict) {
+		if _, err := s.CompleteSignUp(t.Context(), "one", "free-name", "hash"); !fault.Is(err, fault.Conflict) {
 			t.Errorf("a taken address: %v", err)
 		}
 		now = now.Add(member.LinkLifetime)
 		if _, err := s.GetSignUp(t.Context(), "one"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("after its end: %v", err)
 		}
-		if _, err := s.CompleteSignUp(t.Context(), "one", "free-name"); !fault.Is(err, fault.NotFound) {
+		if _, err := s.CompleteSignUp(t.Context(), "one", "free-name", "hash"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("after its end: %v", err)
 		}
 	})

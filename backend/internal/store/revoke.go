@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -19,23 +20,45 @@ func (s *Store) RevokeEverything(ctx context.Context, owner tenant.ID) error {
 		if err := mustMeet(result, err, "there is no such member whose access can be revoked"); err != nil {
 			return err
 		}
-		for _, step := range []struct {
-			statement string
-			args      []any
-		}{
-			{"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)", []any{owner}},
-			{"DELETE FROM login_sessions WHERE member_id = ?", []any{owner}},
-			{"DELETE FROM mail_links WHERE member_id = ?", []any{owner}},
-			{"DELETE FROM linked_identities WHERE member_id = ?", []any{owner}},
-			{"DELETE FROM authorization_codes WHERE member_id = ? AND used_at IS NULL", []any{owner}},
-			{"UPDATE grants SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
-			{"UPDATE personal_tokens SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
-		} {
-			if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
+		return revokeAll(ctx, tx, owner, now)
 	})
 	return translate(err)
+}
+
+func revokeAll(ctx context.Context, tx bun.Tx, owner tenant.ID, now time.Time) error {
+	for _, step := range []struct {
+		statement string
+		args      []any
+	}{
+		{"DELETE FROM authorization_requests WHERE session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)", []any{owner}},
+		{"DELETE FROM login_sessions WHERE member_id = ?", []any{owner}},
+		{"DELETE FROM mail_links WHERE member_id = ?", []any{owner}},
+		{"DELETE FROM linked_identities WHERE member_id = ?", []any{owner}},
+		{"DELETE FROM authorization_codes WHERE member_id = ? AND used_at IS NULL", []any{owner}},
+		{"UPDATE grants SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
+		{"UPDATE personal_tokens SET revoked_at = ? WHERE member_id = ? AND revoked_at IS NULL", []any{now, owner}},
+	} {
+		if _, err := tx.NewRaw(step.statement, step.args...).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReplacePassword sets the password of a member who has lost it, or whose account
+// was taken over: it ends whatever came in with the old one, as RevokeEverything
+// does. It fails with fault.NotFound when there is no such member who may have a
+// password.
+func (s *Store) ReplacePassword(ctx context.Context, owner tenant.ID, hash string) error {
+	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		return s.replacePassword(ctx, tx, owner, hash)
+	})
+	return translate(err)
+}
+
+func (s *Store) replacePassword(ctx context.Context, tx bun.Tx, owner tenant.ID, hash string) error {
+	if err := s.setPassword(ctx, tx, owner, hash); err != nil {
+		return err
+	}
+	return revokeAll(ctx, tx, owner, s.time())
 }

@@ -243,9 +243,9 @@ func TestStoredScripts(t *testing.T) {
 	}
 }
 
-func merge(a, b url.Values) url.Values {
+func merge(forms ...url.Values) url.Values {
 	out := url.Values{}
-	for _, from := range []url.Values{a, b} {
+	for _, from := range forms {
 		maps.Copy(out, from)
 	}
 	return out

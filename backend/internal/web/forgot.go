@@ -120,16 +120,17 @@ func (v *visit) reset() error {
 	if err != nil {
 		return err
 	}
-	v.tellPasswordChanged(l.Username, l.Email)
+	v.tellPasswordChanged(l.Username, l.Email, "every browser was signed out, and no agent or personal token works any more")
 	v.clearCookie(v.w, sessionCookie)
 	v.redirectDone(pathSignIn, "reset")
 	return nil
 }
 
-// tellPasswordChanged writes to the member, in case it was somebody else.
-func (v *visit) tellPasswordChanged(username, email string) {
+// tellPasswordChanged writes to the member, in case it was somebody else; ended
+// says what the change ended.
+func (v *visit) tellPasswordChanged(username, email, ended string) {
 	if v.Mailer == nil {
 		return
 	}
-	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.letters.passwordChanged(username, email) })
+	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.letters.passwordChanged(username, email, ended) })
 }

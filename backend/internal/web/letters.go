@@ -123,11 +123,11 @@ func (l *letters) identityLinked(m *member.Member, provider string) (*mail.Messa
 	})
 }
 
-func (l *letters) passwordChanged(username, email string) (*mail.Message, error) {
+func (l *letters) passwordChanged(username, email, ended string) (*mail.Message, error) {
 	return l.write(email, letter{
 		Subject: "Your Kith password was changed",
 		Lines: []string{
-			"The password of your Kith account " + username + " was changed, and other browsers were signed out.",
+			"The password of your Kith account " + username + " was changed, and " + ended + ".",
 			"If this was not you, choose a new password at once and look through the agents and tokens of your account.",
 		},
 		Button: "Choose a new password", Link: l.baseURL + pathForgot, Close: "If it was you, there is nothing to do.",

@@ -262,6 +262,11 @@ func TestVerifyByMail(t *testing.T) {
 	})
 }
 
+// chosenPassword fills in the fields of a new password.
+func chosenPassword() url.Values {
+	return values("new_password", newPassword, "repeat_password", newPassword)
+}
+
 func TestSignUpByMail(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
@@ -277,14 +282,13 @@ func TestSignUpByMail(t *testing.T) {
 		path := p.link(t, s, "newby@people.example", finishSubject)
 		finish := b.Get(path)
 		want(t, finish, http.StatusOK, "Finish your account", "newby@people.example")
-		answer := b.Submit(finish, "/verify", nil)
-		wantRedirect(t, answer, "/sign-in?return_to=%2Fsettings%2Fmcp&done=signed-up")
-		want(t, b.Follow(answer), http.StatusOK, "Your account is ready")
-		wantRedirect(t, signIn(b, "newby", webtest.Password, "/settings/mcp"), "/settings/mcp")
+		wantRedirect(t, b.Submit(finish, "/verify", chosenPassword()), "/settings/mcp")
 		want(t, b.Get("/settings/security"), http.StatusOK, "newby@people.example confirmed")
 		want(t, b.Get(path), http.StatusNotFound, "This link is over")
 		late := s.Browser(t)
-		form := merge(finish.Form("/verify"), values("form_token", tokenOf(late.Get("/sign-in")), "username", "again"))
+		wantRedirect(t, signIn(late, "newby", newPassword, ""), "/settings/profile")
+		late = s.Browser(t)
+		form := merge(finish.Form("/verify"), chosenPassword(), values("form_token", tokenOf(late.Get("/sign-in")), "username", "again"))
 		want(t, late.Post("/verify", form), http.StatusNotFound, "This link is over")
 	})
 }
@@ -334,14 +338,15 @@ func TestSignUpByMailTellsNobodyApart(t *testing.T) {
 			t.Errorf("%s\n%s\n%s", free.Text(), address.Text(), username.Text())
 		}
 		p1 := b.Get(takenName)
-		want(t, b.Submit(p1, "/verify", nil), http.StatusUnprocessableEntity, "Somebody has this username already. Choose another.")
+		want(t, b.Submit(p1, "/verify", chosenPassword()), http.StatusUnprocessableEntity, "Somebody has this username already. Choose another.")
 		want(t, b.Submit(p1, "/verify", values("username", "x")), http.StatusUnprocessableEntity, "Use 3 to 30")
-		wantRedirect(t, b.Submit(p1, "/verify", values("username", "free-one")), "/sign-in?done=signed-up")
+		wantRedirect(t, b.Submit(p1, "/verify", merge(chosenPassword(), values("username", "free-one"))), "/settings/profile?done=welcome")
+		b = s.Browser(t)
 		p2 := b.Get(finish)
 		if err := s.Store.DeleteMember(t.Context(), s.SignedIn(t, "gone").Owner); err != nil {
 			t.Fatal(err)
 		}
-		wantRedirect(t, b.Submit(p2, "/verify", nil), "/sign-in?done=signed-up")
+		wantRedirect(t, b.Submit(p2, "/verify", chosenPassword()), "/settings/profile?done=welcome")
 	})
 }
 

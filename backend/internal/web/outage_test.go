@@ -102,8 +102,8 @@ func (b *brittle) GetSignUp(ctx context.Context, hash string) (*member.SignUp, e
 	return get(b, func() (*member.SignUp, error) { return b.Store.GetSignUp(ctx, hash) })
 }
 
-func (b *brittle) CompleteSignUp(ctx context.Context, hash, username string) (*member.Member, error) {
-	return get(b, func() (*member.Member, error) { return b.Store.CompleteSignUp(ctx, hash, username) })
+func (b *brittle) CompleteSignUp(ctx context.Context, hash, username, passwordHash string) (*member.Member, error) {
+	return get(b, func() (*member.Member, error) { return b.Store.CompleteSignUp(ctx, hash, username, passwordHash) })
 }
 
 func (b *brittle) CreateLoginSession(ctx context.Context, s *session.LoginSession) error {
@@ -348,7 +348,7 @@ func addLinkVisits(s *webtest.Site, all map[string]visit) {
 			p := b.Get(path(t, s.Member(t, username)))
 			action := []string{"/reset", "/verify", "/verify"}[i]
 			change := url.Values{}
-			if what == "reset" {
+			if what != "verify" {
 				change = values("new_password", newPassword, "repeat_password", newPassword)
 			}
 			return b.Request(http.MethodPost, action, p.Fill(action, change)), b

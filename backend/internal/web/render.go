@@ -151,9 +151,8 @@ func notice(r *http.Request) string {
 	return map[string]string{
 		"signed-out":            "You are signed out.",
 		"signed-out-everywhere": "You are signed out of every browser.",
-		"signed-up":             "Your account is ready. Sign in to use it.",
 		"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
-		"reset":                 "Your password is changed, and every browser is signed out. Agents and tokens still work: look through them after you sign in.",
+		"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
 		"verified":              "Your e-mail address is confirmed.",
 		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
 		"provider-linked":       "The two are connected: from now on you can sign in without your password.",

@@ -75,7 +75,7 @@ func (v *visit) changePassword() error {
 	if err := v.Store.SetPassword(v.r.Context(), m.ID, hash); err != nil {
 		return err
 	}
-	v.tellPasswordChanged(m.Username, m.Email)
+	v.tellPasswordChanged(m.Username, m.Email, "other browsers were signed out")
 	// All sessions ended; this browser, which knew both passwords, gets a new one.
 	if err := v.begin(m.ID); err != nil {
 		return err

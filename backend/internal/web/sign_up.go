@@ -20,7 +20,8 @@ type signUpContent struct {
 	SignIn string
 }
 
-// signUpForm is what somebody typed who wants to become a member.
+// signUpForm is what a person typed who wants to become a member. The password is
+// asked for here only when no mail is sent.
 type signUpForm struct{ username, email, password, returnTo string }
 
 func (v *visit) showSignUp() error {
@@ -41,12 +42,15 @@ func (v *visit) signUpClosed() error {
 }
 
 func (v *visit) renderSignUp(status int, f signUpForm, m *mistakes) {
+	fields := []field{
+		usernameField(f.username, m),
+		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.of(fieldEmail)},
+	}
+	if v.Mailer == nil {
+		fields = append(fields, newPasswordFields("Password", m)...)
+	}
 	v.render(status, "sign-up", page{Title: "Create your account", Errors: m.list, Content: signUpContent{
-		Fields: append([]field{
-			usernameField(f.username, m),
-			{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.of(fieldEmail)},
-		}, newPasswordFields("Password", m)...),
-		ReturnTo: f.returnTo, SignIn: withReturn(pathSignIn, f.returnTo),
+		Fields: fields, ReturnTo: f.returnTo, SignIn: withReturn(pathSignIn, f.returnTo),
 	}})
 }
 
@@ -72,12 +76,12 @@ func (v *visit) signUp() error {
 		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
 		return nil
 	}
+	if v.Mailer != nil {
+		return v.signUpByMail(f)
+	}
 	hash, err := v.hashPassword(f.password)
 	if err != nil {
 		return err
-	}
-	if v.Mailer != nil {
-		return v.signUpByMail(f, hash)
 	}
 	return v.signUpAtOnce(f, hash, m)
 }
@@ -92,7 +96,7 @@ func (v *visit) readSignUp() (signUpForm, *mistakes, error) {
 	if err == nil {
 		f.email = address
 	}
-	if err := m.take(fieldEmail, err); err != nil {
+	if err := m.take(fieldEmail, err); err != nil || v.Mailer != nil {
 		return f, m, err
 	}
 	f.password, err = m.newPassword(v.r, f.username, f.email)
@@ -123,14 +127,19 @@ func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 	if err != nil {
 		return err
 	}
-	if err := v.begin(made.ID); err != nil {
+	return v.welcome(made, f.returnTo)
+}
+
+// welcome signs a new member in.
+func (v *visit) welcome(m *member.Member, back string) error {
+	if err := v.begin(m.ID); err != nil {
 		return err
 	}
-	if err := v.rememberDevice(made); err != nil {
+	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
-	if f.returnTo != "" {
-		v.redirect(f.returnTo)
+	if back = localPath(back); back != "" {
+		v.redirect(back)
 		return nil
 	}
 	v.redirectDone(pathProfile, "welcome")
@@ -139,7 +148,7 @@ func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 
 // signUpByMail sends a link to the address and says the same whether or not it,
 // or the username, is taken: the owner of the address is told, and nobody else.
-func (v *visit) signUpByMail(f signUpForm, hash string) error {
+func (v *visit) signUpByMail(f signUpForm) error {
 	return v.sendAndTell(f.email, func(ctx context.Context) (*mail.Message, error) {
 		m, err := v.Store.FindMember(ctx, f.email)
 		if err == nil {
@@ -152,7 +161,7 @@ func (v *visit) signUpByMail(f signUpForm, hash string) error {
 		if err != nil {
 			return nil, err
 		}
-		row := &member.SignUp{Hash: token.Hash(secret), Username: f.username, Email: f.email, PasswordHash: hash, ReturnTo: f.returnTo}
+		row := &member.SignUp{Hash: token.Hash(secret), Username: f.username, Email: f.email, ReturnTo: f.returnTo}
 		if err := v.Store.CreateSignUp(ctx, row); err != nil {
 			return nil, err
 		}

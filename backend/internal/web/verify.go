@@ -47,7 +47,7 @@ func (v *visit) waitingSignUp(hash string) (*member.SignUp, error) {
 
 func (v *visit) renderFinish(status int, username, email, secret string, m *mistakes) {
 	v.render(status, "verify", page{Title: "Finish your account", Errors: m.list, Content: linkContent{
-		Fields: []field{usernameField(username, m)}, Link: secret, Email: email, NewMember: true,
+		Fields: append([]field{usernameField(username, m)}, newPasswordFields("Password", m)...), Link: secret, Email: email, NewMember: true,
 	}})
 }
 
@@ -68,8 +68,8 @@ func (v *visit) verify() error {
 	return v.finishSignUp(hash)
 }
 
-// finishSignUp makes the member of a sign-up. They sign in afterwards: whoever
-// has the mail has not shown that they know the password.
+// finishSignUp makes the member of a sign-up, with the password that is chosen
+// here, and signs them in.
 func (v *visit) finishSignUp(hash string) error {
 	waiting, err := v.waitingSignUp(hash)
 	if err != nil {
@@ -79,8 +79,13 @@ func (v *visit) finishSignUp(hash string) error {
 	if err := m.take(fieldUsername, v.checkUsername(username)); err != nil {
 		return err
 	}
+	chosen, err := m.newPassword(v.r, username, waiting.Email)
+	if err != nil {
+		return err
+	}
+	var made *member.Member
 	if len(m.list) == 0 {
-		_, err = v.Store.CompleteSignUp(v.r.Context(), hash, username)
+		made, err = v.completeSignUp(hash, username, chosen)
 	}
 	switch {
 	case fault.Is(err, fault.AlreadyExists):
@@ -96,11 +101,13 @@ func (v *visit) finishSignUp(hash string) error {
 		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.r.PostForm.Get(fieldLink), m)
 		return nil
 	}
-	path := withReturn(pathSignIn, waiting.ReturnTo)
-	if waiting.ReturnTo == "" {
-		v.redirectDone(path, "signed-up")
-		return nil
+	return v.welcome(made, waiting.ReturnTo)
+}
+
+func (v *visit) completeSignUp(linkHash, username, password string) (*member.Member, error) {
+	hash, err := v.hashPassword(password)
+	if err != nil {
+		return nil, err
 	}
-	v.redirect(path + "&" + noticeParameter + "=signed-up")
-	return nil
+	return v.Store.CompleteSignUp(v.r.Context(), linkHash, username, hash)
 }

@@ -64,7 +64,7 @@ type memberCommand struct {
 	List    memberList    `cmd:"" help:"List all members."`
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
 
-	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and sign them out everywhere."`
+	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and end all of their login sessions, agents and personal tokens."`
 	VerifyEmail memberVerifyEmail `cmd:"" help:"Note that a member's e-mail address is theirs."`
 	Revoke      memberRevoke      `cmd:"" help:"End all login sessions, agents and personal tokens of a member."`
 }
@@ -146,7 +146,7 @@ func (c memberSetPassword) Run(p *program) error {
 		if err := a.SetPassword(p.ctx, c.Username, password); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(p.out, "The password of %s is set, and every browser is signed out.\n", c.Username)
+		_, err := fmt.Fprintf(p.out, "The password of %s is set. Every browser is signed out, and no agent or personal token works any more.\n", c.Username)
 		return err
 	})
 }

@@ -1,0 +1,110 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// Nothing that was typed with somebody else's address opens the account that its
+// owner makes by the mailed link.
+func TestSignUpWithSomebodysAddress(t *testing.T) {
+	t.Parallel()
+	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
+		attacker := s.Browser(t)
+		page := attacker.Get("/sign-up")
+		if form := page.Form("/sign-up"); form.Has("new_password") || form.Has("password") {
+			t.Errorf("the form asks for a password: %v", form)
+		}
+		known := values("username", "victim", "email", "victim@people.example", "password", webtest.Password,
+			"new_password", webtest.Password, "repeat_password", webtest.Password)
+		want(t, attacker.Submit(page, "/sign-up", known), http.StatusOK, "Look into your mail")
+		victim := s.Browser(t)
+		finish := victim.Get(p.link(t, s, "victim@people.example", finishSubject))
+		want(t, victim.Submit(finish, "/verify", nil), http.StatusUnprocessableEntity, "Use 10 to 256 characters.")
+		want(t, victim.Submit(finish, "/verify", values("new_password", "the victim one", "repeat_password", "the victim one")),
+			http.StatusUnprocessableEntity, "username")
+		wantRedirect(t, victim.Submit(finish, "/verify", chosenPassword()), "/settings/profile?done=welcome")
+		if !isSignedIn(victim) {
+			t.Error("who chose the password is not signed in")
+		}
+		want(t, signIn(attacker, "victim", webtest.Password, ""), http.StatusForbidden)
+		if isSignedIn(attacker) {
+			t.Error("the attacker is signed in")
+		}
+	})
+}
+
+// A password that a version before this one kept with the sign-up is not used.
+func TestPasswordOfAnOlderSignUpIsNotUsed(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+		s := webtest.Start(t, databaseURL, webtest.Options{})
+		_, _, finish := links(t, s, s.Member(t, "maria"))
+		statement(t, databaseURL, "UPDATE sign_ups SET password_hash = '"+s.Hash(t)+"', username = 'victim'")
+		b := s.Browser(t)
+		wantRedirect(t, b.Submit(b.Get(finish), "/verify", chosenPassword()), "/settings/profile?done=welcome")
+		want(t, signIn(s.Browser(t), "victim", webtest.Password, ""), http.StatusForbidden)
+		wantRedirect(t, signIn(s.Browser(t), "victim", newPassword, ""), "/settings/profile")
+	})
+}
+
+// Whoever was in the account before a reset is out after it, by every way in.
+func TestResetEndsEveryWayIn(t *testing.T) {
+	t.Parallel()
+	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
+		attacker, bystander := s.SignedIn(t, "maria"), s.SignedIn(t, "other")
+		bearer := webtest.TextOf(makeToken(t, attacker, values("name", "script")).ByID("made-token"))
+		access := grantOf(t, s, attacker)
+		others := webtest.TextOf(makeToken(t, bystander, values("name", "script")).ByID("made-token"))
+		c := s.Client(t, "Waiting", "https://a.example/cb")
+		waiting := allow(attacker.Get(authorizePath(c.ID, "https://a.example/cb")))
+
+		b := s.Browser(t)
+		forgot := b.Get("/forgot")
+		want(t, forgot, http.StatusOK, "ends the access of your agents and personal tokens")
+		b.Submit(forgot, "/forgot", values("login", "maria"))
+		page := b.Get(p.link(t, s, "maria@people.example", resetSubject))
+		want(t, page, http.StatusOK, "every agent, personal token and connected sign-in loses its access")
+		answer := b.Submit(page, "/reset", chosenPassword())
+		wantRedirect(t, answer, "/sign-in?done=reset")
+		want(t, b.Follow(answer), http.StatusOK, "No agent or personal token works any more")
+		text, _ := p.Next(t).Parts(t)
+		if !strings.Contains(text, "no agent or personal token works any more") {
+			t.Errorf("the letter says %q", text)
+		}
+		for name, dead := range map[string]string{"personal token": bearer, "access token": access} {
+			if _, err := s.Store.Authenticate(t.Context(), dead); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("the %s works: %v", name, err)
+			}
+		}
+		if isSignedIn(attacker) {
+			t.Error("the session goes on")
+		}
+		if consent := attacker.Post("/oauth/consent", waiting); strings.Contains(consent.Header.Get("Location"), "code=") {
+			t.Error("a consent page of before gives a code")
+		}
+		if _, err := s.Store.Authenticate(t.Context(), others); err != nil || !isSignedIn(bystander) {
+			t.Errorf("another member lost access: %v", err)
+		}
+	})
+}
+
+// Changing a password that is known keeps agents and tokens, and says so.
+func TestPasswordChangeKeepsAgents(t *testing.T) {
+	t.Parallel()
+	s := webtest.New(t, webtest.Options{})
+	b := s.SignedIn(t, "maria")
+	access := grantOf(t, s, b)
+	page := b.Get("/settings/security")
+	want(t, page, http.StatusOK, "Agents and tokens go on working.")
+	change := merge(chosenPassword(), values("password", webtest.Password))
+	wantRedirect(t, b.Submit(page, "/settings/security/password", change), "/settings/security?done=password-changed")
+	if _, err := s.Store.Authenticate(t.Context(), access); err != nil {
+		t.Errorf("the agent lost its access: %v", err)
+	}
+}
