@@ -7,8 +7,10 @@
 //	/debug/pprof/   the profiles of net/http/pprof
 //	/               a list of these
 //
-// It authenticates nobody, and profiles show memory and the command line. The
-// listener must not be reachable from outside; who binds it decides that. Its
+// It authenticates nobody. The listener must not be reachable from outside; who binds
+// it decides that. Requests for another host are refused, so that no web page can read
+// it through an operator's browser. Profiles show memory and the command line: they
+// are served on loopback addresses, elsewhere only when they are switched on. The
 // server needs a WriteTimeout of 0 or above the length of a CPU profile (30 s by
 // default).
 //

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -25,16 +26,24 @@ type Options struct {
 	// goroutine, with a context that ends after one second. Its error is logged
 	// and not shown. Nil is always ready.
 	Ready func(context.Context) error
+	// Addr is where the listener is bound. Requests are answered when their Host is
+	// its IP address (any address when it is bound to all), a loopback name or
+	// address, or one of Hosts. Nil is loopback only.
+	Addr net.Addr
+	// Hosts are further names, without ports, under which the listener is asked.
+	Hosts []string
+	// Profiles serves /debug/pprof/ also when Addr is not a loopback address.
+	Profiles bool
 	// Logger takes the reasons for not being ready. Nil discards them.
 	Logger *slog.Logger
 }
 
 // Handler returns the admin listener's handler. It answers GET and HEAD; other
-// methods get 405, other paths 404.
+// methods get 405, other paths 404, and requests for a host that is not its own 421.
 func Handler(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", index)
+	mux.HandleFunc("GET /{$}", o.index)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		writeText(w, http.StatusOK, "ok\n")
 	})
@@ -45,9 +54,14 @@ func Handler(o Options) http.Handler {
 	if o.Status != nil {
 		mux.Handle("GET /status", o.Status)
 	}
-	mountProfiles(mux)
-	return noStore(mux)
+	if o.profiles() {
+		mountProfiles(mux)
+	}
+	return noStore(o.checkHost(mux))
 }
+
+// profiles tells whether profiles are served.
+func (o Options) profiles() bool { return o.Profiles || o.bound().IsLoopback() }
 
 // mountProfiles serves the profiles. Index serves the named ones (heap, goroutine …) too.
 func mountProfiles(mux *http.ServeMux) {
@@ -71,20 +85,24 @@ func (o Options) serveReady(w http.ResponseWriter, r *http.Request) {
 	writeText(w, http.StatusOK, "ready\n")
 }
 
-func index(w http.ResponseWriter, _ *http.Request) {
-	const page = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Kith admin</title>
-<ul>
-<li><a href="/status">/status</a>
-<li><a href="/metrics">/metrics</a>
-<li><a href="/healthz">/healthz</a>
-<li><a href="/readyz">/readyz</a>
-<li><a href="/debug/pprof/">/debug/pprof/</a>
-</ul>
-</html>
-`
+// index lists the paths that are served.
+func (o Options) index(w http.ResponseWriter, _ *http.Request) {
+	paths := []string{"/healthz", "/readyz"}
+	if o.Metrics != nil {
+		paths = append(paths, "/metrics")
+	}
+	if o.Status != nil {
+		paths = append(paths, "/status")
+	}
+	if o.profiles() {
+		paths = append(paths, "/debug/pprof/")
+	}
+	page := "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Kith admin</title>\n<ul>\n"
+	for _, path := range paths {
+		page += `<li><a href="` + path + `">` + path + "</a>\n"
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, page) // the caller may be gone
+	_, _ = io.WriteString(w, page+"</ul>\n</html>\n") // the caller may be gone
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {

@@ -126,7 +126,7 @@ func TestZeroOptions(t *testing.T) {
 func do(t *testing.T, h http.Handler, method, path string) (*http.Response, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "http://localhost:8081"+path, nil))
 	return w.Result(), w.Body.String()
 }
 

@@ -55,7 +55,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	exit := -1
 	parser, err := kong.New(&c,
 		kong.Name("kith"),
-		kong.Description("A personal CRM that agents work with under one person's delegated access."),
+		kong.Description("A personal CRM that agents work with under one person's delegated access. "+
+			"Settings that are secrets, such as KITH_DATABASE_URL and KITH_SERVICE_TOKEN, are environment variables only, "+
+			"or are read from files that variables such as KITH_DATABASE_URL_FILE name."),
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		kong.UsageOnError(),
@@ -69,6 +71,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return exit
 	}
 	if err != nil {
+		return fail(errOut, err)
+	}
+	if err := c.readSecrets(os.Getenv); err != nil {
 		return fail(errOut, err)
 	}
 	if err := selected.Run(&program{ctx: ctx, in: in, out: out, err: errOut, settings: &c.settings}); err != nil {

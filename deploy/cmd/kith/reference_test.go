@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const referenceHead = `# Configuration
 
-Every setting is an environment variable, and a flag of ` + "`kith`" + ` besides (` + "`kith serve --help`" + `). ` + "`kith config`" + ` prints those in force,
+Every setting is an environment variable, and a flag of ` + "`kith`" + ` besides (` + "`kith serve --help`" + `), but for secrets: instead of a flag,
+which others could read in the command line, a secret has a second variable with ` + "`_FILE`" + ` after its name that names a file with it. ` + "`kith config`" + ` prints those in force,
 with secrets masked. Traces are set by OpenTelemetry's own variables ([operations](operations.md#traces)). This page is generated from the code that reads them: ` + "`make update`" + `.
 
 | Setting | Default | Meaning |
@@ -59,7 +60,8 @@ func reference(t *testing.T) []byte {
 	page.WriteString(referenceHead)
 	for field := range reflect.TypeFor[settings]().Fields() {
 		name, help := field.Tag.Get("env"), field.Tag.Get("help")
-		if field.Tag.Get("kong") == "-" {
+		_, secret := field.Tag.Lookup("secret")
+		if field.Tag.Get("kong") == "-" && !secret {
 			continue // the rate policies, below
 		}
 		if name == "" || help == "" {
@@ -72,8 +74,8 @@ func reference(t *testing.T) []byte {
 		if strings.Contains(help, "Default:") {
 			value = "derived"
 		}
-		if _, secret := field.Tag.Lookup("secret"); secret {
-			help += " A secret."
+		if secret {
+			help += " A secret: may be read from `" + name + "_FILE`."
 		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", name, value, help)
 	}

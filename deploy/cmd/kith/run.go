@@ -244,7 +244,10 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 		return nil
 	})
 	server := &http.Server{
-		Handler:           admin.Handler(admin.Options{Metrics: r.registry.Handler(r.logger), Status: page, Ready: ready, Logger: r.logger}),
+		Handler: admin.Handler(admin.Options{
+			Metrics: r.registry.Handler(r.logger), Status: page, Ready: ready, Logger: r.logger,
+			Addr: r.admin, Hosts: r.settings.adminHosts(), Profiles: r.settings.AdminPprof,
+		}),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	go func() {

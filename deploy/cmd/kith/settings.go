@@ -15,24 +15,27 @@ import (
 )
 
 // settings are all settings of the service; each is a flag and an environment
-// variable. A zero value is never needed: the defaults run on a laptop.
+// variable, but for secrets, which have no flag (secrets.go). A zero value is never
+// needed: the defaults run on a laptop.
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
 	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a slash at the end; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
-	DatabaseURL string   `env:"KITH_DATABASE_URL" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address."`
+	DatabaseURL string   `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address."`
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
 	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this one; nothing is migrated then."`
 	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, nowhere for kith serve."`
 	BackendURL  string   `env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backend."`
-	Service     string   `name:"service-token" env:"KITH_SERVICE_TOKEN" secret:"" placeholder:"SECRET" help:"Credential between edge, internal callers and backend, 16 characters at least."`
-	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and pprof are served; off to serve none."`
+	Service     string   `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential between edge, internal callers and backend, 16 characters at least."`
+	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off to serve none."`
+	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Names besides localhost under which KITH_ADMIN_ADDR is asked, such as those that Prometheus scrapes; its IP address always works."`
+	AdminPprof  bool     `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof also when KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
 	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox."`
 	Origins     []string `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
 	SignUp          bool          `name:"sign-up" env:"KITH_SIGN_UP" default:"false" negatable:"" help:"Let people make an account by themselves."`
-	SMTPURL         string        `name:"smtp-url" env:"KITH_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; no mail is sent without it."`
+	SMTPURL         string        `kong:"-" env:"KITH_SMTP_URL" secret:"whole" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; no mail is sent without it."`
 	AccessLifetime  time.Duration `env:"KITH_ACCESS_LIFETIME" default:"1h" help:"How long an access token works."`
 	RefreshIdle     time.Duration `env:"KITH_REFRESH_IDLE" default:"1440h" help:"How long a refresh token may lie unused."`
 	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in."`
@@ -40,11 +43,11 @@ type settings struct {
 
 	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"OpenID provider that members may sign in with besides; its redirect address is the base URL and /sign-in/provider/callback."`
 	ProviderClient string `name:"provider-client-id" env:"KITH_PROVIDER_CLIENT_ID" placeholder:"ID" help:"Client id at the provider."`
-	ProviderSecret string `name:"provider-client-secret" env:"KITH_PROVIDER_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Client secret at the provider; empty for a public client."`
+	ProviderSecret string `kong:"-" env:"KITH_PROVIDER_CLIENT_SECRET" secret:"whole" placeholder:"SECRET" help:"Client secret at the provider; empty for a public client."`
 	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"What the button says; the issuer's host when not given."`
 
 	Rates          map[string]string `kong:"-" env:"KITH_RATE_<POLICY>"`
-	RedisURL       string            `name:"redis-url" env:"KITH_REDIS_URL" secret:"" placeholder:"URL" help:"Redis in which several edges count rate limits together, such as redis://localhost:6379/0."`
+	RedisURL       string            `kong:"-" env:"KITH_REDIS_URL" secret:"whole" placeholder:"URL" help:"Redis in which several edges count rate limits together, such as redis://localhost:6379/0."`
 	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its part."`
 	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is believed."`
 	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
@@ -61,7 +64,7 @@ type settings struct {
 	CreditsPro  int `env:"KITH_CREDITS_PRO" default:"20000" help:"The same for the plan pro."`
 
 	EmbeddingsURL        string `name:"embeddings-url" env:"KITH_EMBEDDINGS_URL" placeholder:"URL" help:"Base of an OpenAI-compatible embeddings API, such as https://api.example.com/v1, for search by meaning; members must allow it. Without it, vectors are made inside the service and liken spelling."`
-	EmbeddingsKey        string `name:"embeddings-key" env:"KITH_EMBEDDINGS_KEY" secret:"" placeholder:"SECRET" help:"Key for KITH_EMBEDDINGS_URL; empty for none."`
+	EmbeddingsKey        string `kong:"-" env:"KITH_EMBEDDINGS_KEY" secret:"whole" placeholder:"SECRET" help:"Key for KITH_EMBEDDINGS_URL; empty for none."`
 	EmbeddingsModel      string `name:"embeddings-model" env:"KITH_EMBEDDINGS_MODEL" placeholder:"NAME" help:"Model at KITH_EMBEDDINGS_URL."`
 	EmbeddingsDimensions int    `name:"embeddings-dimensions" env:"KITH_EMBEDDINGS_DIMENSIONS" default:"0" help:"Numbers in a vector, asked of models that let one choose; 0 for what the model gives."`
 	EmbeddingsRate       int    `name:"embeddings-rate" env:"KITH_EMBEDDINGS_RATE" default:"300" help:"Requests a minute that this process makes to KITH_EMBEDDINGS_URL at most."`
@@ -111,6 +114,16 @@ func freeAddr(host string) (string, error) {
 		return "", fmt.Errorf("no port is free on KITH_ADDR's host: %w", err)
 	}
 	return listener.Addr().String(), listener.Close()
+}
+
+// adminHosts are the names under which the admin listener is asked: that in its
+// address, if it has one, and those that are set.
+func (s *settings) adminHosts() []string {
+	hosts := slices.Clone(s.AdminHosts)
+	if host, _, err := net.SplitHostPort(s.AdminAddr); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	return hosts
 }
 
 // provider is the identity provider that is set, or nil.
@@ -205,7 +218,7 @@ func (s *settings) print(out io.Writer) error {
 		if list, ok := reflect.TypeAssert[[]string](value.Field(i)); ok {
 			text = strings.Join(list, ",")
 		}
-		if _, secret := field.Tag.Lookup("secret"); secret && text != "" {
+		if field.Tag.Get("secret") == "whole" && text != "" {
 			text = masked
 		}
 		text = maskAddress(text)
