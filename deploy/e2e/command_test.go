@@ -71,6 +71,7 @@ func TestBadSettings(t *testing.T) {
 		"an operators' address without port":  {"serve", map[string]string{"KITH_ADMIN_ADDR": "localhost"}, []string{"KITH_ADMIN_ADDR"}},
 		"a backend's address without port":    {"backend", map[string]string{"KITH_BACKEND_ADDR": "localhost", "KITH_SERVICE_TOKEN": long}, []string{"localhost", "host:port"}},
 		"a base URL that is none":             {"serve", map[string]string{"KITH_BASE_URL": "kith.example"}, []string{"KITH_BASE_URL", "kith.example"}},
+		"a base URL in the clear":             {"serve", map[string]string{"KITH_BASE_URL": "http://kith.example"}, []string{"KITH_BASE_URL", "KITH_ALLOW_PLAIN_HTTP"}},
 		"a base URL with a path":              {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example/crm"}, []string{"KITH_BASE_URL"}},
 		"a base URL with a slash":             {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example/"}, []string{"KITH_BASE_URL"}},
 		"a base URL of another scheme":        {"serve", map[string]string{"KITH_BASE_URL": "ftp://kith.example"}, []string{"KITH_BASE_URL"}},

@@ -12,7 +12,9 @@ import (
 // TestSecretFiles: a service whose secrets are in files runs, and neither its command
 // line nor its environment has them.
 func TestSecretFiles(t *testing.T) {
-	eachTopology(t, func(t *testing.T, s *service) {
+	eachDatabase(t, func(t *testing.T, databaseURL string) {
+		s := newService(t, onSQLite)
+		s.databaseURL = databaseURL
 		folder := t.TempDir()
 		token, database := filepath.Join(folder, "token"), filepath.Join(folder, "database")
 		for file, text := range map[string]string{token: s.serviceToken + "\n", database: s.databaseURL + "\n"} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/proto/catalog"
@@ -128,7 +129,8 @@ func (p *parts) handler() (http.Handler, error) {
 		})
 	}
 	return manners.New(routed, manners.Options{
-		Logger: p.Logger, CORS: p.cors, Problems: p.problems, Observer: p.Requests, Tracer: p.Tracer, Now: p.Now,
+		Logger: p.Logger, CORS: p.cors, Problems: p.problems, HTTPS: strings.HasPrefix(p.BaseURL, "https:"),
+		Observer: p.Requests, Tracer: p.Tracer, Now: p.Now,
 	}), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -17,7 +18,7 @@ import (
 // RemoteConfig says how to reach a server that speaks OpenAI's embeddings API.
 type RemoteConfig struct {
 	// URL is the base of the API, such as https://api.openai.com/v1; the vectors are
-	// asked for at {URL}/embeddings.
+	// asked for at {URL}/embeddings. It is https, or http on a loopback host.
 	URL string
 	// Key is sent as a bearer token; empty sends none. It is never shown.
 	Key string
@@ -70,6 +71,9 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("KITH_EMBEDDINGS_URL is no address like https://api.example.com/v1 (no user, no query)")
 	}
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		return nil, errors.New("KITH_EMBEDDINGS_URL is http:// and not on this machine, so what members wrote would travel in the clear: use https://")
+	}
 	if c.Model == "" || len(c.Model) > 200 {
 		return nil, errors.New("KITH_EMBEDDINGS_MODEL names the model, which a remote provider needs")
 	}
@@ -94,6 +98,12 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 		// A redirect could take what is sent to somebody whom the member did not allow.
 		client: &http.Client{Timeout: c.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
+}
+
+// isLoopback tells whether a host is this machine.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // Model implements Provider.

@@ -292,6 +292,10 @@ func TestNewRemoteRefuses(t *testing.T) {
 		"no scheme":           {URL: "api.example/v1", Model: "m"},
 		"another scheme":      {URL: "ftp://api.example", Model: "m"},
 		"a user":              {URL: "https://me:hunter2@api.example", Model: "m"},
+		"plain http":          {URL: "http://api.example/v1", Model: "m"},
+		"plain http, by IP":   {URL: "http://192.168.1.7:11434/v1", Model: "m"},
+		"nearly loopback":     {URL: "http://127.0.0.1.evil.example/v1", Model: "m"},
+		"nearly localhost":    {URL: "http://localhost.evil.example/v1", Model: "m"},
 		"a query":             {URL: "https://api.example?key=hunter2", Model: "m"},
 		"no model":            {URL: "https://api.example"},
 		"too many dimensions": {URL: "https://api.example", Model: "m", Dimensions: 10_000},
@@ -300,6 +304,16 @@ func TestNewRemoteRefuses(t *testing.T) {
 	} {
 		if _, err := embedding.NewRemote(c); err == nil || !strings.Contains(err.Error(), "KITH_EMBEDDINGS_") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlainHTTPOnLoopback: a model on the same machine needs no certificate.
+func TestPlainHTTPOnLoopback(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://localhost:11434/v1", "http://127.0.0.1:11434/v1", "http://[::1]:11434/v1", "https://api.example/v1"} {
+		if _, err := embedding.NewRemote(embedding.RemoteConfig{URL: url, Model: "m"}); err != nil {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

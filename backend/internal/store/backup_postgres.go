@@ -46,20 +46,17 @@ func restorePostgres(ctx context.Context, databaseURL, file string) (err error) 
 	return runPostgres(ctx, databaseURL, "pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", file)
 }
 
-// runPostgres runs one of PostgreSQL's programs on a database. The password goes by
-// the environment, since every user of the machine may read command lines.
+// runPostgres runs one of PostgreSQL's programs on a database.
 func runPostgres(ctx context.Context, databaseURL, program string, args ...string) error {
-	address, err := url.Parse(databaseURL)
+	address, password, err := splitPassword(databaseURL)
 	if err != nil {
-		return errors.New("the database URL cannot be read")
+		return err
 	}
-	command := exec.CommandContext(ctx, program)
+	command := exec.CommandContext(ctx, program, append([]string{"--dbname=" + address}, args...)...)
 	command.Env = os.Environ()
-	if password, has := address.User.Password(); has {
-		address.User = url.User(address.User.Username())
+	if password != "" {
 		command.Env = append(command.Env, "PGPASSWORD="+password)
 	}
-	command.Args = append(command.Args, append([]string{"--dbname=" + address.String()}, args...)...)
 	var complaint bytes.Buffer
 	command.Stderr = &complaint
 	err = command.Run()
@@ -70,6 +67,32 @@ func runPostgres(ctx context.Context, databaseURL, program string, args ...strin
 		return fmt.Errorf("%s failed: %s", program, firstComplaint(complaint.String()))
 	}
 	return nil
+}
+
+// splitPassword takes the password out of a database URL, where it is beside the
+// user's name or in the query: every user of the machine may read command lines, and
+// only the owner a process's environment.
+func splitPassword(databaseURL string) (address, password string, err error) {
+	u, err := url.Parse(databaseURL)
+	if err != nil {
+		return "", "", errors.New("the database URL cannot be read")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return "", "", errors.New("the query of the database URL cannot be read")
+	}
+	if query.Has("sslpassword") {
+		return "", "", errors.New("the database URL has sslpassword, which PostgreSQL's programs take on the command line only: name an sslkey that needs none")
+	}
+	if beside, has := u.User.Password(); has {
+		password, u.User = beside, url.User(u.User.Username())
+	}
+	if query.Has("password") {
+		password = query.Get("password")
+		query.Del("password")
+		u.RawQuery = query.Encode()
+	}
+	return u.String(), password, nil
 }
 
 // firstComplaint is the first line of what a program wrote, without its name.

@@ -61,7 +61,10 @@ func copyPrivate(to, from string) (err error) {
 		return fmt.Errorf("the backup cannot be read: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err := createPrivate(to); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_TRUNC|os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,6 +31,11 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	}
 	if err := createPrivate(path); err != nil {
 		return engine{}, err
+	}
+	for _, beside := range []string{"-wal", "-shm", "-journal"} { // of an earlier run, or of a file that was copied
+		if err := makePrivate(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return engine{}, err
+		}
 	}
 	// A statement that fails half-way is taken back from its journal, which would be
 	// a file of its own unless temporary things stay in memory. A page that is written
@@ -58,14 +64,26 @@ func sqlitePath(url string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(url, "sqlite://"), "file:")
 }
 
-// createPrivate makes the file readable by its owner only; SQLite gives the files
-// that it puts beside it the same mode.
+// createPrivate makes the file if it is not there, and has only its owner read it;
+// SQLite gives the files that it puts beside it the same mode.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
-	return f.Close()
+	return errors.Join(f.Close(), makePrivate(path))
+}
+
+// makePrivate takes a file's permissions from everybody but its owner.
+func makePrivate(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
+		return fmt.Errorf("others may read %s, and its mode cannot be changed: %w", path, err)
+	}
+	return nil
 }
 
 func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {

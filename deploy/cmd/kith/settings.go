@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
 	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a slash at the end; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
+	PlainHTTP   bool     `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Let KITH_BASE_URL be http:// with another host than this machine. Passwords and tokens then travel in the clear: for networks that nobody else can listen to."`
 	DatabaseURL string   `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address."`
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
 	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this one; nothing is migrated then."`
@@ -104,7 +106,17 @@ func (s *settings) resolve() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
 		return fmt.Errorf("KITH_BASE_URL %q is no address like https://kith.example (no path, no slash at the end)", s.BaseURL)
 	}
+	if u.Scheme == "http" && !s.PlainHTTP && !isLoopback(u.Hostname()) {
+		return fmt.Errorf("KITH_BASE_URL %s is not https, so passwords and tokens would travel in the clear: end TLS in front of kith or set KITH_TLS_CERT, "+
+			"and use https://; or set KITH_ALLOW_PLAIN_HTTP=true for a network that nobody else can listen to", s.BaseURL)
+	}
 	return nil
+}
+
+// isLoopback tells whether a host is this machine.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // freeAddr returns an address with a port that is free at the moment.

@@ -29,10 +29,29 @@ func TestResolveRefuses(t *testing.T) {
 		"a path":             {Addr: ":1", BaseURL: "https://kith.example/app"},
 		"a slash at the end": {Addr: ":1", BaseURL: "https://kith.example/"},
 		"fewer than none":    {Addr: ":1", JobWorkers: -1},
+		"plain http":         {Addr: ":1", BaseURL: "http://kith.example"},
+		"plain http, by IP":  {Addr: ":1", BaseURL: "http://192.168.1.7:8080"},
+		"nearly loopback":    {Addr: ":1", BaseURL: "http://127.0.0.1.evil.example"},
+		"nearly localhost":   {Addr: ":1", BaseURL: "http://localhost.evil.example"},
+		"all addresses":      {Addr: ":1", BaseURL: "http://0.0.0.0:8080"},
 		"a user":             {Addr: ":1", BaseURL: "https://me@kith.example"},
 	} {
 		if err := s.resolve(); err == nil || !strings.Contains(err.Error(), "KITH_") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlainHTTP: plain http is for this machine, or where the operator asks for it.
+func TestPlainHTTP(t *testing.T) {
+	t.Parallel()
+	for _, s := range []settings{
+		{BaseURL: "http://localhost:8080"}, {BaseURL: "http://127.0.0.1:8080"}, {BaseURL: "http://[::1]:8080"}, {BaseURL: "http://LOCALHOST"},
+		{BaseURL: "https://kith.example"}, {BaseURL: "http://kith.lan", PlainHTTP: true},
+	} {
+		s.Addr = ":1"
+		if err := s.resolve(); err != nil {
+			t.Errorf("%s: %v", s.BaseURL, err)
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Options struct {
 	Logger   *slog.Logger
 	CORS     *cors.Policy
 	Problems *problem.Writer
+	HTTPS    bool             // the public address is https
 	Observer Observer         // nil counts nothing
 	Tracer   *tracing.Tracer  // nil traces nothing
 	Now      func() time.Time // time.Now if nil
@@ -51,7 +52,7 @@ func New(next http.Handler, o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Handler{options: o, next: next, secure: newSecurityHeaders()}
+	return &Handler{options: o, next: next, secure: newSecurityHeaders(o.HTTPS)}
 }
 
 // ServeHTTP serves the request and, at the end, observes and logs it.
