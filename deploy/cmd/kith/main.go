@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		return fail(errOut, err)
 	}
-	if err := c.readSecrets(os.Getenv); err != nil {
+	if err := c.readSecrets(os.LookupEnv); err != nil {
 		return fail(errOut, err)
 	}
 	if err := selected.Run(&program{ctx: ctx, in: in, out: out, err: errOut, settings: &c.settings}); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,38 +12,42 @@ import (
 // "address" for an address that may hold a password. Everybody on a machine can read
 // a command line, so that they have no flag: each is an environment variable, or is
 // in a file, which the variable with _FILE after its name names.
-func (s *settings) readSecrets(getenv func(string) string) error {
+func (s *settings) readSecrets(lookup func(string) (string, bool)) error {
 	value := reflect.ValueOf(s).Elem()
 	for field := range value.Type().Fields() {
 		if _, secret := field.Tag.Lookup("secret"); !secret {
 			continue
 		}
-		text, err := readSecret(getenv, field.Tag.Get("env"))
+		text, set, err := readSecret(lookup, field.Tag.Get("env"))
 		if err != nil {
 			return err
 		}
-		value.FieldByIndex(field.Index).SetString(cmp.Or(text, field.Tag.Get("default")))
+		if !set {
+			text = field.Tag.Get("default")
+		}
+		value.FieldByIndex(field.Index).SetString(text)
 	}
 	return nil
 }
 
-// readSecret returns the value of a secret, or "" when it is not set. Newlines at the
-// end of its file do not count.
-func readSecret(getenv func(string) string, variable string) (string, error) {
-	value, path := getenv(variable), getenv(variable+"_FILE")
+// readSecret returns the value of a secret and whether it is set. Newlines at the end
+// of its file do not count.
+func readSecret(lookup func(string) (string, bool), variable string) (text string, set bool, err error) {
+	value, set := lookup(variable)
+	path, _ := lookup(variable + "_FILE")
 	switch {
 	case path == "":
-		return value, nil
+		return value, set, nil
 	case value != "":
-		return "", fmt.Errorf("both %s and %s_FILE are set: keep one", variable, variable)
+		return "", false, fmt.Errorf("both %s and %s_FILE are set: keep one", variable, variable)
 	}
 	content, err := os.ReadFile(path)
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return "", fmt.Errorf("%s_FILE names %s, which cannot be read: %w", variable, path, pathErr.Err)
+		return "", false, fmt.Errorf("%s_FILE names %s, which cannot be read: %w", variable, path, pathErr.Err)
 	}
-	text := strings.TrimRight(string(content), "\r\n")
+	text = strings.TrimRight(string(content), "\r\n")
 	if err == nil && text == "" {
 		err = fmt.Errorf("%s_FILE names %s, which is empty", variable, path)
 	}
-	return text, err
+	return text, true, err
 }

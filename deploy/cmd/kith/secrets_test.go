@@ -88,11 +88,17 @@ func TestDatabaseDefault(t *testing.T) {
 	if err := s.readSecrets(environ{}.get); err != nil || s.DatabaseURL != "./kith-data/kith.db" || s.Service != "" {
 		t.Errorf("%q, %q: %v", s.DatabaseURL, s.Service, err)
 	}
+	if err := s.readSecrets(environ{"KITH_DATABASE_URL": ""}.get); err != nil || s.DatabaseURL != "" {
+		t.Errorf("one that is set to nothing became %q: %v", s.DatabaseURL, err)
+	}
 }
 
 type environ map[string]string
 
-func (e environ) get(name string) string { return e[name] }
+func (e environ) get(name string) (string, bool) {
+	value, set := e[name]
+	return value, set
+}
 
 // flat are the texts of all settings, each with a space after it.
 func flat(s settings) string {
