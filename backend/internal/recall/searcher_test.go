@@ -112,7 +112,7 @@ func (w *world) start(p embedding.Provider) {
 }
 
 func textOf(d *search.Document) string {
-	p := embedding.Person{Name: d.Name, Nickname: d.Nickname, Location: d.Location, Tags: d.Tags, Notes: d.Notes}
+	p := embedding.Person{Name: d.Name, Nickname: d.Nickname, Location: d.Location, Tags: d.Tags, Notes: d.Notes, Bio: d.Bio}
 	if d.Title != "" || d.Organization != "" {
 		p.Positions = []embedding.Position{{Title: d.Title, Organization: d.Organization, Current: true}}
 	}

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,39 @@ func TestKnownFilters(t *testing.T) {
 		}
 		if got := b.call(t, exportPeople, `{"format":"csv","tag":"investor","group":"Book club"}`); got.at("count") != 0.0 {
 			t.Errorf("export: %v", got.body)
+		}
+	})
+}
+
+// A bio and how people met are searched from the moment they are written.
+func TestSearchInBioAndHowTheyMet(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		for n := range 8 {
+			bio := ""
+			if n < 4 {
+				bio = "Teaches applied linguistics in Turku."
+			}
+			b.made(t, fmt.Sprintf(`{"name":"Person %d","bio":%q,"met_how":"At Tideline Days, in the queue"}`, n, bio))
+		}
+		for query, want := range map[string]struct {
+			people  int
+			field   string
+			snippet string
+		}{
+			"applied linguistics": {4, "bio", "Teaches applied linguistics in Turku."},
+			"Tideline Days":       {8, "met_how", "At Tideline Days, in the queue"},
+		} {
+			got := b.call(t, search, fmt.Sprintf(`{"query":%q}`, query))
+			if hits, _ := got.at("hits").([]any); len(hits) != want.people ||
+				got.at("hits", 0, "matched_fields", 0) != want.field || got.at("hits", 0, "snippet") != want.snippet {
+				t.Errorf("%s: %v", query, got.body)
+			}
+		}
+		late := b.made(t, `{"name":"Late Comer"}`)
+		b.call(t, update, `{"id":"`+late+`","bio":"Grows saffron"}`)
+		if got := b.call(t, search, `{"query":"saffron"}`); got.at("hits", 0, "id") != late {
+			t.Errorf("after an update: %v", got.body)
 		}
 	})
 }

@@ -67,6 +67,8 @@ func (b *builder) add(doc uint32, d *Document) {
 		b.whole(valueGroup, fieldGroup, g)
 	}
 	b.handles(d)
+	b.text(kind(fieldBio), d.Bio)
+	b.text(kind(fieldMetHow), d.MetHow)
 	for _, n := range d.Notes {
 		b.text(kind(fieldNote), n)
 	}

@@ -16,7 +16,8 @@
 //	6 edits        … or is one edit away (4–7 letters), or two (8 and more)
 //	7 nickname     a nickname, or another form of the given name (Bob, Robert)
 //	8 other        all words found, none in the name: title, organisation,
-//	               location, tag, group, address, note, interaction
+//	               location, tag, group, address, bio, how they met, note,
+//	               interaction
 //
 // Within a tier hits are ordered by score, then starred first, then the more
 // recent contact, then name, then id. Nothing in the score depends on other

@@ -21,6 +21,8 @@ type Document struct {
 	Organization string // the current one
 	Title        string
 	Location     string
+	Bio          string // up to 2,000 characters
+	MetHow       string // how they met
 
 	Organizations []string // all, past ones too
 	Emails        []string // as entered, like phones and URLs; normalised inside
@@ -144,7 +146,7 @@ func (in interner) keep(d *Document) *Document {
 
 // bytes estimates what the document holds, without the text of shared strings.
 func (d *Document) bytes() int64 {
-	n := int(unsafe.Sizeof(*d)) + len(d.ID) + len(d.Name) + len(d.Nickname)
+	n := int(unsafe.Sizeof(*d)) + len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
 	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Notes, d.Interactions} {
 		for _, s := range list {
 			n += stringHeader + len(s)

@@ -16,6 +16,8 @@ const (
 	fieldEmail
 	fieldDomain
 	fieldURL
+	fieldBio
+	fieldMetHow
 	fieldNote
 	fieldInteraction
 	fieldPhone
@@ -26,14 +28,14 @@ const (
 var matchedOrder = [fields]field{
 	fieldName, fieldNickname, fieldEmail, fieldPhone, fieldURL, fieldDomain,
 	fieldOrganization, fieldTitle, fieldHeadline, fieldLocation, fieldTag, fieldGroup,
-	fieldNote, fieldInteraction,
+	fieldBio, fieldMetHow, fieldNote, fieldInteraction,
 }
 
 var fieldNames = [fields]string{
 	fieldName: "name", fieldNickname: "nickname", fieldTitle: "title",
 	fieldOrganization: "organization", fieldHeadline: "headline", fieldLocation: "location",
 	fieldTag: "tag", fieldGroup: "group", fieldEmail: "email", fieldDomain: "domain",
-	fieldURL: "url", fieldNote: "note", fieldInteraction: "interaction", fieldPhone: "phone",
+	fieldURL: "url", fieldBio: "bio", fieldMetHow: "met_how", fieldNote: "note", fieldInteraction: "interaction", fieldPhone: "phone",
 }
 
 // tolerant tells whether misspelt words are looked for in f.

@@ -91,7 +91,7 @@ func (r *run) hit(f found) (Hit, fieldSet) {
 	} else if len(p.tables) > 0 {
 		in = r.matchedIn(p, f.doc)
 	}
-	if in.has(fieldNote) || in.has(fieldInteraction) {
+	if in&longTexts != 0 {
 		h.Snippet = r.snippet(p, f.doc)
 	}
 	return h, in
@@ -108,31 +108,42 @@ func (r *run) matchedIn(p *part, doc int) fieldSet {
 	return in
 }
 
-// snippet is the text around the first token that was found in a note or an
-// interaction.
+// snippet is the text around the first token that was found in a long text.
 func (r *run) snippet(p *part, d int) string {
 	j := judge{tables: p.tables}
 	limit, named, _ := j.limits(d)
 	doc := p.view.seg.docs[d].doc
 	for i := range p.tables {
 		q := p.tables[i].chosen(d, limit, named)
-		texts := doc.Notes
-		switch fieldOf(q) {
-		case fieldInteraction:
-			texts = doc.Interactions
-		case fieldNote:
-		default:
-			continue
-		}
-		if s := snippetOf(texts, &r.plan.tokens[i], closenessOf(q)); s != "" {
+		if s := snippetOf(doc.longText(fieldOf(q)), &r.plan.tokens[i], closenessOf(q)); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
+// longText returns the texts of a field that snippets are cut from, nil for any
+// other field.
+func (d *Document) longText(f field) []string {
+	switch f {
+	case fieldBio:
+		return []string{d.Bio}
+	case fieldMetHow:
+		return []string{d.MetHow}
+	case fieldNote:
+		return d.Notes
+	case fieldInteraction:
+		return d.Interactions
+	default:
+		return nil
+	}
+}
+
 // fieldSet is a set of fields.
 type fieldSet uint16
+
+// longTexts are the fields that snippets are cut from.
+const longTexts fieldSet = 1<<fieldBio | 1<<fieldMetHow | 1<<fieldNote | 1<<fieldInteraction
 
 func (s *fieldSet) add(f field)     { *s |= 1 << f }
 func (s fieldSet) has(f field) bool { return s&(1<<f) != 0 }

@@ -45,10 +45,12 @@ type Hit struct {
 	Score float64
 	// Matched names the field in which each word of the query was found best,
 	// without repetition: name, nickname, email, phone, url, domain,
-	// organization, title, headline, location, tag, group, note, interaction.
+	// organization, title, headline, location, tag, group, bio, met_how, note,
+	// interaction.
 	Matched []string
-	// Snippet is the text around a match in a note or an interaction, at most
-	// 160 characters on one line; "" when the match was elsewhere.
+	// Snippet is the text around a match in the bio, in how they met, in a note or
+	// in an interaction, at most 160 characters on one line; "" when the match was
+	// elsewhere.
 	Snippet string
 }
 

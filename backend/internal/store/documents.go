@@ -44,7 +44,7 @@ func (t *Tenant) LoadDocuments(ctx context.Context, since int64) (finder.Documen
 // plain and narrow, and what has an order is put into it here: that is several times
 // faster for a whole network, whose first search waits for it.
 func (q scope) documents(ctx context.Context, since int64) ([]search.Document, error) {
-	query, args := "SELECT id, name, nickname, location, starred, last_interaction_at, created_at, archived_at IS NOT NULL FROM connections WHERE tenant_id = ?", []any{q.id}
+	query, args := "SELECT id, name, nickname, location, bio, met_how, starred, last_interaction_at, created_at, archived_at IS NOT NULL FROM connections WHERE tenant_id = ?", []any{q.id}
 	if since >= 0 { // without it, an index would be gone through that helps nothing
 		query, args = query+" AND data_version > ?", append(args, since)
 	}
@@ -55,7 +55,7 @@ func (q scope) documents(ctx context.Context, since int64) ([]search.Document, e
 	err = q.each(ctx, query, args, func(scan scanner) error {
 		var d search.Document
 		var last, created sql.NullTime
-		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Starred, &last, &created, &d.Archived); err != nil {
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.Starred, &last, &created, &d.Archived); err != nil {
 			return err
 		}
 		d.LastInteractionAt, d.CreatedAt = utc(last), utc(created)

@@ -23,6 +23,8 @@ type Source struct {
 	First                         []Name
 	Last                          []string
 	Places, Titles, Firms, Topics []string
+	// Events are where people were met, Studies what their bios tell of.
+	Events, Studies []string
 	// Meanings are titles and topics in other words.
 	Meanings map[string]string
 }
@@ -44,10 +46,12 @@ func Tuned() Source {
 		Last: strings.Fields(`García Müller Kowalski Öztürk Håkansson Dvořák Novotný Fernández Lindqvist Yılmaz
 Okonkwo Takahashi Bianchi Castellanos Thorvaldsen Papadopoulos Weißmann Grünwald Petrović Sørensen Łukasiewicz
 O'Sullivan MacAllister Vandenberg Rosenthal Abernathy Whitfield Kuznetsov Moreau Delacroix Silveira Montgomery`),
-		Places: []string{"Berlin", "São Paulo", "Zürich", "Kraków", "Lisbon", "Montréal", "Osaka", "Reykjavík", "Nairobi", "Boston"},
-		Titles: []string{"Head of Design", "Data Engineer", "General Counsel", "Founder", "Investor", "Product Manager", "Research Scientist"},
-		Firms:  []string{"Helios Energy", "Borealis Labs", "Café Aurora", "Quartz Capital", "Meridian Foods", "Tundra Systems", "Juniper Health", "Nimbus Airlines", "Rivet Robotics", "Lumen Press", "Orbit Logistics", "Cobalt Mining"},
-		Topics: []string{"beekeeping", "sailing", "chess", "translation", "watercolours", "marathon", "accordion", "astronomy"},
+		Places:  []string{"Berlin", "São Paulo", "Zürich", "Kraków", "Lisbon", "Montréal", "Osaka", "Reykjavík", "Nairobi", "Boston"},
+		Titles:  []string{"Head of Design", "Data Engineer", "General Counsel", "Founder", "Investor", "Product Manager", "Research Scientist"},
+		Firms:   []string{"Helios Energy", "Borealis Labs", "Café Aurora", "Quartz Capital", "Meridian Foods", "Tundra Systems", "Juniper Health", "Nimbus Airlines", "Rivet Robotics", "Lumen Press", "Orbit Logistics", "Cobalt Mining"},
+		Topics:  []string{"beekeeping", "sailing", "chess", "translation", "watercolours", "marathon", "accordion", "astronomy"},
+		Events:  []string{"Granite Days", "Copper Summit", "Lantern Forum", "Nordlicht Meetup", "Feira do Norte", "Maker Faire"},
+		Studies: []string{"cognitive science", "marine biology", "medieval history", "fluid mechanics", "comparative literature"},
 		Meanings: map[string]string{
 			"General Counsel": "lawyer", "Investor": "someone who puts money into start-ups", "Founder": "entrepreneur", "Research Scientist": "works in a laboratory",
 			"beekeeping": "honey from their own hives", "sailing": "spends weekends on a boat", "marathon": "long distance runner", "astronomy": "looks at the stars at night", "watercolours": "paints pictures",
@@ -68,10 +72,12 @@ func Fresh() Source {
 		Last: strings.Fields(`Nuñez Schröder Wiśniewski Çelik Bergström Černý Horváth Gutiérrez Nyström Demir
 Adeyemi Nakamura Ferrari Villanueva Guðmundsson Konstantinidis Großmann Lüdtke Jovanović Mikkelsen Zieliński
 D'Angelo McKinnon Hendricks Goldstein Pemberton Ashworth Volkov Lefèvre Beaumont Carvalho Fitzgerald`),
-		Places: []string{"Hamburg", "Bogotá", "Genève", "Gdańsk", "Porto", "Québec", "Kyoto", "Malmö", "Accra", "Chicago"},
-		Titles: []string{"Chief Financial Officer", "Site Reliability Engineer", "Patent Attorney", "Editor in Chief", "Architect", "Recruiter", "Paediatrician"},
-		Firms:  []string{"Saffron Textiles", "Glacier Bank", "Maré Seafood", "Pinnacle Optics", "Harbour Insurance", "Willow Schools", "Ember Steel", "Falcon Telecom", "Cedar Publishing", "Vortex Games", "Prairie Seeds", "Anchor Freight"},
-		Topics: []string{"pottery", "falconry", "crosswords", "mountaineering", "jazz", "gardening", "woodcarving", "birdwatching"},
+		Places:  []string{"Hamburg", "Bogotá", "Genève", "Gdańsk", "Porto", "Québec", "Kyoto", "Malmö", "Accra", "Chicago"},
+		Titles:  []string{"Chief Financial Officer", "Site Reliability Engineer", "Patent Attorney", "Editor in Chief", "Architect", "Recruiter", "Paediatrician"},
+		Firms:   []string{"Saffron Textiles", "Glacier Bank", "Maré Seafood", "Pinnacle Optics", "Harbour Insurance", "Willow Schools", "Ember Steel", "Falcon Telecom", "Cedar Publishing", "Vortex Games", "Prairie Seeds", "Anchor Freight"},
+		Topics:  []string{"pottery", "falconry", "crosswords", "mountaineering", "jazz", "gardening", "woodcarving", "birdwatching"},
+		Events:  []string{"Harvest Conference", "Open Data Week", "Rhein Salon", "Hackathon Zürichsee", "Festival da Luz", "Winter Academy"},
+		Studies: []string{"organic chemistry", "industrial ecology", "art conservation", "number theory", "public health policy"},
 		Meanings: map[string]string{
 			"Paediatrician": "doctor for children", "Patent Attorney": "protects inventions", "Chief Financial Officer": "looks after a company's money", "Recruiter": "hires people",
 			"mountaineering": "climbs high peaks", "jazz": "plays improvised music", "gardening": "grows flowers and vegetables", "pottery": "makes clay bowls",
@@ -98,6 +104,8 @@ func (s *Source) People(n int) []search.Document {
 			Location:          s.Places[rng.IntN(len(s.Places))],
 			Tags:              []string{s.Topics[rng.IntN(len(s.Topics))]},
 			Notes:             []string{"We talked about " + s.Topics[rng.IntN(len(s.Topics))] + " and stone number " + fmt.Sprint(10_000+i) + "."},
+			MetHow:            "At " + s.Events[i%len(s.Events)] + ", over lunch",
+			Bio:               "Studied " + s.Studies[i%len(s.Studies)] + ", then moved abroad.",
 			Starred:           rng.IntN(10) == 0,
 			LastInteractionAt: today.AddDate(0, 0, -rng.IntN(600)),
 			CreatedAt:         today.AddDate(-2, 0, rng.IntN(600)),

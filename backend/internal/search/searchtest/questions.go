@@ -35,6 +35,8 @@ func (s *Source) Classes(people []search.Document) map[string][]Question {
 		}),
 		"title+city": grouped(people, func(d *search.Document) string { return Plain(d.Title + " " + d.Location) }),
 		"nickname":   s.nicknamed(people),
+		"met_how":    grouped(people, func(d *search.Document) string { return between(d.MetHow, "At ", ",") }),
+		"bio":        grouped(people, func(d *search.Document) string { return between(d.Bio, "Studied ", ",") }),
 	}
 	for class, ask := range map[string]func(d *search.Document) string{
 		"exact":    func(d *search.Document) string { return d.Name },
@@ -119,6 +121,12 @@ func (s *Source) nicknamed(people []search.Document) []Question {
 		}
 	}
 	return out
+}
+
+// between is the part of a text after its beginning, up to an end.
+func between(text, begin, end string) string {
+	part, _, _ := strings.Cut(strings.TrimPrefix(text, begin), end)
+	return part
 }
 
 func lastName(d *search.Document) string { return d.Name[strings.LastIndexByte(d.Name, ' ')+1:] }

@@ -30,7 +30,7 @@ const (
 // What to look for: a query, filters, or both.
 type SearchConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name, organisation, title, place, e-mail, phone, web address, tag or words of a note, in any mix. May be left out beside a filter, to list everybody who passes it; there are no wildcards.
+	// Name, organisation, title, place, e-mail, phone, web address, tag, or words of the bio, of how they met, of a note or an interaction, in any mix. May be left out beside a filter, to list everybody who passes it; there are no wildcards.
 	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
 	// Only people whose current or past organisation contains this; one that nobody has is an error that names the nearest.
 	Company *string `protobuf:"bytes,2,opt,name=company,proto3,oneof" json:"company,omitempty"`
@@ -287,9 +287,9 @@ type ConnectionHit struct {
 	Email string `protobuf:"bytes,5,opt,name=email,proto3" json:"email,omitempty"`
 	// Relative fitness between 0 and 1; only to be compared within one answer.
 	Score float64 `protobuf:"fixed64,6,opt,name=score,proto3" json:"score,omitempty"`
-	// Where the query matched, such as name, email or note; meaning when likeness found the person.
+	// Where the query matched, such as name, email, bio, met_how or note; meaning when likeness found the person.
 	MatchedFields []string `protobuf:"bytes,7,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
-	// The words around a match in a note or interaction, else empty.
+	// The words around a match in the bio, in how they met, in a note or interaction, else empty.
 	Snippet       string `protobuf:"bytes,8,opt,name=snippet,proto3" json:"snippet,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -72,7 +72,8 @@ const (
 // ConnectionServiceClient is a client for the kith.connections.v1.ConnectionService service.
 type ConnectionServiceClient interface {
 	// Find people in the member's own network by name, nickname, organisation,
-	// job title, place, tag, e-mail, phone, web address or words of a note.
+	// job title, place, tag, e-mail, phone, web address, or words of their bio, of how
+	// they met, of a note or an interaction.
 	// Use this first when a person is named: the other tools take the id from
 	// its hits. With a filter and no query it lists everybody who passes. Prefixes, accents left out and one or two typing mistakes still
 	// find the person; exact matches come first. An empty answer means nobody
@@ -339,7 +340,8 @@ func (c *connectionServiceClient) ExportConnections(ctx context.Context, req *v1
 // service.
 type ConnectionServiceHandler interface {
 	// Find people in the member's own network by name, nickname, organisation,
-	// job title, place, tag, e-mail, phone, web address or words of a note.
+	// job title, place, tag, e-mail, phone, web address, or words of their bio, of how
+	// they met, of a note or an interaction.
 	// Use this first when a person is named: the other tools take the id from
 	// its hits. With a filter and no query it lists everybody who passes. Prefixes, accents left out and one or two typing mistakes still
 	// find the person; exact matches come first. An empty answer means nobody
