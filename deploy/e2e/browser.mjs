@@ -63,7 +63,7 @@ export async function signIn(page, login, password) {
 
 /** The labels of the consent page's boxes, for the scopes. */
 export const BOXES = {
-  connections: 'Your people', timeline: 'Notes and contacts', account: 'Account', write: 'Add and change things, in the areas ticked above',
+  connections: 'Your people', timeline: 'Notes and contacts', account: 'Account', write: 'Add, change and delete things, in the areas ticked above',
 };
 
 /** Answers the consent page that is open; untick are scopes that the client does not get. */

@@ -173,13 +173,13 @@ test('a connected agent is listed with what it may do, and can be sent away', as
   await page.goto('/settings/mcp');
   const form = box(page, 'Make a token');
   await form.getByLabel('Name').fill('address book');
-  await form.getByLabel('Add and change things').check();
+  await form.getByLabel('Add, change and delete things').check();
   await press(form, 'Make the token');
   script = keep('personal token', (await page.locator('#made-token').innerText()).trim());
   await page.goto('/settings/mcp');
   await portray(page, 'agents', { everyView: true });
   const agent = await row(page, 'Connected agents', client.config.clientMetadata().client_name).innerText();
-  for (const text of ['Your people', 'Account', 'reads and changes']) assert.ok(agent.includes(text), `${text} is missing in ${agent}`);
+  for (const text of ['Your people', 'Account', 'reads, changes and deletes']) assert.ok(agent.includes(text), `${text} is missing in ${agent}`);
   assert.ok(!agent.includes('Notes and contacts'), 'what was unticked is listed');
   assert.match(await box(page, 'What agents did lately').innerText(), /Mary Somerville[^]*Ångström/);
 

@@ -212,8 +212,11 @@ func TestConsentPage(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
-	page := authorize(b, with(a.ask(), "scope", "timeline write"))
-	for _, words := range []string{"Agent Smith", "agent.example", "maria", "It may read", "It may change", "Add notes"} {
+	page := authorize(b, a.ask())
+	for _, words := range []string{
+		"Agent Smith", "agent.example", "maria", "It may read", "export all of them", "It may change and delete", "Add, change and delete things",
+		"merge duplicates", "delete people (you can restore them for 30 days)", "Add and change notes", "Import people from files",
+	} {
 		if !strings.Contains(page.Text(), words) {
 			t.Errorf("no %q in %s", words, page.Text())
 		}

@@ -133,7 +133,7 @@ func TestPersonalTokens(t *testing.T) {
 			t.Fatalf("got %+v, %v", p, err)
 		}
 		listed := b.Get("/settings/mcp")
-		want(t, listed, http.StatusOK, "backup script", "Your people", "reads and changes", "not used yet", "works until")
+		want(t, listed, http.StatusOK, "backup script", "Your people", "reads, changes and deletes", "not used yet", "works until")
 		if strings.Contains(listed.Body, bearer) || strings.Contains(listed.Body, strings.TrimPrefix(bearer, "kith_pat_")) {
 			t.Error("the token is shown again")
 		}

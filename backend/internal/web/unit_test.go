@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/proto/catalog"
 )
 
 func TestPolicySource(t *testing.T) {
@@ -73,27 +72,6 @@ func FuzzLocalPath(f *testing.F) {
 			t.Fatalf("%q became %q, and that %q", raw, got, again)
 		}
 	})
-}
-
-func TestEveryScopeHasWords(t *testing.T) {
-	t.Parallel()
-	rpcs, err := catalog.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, scope := range rpcs.Scopes() {
-		if words := wordsOf(scope); scope != catalog.ScopeWrite && (words.Title == scope || words.Read == "") {
-			t.Errorf("%s is explained nowhere", scope)
-		}
-	}
-	for _, rpc := range rpcs.Tools() {
-		if rpc.Writes && wordsOf(rpc.Tool.Group).Write == "" {
-			t.Errorf("%s writes, and the consent page does not say so", rpc.Tool.Name)
-		}
-	}
-	if words := wordsOf("future"); words.Title != "future" || !strings.Contains(words.Read, "future") || !strings.Contains(words.Write, "future") {
-		t.Errorf("a group without words: %+v", words)
-	}
 }
 
 func TestSentence(t *testing.T) {

@@ -142,13 +142,14 @@ func (s *site) aboutCalls() markup.Document {
 func (s *site) aboutScopes() markup.Document {
 	var rows [][]markup.Line
 	for _, scope := range s.Catalog.Scopes() {
-		rows = append(rows, []markup.Line{markup.Code(scope), s.opened(scope)})
+		rows = append(rows, []markup.Line{markup.Code(scope), markup.Prose(catalog.ScopeWords(scope).Summary()), s.opened(scope)})
 	}
 	return markup.Document{
 		markup.Heading(2, "scopes", markup.Plain("Scopes")),
 		markup.Paragraph(markup.Prose("Each tool belongs to a group, and its scope has the group's name. A tool that writes needs `" +
-			catalog.ScopeWrite + "` besides.")),
-		markup.Table("Scopes", []string{"Scope", "Opens"}, rows...),
+			catalog.ScopeWrite + "` besides. A client that asks for no scope asks for all of them. The person reads these words on the consent page, and may " +
+			"untick what they don't want to allow.")),
+		markup.Table("Scopes", []string{"Scope", "Allows", "Opens"}, rows...),
 	}
 }
 

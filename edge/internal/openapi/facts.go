@@ -88,7 +88,7 @@ func sessionCookie(baseURL string) string {
 	return "kith_session"
 }
 
-// describeScopes says of each scope which tools need it.
+// describeScopes says of each scope what it permits and which tools need it.
 func describeScopes(c *catalog.Catalog) *yaml.Node {
 	descriptions := newMapping()
 	for _, scope := range c.Scopes() {
@@ -105,7 +105,7 @@ func describeScopes(c *catalog.Catalog) *yaml.Node {
 		case len(tools) > 0:
 			words = "Needed by " + strings.Join(tools, ", ") + "."
 		}
-		put(descriptions, scope, newText(words))
+		put(descriptions, scope, newText(catalog.ScopeWords(scope).Summary()+" "+words))
 	}
 	return descriptions
 }

@@ -1,0 +1,83 @@
+package catalog
+
+// Words say in plain language what a scope lets an agent do. People read them
+// before they allow it, so they name every kind of act: a tool that does something
+// new needs a word here.
+type Words struct {
+	// Title names the scope in a few words.
+	Title string
+	// Read is what the scope permits by itself.
+	Read string
+	// Write is what it permits together with ScopeWrite; empty when that is nothing.
+	Write string
+}
+
+// Summary is all of the words but the title, as Markdown.
+func (w Words) Summary() string {
+	switch {
+	case w.Read == "":
+		return w.Write
+	case w.Write == "":
+		return w.Read
+	}
+	return w.Read + " With `" + ScopeWrite + "`: " + w.Write
+}
+
+// ScopeWords returns the words of a scope. One without words of its own is
+// described by its name.
+func ScopeWords(scope string) Words {
+	words, ok := map[string]Words{
+		"connections": {
+			"Your people",
+			"Search and read the people in your network, with their addresses, jobs and tags, and export all of them.",
+			"Add and change people, say how they are related, merge duplicates, archive people, and delete people (you can restore them for 30 days).",
+		},
+		"timeline": {
+			"Notes and contacts",
+			"Read your notes and the log of your meetings, calls and messages.",
+			"Add and change notes, and log meetings, calls and messages.",
+		},
+		"organize": {
+			"Groups and tags",
+			"See your groups and tags, and who is in them.",
+			"Make and change groups, and change which groups and tags people have.",
+		},
+		"reminders": {
+			"Reminders",
+			"See your reminders, birthdays and who is due for a contact.",
+			"Set and complete reminders, and set how often to keep in touch.",
+		},
+		"insights": {
+			"Insights",
+			"Ask questions of your network: who works where, whom to introduce, how to prepare a meeting.",
+			"",
+		},
+		"imports": {
+			"Imports",
+			"See your imports and what came of them.",
+			"Import people from files, which adds people and changes those you have, and prepare search by likeness.",
+		},
+		"directory": {
+			"Member directory",
+			"Search the directory, and read other members' pages as you see them.",
+			"Change your own page, though never to show more of it.",
+		},
+		"account": {
+			"Account",
+			"See your plan, your credits, and what was changed in your account.",
+			"Undo changes and imports, and cancel jobs.",
+		},
+		ScopeWrite: {
+			"Add, change and delete things",
+			"",
+			"Add, change, merge, import and delete things, in the areas of the other scopes.",
+		},
+	}[scope]
+	if !ok {
+		return Words{
+			Title: scope, Read: "Use the tools of the group " + scope + " that read.",
+			Write: "Use the tools of the group " + scope + " that add, change or delete things.",
+		}
+	}
+	return words
+}

@@ -1,0 +1,72 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// acts are the tools that change something, or hand everything out, and how the
+// words of their scope name what they do.
+var acts = map[string]string{
+	"create_connection": "Add", "update_connection": "change people", "archive_connections": "archive people", "delete_connection": "delete people (you can restore them for 30 days)",
+	"merge_connections": "merge duplicates", "link_connections": "how they are related", "export_connections": "export all",
+	"add_note": "Add", "update_note": "change notes", "log_interaction": "log meetings, calls and messages",
+	"save_group": "Make and change groups", "update_membership": "which groups and tags people have",
+	"create_reminder": "Set", "complete_reminder": "complete reminders", "set_cadence": "how often to keep in touch",
+	"import_file": "Import people", "embed_objects": "prepare search by likeness",
+	"update_my_profile": "Change your own page", "undo_change": "Undo changes", "cancel_job": "cancel jobs",
+}
+
+// What a person allows is named before: no tool does what the words leave out.
+func TestWordsNameWhatToolsDo(t *testing.T) {
+	t.Parallel()
+	c, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	for _, rpc := range c.Tools() {
+		act, ok := acts[rpc.Tool.Name]
+		if !ok {
+			if rpc.Writes {
+				t.Errorf("%s writes: say in the words of %s what it does", rpc.Tool.Name, rpc.Tool.Group)
+			}
+			continue
+		}
+		known++
+		words := catalog.ScopeWords(rpc.Tool.Group)
+		told := words.Read
+		if rpc.Writes {
+			told = words.Write
+		}
+		if !strings.Contains(told, act) {
+			t.Errorf("%s: no %q in %q", rpc.Tool.Name, act, told)
+		}
+	}
+	if known != len(acts) {
+		t.Errorf("%d of %d tools exist", known, len(acts))
+	}
+}
+
+func TestEveryScopeHasWords(t *testing.T) {
+	t.Parallel()
+	c, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range c.Scopes() {
+		if words := catalog.ScopeWords(scope); words.Title == scope || !strings.Contains(words.Summary(), words.Read) || !strings.Contains(words.Summary(), words.Write) || words.Summary() == "" {
+			t.Errorf("%s: %+v", scope, words)
+		}
+	}
+	for _, act := range []string{"Add", "change", "merge", "import", "delete"} {
+		if words := catalog.ScopeWords(catalog.ScopeWrite); !strings.Contains(words.Write, act) {
+			t.Errorf("writing does not name %q: %q", act, words.Write)
+		}
+	}
+	if words := catalog.ScopeWords("future"); words.Title != "future" || !strings.Contains(words.Read, "future") || !strings.Contains(words.Write, "future") {
+		t.Errorf("a scope without words: %+v", words)
+	}
+}
