@@ -26,7 +26,7 @@ func checkKeptFailures(t *testing.T, a agent) {
 	email := newWord() + "@example.com"
 	id := a.create(t, arguments{"name": "In The Way", "emails": []string{email}})
 	for name, body := range map[string]string{
-		"on file already":  toolCall(t, "create_connection", arguments{"name": "Late", "emails": []string{email}, "on_duplicate": "error"}),
+		"on file already":  toolCall(t, "create_connection", arguments{"name": "In The Way", "emails": []string{email}, "on_duplicate": "error"}),
 		"not there":        toolCall(t, "get_connection", arguments{"id": "con_00000000000000000000000000"}),
 		"a stale version":  toolCall(t, "update_connection", arguments{"id": id, "expected_version": 7, "nickname": "Stale"}),
 		"not there either": toolCall(t, "add_note", arguments{"connection_ids": []string{"con_00000000000000000000000000"}, "body": "x"}),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -23,9 +24,12 @@ type Reader interface {
 // Writer writes one tenant's connections within one transaction.
 type Writer interface {
 	Reader
-	// FindDuplicate returns the id of a live connection that shares an address
-	// with c, or its folded name and current organisation; empty when none does.
-	FindDuplicate(ctx context.Context, c *Connection) (string, error)
+	// ListSharing returns live connections other than c that have one of its
+	// addresses, e-mail before phone before web, of each the oldest first.
+	ListSharing(ctx context.Context, c *Connection) ([]Sharing, error)
+	// FindNamesake returns the id of a live connection with c's folded name and
+	// current organisation; empty when there is none.
+	FindNamesake(ctx context.Context, c *Connection) (string, error)
 	// InsertConnection keeps a new connection with its lists and sets its id.
 	// Organisations and tags that are not on file are made.
 	InsertConnection(ctx context.Context, c *Connection) error
@@ -36,6 +40,13 @@ type Writer interface {
 	Record(ctx context.Context, draft change.Draft) (string, error)
 	// Now is the time of the transaction.
 	Now() time.Time
+}
+
+// Sharing is somebody who has an address that another person has, too.
+type Sharing struct {
+	ID, Name, Nickname string
+	// Kind is that of the address.
+	Kind string
 }
 
 // What to do about a person who is on file already.
@@ -61,6 +72,9 @@ type Written struct {
 	Connection *Connection
 	// DuplicateOf is the person that was on file already; empty when none was.
 	DuplicateOf string
+	// Sharing are people with an address of this one whose names tell that they are
+	// somebody else; maxSharing at most.
+	Sharing []Sharing
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 	// RemovedDates are the dates that were on file before and are not any more.
@@ -73,7 +87,7 @@ func Create(ctx context.Context, w Writer, d Draft) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	duplicate, err := w.FindDuplicate(ctx, c)
+	duplicate, strangers, err := d.onFile(ctx, w, c)
 	if err != nil {
 		return Written{}, err
 	}
@@ -88,7 +102,31 @@ func Create(ctx context.Context, w Writer, d Draft) (Written, error) {
 		return Written{}, err
 	}
 	changeID, err := w.Record(ctx, change.One("Added "+c.Name, ObjectKind, c.ID, nil, c))
-	return Written{Connection: c, DuplicateOf: duplicate, ChangeID: changeID}, err
+	return Written{Connection: c, DuplicateOf: duplicate, Sharing: strangers, ChangeID: changeID}, err
+}
+
+// maxSharing bounds how many people with the same address are told of.
+const maxSharing = 5
+
+// onFile returns the id of the person that c is on file as, if any, and who else has
+// an address of c. An address alone makes nobody the same whose name is another's.
+func (d Draft) onFile(ctx context.Context, w Writer, c *Connection) (duplicate string, strangers []Sharing, err error) {
+	sharing, err := w.ListSharing(ctx, c)
+	if err != nil {
+		return "", nil, err
+	}
+	said := personname.Names{Full: text.Line(d.Name), Nickname: c.Nickname} // a guessed name says nothing
+	for _, other := range sharing {
+		if personname.Compatible(said, personname.Names{Full: other.Name, Nickname: other.Nickname}) {
+			return other.ID, nil, nil
+		}
+		told := func(s Sharing) bool { return s.ID == other.ID }
+		if len(strangers) < maxSharing && !slices.ContainsFunc(strangers, told) {
+			strangers = append(strangers, other)
+		}
+	}
+	duplicate, err = w.FindNamesake(ctx, c)
+	return duplicate, strangers, err
 }
 
 func (d Draft) connection(now time.Time) (*Connection, error) {

@@ -192,7 +192,7 @@ func TestStoreErrorsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	title := "Chef"
-	for _, method := range []string{"FindDuplicate", "InsertConnection", "Record", "GetConnection", "ReplaceConnection"} {
+	for _, method := range []string{"ListSharing", "FindNamesake", "InsertConnection", "Record", "GetConnection", "ReplaceConnection"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			w := newWriter(&connection.Connection{ID: "con_1", Name: "Bob", Version: 1})
@@ -203,5 +203,54 @@ func TestStoreErrorsReachTheCaller(t *testing.T) {
 				t.Errorf("Create: %v; Update: %v", created, updated)
 			}
 		})
+	}
+}
+
+// An address alone makes nobody a duplicate whose name tells otherwise: such people
+// are named beside the new one.
+func TestAnAddressIsADuplicateOnlyWithTheName(t *testing.T) {
+	t.Parallel()
+	held := func() *writer {
+		handles := []connection.Handle{
+			{Kind: connection.KindEmail, Value: "us@home.example", NormalValue: "us@home.example"},
+			{Kind: connection.KindPhone, Value: "+12125550100", NormalValue: "+12125550100"},
+		}
+		return newWriter(
+			&connection.Connection{ID: "con_1", Name: "Ada Stone", Version: 1, Handles: handles},
+			&connection.Connection{ID: "con_2", Name: "Robert Reed", Nickname: "Bobo", Version: 1, Handles: handles[:1]},
+		)
+	}
+	strangers := []connection.Sharing{{ID: "con_1", Name: "Ada Stone", Kind: connection.KindEmail}, {ID: "con_2", Name: "Robert Reed", Nickname: "Bobo", Kind: connection.KindEmail}}
+	for name, c := range map[string]struct {
+		draft   connection.Draft
+		of      string
+		sharing []connection.Sharing
+	}{
+		"the same name":       {connection.Draft{Name: "ada STONE", Emails: []string{"us@home.example"}}, "con_1", nil},
+		"initials":            {connection.Draft{Name: "A. Stone", Phones: []string{"+1 212 555 0100"}}, "con_1", nil},
+		"the second":          {connection.Draft{Name: "Bob Reed", Emails: []string{"us@home.example"}}, "con_2", nil},
+		"a nickname on file":  {connection.Draft{Name: "Bobo", Emails: []string{"us@home.example"}}, "con_2", nil},
+		"no name":             {connection.Draft{Emails: []string{"us@home.example"}}, "con_1", nil},
+		"another name":        {connection.Draft{Name: "Zoe Fox", Emails: []string{"us@home.example"}}, "", strangers},
+		"another name, twice": {connection.Draft{Name: "Zoe Fox", Emails: []string{"us@home.example"}, Phones: []string{"+12125550100"}}, "", strangers},
+		"a family name":       {connection.Draft{Name: "Ben Stone", Phones: []string{"+12125550100"}}, "", []connection.Sharing{{ID: "con_1", Name: "Ada Stone", Kind: connection.KindPhone}}},
+	} {
+		for _, choice := range []string{connection.OnDuplicateReturn, connection.OnDuplicateError} {
+			w := held()
+			c.draft.OnDuplicate = choice
+			got, err := connection.Create(t.Context(), w, c.draft)
+			if c.of != "" && choice == connection.OnDuplicateError {
+				if !fault.Is(err, fault.AlreadyExists) {
+					t.Errorf("%s, %s: %v", name, choice, err)
+				}
+				continue
+			}
+			if err != nil || got.DuplicateOf != c.of || w.written != map[bool]int{true: 1}[c.of == ""] {
+				t.Errorf("%s, %s: duplicate of %q, %d written, %v", name, choice, got.DuplicateOf, w.written, err)
+			}
+			if diff := cmp.Diff(c.sharing, got.Sharing); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, choice, diff)
+			}
+		}
 	}
 }

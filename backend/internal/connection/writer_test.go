@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -51,21 +52,27 @@ func (w *writer) GetConnection(_ context.Context, id string) (*connection.Connec
 	return deep(c), w.fail["GetConnection"]
 }
 
-func (w *writer) FindDuplicate(_ context.Context, c *connection.Connection) (string, error) {
-	for id, other := range w.byID {
-		shares := slices.ContainsFunc(other.Handles, func(h connection.Handle) bool {
-			return slices.ContainsFunc(c.Handles, func(mine connection.Handle) bool {
-				return mine.Kind == h.Kind && mine.NormalValue == h.NormalValue
-			})
-		})
-		organization := connection.NormalOrganization(c.CurrentPosition().Organization)
-		namesake := organization != "" && text.Fold(other.Name) == text.Fold(c.Name) &&
-			connection.NormalOrganization(other.CurrentPosition().Organization) == organization
-		if shares || namesake {
-			return id, w.fail["FindDuplicate"]
+func (w *writer) ListSharing(_ context.Context, c *connection.Connection) (out []connection.Sharing, err error) {
+	for _, id := range slices.Sorted(maps.Keys(w.byID)) {
+		other := w.byID[id]
+		for _, mine := range c.Handles {
+			if slices.ContainsFunc(other.Handles, func(h connection.Handle) bool { return mine.Kind == h.Kind && mine.NormalValue == h.NormalValue }) {
+				out = append(out, connection.Sharing{ID: id, Name: other.Name, Nickname: other.Nickname, Kind: mine.Kind})
+			}
 		}
 	}
-	return "", w.fail["FindDuplicate"]
+	return out, w.fail["ListSharing"]
+}
+
+func (w *writer) FindNamesake(_ context.Context, c *connection.Connection) (string, error) {
+	organization := connection.NormalOrganization(c.CurrentPosition().Organization)
+	for id, other := range w.byID {
+		if organization != "" && text.Fold(other.Name) == text.Fold(c.Name) &&
+			connection.NormalOrganization(other.CurrentPosition().Organization) == organization {
+			return id, w.fail["FindNamesake"]
+		}
+	}
+	return "", w.fail["FindNamesake"]
 }
 
 func (w *writer) InsertConnection(_ context.Context, c *connection.Connection) error {

@@ -14,8 +14,11 @@
 //
 // A record is somebody on file by, in this order: the key that its source knows
 // them by, an e-mail address, a phone number, a web or social address, or name and
-// organisation together. A name alone never tells. An address that several people
-// share, or that belongs to a desk, tells only with the name. Two records of one
+// organisation together. A name alone never tells. An address tells only where the
+// names may be one person's (personname.Compatible), and with several people of such
+// names not at all unless one bears the very name; the address of a desk tells only
+// with the very name. Otherwise the record is a new person, and a warning names who
+// has the address. Two records of one
 // file are one person by the same rules, but for people with ids of ours, who are
 // as many as there are ids. Records with neither key nor address are remembered by
 // what they say, so that a file that is imported twice adds nobody twice.

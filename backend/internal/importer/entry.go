@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -20,12 +21,21 @@ type entry struct {
 	// key is the hash by which the record is known again; id is the key itself when
 	// that is an id of ours.
 	key, id string
+	// names are what the record calls the person; a name that was guessed from an
+	// address is not among them.
+	names personname.Names
 	// leader is the key of the first record in the file that is the same person;
 	// empty when this is the first.
 	leader string
-	groups []string
-	notes  []string
+	// stranger is an earlier person of the file who has the same address, and a name
+	// that tells that it is somebody else; only where there is no leader.
+	stranger stranger
+	groups   []string
+	notes    []string
 }
+
+// stranger is somebody whose address another person has, too.
+type stranger struct{ name, by string }
 
 // SourceKey returns the hash of a key that a source gives a person.
 func SourceKey(key string) string {
@@ -58,10 +68,14 @@ func (r *reader) entry(rec *source.Record) (*entry, error) {
 		return nil, err
 	}
 	e := &entry{row: rec.Row, person: c, key: key, groups: p.Groups, notes: p.Notes}
+	e.names = personname.Names{Full: c.Name, Nickname: c.Nickname}
+	if rec.Guessed {
+		e.names = personname.Names{Full: c.Nickname}
+	}
 	if id.Valid(id.Connection, p.Key) {
 		e.id = p.Key
 	}
-	e.leader = r.roll.enter(e)
+	e.leader, e.stranger = r.roll.enter(e)
 	return e, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -69,23 +70,47 @@ func wanted(entries []*entry) Wanted {
 
 // find returns who on file an entry is; empty when nobody. others are the hashed
 // keys of the file's people with ids of ours: whoever is known by one of them is
-// somebody else.
-func (f Found) find(e *entry, others map[string]bool) string {
+// somebody else. An address is a sign only with a name that may be the same: stranger
+// is who has the address and another name.
+func (f Found) find(e *entry, others map[string]bool) (id string, other stranger) {
 	for _, p := range []Probe{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
 		if ids := f.IDs[p]; p.Value != "" && len(ids) > 0 {
-			return ids[0]
+			return ids[0], stranger{}
 		}
 	}
 	for _, p := range e.probes() {
 		ids := slices.DeleteFunc(slices.Clone(f.IDs[p]), func(id string) bool { return e.id != "" && f.isOther(id, e, others) })
 		if named := f.named(ids, e); named != "" {
-			return named
+			return named, stranger{}
 		}
-		if len(ids) == 1 && !p.shared() {
-			return ids[0]
+		if p.shared() {
+			continue
+		}
+		like, unlike := f.compatible(ids, e)
+		if len(like) == 1 {
+			return like[0], stranger{}
+		}
+		if unlike != "" && other == (stranger{}) {
+			other = stranger{unlike, p.By}
 		}
 	}
-	return ""
+	return "", other
+}
+
+// compatible returns those of the people whose names may be the entry's, and the name
+// of the first of the others.
+func (f Found) compatible(ids []string, e *entry) (like []string, unlike string) {
+	for _, id := range ids {
+		c := f.People[id]
+		switch {
+		case c == nil:
+		case personname.Compatible(personname.Names{Full: c.Name, Nickname: c.Nickname}, e.names):
+			like = append(like, id)
+		case unlike == "":
+			unlike = c.Name
+		}
+	}
+	return like, unlike
 }
 
 // isOther tells whether a person on file is one of the others.

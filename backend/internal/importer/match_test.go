@@ -2,8 +2,10 @@ package importer_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/duplicate"
 	"github.com/kith-crm/kith/backend/internal/importer"
 )
 
@@ -17,8 +19,15 @@ func TestWhoIsRecognised(t *testing.T) {
 		same       bool
 	}{
 		"e-mail":                      {"Ana,ana@x.example,,,", "A. L.,ANA@x.example,,,", true},
-		"phone":                       {"Ana,,+1 212 555 0100,,", "Anna,,+1 (212) 555-0100,,", true},
-		"profile":                     {"Ana,,,https://www.linkedin.com/in/ana,", "Anna,,,http://linkedin.com/in/ana/,", true},
+		"e-mail, a nickname":          {"Margaret Roy,m@x.example,,,", "Maggie Roy,m@x.example,,,", true},
+		"e-mail, no name":             {"Bo Berg,ana@x.example,,,", ",ana@x.example,,,", true},
+		"e-mail, another name":        {"Ana Lee,ana@x.example,,,", "Bo Berg,ANA@x.example,,,", false},
+		"phone":                       {"Ana López,,+1 212 555 0100,,", "LOPEZ Ana,,+1 (212) 555-0100,,", true},
+		"phone, another name":         {"Ana Lee,,+1 212 555 0100,,", "Bo Lee,,+1 212 555 0100,,", false},
+		"phone, another vowel":        {"सुनील,,+1 212 555 0100,,", "सनील,,+1 212 555 0100,,", false},
+		"profile":                     {"Ana,,,https://www.linkedin.com/in/ana,", "Ana Roy,,,http://linkedin.com/in/ana/,", true},
+		"profile, another name":       {"Ana Lee,,,https://www.linkedin.com/in/ana,", "Bo Berg,,,https://www.linkedin.com/in/ana,", false},
+		"name, spelt otherwise":       {"Maya O'Connor,m@x.example,,,", "Maya OConnor,m@x.example,,,", true},
 		"name and organisation":       {"Ana López,,,,Acme Inc", "ana lopez,,,,ACME", true},
 		"name alone":                  {"Ana López,a@x.example,,,", "Ana López,b@x.example,,,", false},
 		"name and another employer":   {"Ana López,,,,Acme", "Ana López,,,,Beta", false},
@@ -55,6 +64,90 @@ func TestWhoIsRecognised(t *testing.T) {
 			})
 		})
 	}
+}
+
+// card is a vCard of somebody with a number.
+func card(name, phone string) string {
+	return "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:" + name + "\r\nTEL:" + phone + "\r\nEND:VCARD\r\n"
+}
+
+// Of thirteen cards three have the number of somebody with another name: thirteen
+// people, whether they are on file already or in one file, each pair told of and
+// offered as a duplicate. The file again changes nothing.
+func TestStrangersWithOnePhoneStayApart(t *testing.T) {
+	t.Parallel()
+	names := []string{"Ada Stone", "Bo Berg", "Cy Chen", "Dora Diaz", "Eli Eng", "Fay Fox", "Gus Gray", "Hal Hart", "Ida Ito", "Jo Jung"}
+	var first, shared strings.Builder
+	for i, name := range names {
+		first.WriteString(card(name, fmt.Sprintf("+1 212 555 01%02d", i)))
+	}
+	for i, name := range []string{"Kim Kent", "Lea Lund", "Max Moor"} {
+		shared.WriteString(card(name, fmt.Sprintf("+1 (212) 555-01%02d", i)))
+	}
+	eachDesk(t, func(t *testing.T, d *desk) {
+		check := func(on *desk, r importer.Report, created int) {
+			t.Helper()
+			if r.Created != created || r.Updated+r.Skipped+r.Failed != 0 || len(r.Warnings) != 3 {
+				t.Errorf("%s, warnings %q", counts(r), r.Warnings)
+			}
+			if !strings.Contains(strings.Join(r.Warnings, "\n"), "Kim Kent is a new person, but Ada Stone has the same phone number") {
+				t.Errorf("warnings %q", r.Warnings)
+			}
+			people, err := on.store.Tenant(on.owner, true).ListDuplicateCandidates(t.Context())
+			if err != nil || len(people) != 13 {
+				t.Fatalf("%d people: %v", len(people), err)
+			}
+			pairs, _ := duplicate.Find(people, duplicate.Query{MinScore: duplicate.DefaultMinScore, Limit: 50})
+			var reasons []string
+			for _, p := range pairs {
+				reasons = append(reasons, p.Reasons...)
+			}
+			if len(pairs) != 3 || len(reasons) != 3 || !strings.HasPrefix(reasons[0], "same phone: ") {
+				t.Errorf("duplicates %+v", pairs)
+			}
+		}
+		whole := &desk{store: d.store, owner: d.another(t), now: d.now}
+		check(whole, whole.imports(t, "all.vcf", first.String()+shared.String(), importer.Options{}), 13)
+		if r := d.imports(t, "first.vcf", first.String(), importer.Options{}); r.Created != 10 || len(r.Warnings) != 0 {
+			t.Fatal(counts(r), r.Warnings)
+		}
+		for _, dry := range []bool{true, false} {
+			r := d.imports(t, "shared.vcf", shared.String(), importer.Options{DryRun: dry})
+			if r.Created != 3 || len(r.Warnings) != 3 {
+				t.Errorf("dry %t: %s, warnings %q", dry, counts(r), r.Warnings)
+			}
+			if !dry {
+				check(d, r, 3)
+			}
+		}
+		if r := d.imports(t, "again.vcf", first.String()+shared.String(), importer.Options{}); r.Skipped != 13 {
+			t.Errorf("again: %s", counts(r))
+		}
+	})
+}
+
+// Several people with one number: a record is the one with its name, or the only one
+// whose name may be the same, on file as in one file.
+func TestSharedPhoneTellsWithTheName(t *testing.T) {
+	t.Parallel()
+	const phone = "+1 212 555 0100"
+	family := card("Ada Stone", phone) + card("Ben Stone", phone) + card("Cy Reed", phone)
+	more := card("Ben Stone", phone) + card("B. Stone", phone) + card("Reed", phone)
+	eachDesk(t, func(t *testing.T, d *desk) {
+		if r := d.imports(t, "family.vcf", family, importer.Options{}); r.Created != 3 {
+			t.Fatal(counts(r), r.Warnings)
+		}
+		if r := d.imports(t, "more.vcf", more, importer.Options{}); r.Skipped != 3 {
+			t.Errorf("on file: %s %q", counts(r), r.Warnings)
+		}
+		if r := d.imports(t, "either.vcf", card("Stone", phone), importer.Options{}); r.Created != 1 {
+			t.Errorf("either of two: %s %q", counts(r), r.Warnings)
+		}
+		other := &desk{store: d.store, owner: d.another(t), now: d.now}
+		if r := other.imports(t, "all.vcf", family+more+card("Stone", phone), importer.Options{}); r.Created != 4 || r.Skipped != 3 {
+			t.Errorf("in one file: %s %q", counts(r), r.Warnings)
+		}
+	})
 }
 
 // An address that two people share tells neither without the name.

@@ -2,11 +2,11 @@ package importer
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -41,9 +41,10 @@ type person struct {
 
 // take decides about a record.
 func (p *plan) take(e *entry) {
-	who := p.who(e)
+	who, other := p.who(e)
 	if who == nil {
 		p.add(e)
+		p.estranged(e, other)
 		p.report.count(created)
 		return
 	}
@@ -71,16 +72,19 @@ func (p *plan) take(e *entry) {
 	}
 }
 
-// who returns the person of a record, or nil.
-func (p *plan) who(e *entry) *person {
+// who returns the person of a record; or nil, and who else has its address.
+func (p *plan) who(e *entry) (*person, stranger) {
 	for _, key := range []string{e.leader, e.key} {
 		if who := p.people[key]; who != nil {
-			return who
+			return who, stranger{}
 		}
 	}
-	found := p.found.find(e, p.others)
+	found, other := p.found.find(e, p.others)
 	if found == "" {
-		return nil
+		if other == (stranger{}) {
+			other = e.stranger
+		}
+		return nil, other
 	}
 	if p.onFile[found] == nil {
 		c := p.found.People[found]
@@ -88,7 +92,7 @@ func (p *plan) who(e *entry) *person {
 		p.onFile[found] = who
 		p.order = append(p.order, who)
 	}
-	return p.onFile[found]
+	return p.onFile[found], stranger{}
 }
 
 // add plans somebody new.
@@ -108,16 +112,23 @@ func (p *plan) know(e *entry, who *person) {
 	p.people[e.key] = who
 }
 
-// mistaken warns of a record that may be about somebody else: no word of the names
-// is the same.
+// mistaken warns of a record that may be about somebody else: it has a key of the
+// person, and a name that cannot be theirs.
 func (p *plan) mistaken(e *entry, who *person) {
-	words := strings.Fields(text.Fold(who.after.Name))
-	for word := range strings.FieldsSeq(text.Fold(e.person.Name)) {
-		if slices.Contains(words, word) {
-			return
-		}
+	if personname.Compatible(personname.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
+		return
 	}
-	p.report.warn("row %d: %s was taken for %s, who has the same key or address", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
+	p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
+}
+
+// estranged warns of a new person whose address somebody else has.
+func (p *plan) estranged(e *entry, other stranger) {
+	if other == (stranger{}) {
+		return
+	}
+	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}[other.by]
+	p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates compares them",
+		e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.name, 80), what)
 }
 
 // maxGroups is how many groups one person is in.

@@ -2,67 +2,101 @@ package importer
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// roll knows the records of a file that were read so far, by their signs. It keeps
-// hashes: a file holds a hundred thousand people.
+// roll knows the records of a file that were read so far, by their signs. Of these it
+// keeps hashes: a file holds a hundred thousand people.
 type roll struct {
 	seed    maphash.Seed
-	leaders []string         // keys of first records
-	names   []uint64         // of their names
-	signs   map[uint64]int32 // index of a leader, by sign
+	leaders []string           // keys of first records
+	names   []personname.Names // theirs
+	signs   map[uint64]int32   // index of the first leader, by sign
+	more    map[uint64][]int32 // further leaders with a sign, maxSharing at most
 }
 
+// maxSharing bounds the leaders with one sign whose names are compared.
+const maxSharing = 50
+
 func newRoll() *roll {
-	return &roll{seed: maphash.MakeSeed(), signs: map[uint64]int32{}}
+	return &roll{seed: maphash.MakeSeed(), signs: map[uint64]int32{}, more: map[uint64][]int32{}}
 }
 
 // enter remembers a record, and returns the key of the first one that is the same
-// person, or nothing. People with ids of ours are the same by those only.
-func (r *roll) enter(e *entry) string {
+// person, or else somebody with the same address. People with ids of ours are the
+// same by those only.
+func (r *roll) enter(e *entry) (leader string, other stranger) {
 	signs := []uint64{r.hash("key", e.key)}
-	name := r.hash(byName, text.Fold(e.person.Name))
-	leader := r.leader(signs[0], 0)
+	at, known := r.signs[signs[0]]
 	if e.id == "" {
 		for _, p := range e.probes() {
 			sign := r.hash(p.By, p.Value, p.Organization)
-			needed := uint64(0)
-			if p.shared() {
-				needed = name
-			}
-			if leader < 0 {
-				leader = r.leader(sign, needed)
+			if !known {
+				var unlike int32
+				if at, unlike, known = r.bearer(sign, p, e); unlike >= 0 && other == (stranger{}) {
+					other = stranger{r.names[unlike].Full, p.By}
+				}
 			}
 			signs = append(signs, sign)
 		}
 	}
-	var of string
-	if leader < 0 {
-		leader = int32(len(r.leaders))
-		r.leaders, r.names = append(r.leaders, e.key), append(r.names, name)
+	if known {
+		leader, other = r.leaders[at], stranger{}
+		if len(r.names[at].Full) < len(e.names.Full) { // the fuller name tells more people apart
+			r.names[at].Full = e.names.Full
+		}
 	} else {
-		of = r.leaders[leader]
+		at = int32(len(r.leaders))
+		r.leaders, r.names = append(r.leaders, e.key), append(r.names, e.names)
 	}
 	for _, sign := range signs {
-		if _, known := r.signs[sign]; !known {
-			r.signs[sign] = leader
-		}
+		r.sign(sign, at)
 	}
-	return of
+	return leader, other
 }
 
-// leader returns the index of the first record with a sign, and with a name unless
-// that is 0; -1 when there is none.
-func (r *roll) leader(sign, name uint64) int32 {
-	at, ok := r.signs[sign]
-	if !ok || name != 0 && r.names[at] != name {
-		return -1
+// sign remembers that a leader has a sign.
+func (r *roll) sign(sign uint64, at int32) {
+	first, taken := r.signs[sign]
+	switch {
+	case !taken:
+		r.signs[sign] = at
+	case first != at && !slices.Contains(r.more[sign], at) && len(r.more[sign]) < maxSharing:
+		r.more[sign] = append(r.more[sign], at)
 	}
-	return at
+}
+
+// bearer returns the leader with a sign who is the person of an entry: the one of the
+// same name, or else the only one whose name is compatible. Without one it returns a
+// leader whose address the sign is, or -1.
+func (r *roll) bearer(sign uint64, p Probe, e *entry) (at, unlike int32, ok bool) {
+	first, taken := r.signs[sign]
+	if !taken {
+		return 0, -1, false
+	}
+	folded := text.Fold(e.person.Name)
+	like := 0
+	unlike = -1
+	for _, candidate := range append([]int32{first}, r.more[sign]...) {
+		switch names := r.names[candidate]; {
+		case text.Fold(names.Full) == folded:
+			return candidate, -1, true
+		case p.shared():
+		case personname.Compatible(names, e.names):
+			at, like = candidate, like+1
+		case unlike < 0:
+			unlike = candidate
+		}
+	}
+	if like == 1 {
+		return at, -1, true
+	}
+	return 0, unlike, false
 }
 
 func (r *roll) hash(parts ...string) uint64 {

@@ -46,21 +46,28 @@ func withoutApostrophe(r rune) rune {
 
 func isNameRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// Compatible tells whether two names may be one person's: they are equal but for
-// accents, punctuation, spacing or the order of words; or each word of the shorter
-// name is a word of the longer one, a nickname of it, or its initial; or one of
-// them is empty. "A. Stone", "Ada" and "Stone, Ada M." are compatible with "Ada
-// Stone"; "Ben Stone" is not.
-func Compatible(a, b string) bool {
-	return Parse(a).Compatible(Parse(b))
-}
+// Names is what somebody is called.
+type Names struct{ Full, Nickname string }
 
-// Compatible is the function of the same name for names that were parsed.
-func (n Name) Compatible(other Name) bool {
-	if n.Key == "" || other.Key == "" || n.Key == other.Key {
+// Compatible tells whether two people may be one by their names: these are equal but
+// for accents, punctuation, spacing or the order of words; or each word of the
+// shorter name is a word of the longer one, a nickname of it, or its initial; or one
+// of them is empty. "A. Stone", "Ada" and "Stone, Ada M." are compatible with "Ada
+// Stone"; "Ben Stone" is not. A nickname on record counts as one more word.
+func Compatible(a, b Names) bool {
+	if fullCompatible(a.Full, b.Full) {
 		return true
 	}
-	short, long := n.parts(), other.parts()
+	return a.Nickname != "" && fullCompatible(a.Nickname+" "+a.Full, b.Full) ||
+		b.Nickname != "" && fullCompatible(a.Full, b.Nickname+" "+b.Full)
+}
+
+func fullCompatible(a, b string) bool {
+	x, y := Parse(a), Parse(b)
+	if x.Key == "" || y.Key == "" || x.Key == y.Key {
+		return true
+	}
+	short, long := x.parts(), y.parts()
 	if len(short) > len(long) {
 		short, long = long, short
 	}

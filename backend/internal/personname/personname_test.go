@@ -49,8 +49,20 @@ func TestCompatible(t *testing.T) {
 		{"ハル", "バル", false},
 		{"李小龙", "李小明", false},
 	} {
-		if Compatible(c.a, c.b) != c.want || Compatible(c.b, c.a) != c.want {
+		if compatible(c.a, c.b) != c.want || compatible(c.b, c.a) != c.want {
 			t.Errorf("%q and %q: want %v, both ways", c.a, c.b, c.want)
+		}
+	}
+}
+
+func compatible(a, b string) bool { return Compatible(Names{Full: a}, Names{Full: b}) }
+
+func TestNicknamesOnRecordCount(t *testing.T) {
+	t.Parallel()
+	robert := Names{Full: "Robert Zimmer", Nickname: "Bob Dillon"}
+	for name, want := range map[string]bool{"Bob Dillon": true, "Dillon Zimmer": true, "Robert": true, "Bob Reed": false, "Ben": false} {
+		if Compatible(robert, Names{Full: name}) != want || Compatible(Names{Full: name}, robert) != want {
+			t.Errorf("%q: want %v", name, want)
 		}
 	}
 }
@@ -77,10 +89,10 @@ func TestCompatibleProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[A-Za-zÀ-ž'-]{1,8}|[\p{Devanagari}]{1,4}|[\p{Han}]{1,3}`), 0, 15)
 		a, b := strings.Join(words.Draw(t, "a"), " "), strings.Join(words.Draw(t, "b"), " ")
-		if Compatible(a, b) != Compatible(b, a) {
+		if compatible(a, b) != compatible(b, a) {
 			t.Fatalf("%q and %q: it depends on the order", a, b)
 		}
-		if !Compatible(a, a) || !Compatible(a, "") {
+		if !compatible(a, a) || !compatible(a, "") {
 			t.Fatalf("%q is not compatible with itself, or with nothing", a)
 		}
 	})

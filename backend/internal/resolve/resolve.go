@@ -1,6 +1,9 @@
 // Package resolve tells who the people of a list are: an e-mail address, a phone
 // number or a name each, in any mix, as they stand in a guest list or a mail thread.
 //
+// An address is its holder's whatever the entry's name, unless that name cannot be
+// the holder's: then it is ambiguous who is meant.
+//
 // Addresses and exact names are looked up with one statement for each kind. Only
 // what is on file under none of them is searched for in memory, where typing
 // mistakes, nicknames and numbers without a country code are forgiven.
@@ -11,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -30,23 +34,31 @@ const MaxPeople = 5
 // Directory looks people up in one tenant's network.
 type Directory interface {
 	// ListByHandle returns who has which normal value of a kind of handle.
-	ListByHandle(ctx context.Context, kind string, values []string) (map[string][]string, error)
+	ListByHandle(ctx context.Context, kind string, values []string) (map[string][]Person, error)
 	// ListByName returns who bears which folded name.
-	ListByName(ctx context.Context, folded []string) (map[string][]string, error)
+	ListByName(ctx context.Context, folded []string) (map[string][]Person, error)
+}
+
+// Person is somebody who was found.
+type Person struct {
+	ID string
+	personname.Names
 }
 
 // Search finds people by a name, or by a phone number as it is written elsewhere,
 // likeliest first, MaxPeople+1 at most.
-type Search func(ctx context.Context, words, kind string) ([]string, error)
+type Search func(ctx context.Context, words, kind string) ([]Person, error)
 
 // Answer says who an entry is.
 type Answer struct {
 	Outcome string
-	// MatchedBy is connection.KindEmail, connection.KindPhone or KindName.
-	MatchedBy string
-	// IDs are the people it may be, likeliest first.
-	IDs []string
+	// People are those it may be, likeliest first, MaxPeople at most.
+	People []Match
 }
+
+// Match is a person whom an entry may be. By is connection.KindEmail,
+// connection.KindPhone or KindName.
+type Match struct{ ID, By string }
 
 // entry is an entry in the forms that may be on file; each may be empty.
 type entry struct{ email, phone, name string }
@@ -97,7 +109,7 @@ func All(ctx context.Context, d Directory, search Search, entries []string) ([]A
 			wanted[kind] = append(wanted[kind], value)
 		}
 	}
-	found := map[string]map[string][]string{}
+	found := map[string]map[string][]Person{}
 	var err error
 	for _, kind := range []string{connection.KindEmail, connection.KindPhone} {
 		if found[kind], err = d.ListByHandle(ctx, kind, wanted[kind]); err != nil {
@@ -129,33 +141,64 @@ func (e entry) keys() map[string]string {
 
 // answer prefers the address to the number to the name, and what is on file so to
 // what is like it.
-func (e entry) answer(ctx context.Context, found map[string]map[string][]string, search Search) (Answer, error) {
+func (e entry) answer(ctx context.Context, found map[string]map[string][]Person, search Search) (Answer, error) {
 	keys := e.keys()
-	for _, kind := range []string{connection.KindEmail, connection.KindPhone, KindName} {
-		if ids := found[kind][keys[kind]]; keys[kind] != "" && len(ids) > 0 {
-			return outcome(kind, ids), nil
+	namesakes := found[KindName][keys[KindName]]
+	for _, kind := range []string{connection.KindEmail, connection.KindPhone} {
+		if people := found[kind][keys[kind]]; keys[kind] != "" && len(people) > 0 {
+			return e.holder(kind, people, namesakes), nil
 		}
+	}
+	if keys[KindName] != "" && len(namesakes) > 0 {
+		return outcome(KindName, namesakes), nil
 	}
 	for _, try := range []struct{ kind, words string }{{connection.KindPhone, e.phone}, {KindName, e.name}} {
 		if try.words == "" {
 			continue
 		}
-		ids, err := search(ctx, try.words, try.kind)
-		if err != nil || len(ids) > 0 {
-			return outcome(try.kind, ids), err
+		people, err := search(ctx, try.words, try.kind)
+		switch {
+		case err != nil:
+			return Answer{}, err
+		case len(people) > 0 && try.kind == connection.KindPhone:
+			return e.holder(try.kind, people, namesakes), nil
+		case len(people) > 0:
+			return outcome(try.kind, people), nil
 		}
 	}
 	return Answer{Outcome: None}, nil
 }
 
-func outcome(kind string, ids []string) Answer {
-	seen := map[string]bool{}
-	a := Answer{Outcome: Matched, MatchedBy: kind}
-	for _, id := range ids {
-		if !seen[id] && len(a.IDs) < MaxPeople {
-			a.IDs = append(a.IDs, id)
+// holder answers an entry whose address these people have. Where none of their names
+// can be the entry's, that is ambiguous, and who bears the name may be meant as well.
+func (e entry) holder(kind string, people, namesakes []Person) Answer {
+	var fit []Person
+	for _, p := range people {
+		if personname.Compatible(personname.Names{Full: e.name}, p.Names) {
+			fit = append(fit, p)
 		}
-		seen[id] = true
+	}
+	if len(fit) > 0 {
+		return outcome(kind, fit)
+	}
+	a := outcome(kind, people)
+	a.Outcome = Ambiguous
+	for _, p := range namesakes {
+		if len(a.People) < MaxPeople {
+			a.People = append(a.People, Match{p.ID, KindName})
+		}
+	}
+	return a
+}
+
+func outcome(kind string, people []Person) Answer {
+	seen := map[string]bool{}
+	a := Answer{Outcome: Matched}
+	for _, p := range people {
+		if !seen[p.ID] && len(a.People) < MaxPeople {
+			a.People = append(a.People, Match{p.ID, kind})
+		}
+		seen[p.ID] = true
 	}
 	if len(seen) > 1 {
 		a.Outcome = Ambiguous

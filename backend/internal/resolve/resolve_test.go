@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/personname"
 )
 
 func TestParse(t *testing.T) {
@@ -40,35 +41,52 @@ func TestParse(t *testing.T) {
 
 // directory counts the statements it stands for.
 type directory struct {
-	found map[string][]string
+	found map[string][]Person
 	calls int
 }
 
-func (d *directory) ListByHandle(_ context.Context, _ string, values []string) (map[string][]string, error) {
+func (d *directory) ListByHandle(_ context.Context, _ string, values []string) (map[string][]Person, error) {
 	return d.ListByName(context.Background(), values)
 }
 
-func (d *directory) ListByName(_ context.Context, values []string) (map[string][]string, error) {
+func (d *directory) ListByName(_ context.Context, values []string) (map[string][]Person, error) {
 	d.calls++
-	out := map[string][]string{}
-	for v, ids := range d.found {
+	out := map[string][]Person{}
+	for v, people := range d.found {
 		if slices.Contains(values, v) {
-			out[v] = ids
+			out[v] = people
 		}
 	}
 	return out, nil
 }
 
+// people are those with the ids, each called by the name.
+func people(name string, ids ...string) (out []Person) {
+	for _, id := range ids {
+		out = append(out, Person{ID: id, Names: personname.Names{Full: name}})
+	}
+	return out
+}
+
+// matches are the ids, all found by one thing.
+func matches(by string, ids ...string) (out []Match) {
+	for _, id := range ids {
+		out = append(out, Match{ID: id, By: by})
+	}
+	return out
+}
+
 func TestAllAsksOnceForEachKindAndSearchesOnlyWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	d := &directory{found: map[string][]string{
-		"ana@x.example": {"1"}, "ana": {"1", "2"}, "ben": {"3"}, "crowd": {"1", "2", "3", "4", "5", "6"},
+	d := &directory{found: map[string][]Person{
+		"ana@x.example": people("Ana", "1"), "ana": people("Ana", "1", "2"), "ben": people("Ben", "3"),
+		"crowd": people("Crowd", "1", "2", "3", "4", "5", "6"),
 	}}
 	var searched []string
-	search := func(_ context.Context, words, kind string) ([]string, error) {
+	search := func(_ context.Context, words, kind string) ([]Person, error) {
 		searched = append(searched, kind+" "+words)
 		if words == "Bne" {
-			return []string{"3"}, nil
+			return people("Ben", "3"), nil
 		}
 		return nil, nil
 	}
@@ -77,13 +95,50 @@ func TestAllAsksOnceForEachKindAndSearchesOnlyWhatIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Answer{
-		{Matched, "email", []string{"1"}}, {Ambiguous, "name", []string{"1", "2"}}, {Matched, "name", []string{"3"}}, {Matched, "name", []string{"3"}},
-		{Outcome: None}, {Ambiguous, "name", []string{"1", "2", "3", "4", "5"}}, {Outcome: None},
+		{Matched, matches("email", "1")}, {Ambiguous, matches("name", "1", "2")}, {Matched, matches("name", "3")}, {Matched, matches("name", "3")},
+		{Outcome: None}, {Ambiguous, matches("name", "1", "2", "3", "4", "5")}, {Outcome: None},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"name Bne", "name Dora"}, searched); diff != "" || d.calls != 3 {
 		t.Errorf("%d look-ups; searched (-want +got):\n%s", d.calls, diff)
+	}
+}
+
+// An address is its holder's, unless the entry's name cannot be theirs: then the
+// holder is named, and so is who bears the name.
+func TestAnAddressWithAnotherNameIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	both := append(people("Ada Stone", "1"), people("Bo Reed", "2")...)
+	d := &directory{found: map[string][]Person{
+		"ada@x.example": people("Ada Stone", "1"), "us@x.example": both, "ben reed": people("Ben Reed", "3"),
+		connection.NormalValue(connection.KindPhone, "+12125550100"): people("Ada Stone", "1"),
+	}}
+	search := func(_ context.Context, words, kind string) ([]Person, error) {
+		if kind == connection.KindPhone {
+			return people("Ada Stone", "1"), nil
+		}
+		return nil, nil
+	}
+	for entry, want := range map[string]Answer{
+		"ada@x.example":             {Matched, matches("email", "1")},
+		"Ada Stone <ada@x.example>": {Matched, matches("email", "1")},
+		"A. Stone <ada@x.example>":  {Matched, matches("email", "1")},
+		"Ada <ada@x.example>":       {Matched, matches("email", "1")},
+		"Zoe Fox <ada@x.example>":   {Ambiguous, matches("email", "1")},
+		"Ben Reed <ada@x.example>":  {Ambiguous, []Match{{"1", "email"}, {"3", "name"}}},
+		"Zoe Fox <+1 212 555 0100>": {Ambiguous, matches("phone", "1")},
+		"Zoe Fox <212 555 0100>":    {Ambiguous, matches("phone", "1")},
+		"us@x.example":              {Ambiguous, matches("email", "1", "2")},
+		"Bo Reed <us@x.example>":    {Matched, matches("email", "2")},
+	} {
+		got, err := All(t.Context(), d, search, []string{entry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", entry, diff)
+		}
 	}
 }

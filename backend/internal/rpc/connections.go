@@ -182,9 +182,13 @@ func (h *connections) CreateConnection(ctx context.Context, req *connectionsv1.C
 	if err != nil {
 		return nil, err
 	}
-	return &connectionsv1.CreateConnectionResponse{
+	res := &connectionsv1.CreateConnectionResponse{
 		Connection: whole, DuplicateOf: optional(written.DuplicateOf), ChangeId: optional(written.ChangeID),
-	}, nil
+	}
+	for _, other := range written.Sharing {
+		res.SameAddress = append(res.SameAddress, &connectionsv1.SameAddress{Id: other.ID, Name: other.Name, Kind: other.Kind})
+	}
+	return res, nil
 }
 
 func (h *connections) UpdateConnection(ctx context.Context, req *connectionsv1.UpdateConnectionRequest) (*connectionsv1.UpdateConnectionResponse, error) {

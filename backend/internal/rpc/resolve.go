@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/resolve"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -23,9 +24,9 @@ func (h *connections) ResolvePeople(ctx context.Context, req *connectionsv1.Reso
 	}
 	var exact []string
 	for _, a := range answers {
-		for _, id := range a.IDs {
-			if headlines[id] == nil {
-				exact = append(exact, id)
+		for _, m := range a.People {
+			if headlines[m.ID] == nil {
+				exact = append(exact, m.ID)
 			}
 		}
 	}
@@ -39,9 +40,9 @@ func (h *connections) ResolvePeople(ctx context.Context, req *connectionsv1.Reso
 	res := &connectionsv1.ResolvePeopleResponse{}
 	for i, a := range answers {
 		out := &connectionsv1.ResolvedEntry{Entry: req.GetEntries()[i], Outcome: a.Outcome}
-		for _, id := range a.IDs {
-			if of := headlines[id]; of != nil {
-				out.People = append(out.People, &connectionsv1.ResolvedPerson{Id: id, Name: of.GetName(), Headline: of.GetHeadline(), MatchedBy: a.MatchedBy})
+		for _, m := range a.People {
+			if of := headlines[m.ID]; of != nil {
+				out.People = append(out.People, &connectionsv1.ResolvedPerson{Id: m.ID, Name: of.GetName(), Headline: of.GetHeadline(), MatchedBy: m.By})
 			}
 		}
 		if len(out.People) == 0 {
@@ -55,20 +56,20 @@ func (h *connections) ResolvePeople(ctx context.Context, req *connectionsv1.Reso
 // alike searches in memory, and keeps what it learns of the people in headlines.
 // What matched elsewhere than in a name or a number is nobody of that name.
 func (h *connections) alike(p *tenant.Principal, headlines map[string]*connectionsv1.ResolvedPerson) resolve.Search {
-	return func(ctx context.Context, words, kind string) ([]string, error) {
+	return func(ctx context.Context, words, kind string) ([]resolve.Person, error) {
 		result, err := h.finder.Search(ctx, p.Tenant, p.DataVersion, search.Query{Text: words, Limit: resolve.MaxPeople + 1})
 		if err != nil {
 			return nil, err
 		}
-		var ids []string
+		var people []resolve.Person
 		for _, hit := range result.Hits {
 			if !matchedOnly(kind, hit.Matched) {
 				continue
 			}
-			ids = append(ids, hit.ID)
+			people = append(people, resolve.Person{ID: hit.ID, Names: personname.Names{Full: hit.Doc.Name, Nickname: hit.Doc.Nickname}})
 			headlines[hit.ID] = &connectionsv1.ResolvedPerson{Id: hit.ID, Name: hit.Doc.Name, Headline: hit.Doc.Headline}
 		}
-		return ids, nil
+		return people, nil
 	}
 }
 

@@ -73,6 +73,34 @@ func TestResolvePeople(t *testing.T) {
 	})
 }
 
+// An address of somebody with another name makes nobody them: resolve_people says who
+// has it, and create_connection adds a person and names who has it.
+func TestAnAddressOfAStranger(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ada := b.call(t, create, `{"name":"Ada Stone","emails":["ada@x.example"]}`).at("connection", "id")
+		ben := b.call(t, create, `{"name":"Ben Reed"}`).at("connection", "id")
+		got := b.call(t, resolvePeople, `{"entries":["Ben Reed <ada@x.example>","A. Stone <ada@x.example>"]}`)
+		for at, want := range []string{
+			fmt.Sprintf("ambiguous: %v by email, %v by name", ada, ben), fmt.Sprintf("matched: %v by email", ada),
+		} {
+			var people []string
+			list, _ := got.at("entries", at, "people").([]any)
+			for n := range list {
+				people = append(people, fmt.Sprintf("%v by %v", got.at("entries", at, "people", n, "id"), got.at("entries", at, "people", n, "matched_by")))
+			}
+			if said := fmt.Sprintf("%v: %s", got.at("entries", at, "outcome"), strings.Join(people, ", ")); said != want {
+				t.Errorf("got %s, want %s", said, want)
+			}
+		}
+		made := b.call(t, create, `{"name":"Zoe Fox","emails":["ada@x.example"]}`)
+		if made.at("duplicate_of") != nil || made.at("change_id") == nil || made.at("connection", "id") == ada ||
+			made.at("same_address", 0, "id") != ada || made.at("same_address", 0, "name") != "Ada Stone" || made.at("same_address", 0, "kind") != "email" {
+			t.Error(made.body)
+		}
+	})
+}
+
 func TestResolvePeopleRefusals(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

@@ -58,8 +58,8 @@ func (q scope) positions(rows *[]connection.Position) *bun.SelectQuery {
 		OrderExpr("?TableAlias.current DESC, ?TableAlias.ordinal")
 }
 
-// FindDuplicate implements connection.Writer.
-func (u *Unit) FindDuplicate(ctx context.Context, c *connection.Connection) (string, error) {
+// ListSharing implements connection.Writer.
+func (u *Unit) ListSharing(ctx context.Context, c *connection.Connection) (out []connection.Sharing, err error) {
 	for _, kinds := range [][]string{{connection.KindEmail}, {connection.KindPhone}, {connection.KindURL, connection.KindSocial}} {
 		var values []string
 		for _, h := range c.Handles {
@@ -70,14 +70,24 @@ func (u *Unit) FindDuplicate(ctx context.Context, c *connection.Connection) (str
 		if len(values) == 0 {
 			continue
 		}
-		found, err := u.firstID(ctx, `SELECT c.id FROM handles h
+		var some []connection.Sharing
+		err := u.db.NewRaw(`SELECT DISTINCT c.id, c.name, c.nickname, ? AS kind FROM handles h
 JOIN connections c ON c.tenant_id = h.tenant_id AND c.id = h.connection_id AND c.archived_at IS NULL
-WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.id <> ? ORDER BY c.id LIMIT 1`,
-			u.id, bun.List(kinds), bun.List(values), c.ID)
-		if err != nil || found != "" {
-			return found, err
+WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.id <> ? ORDER BY c.id LIMIT ?`,
+			kinds[0], u.id, bun.List(kinds), bun.List(values), c.ID, maxListed).Scan(ctx, &some)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, some...)
 	}
+	return out, nil
+}
+
+// maxListed bounds how many people of one address are compared by their names.
+const maxListed = 100
+
+// FindNamesake implements connection.Writer.
+func (u *Unit) FindNamesake(ctx context.Context, c *connection.Connection) (string, error) {
 	organization := connection.NormalOrganization(c.CurrentPosition().Organization)
 	if organization == "" {
 		return "", nil

@@ -126,6 +126,10 @@ func TestDuplicates(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
+		stranger := createWritten(t, s, owner, connection.Draft{Name: "Bo Berg", Emails: []string{"bo@x.example"}, Phones: []string{"+48 22 5550100"}})
+		if sharing := []connection.Sharing{{ID: first.ID, Name: "Ana López", Kind: connection.KindPhone}}; stranger.DuplicateOf != "" || !slices.Equal(stranger.Sharing, sharing) {
+			t.Errorf("same phone, another name: %+v", stranger)
+		}
 		if got := createWritten(t, s, owner, connection.Draft{Name: "Ana López"}); got.DuplicateOf != "" {
 			t.Errorf("the name alone is no duplicate: %+v", got)
 		}

@@ -123,10 +123,13 @@ func tenantAttempts(data *store.Tenant) map[string]attempt {
 func unitAttempts(u *store.Unit) map[string]attempt {
 	return within(within(within(within(arrangedWrites(u), actWrites(u)), profileWrites(u)), within(paidWrites(u), within(within(jobWrites(u), vectorWrites(u)), importWrites(u)))), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return u.GetConnection(ctx, v.connection) },
-		"FindDuplicate": func(ctx context.Context, v victim) (any, error) {
-			return u.FindDuplicate(ctx, &connection.Connection{Name: secret, Handles: []connection.Handle{
+		"ListSharing": func(ctx context.Context, v victim) (any, error) {
+			return u.ListSharing(ctx, &connection.Connection{Handles: []connection.Handle{
 				{Kind: connection.KindEmail, NormalValue: v.email}, {Kind: connection.KindPhone, NormalValue: "+12125550100"},
-			}, Positions: []connection.Position{{Organization: secret, Current: true}}})
+			}})
+		},
+		"FindNamesake": func(ctx context.Context, _ victim) (any, error) {
+			return u.FindNamesake(ctx, &connection.Connection{Name: secret, Positions: []connection.Position{{Organization: secret, Current: true}}})
 		},
 		"InsertConnection": func(ctx context.Context, v victim) (any, error) {
 			c := &connection.Connection{TenantID: v.tenant, Name: "mine", Version: 1, CreatedAt: u.Now(), UpdatedAt: u.Now()}

@@ -219,18 +219,18 @@ func (d *draft) record(row int) Record {
 	d.settlePlace()
 	d.Key = keyOf(d.Key)
 	d.Name = d.line("name", d.name.String(), maxName)
-	if err := d.guessName(); err != nil {
-		return Record{Row: row, Err: err, Warnings: d.warnings}
+	guessed := !text.Visible(d.Name)
+	if guessed {
+		if err := d.guessName(); err != nil {
+			return Record{Row: row, Err: err, Warnings: d.warnings}
+		}
 	}
-	return Record{Row: row, Person: d.Person, Warnings: d.warnings}
+	return Record{Row: row, Person: d.Person, Guessed: guessed, Warnings: d.warnings}
 }
 
 // guessName names a person without a name: as the domain does, after the first
 // e-mail or web address, else after what they are called or where they work.
 func (d *draft) guessName() error {
-	if text.Visible(d.Name) {
-		return nil
-	}
 	var handles []connection.Handle
 	for _, h := range d.Handles {
 		if h.Kind != connection.KindPhone { // which tells no name, and takes long to be normalised

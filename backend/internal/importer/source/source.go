@@ -71,6 +71,9 @@ type Record struct {
 	// at the top of the file, or the ordinal of a card or object.
 	Row    int
 	Person Person
+	// Guessed tells that the file has no name of the person: Name was made of an
+	// address, or of what else it says.
+	Guessed bool
 	// Err is a *fault.Error (Invalid) when this record cannot be imported; Person is
 	// empty then.
 	Err error

@@ -1170,7 +1170,10 @@ type CreateConnectionResponse struct {
 	// Id of the person that was already there; absent when there was none.
 	DuplicateOf *string `protobuf:"bytes,2,opt,name=duplicate_of,proto3,oneof" json:"duplicate_of,omitempty"`
 	// The recorded change, for undo_change; absent when nothing was written.
-	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// People who have an e-mail, phone or web address of this one and whose names
+	// tell that they are somebody else; five at most. find_duplicates has the pairs.
+	SameAddress   []*SameAddress `protobuf:"bytes,4,rep,name=same_address,proto3" json:"same_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1222,6 +1225,77 @@ func (x *CreateConnectionResponse) GetDuplicateOf() string {
 func (x *CreateConnectionResponse) GetChangeId() string {
 	if x != nil && x.ChangeId != nil {
 		return *x.ChangeId
+	}
+	return ""
+}
+
+func (x *CreateConnectionResponse) GetSameAddress() []*SameAddress {
+	if x != nil {
+		return x.SameAddress
+	}
+	return nil
+}
+
+// Somebody else with the same address.
+type SameAddress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the connection.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Full name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// What is the same: email, phone or url.
+	Kind          string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SameAddress) Reset() {
+	*x = SameAddress{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SameAddress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SameAddress) ProtoMessage() {}
+
+func (x *SameAddress) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SameAddress.ProtoReflect.Descriptor instead.
+func (*SameAddress) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SameAddress) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SameAddress) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SameAddress) GetKind() string {
+	if x != nil {
+		return x.Kind
 	}
 	return ""
 }
@@ -1287,7 +1361,7 @@ type UpdateConnectionRequest struct {
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1373,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1386,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -1512,7 +1586,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1598,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1611,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -1572,7 +1646,7 @@ type ResolvePeopleRequest struct {
 
 func (x *ResolvePeopleRequest) Reset() {
 	*x = ResolvePeopleRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1658,7 @@ func (x *ResolvePeopleRequest) String() string {
 func (*ResolvePeopleRequest) ProtoMessage() {}
 
 func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1671,7 @@ func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ResolvePeopleRequest) GetEntries() []string {
@@ -1618,7 +1692,7 @@ type ResolvePeopleResponse struct {
 
 func (x *ResolvePeopleResponse) Reset() {
 	*x = ResolvePeopleResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1704,7 @@ func (x *ResolvePeopleResponse) String() string {
 func (*ResolvePeopleResponse) ProtoMessage() {}
 
 func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1717,7 @@ func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
@@ -1668,7 +1742,7 @@ type ResolvedEntry struct {
 
 func (x *ResolvedEntry) Reset() {
 	*x = ResolvedEntry{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1680,7 +1754,7 @@ func (x *ResolvedEntry) String() string {
 func (*ResolvedEntry) ProtoMessage() {}
 
 func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1693,7 +1767,7 @@ func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
 func (*ResolvedEntry) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResolvedEntry) GetEntry() string {
@@ -1734,7 +1808,7 @@ type ResolvedPerson struct {
 
 func (x *ResolvedPerson) Reset() {
 	*x = ResolvedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1820,7 @@ func (x *ResolvedPerson) String() string {
 func (*ResolvedPerson) ProtoMessage() {}
 
 func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1833,7 @@ func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
 func (*ResolvedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ResolvedPerson) GetId() string {
@@ -1803,7 +1877,7 @@ type ArchiveConnectionsRequest struct {
 
 func (x *ArchiveConnectionsRequest) Reset() {
 	*x = ArchiveConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1889,7 @@ func (x *ArchiveConnectionsRequest) String() string {
 func (*ArchiveConnectionsRequest) ProtoMessage() {}
 
 func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1902,7 @@ func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ArchiveConnectionsRequest) GetIds() []string {
@@ -1860,7 +1934,7 @@ type ArchiveConnectionsResponse struct {
 
 func (x *ArchiveConnectionsResponse) Reset() {
 	*x = ArchiveConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +1946,7 @@ func (x *ArchiveConnectionsResponse) String() string {
 func (*ArchiveConnectionsResponse) ProtoMessage() {}
 
 func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +1959,7 @@ func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ArchiveConnectionsResponse) GetChanged() int32 {
@@ -1922,7 +1996,7 @@ type DeleteConnectionRequest struct {
 
 func (x *DeleteConnectionRequest) Reset() {
 	*x = DeleteConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1934,7 +2008,7 @@ func (x *DeleteConnectionRequest) String() string {
 func (*DeleteConnectionRequest) ProtoMessage() {}
 
 func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1947,7 +2021,7 @@ func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteConnectionRequest) GetId() string {
@@ -1981,7 +2055,7 @@ type DeleteConnectionResponse struct {
 
 func (x *DeleteConnectionResponse) Reset() {
 	*x = DeleteConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1993,7 +2067,7 @@ func (x *DeleteConnectionResponse) String() string {
 func (*DeleteConnectionResponse) ProtoMessage() {}
 
 func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2006,7 +2080,7 @@ func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteConnectionResponse) GetDeleted() bool {
@@ -2052,7 +2126,7 @@ type FindDuplicatesRequest struct {
 
 func (x *FindDuplicatesRequest) Reset() {
 	*x = FindDuplicatesRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2138,7 @@ func (x *FindDuplicatesRequest) String() string {
 func (*FindDuplicatesRequest) ProtoMessage() {}
 
 func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2151,7 @@ func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FindDuplicatesRequest) GetConnectionId() string {
@@ -2114,7 +2188,7 @@ type FindDuplicatesResponse struct {
 
 func (x *FindDuplicatesResponse) Reset() {
 	*x = FindDuplicatesResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2200,7 @@ func (x *FindDuplicatesResponse) String() string {
 func (*FindDuplicatesResponse) ProtoMessage() {}
 
 func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,7 +2213,7 @@ func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
@@ -2173,7 +2247,7 @@ type DuplicatePair struct {
 
 func (x *DuplicatePair) Reset() {
 	*x = DuplicatePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2259,7 @@ func (x *DuplicatePair) String() string {
 func (*DuplicatePair) ProtoMessage() {}
 
 func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2272,7 @@ func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
 func (*DuplicatePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DuplicatePair) GetFirst() *ResolvedPerson {
@@ -2244,7 +2318,7 @@ type MergeConnectionsRequest struct {
 
 func (x *MergeConnectionsRequest) Reset() {
 	*x = MergeConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +2330,7 @@ func (x *MergeConnectionsRequest) String() string {
 func (*MergeConnectionsRequest) ProtoMessage() {}
 
 func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,7 +2343,7 @@ func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MergeConnectionsRequest) GetIntoId() string {
@@ -2312,7 +2386,7 @@ type MergeConnectionsResponse struct {
 
 func (x *MergeConnectionsResponse) Reset() {
 	*x = MergeConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2398,7 @@ func (x *MergeConnectionsResponse) String() string {
 func (*MergeConnectionsResponse) ProtoMessage() {}
 
 func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2411,7 @@ func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MergeConnectionsResponse) GetConnection() *Connection {
@@ -2390,7 +2464,7 @@ type MergeConflict struct {
 
 func (x *MergeConflict) Reset() {
 	*x = MergeConflict{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2402,7 +2476,7 @@ func (x *MergeConflict) String() string {
 func (*MergeConflict) ProtoMessage() {}
 
 func (x *MergeConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2415,7 +2489,7 @@ func (x *MergeConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
 func (*MergeConflict) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MergeConflict) GetField() string {
@@ -2456,7 +2530,7 @@ type LinkConnectionsRequest struct {
 
 func (x *LinkConnectionsRequest) Reset() {
 	*x = LinkConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2468,7 +2542,7 @@ func (x *LinkConnectionsRequest) String() string {
 func (*LinkConnectionsRequest) ProtoMessage() {}
 
 func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2481,7 +2555,7 @@ func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LinkConnectionsRequest) GetFromId() string {
@@ -2525,7 +2599,7 @@ type LinkConnectionsResponse struct {
 
 func (x *LinkConnectionsResponse) Reset() {
 	*x = LinkConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2611,7 @@ func (x *LinkConnectionsResponse) String() string {
 func (*LinkConnectionsResponse) ProtoMessage() {}
 
 func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +2624,7 @@ func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
@@ -2588,7 +2662,7 @@ type ExportConnectionsRequest struct {
 
 func (x *ExportConnectionsRequest) Reset() {
 	*x = ExportConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2674,7 @@ func (x *ExportConnectionsRequest) String() string {
 func (*ExportConnectionsRequest) ProtoMessage() {}
 
 func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2687,7 @@ func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExportConnectionsRequest) GetFormat() string {
@@ -2677,7 +2751,7 @@ type ExportConnectionsResponse struct {
 
 func (x *ExportConnectionsResponse) Reset() {
 	*x = ExportConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +2763,7 @@ func (x *ExportConnectionsResponse) String() string {
 func (*ExportConnectionsResponse) ProtoMessage() {}
 
 func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +2776,7 @@ func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExportConnectionsResponse) GetContent() string {
@@ -2898,16 +2972,21 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\a_met_onB\n" +
 	"\n" +
 	"\b_met_howB\x0f\n" +
-	"\r_on_duplicate\"\xe0\x01\n" +
+	"\r_on_duplicate\"\xb0\x02\n" +
 	"\x18CreateConnectionResponse\x12G\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"connection\x120\n" +
 	"\fduplicate_of\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\fduplicate_of\x88\x01\x01\x12*\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0f\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01\x12N\n" +
+	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\b\xbaH\x05\x92\x01\x02\x10\x05R\fsame_addressB\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
-	"_change_id\"\xd5\f\n" +
+	"_change_id\"a\n" +
+	"\vSameAddress\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1c\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x1b\n" +
+	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xd5\f\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -3097,7 +3176,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -3110,84 +3189,86 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*Position)(nil),                   // 8: kith.connections.v1.Position
 	(*CreateConnectionRequest)(nil),    // 9: kith.connections.v1.CreateConnectionRequest
 	(*CreateConnectionResponse)(nil),   // 10: kith.connections.v1.CreateConnectionResponse
-	(*UpdateConnectionRequest)(nil),    // 11: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),   // 12: kith.connections.v1.UpdateConnectionResponse
-	(*ResolvePeopleRequest)(nil),       // 13: kith.connections.v1.ResolvePeopleRequest
-	(*ResolvePeopleResponse)(nil),      // 14: kith.connections.v1.ResolvePeopleResponse
-	(*ResolvedEntry)(nil),              // 15: kith.connections.v1.ResolvedEntry
-	(*ResolvedPerson)(nil),             // 16: kith.connections.v1.ResolvedPerson
-	(*ArchiveConnectionsRequest)(nil),  // 17: kith.connections.v1.ArchiveConnectionsRequest
-	(*ArchiveConnectionsResponse)(nil), // 18: kith.connections.v1.ArchiveConnectionsResponse
-	(*DeleteConnectionRequest)(nil),    // 19: kith.connections.v1.DeleteConnectionRequest
-	(*DeleteConnectionResponse)(nil),   // 20: kith.connections.v1.DeleteConnectionResponse
-	(*FindDuplicatesRequest)(nil),      // 21: kith.connections.v1.FindDuplicatesRequest
-	(*FindDuplicatesResponse)(nil),     // 22: kith.connections.v1.FindDuplicatesResponse
-	(*DuplicatePair)(nil),              // 23: kith.connections.v1.DuplicatePair
-	(*MergeConnectionsRequest)(nil),    // 24: kith.connections.v1.MergeConnectionsRequest
-	(*MergeConnectionsResponse)(nil),   // 25: kith.connections.v1.MergeConnectionsResponse
-	(*MergeConflict)(nil),              // 26: kith.connections.v1.MergeConflict
-	(*LinkConnectionsRequest)(nil),     // 27: kith.connections.v1.LinkConnectionsRequest
-	(*LinkConnectionsResponse)(nil),    // 28: kith.connections.v1.LinkConnectionsResponse
-	(*ExportConnectionsRequest)(nil),   // 29: kith.connections.v1.ExportConnectionsRequest
-	(*ExportConnectionsResponse)(nil),  // 30: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 31: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 32: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 33: google.protobuf.Timestamp
+	(*SameAddress)(nil),                // 11: kith.connections.v1.SameAddress
+	(*UpdateConnectionRequest)(nil),    // 12: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 13: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 14: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 15: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 16: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 17: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 18: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 19: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 20: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 21: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 22: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 23: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 24: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 25: kith.connections.v1.MergeConnectionsRequest
+	(*MergeConnectionsResponse)(nil),   // 26: kith.connections.v1.MergeConnectionsResponse
+	(*MergeConflict)(nil),              // 27: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 28: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 29: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 30: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 31: kith.connections.v1.ExportConnectionsResponse
+	(*v1.Note)(nil),                    // 32: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 33: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 34: google.protobuf.Timestamp
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
 	5,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	31, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	32, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	32, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	33, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
 	8,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
-	33, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	33, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	33, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	34, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	34, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	34, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
 	6,  // 8: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
 	7,  // 9: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	33, // 10: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	34, // 10: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
 	6,  // 11: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
 	5,  // 12: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	6,  // 13: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	6,  // 14: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	6,  // 15: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	5,  // 16: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	6,  // 17: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	15, // 18: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	16, // 19: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	23, // 20: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	16, // 21: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	16, // 22: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	5,  // 23: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	26, // 24: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	7,  // 25: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	0,  // 26: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 27: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	9,  // 28: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	11, // 29: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	13, // 30: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	17, // 31: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	19, // 32: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	21, // 33: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	24, // 34: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	27, // 35: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	29, // 36: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 37: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 38: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	10, // 39: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	12, // 40: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	14, // 41: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	18, // 42: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	20, // 43: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	22, // 44: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	25, // 45: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	28, // 46: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	30, // 47: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	37, // [37:48] is the sub-list for method output_type
-	26, // [26:37] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	11, // 13: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	6,  // 14: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	6,  // 15: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	6,  // 16: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	5,  // 17: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	6,  // 18: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	16, // 19: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	17, // 20: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	24, // 21: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	17, // 22: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	17, // 23: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	5,  // 24: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	27, // 25: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	7,  // 26: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	0,  // 27: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 28: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	9,  // 29: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	12, // 30: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	14, // 31: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	18, // 32: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	20, // 33: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	22, // 34: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	25, // 35: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	28, // 36: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	30, // 37: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 38: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 39: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	10, // 40: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	13, // 41: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	15, // 42: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	19, // 43: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	21, // 44: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	23, // 45: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	26, // 46: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	29, // 47: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	31, // 48: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	38, // [38:49] is the sub-list for method output_type
+	27, // [27:38] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -3200,25 +3281,25 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[11].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[12].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[13].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[18].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[20].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[19].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[21].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[24].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[22].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[25].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[26].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[28].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[30].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

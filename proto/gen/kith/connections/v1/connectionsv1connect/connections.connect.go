@@ -87,10 +87,12 @@ type ConnectionServiceClient interface {
 	// Changes nothing.
 	GetConnection(context.Context, *v1.GetConnectionRequest) (*v1.GetConnectionResponse, error)
 	// Add a person to the member's network. Use it when the member met somebody
-	// who search_connections does not find. When the e-mail, phone or web address,
-	// or the name at the same organisation, is already there, the person on file
-	// is returned in place of a second one, with duplicate_of set; on_duplicate
-	// changes that. Adds one connection; undo with change_id.
+	// who search_connections does not find. When an e-mail, phone or web address is
+	// already there with a name that fits (the same, a nickname, initials, a part),
+	// or the name at the same organisation is, the person on file is returned in
+	// place of a second one, with duplicate_of set; on_duplicate changes that.
+	// same_address names people who have an address of this one and another name.
+	// Adds one connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change fields of one connection. Fields left out stay as they are; an empty
 	// text clears the field. A list in emails, phones, urls, tags or important_dates
@@ -101,7 +103,8 @@ type ConnectionServiceClient interface {
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
 	// Tell who of up to 50 e-mail addresses, phone numbers or names is on file. Use
 	// it before adding people from a list, a meeting's guests or a mail thread. Each
-	// answer is matched (one person), ambiguous (several) or none. Changes nothing.
+	// answer is matched (one person), ambiguous (several, or, for Name <address>, the
+	// address is somebody's with another name) or none. Changes nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
 	// Put up to 50 people away, or bring them back with archived false. Archived
 	// people are found by no search and are deleted for good after 30 days. What is
@@ -355,10 +358,12 @@ type ConnectionServiceHandler interface {
 	// Changes nothing.
 	GetConnection(context.Context, *v1.GetConnectionRequest) (*v1.GetConnectionResponse, error)
 	// Add a person to the member's network. Use it when the member met somebody
-	// who search_connections does not find. When the e-mail, phone or web address,
-	// or the name at the same organisation, is already there, the person on file
-	// is returned in place of a second one, with duplicate_of set; on_duplicate
-	// changes that. Adds one connection; undo with change_id.
+	// who search_connections does not find. When an e-mail, phone or web address is
+	// already there with a name that fits (the same, a nickname, initials, a part),
+	// or the name at the same organisation is, the person on file is returned in
+	// place of a second one, with duplicate_of set; on_duplicate changes that.
+	// same_address names people who have an address of this one and another name.
+	// Adds one connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
 	// Change fields of one connection. Fields left out stay as they are; an empty
 	// text clears the field. A list in emails, phones, urls, tags or important_dates
@@ -369,7 +374,8 @@ type ConnectionServiceHandler interface {
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
 	// Tell who of up to 50 e-mail addresses, phone numbers or names is on file. Use
 	// it before adding people from a list, a meeting's guests or a mail thread. Each
-	// answer is matched (one person), ambiguous (several) or none. Changes nothing.
+	// answer is matched (one person), ambiguous (several, or, for Name <address>, the
+	// address is somebody's with another name) or none. Changes nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
 	// Put up to 50 people away, or bring them back with archived false. Archived
 	// people are found by no search and are deleted for good after 30 days. What is
