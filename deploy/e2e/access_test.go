@@ -124,10 +124,11 @@ func checkJSONBody(t *testing.T, got answer) {
 	}
 }
 
-// TestMetadataOfEachPath: what a challenge points to names exactly the path.
+// TestMetadataOfEachPath: what a challenge points to names exactly the path. Without
+// a path it names the resource of the specification, /mcp.
 func TestMetadataOfEachPath(t *testing.T) {
 	eachTopology(t, func(t *testing.T, s *service) {
-		for _, path := range []string{"", pathCurrent, pathDeprecated} {
+		for path, resource := range map[string]string{"": pathDeprecated, pathCurrent: pathCurrent, pathDeprecated: pathDeprecated} {
 			got := s.send(t, http.MethodGet, "/.well-known/oauth-protected-resource"+path, "")
 			var metadata struct {
 				Resource string   `json:"resource"`
@@ -137,7 +138,7 @@ func TestMetadataOfEachPath(t *testing.T) {
 			if err := json.Unmarshal([]byte(got.body), &metadata); err != nil || got.status != http.StatusOK {
 				t.Fatalf("%q: got %d %s", path, got.status, got.body)
 			}
-			if metadata.Resource != s.base+path || !slices.Equal(metadata.Servers, []string{s.base}) {
+			if metadata.Resource != s.base+resource || !slices.Equal(metadata.Servers, []string{s.base}) {
 				t.Errorf("%q: got %s", path, got.body)
 			}
 			if !slices.Contains(metadata.Scopes, "write") || !slices.Contains(metadata.Scopes, "connections") {

@@ -245,7 +245,7 @@ func (p *parts) addMCP(handlers map[string]route.Handler) error {
 
 func (p *parts) addResourceMetadata(handlers map[string]route.Handler) error {
 	for name, path := range map[string]string{
-		route.ResourceRoot:  "",
+		route.ResourceRoot:  route.PathMCPDeprecated, // the specification names /mcp as the protected resource
 		route.ResourceMCP:   route.PathMCPDeprecated,
 		route.ResourceMCPV1: route.PathMCPCurrent,
 	} {

@@ -49,30 +49,6 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// The mount under /sandbox must answer as the path itself does.
-func TestSandboxBehavesTheSame(t *testing.T) {
-	t.Parallel()
-	h := newServer(t, testConfig(backendtest.New())).Handler()
-	for _, target := range []string{
-		"/api/human/amara", "/api/human/amara.json", "/api/human/amara.md", "/api/human/nobody",
-		"/api/network/members?per_page=1", "/api/network/members?per_page=x",
-	} {
-		var answers [2]*httptest.ResponseRecorder
-		for i, prefix := range []string{"", "/sandbox"} {
-			answers[i] = httptest.NewRecorder()
-			h.ServeHTTP(answers[i], httptest.NewRequest(http.MethodGet, prefix+target, nil))
-		}
-		for _, name := range []string{"ETag", "Content-Type", "Cache-Control"} {
-			if a, b := answers[0].Header().Get(name), answers[1].Header().Get(name); a != b {
-				t.Errorf("%s: %s %q and %q", target, name, a, b)
-			}
-		}
-		if answers[0].Code != answers[1].Code {
-			t.Errorf("%s: %d and %d", target, answers[0].Code, answers[1].Code)
-		}
-	}
-}
-
 func TestWithoutSandbox(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())

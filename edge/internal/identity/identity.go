@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -61,7 +62,7 @@ type Endpoint struct {
 func New(o Options) *Endpoint {
 	e := &Endpoint{options: o, challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent)}
 	for _, r := range o.Routes {
-		if r.Anonymous && (r.Batchable || r.SandboxOnly || r.Name == route.Batch) {
+		if r.Anonymous && (r.Batchable || r.HandlerName() == route.Batch || r.SandboxOnly && r.SameAs == "") {
 			e.capabilities = append(e.capabilities, capability{Method: r.Methods[0], Path: r.Pattern, Summary: r.Summary})
 		}
 	}
@@ -134,6 +135,11 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	case typeAnonymous:
 		e.write(w, r, e.anonymous(r))
 	case typeServiceAuth:
+		if strings.HasPrefix(r.URL.Path, route.SandboxPrefix+"/") {
+			e.options.Problems.Write(w, r, problem.UnsupportedIdentityType, `In the sandbox nobody holds a member's access: the type is "anonymous".`,
+				problem.Field{Field: "type", Message: `must be "anonymous"`})
+			return
+		}
 		e.serveHeld(w, r)
 	default:
 		e.options.Problems.Write(w, r, problem.UnsupportedIdentityType, `The types are "anonymous" and "service_auth".`,

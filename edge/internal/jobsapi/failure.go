@@ -38,9 +38,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err *upstream.Error, 
 	case upstream.Unauthenticated:
 		a.refuse(w, r, true)
 	case upstream.Refused:
-		scopes := strings.Join(err.RequiredScopes, " ")
-		w.Header().Set("WWW-Authenticate", a.challenge+`, error="insufficient_scope", scope="`+scopes+`"`)
-		problems.Write(w, r, problem.InsufficientScope, "The credential lacks a scope; this needs "+scopes+".")
+		a.refuseScope(w, r, err)
 	case upstream.Invalid:
 		problems.Write(w, r, problem.InvalidParameter, sentence(err.Message), fields(err)...)
 	case upstream.ToolFailed:
@@ -54,6 +52,19 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err *upstream.Error, 
 		a.log(r, err)
 		problems.Write(w, r, problem.Internal, "The error was logged under the id of this request.")
 	}
+}
+
+// refuseScope answers a credential that may not do this. The challenge names the
+// scopes that are needed (RFC 6750, section 3.1), unless the refusal is for another
+// reason.
+func (a *API) refuseScope(w http.ResponseWriter, r *http.Request, err *upstream.Error) {
+	challenge, detail := a.challenge+`, error="insufficient_scope"`, sentence(err.Message)
+	if scopes := strings.Join(err.RequiredScopes, " "); scopes != "" {
+		challenge += `, scope="` + scopes + `"`
+		detail = "The credential lacks a scope; this needs " + scopes + "."
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	a.options.Problems.Write(w, r, problem.InsufficientScope, detail)
 }
 
 func fields(err *upstream.Error) []problem.Field {

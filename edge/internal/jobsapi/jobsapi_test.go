@@ -130,6 +130,7 @@ func TestServeStart(t *testing.T) {
 		"out of credits":     {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Exhausted, Message: "used up"}}, 402, "out_of_credits", ""},
 		"a rule is broken":   {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Invalid, Message: "send a file", Fields: []upstream.Field{{Path: "content", Message: "is missing"}}}}, 400, `"content"`, ""},
 		"a scope is missing": {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Refused, RequiredScopes: []string{"imports", "write"}}}, 403, "imports write", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", error="insufficient_scope", scope="imports write"`},
+		"refused otherwise":  {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Refused, Message: "not this tool"}}, 403, "Not this tool.", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", error="insufficient_scope"`},
 		"lost on the way":    {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{reads: {Kind: upstream.Unavailable}}, 503, "unavailable", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,15 +37,14 @@ func answerAsRouter(root, operation *yaml.Node, r route.Route, o Options) {
 	if p, limited := usedPolicy(o, r.RatePolicy); limited {
 		limit(operation, p)
 		addAnswer(answers, "429", tooMany)
-		// A query is refused before the request is counted, so a 400 may have none.
-		mark(root, answers, "Counted", countedHeaders(), "400")
+		mark(root, answers, "Counted", countedHeaders())
 	}
 	if r.State == route.Deprecated {
 		headers := []string{"Deprecation", "Link"}
 		if len(r.Sunsets) > 0 {
 			headers = append(headers, "Sunset")
 		}
-		mark(root, answers, "Deprecated", headers, "")
+		mark(root, answers, "Deprecated", headers)
 	}
 	sortByStatus(answers)
 }
@@ -63,15 +62,11 @@ func newRef(target string) *yaml.Node {
 	return n
 }
 
-// mark gives each answer the headers, but for those of one status. An answer that
-// operations share stays as it is; one with the headers is added beside it, under
+// mark gives each answer the headers. An answer that operations share stays as it is; one with the headers is added beside it, under
 // its name and the suffix.
-func mark(root, answers *yaml.Node, suffix string, headers []string, but string) {
+func mark(root, answers *yaml.Node, suffix string, headers []string) {
 	shared := child(root, "components", "responses")
-	for status, answer := range members(answers) {
-		if status == but {
-			continue
-		}
+	for _, answer := range members(answers) {
 		name, isShared := strings.CutPrefix(text(answer, "$ref"), responseRef)
 		if !isShared {
 			addHeaders(answer, headers)

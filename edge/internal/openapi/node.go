@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"iter"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -79,6 +80,16 @@ func put(n *yaml.Node, key string, value *yaml.Node) {
 		}
 	}
 	n.Content = append(n.Content, newText(key), value)
+}
+
+// remove takes a member out of a mapping.
+func remove(n *yaml.Node, key string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = slices.Delete(n.Content, i, i+2)
+			return
+		}
+	}
 }
 
 // obtain returns a member that is a mapping, and adds it if it is not there.

@@ -3,6 +3,7 @@ package openapi
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,8 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 		put(operation, "operationId", newText("sandbox"+strings.ToUpper(id[:1])+id[1:]))
 		put(operation, "tags", newList([]string{tagSandbox}))
 		put(operation, "description", newText("The same as `"+method+" "+strings.TrimPrefix(r.Pattern, route.SandboxPrefix)+
-			"`, on the same budget, where all else is the demo account's."))
+			"`, on the same budget, where all else is the demo account's. Nobody holds a member's access here."))
+		takeNoCredential(operation)
 	}
 	if r.Protocol == route.Page {
 		say(operation, "For a person with a browser.")
@@ -86,6 +88,12 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 	if r.Batchable {
 		put(operation, "x-batchable", newScalar(tagBool, "true"))
 	}
+}
+
+// takeNoCredential leaves out what an operation answers to callers with a credential.
+func takeNoCredential(operation *yaml.Node) {
+	put(operation, "security", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
+	remove(child(operation, "responses"), strconv.Itoa(http.StatusUnauthorized))
 }
 
 // limit says which rate policy counts an operation.

@@ -13,6 +13,8 @@
 //	path      [A-Za-z0-9-._~/], no "//", "/." or "/" at the end,
 //	          nothing decoded: else 404, never a redirect         (grammar.go)
 //	match     the table: else 404                                 (matcher.go)
+//	limit     within the row's rate policy, else 429; the answers
+//	          below a limited path tell of its policy, too        (areas.go)
 //	lifecycle deprecation headers; 410 after the sunset           (lifecycle.go)
 //	query     well-formed and without credentials, else 400       (query.go)
 //	method    one of the row's: else 405; OPTIONS is 204          (router.go)

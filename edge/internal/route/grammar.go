@@ -1,5 +1,7 @@
 package route
 
+import "strings"
+
 // verdict is what the grammar says of a path.
 type verdict uint8
 
@@ -44,11 +46,12 @@ func judgePath(path string) verdict {
 	return result
 }
 
-// wellKnown says whether path is under RFC 8615's prefix: the one place where a
-// segment may start with a dot.
+// wellKnown says whether RFC 8615's prefix begins at i, where the path or the
+// sandbox's begins: the one place where a segment may start with a dot.
 func wellKnown(path string, i int) bool {
 	const prefix = "/.well-known/"
-	return i == 0 && len(path) > len(prefix) && path[:len(prefix)] == prefix
+	below, found := strings.CutPrefix(path[i:], prefix)
+	return found && below != "" && (i == 0 || path[:i] == SandboxPrefix)
 }
 
 // plainByte says whether c is an unreserved character (RFC 3986, section 2.3).

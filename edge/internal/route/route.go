@@ -1,6 +1,9 @@
 package route
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // State says where a path is in its life (RFC 9745).
 type State string
@@ -60,8 +63,6 @@ type Route struct {
 	RatePolicy string
 	// Protocol is the shape of HTTP-level errors.
 	Protocol Protocol
-	// Sandbox paths are mounted under /sandbox as well, with the same handler.
-	Sandbox bool
 	// Proxied paths are served by the backend; the edge hands them on.
 	Proxied bool
 	// SandboxOnly paths exist for the demo account and go when the sandbox is off.
@@ -84,7 +85,8 @@ func (r Route) HandlerName() string {
 const SandboxPrefix = "/sandbox"
 
 // Mounted returns the rows that a server serves: the table itself and, with the
-// sandbox, the copies under /sandbox; without it, not even the sandbox's own.
+// sandbox, a copy under /sandbox of each row that needs no credential; without it,
+// not even the sandbox's own.
 func Mounted(table []Route, sandbox bool) []Route {
 	var mounted []Route
 	for _, r := range table {
@@ -92,11 +94,19 @@ func Mounted(table []Route, sandbox bool) []Route {
 			continue
 		}
 		mounted = append(mounted, r)
-		if r.Sandbox && sandbox {
+		if sandbox && repeats(r) {
 			mounted = append(mounted, underSandbox(r))
 		}
 	}
 	return mounted
+}
+
+// repeats tells whether a row has a copy under /sandbox. The authorization server
+// and the people's pages have none, nor has metadata that would make a client sign
+// in. In place of the landing page, /sandbox describes itself.
+func repeats(r Route) bool {
+	return r.Anonymous && r.Protocol == HTTP && !r.SandboxOnly && !r.Proxied && r.Pattern != "/" &&
+		!strings.HasPrefix(r.Pattern, ResourcePrefix)
 }
 
 func underSandbox(r Route) Route {

@@ -68,6 +68,7 @@ type Router struct {
 	host    string
 	entries []entry
 	matcher *matcher
+	areas   areas
 	http    Refuser
 	page    Refuser // nil when there are no pages
 	cors    *cors.Policy
@@ -93,11 +94,11 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t, ok := parseTarget(r)
 	switch {
 	case !knownMethod(r.Method):
-		rt.http.Refuse(w, r, problem.NotImplemented, "This method is implemented nowhere on this server.")
+		rt.refuse(w, r, t.path, problem.NotImplemented, "This method is implemented nowhere on this server.")
 	case !ok:
-		rt.http.Refuse(w, r, problem.MalformedRequest, "The request target is not well-formed.")
+		rt.refuse(w, r, t.path, problem.MalformedRequest, "The request target is not well-formed.")
 	case t.authority != "" && !sameHost(t.authority, rt.host):
-		rt.http.Refuse(w, r, problem.MisdirectedRequest, "The request target names another host.")
+		rt.refuse(w, r, t.path, problem.MisdirectedRequest, "The request target names another host.")
 	case t.path == "*":
 		rt.serveAsterisk(w, r)
 	default:
@@ -117,7 +118,7 @@ func (rt *Router) serveAsterisk(w http.ResponseWriter, r *http.Request) {
 func (rt *Router) servePath(w http.ResponseWriter, r *http.Request, t target) {
 	switch judgePath(t.path) {
 	case malformed:
-		rt.http.Refuse(w, r, problem.MalformedRequest, "The path is not well-formed.")
+		rt.refuse(w, r, t.path, problem.MalformedRequest, "The path is not well-formed.")
 		return
 	case unknown:
 		rt.refuseUnknown(w, r, t.path)
@@ -131,11 +132,30 @@ func (rt *Router) servePath(w http.ResponseWriter, r *http.Request, t target) {
 	rt.serveRow(w, r, &rt.entries[row], argument, t.query)
 }
 
+// refuse answers a request that is no row's. Below a limited path it counts as a
+// request for that path does, so that the answer tells of the limit.
+func (rt *Router) refuse(w http.ResponseWriter, r *http.Request, path string, code problem.Code, detail string) {
+	if rt.withinLimit(w, r, rt.areas.policy(path), rt.http) {
+		rt.http.Refuse(w, r, code, detail)
+	}
+}
+
+// withinLimit counts a request under a policy, "" for none, and has the answer tell
+// of it. A request over the limit is refused. A preflight does not count: browsers
+// send it, and the caller cannot tell.
+func (rt *Router) withinLimit(w http.ResponseWriter, r *http.Request, policy string, refuser Refuser) bool {
+	if policy == "" || rt.limiter == nil || r.Method == http.MethodOptions || rt.limiter.Limit(w, r, policy) {
+		return true
+	}
+	refuser.Refuse(w, r, problem.RateLimited, "Too many requests: Retry-After says for how many seconds to wait.")
+	return false
+}
+
 // refuseUnknown answers a path that is no row's. Among the settings there are
 // pages only, so that a browser that asks there is answered with one.
 func (rt *Router) refuseUnknown(w http.ResponseWriter, r *http.Request, path string) {
 	if rt.page == nil || !strings.HasPrefix(path, settingsPrefix) {
-		rt.http.Refuse(w, r, problem.NotFound, "No resource has this path.")
+		rt.refuse(w, r, path, problem.NotFound, "No resource has this path.")
 		return
 	}
 	w.Header().Add("Vary", "Accept")
@@ -175,7 +195,11 @@ func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, arg
 	if e.page {
 		rt.cors.Clear(w.Header())
 	}
-	if gone := e.lifecycle.mark(w.Header(), rt.now); gone {
+	gone := e.lifecycle.mark(w.Header(), rt.now)
+	if !rt.withinLimit(w, r, e.policy, e.refuser) {
+		return
+	}
+	if gone {
 		e.refuser.Refuse(w, r, problem.Gone, "This path was removed; the Link header names its successor.")
 		return
 	}
@@ -194,14 +218,9 @@ func (rt *Router) serveRow(w http.ResponseWriter, r *http.Request, e *entry, arg
 	rt.admit(w, r, e, argument)
 }
 
-// admit has the handler serve a request that is within its limits while there is
-// room for it.
+// admit has the handler serve a request while there is room for it.
 func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argument string) {
 	if e.policy != "" && rt.limiter != nil {
-		if !rt.limiter.Limit(w, r, e.policy) {
-			e.refuser.Refuse(w, r, problem.RateLimited, "Too many requests: Retry-After says for how many seconds to wait.")
-			return
-		}
 		defer rt.limiter.Learn(r)
 	}
 	if rt.gate != nil {

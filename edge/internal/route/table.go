@@ -57,7 +57,7 @@ func Table() []Route {
 func publicReads() []Route {
 	read := Route{
 		Methods: []string{http.MethodGet}, State: Current, Protocol: HTTP,
-		Anonymous: true, Batchable: true, Sandbox: true, RatePolicy: ratelimit.PolicyProfile,
+		Anonymous: true, Batchable: true, RatePolicy: ratelimit.PolicyProfile,
 	}
 	profile, asJSON, asMarkdown, members := read, read, read, read
 	profile.Name, profile.Pattern = Profile, "/api/human/{username}"
@@ -75,7 +75,7 @@ func publicReads() []Route {
 func batch() Route {
 	return Route{
 		Name: Batch, Methods: []string{http.MethodPost}, Pattern: "/api/batch", State: Current, Protocol: HTTP,
-		Anonymous: true, Sandbox: true, RatePolicy: ratelimit.PolicyBatch,
+		Anonymous: true, RatePolicy: ratelimit.PolicyBatch,
 		Summary: "Up to 20 of the batchable reads in one request; each item has its own status.",
 	}
 }

@@ -14,16 +14,17 @@ type target struct {
 }
 
 // parseTarget takes the target apart. It reports false for what is none: bytes
-// that cannot stand there, a fragment, userinfo, another scheme.
+// that cannot stand there, a fragment, userinfo, another scheme. Even then the path
+// is what stands before the query.
 func parseTarget(r *http.Request) (target, bool) {
 	raw := r.RequestURI
 	if raw == "" { // a request that was made in this process
 		raw = r.URL.RequestURI()
 	}
-	if strings.IndexFunc(raw, notInTarget) >= 0 {
-		return target{}, false
-	}
 	rest, query, _ := strings.Cut(raw, "?")
+	if strings.IndexFunc(raw, notInTarget) >= 0 {
+		return target{path: rest}, false
+	}
 	if strings.HasPrefix(rest, "/") || rest == "*" {
 		return target{path: rest, query: query}, true
 	}

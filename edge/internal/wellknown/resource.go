@@ -20,8 +20,8 @@ type resourceJSON struct {
 	ResourceDocumentation  string   `json:"resource_documentation"`
 }
 
-// ProtectedResource returns the handler of the metadata of the resource at path
-// ("" for the whole service), made once. baseURL has no slash at the end; scopes
+// ProtectedResource returns the handler of the metadata of the resource at path,
+// made once. baseURL has no slash at the end; scopes
 // are those that a token can have.
 func ProtectedResource(baseURL, path string, scopes []string) (route.Handler, error) {
 	body, err := json.Marshal(resourceJSON{

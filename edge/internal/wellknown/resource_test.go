@@ -13,7 +13,7 @@ import (
 func TestProtectedResource(t *testing.T) {
 	t.Parallel()
 	for path, resource := range map[string]string{
-		"": "https://kith.example", "/mcp": "https://kith.example/mcp", "/mcp/v1": "https://kith.example/mcp/v1",
+		"/mcp": "https://kith.example/mcp", "/mcp/v1": "https://kith.example/mcp/v1",
 	} {
 		h, err := wellknown.ProtectedResource("https://kith.example", path, []string{"connections", "write"})
 		if err != nil {

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+)
+
+// Every answer of a limited path tells of its limit, and so does a refusal below
+// it; other paths and preflights tell of none.
+func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.RateLimits = nil
+	h := newServer(t, c).Handler()
+	for _, test := range []struct {
+		request string // method and target
+		status  int
+		policy  string // "" for none
+	}{
+		{"GET /api/human/amara", 200, "profile"},
+		{"GET /api/human/nobody", 404, "profile"},
+		{"GET /api/human/amara?q=%zz", 400, "profile"},
+		{"GET /api/human/amara?q=é", 400, "profile"},
+		{"GET /api/human/amara?access_token=x", 400, "profile"},
+		{"GET /api/human/a%zzb", 400, "profile"},
+		{"POST /api/human/amara", 405, "profile"},
+		{"BREW /api/human/amara", 501, "profile"},
+		{"GET http://evil.example/api/human/amara", 421, "profile"},
+		{"GET /api/human/a/b", 404, "profile"},
+		{"GET /api/human", 404, "profile"},
+		{"GET /api/human/", 404, "profile"},
+		{"GET /sandbox/api/human/a/b", 404, "profile"},
+		{"GET /api/network/members/x", 404, "directory"},
+		{"GET /api/network/members?q=a;b", 400, "directory"},
+		{"GET /api/batch", 405, "batch"},
+		{"POST /api/batch", 415, "batch"},
+		{"GET /mcp/v1", 405, "mcp"},
+		{"POST /mcp/v1?token=x", 400, "mcp"},
+		{"DELETE /mcp", 405, "mcp"},
+		{"POST /mcp/v2", 404, "mcp"},
+		{"GET /mcp/sandbox", 405, "mcp-sandbox"},
+		{"GET /sandbox/mcp/v1", 405, "mcp-sandbox"},
+		{"GET /api/jobs", 405, "jobs"},
+		{"GET /api/jobs/x/y", 404, "jobs"},
+		{"GET /api/jobs/7", 401, "jobs"},
+		{"GET /oauth/token", 405, "oauth-token"},
+		{"POST /oauth/token/zz", 404, "oauth-token"},
+		{"POST /oauth/register?token=x", 400, "oauth-register"},
+		{"GET /agent/identity", 405, "identity"},
+		{"GET /sandbox/agent/identity", 405, "identity"},
+
+		{"OPTIONS /api/human/amara", 204, ""},
+		{"OPTIONS /api/human/a/b", 404, ""},
+		{"GET /api/humans", 404, ""},
+		{"GET /mcp/docs", 200, ""},
+		{"GET /mcp/docs/x", 404, ""},
+		{"GET /v1?token=x", 400, ""},
+		{"GET /nothing", 404, ""},
+		{"GET /oauth", 404, ""},
+	} {
+		method, target, _ := strings.Cut(test.request, " ")
+		r := httptest.NewRequest(method, "/", nil)
+		r.RequestURI = target
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != test.status {
+			t.Errorf("%s: %d %s", test.request, w.Code, w.Body)
+		}
+		for _, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+			if got := w.Header()[name]; (len(got) == 1) != (test.policy != "") {
+				t.Errorf("%s: %s %q", test.request, name, got)
+			}
+		}
+		if told := w.Header()["RateLimit-Policy"]; test.policy != "" && !strings.HasPrefix(told[0], `"`+test.policy+`";`) {
+			t.Errorf("%s: policy %s, want %s", test.request, told, test.policy)
+		}
+	}
+}
+
+// Whoever asks for what is not there is refused like others when the limit is
+// reached.
+func TestRefusalsCount(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.RateLimits["profile"] = "3/60"
+	h := newServer(t, c).Handler()
+	for i, target := range []string{"/api/human/amara", "/api/human/a/b", "/api/human/amara?q=%zz", "/api/human/a/b", "/api/human/amara"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RequestURI = target
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if (w.Code == http.StatusTooManyRequests) != (i >= 3) || (w.Header().Get("Retry-After") != "") != (i >= 3) {
+			t.Errorf("%d: %s: %d %v", i, target, w.Code, w.Header())
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// answerOf is an answer without what differs between two answers to one request:
+// the request's id, and what is left of a budget.
+type answerOf struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+func ask(h http.Handler, method, path, body string) answerOf {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	header := http.Header{}
+	id := w.Header().Get("X-Request-Id")
+	for name, values := range w.Header() {
+		switch strings.ToLower(name) {
+		case "x-request-id", "ratelimit", "ratelimit-remaining", "ratelimit-reset":
+			values = []string{"is there"}
+		}
+		header[name] = values
+	}
+	return answerOf{w.Code, header, strings.ReplaceAll(w.Body.String(), id, "ID")}
+}
+
+// Every path that needs no credential is under /sandbox too, and answers the same
+// there, byte for byte: what it serves, and what it refuses. Nothing else is there.
+func TestSandboxAnswersAsThePathsDo(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	for _, policy := range RatePolicies() {
+		c.RateLimits[policy] = "1000/60"
+	}
+	h := newServer(t, c).Handler()
+	bodies := map[string][]string{
+		route.Batch:    {`{"requests":[{"id":"1","path":"/api/human/amara"}]}`, `{}`, ``},
+		route.Identity: {`{"type":"anonymous"}`, `{"type":"robot"}`, ``},
+	}
+	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7")
+	served := map[string]bool{}
+	for _, r := range route.Mounted(route.Table(), true) {
+		served[r.Pattern] = true
+	}
+	for _, r := range route.Table() {
+		path := fill.Replace(r.Pattern)
+		below := route.SandboxPrefix + path
+		if !served[route.SandboxPrefix+r.Pattern] {
+			if got := ask(h, r.Methods[0], below, ""); got.Status != http.StatusNotFound {
+				t.Errorf("%s: %d", below, got.Status)
+			}
+			continue
+		}
+		if r.Protocol == route.MCP { // /sandbox/mcp/v1 is the demo account's own
+			continue
+		}
+		tries := append([]string{""}, bodies[r.Name]...)
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions} {
+			for _, query := range []string{"", "?per_page=x", "?token=x"} {
+				for _, body := range tries {
+					want, got := ask(h, method, path+query, body), ask(h, method, below+query, body)
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s %s%s: -path +sandbox:\n%s", method, path, query, diff)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Nobody holds a member's access in the sandbox, whatever is sent there.
+func TestSandboxKnowsNoMember(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, testConfig(backendtest.New())).Handler()
+	for path, want := range map[string]int{"/agent/identity": http.StatusOK, "/sandbox/agent/identity": http.StatusBadRequest} {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(`{"type":"service_auth"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+backendtest.TokenAll)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != want || strings.Contains(w.Body.String(), `"member"`) != (want == http.StatusOK) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
