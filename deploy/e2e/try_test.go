@@ -126,10 +126,13 @@ func TestSandboxRequests(t *testing.T) {
 			t.Errorf("there is nothing at %s", index.DemoAccount.URL)
 		}
 		for _, e := range index.Endpoints {
-			path := strings.ReplaceAll(e.Path, "{username}", demo)
+			path := strings.NewReplacer("{username}", demo, "{code}", "rate_limited").Replace(e.Path)
 			body := request(t, "ping", nil)
-			if strings.HasSuffix(path, "/batch") {
+			switch {
+			case strings.HasSuffix(path, "/batch"):
 				body = `{"requests":[{"id":"1","path":"/api/human/demo"}]}`
+			case strings.HasSuffix(path, "/agent/identity"):
+				body = `{"type":"anonymous"}`
 			}
 			if status := s.send(t, e.Method, path, body, jsonType).status; status != http.StatusOK {
 				t.Errorf("%s %s: got %d", e.Method, path, status)
