@@ -10,16 +10,27 @@ VALIDATE_PROTO := github.com/bufbuild/protovalidate@v1.2.2
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
+# What a build says of itself: the version is empty without a tag, the date is the commit's.
+VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null | sed 's/^v//')
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+DATE ?= $(shell TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+STAMP = -X main.buildVersion=$(VERSION) -X main.buildCommit=$(COMMIT) -X main.buildDate=$(DATE)
+
 .PHONY: run
 run: ## Run all of Kith in one process, data in ./kith-data
-	@mkdir -p .tmp/bin && (cd deploy && go build -o $(BIN)/kith ./cmd/kith)
+	@mkdir -p .tmp/bin && (cd deploy && go build -ldflags='$(STAMP)' -o $(BIN)/kith ./cmd/kith)
 	@exec $(BIN)/kith serve
 
 # kith.pgo is a processor profile of the benchmark; the compiler inlines by it.
 OUT ?= $(BIN)/kith-release
 .PHONY: build
 build: ## Build the static binary as it is released, to OUT
-	cd deploy && CGO_ENABLED=0 go build -trimpath -tags='$(TAGS)' -ldflags='-s -w' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
+	cd deploy && CGO_ENABLED=0 go build -trimpath -tags='$(TAGS)' -ldflags='-s -w $(STAMP)' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
+
+IMAGE ?= kith
+.PHONY: image
+image: ## Build the container image, to IMAGE
+	docker build -f deploy/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t $(IMAGE) .
 
 .PHONY: gen
 gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, and the dashboards

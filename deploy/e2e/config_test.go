@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -62,15 +64,33 @@ func TestConfigMasksEveryPassword(t *testing.T) {
 	}
 }
 
-// TestVersion: `kith version` and initialize agree.
+// TestVersion: everything that tells which build runs tells the same.
 func TestVersion(t *testing.T) {
 	eachTopology(t, func(t *testing.T, s *service) {
-		words := strings.Fields(s.operate(t, "", "version"))
-		if len(words) < 2 || words[0] != "kith" {
-			t.Fatalf("got %q", words)
+		want := "kith " + stampedVersion + " (commit " + stampedCommit[:12] + ", " + stampedDate + ") " + runtime.Version() + "\n"
+		if got := s.operate(t, "", "version"); got != want {
+			t.Errorf("kith version prints %q, want %q", got, want)
 		}
-		if got := s.visitor().post(t, request(t, "initialize", nil)); !strings.Contains(got.body, `"version":"`+words[1]+`"`) {
-			t.Errorf("%s is not in %s", words[1], got.body)
+		for where, got := range map[string]string{
+			"initialize": s.visitor().post(t, request(t, "initialize", nil)).body,
+			"/v1":        s.send(t, http.MethodGet, "/v1", "").body,
+		} {
+			if !strings.Contains(strings.ReplaceAll(got, `": "`, `":"`), `"version":"`+stampedVersion+`"`) {
+				t.Errorf("%s has another version: %s", where, got)
+			}
+		}
+		for _, p := range s.programs() {
+			metric := `kith_build_info{date="` + stampedDate + `",go_version="` + runtime.Version() + `",revision="` + stampedCommit + `",version="` + stampedVersion + `"} 1`
+			if got := s.sendTo(t, p.admin+"/metrics", "Accept: text/plain").body; !strings.Contains(got, metric) {
+				t.Errorf("%s does not report %s", p.name, metric)
+			}
+			if got := s.sendTo(t, p.admin+"/status", "Accept: text/html").body; !strings.Contains(got, stampedVersion) {
+				t.Errorf("the status page of %s has another version", p.name)
+			}
+			first, _, _ := strings.Cut(p.stderr.String(), "\n")
+			if !strings.Contains(first, "starting") || !strings.Contains(first, stampedVersion) || !strings.Contains(first, stampedCommit) {
+				t.Errorf("the log of %s begins with %s", p.name, first)
+			}
 		}
 	})
 }

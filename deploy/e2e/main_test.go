@@ -17,6 +17,13 @@ import (
 // (A command line would start fifty times slower with it, and does one thing.)
 var kithBinary, serviceBinary string
 
+// What the program is told that it is.
+const (
+	stampedVersion = "9.8.7-test"
+	stampedCommit  = "0123456789abcdef0123456789abcdef01234567"
+	stampedDate    = "2026-11-22T10:00:00Z"
+)
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	parallelise()
@@ -78,7 +85,7 @@ func buildAndRun(m *testing.M) int {
 }
 
 func build(target string, flags ...string) error {
-	args := append([]string{"build", "-o", target}, flags...)
+	args := append([]string{"build", "-ldflags=-X main.buildVersion=" + stampedVersion + " -X main.buildCommit=" + stampedCommit + " -X main.buildDate=" + stampedDate, "-o", target}, flags...)
 	command := exec.Command("go", append(args, "github.com/kith-crm/kith/deploy/cmd/kith")...)
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
 	return command.Run()

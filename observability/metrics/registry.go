@@ -24,6 +24,8 @@ type BuildInfo struct {
 	Version string
 	// Revision is the commit it was built from. Defaults to "unknown".
 	Revision string
+	// Date is that of the commit, in RFC 3339. Defaults to "unknown".
+	Date string
 	// GoVersion is the toolchain. Defaults to that of the running binary.
 	GoVersion string
 }
@@ -72,6 +74,7 @@ func newBuildInfo(build BuildInfo) prometheus.Collector {
 		ConstLabels: prometheus.Labels{
 			"version":    labelOr(build.Version, "dev"),
 			"revision":   labelOr(build.Revision, "unknown"),
+			"date":       labelOr(build.Date, "unknown"),
 			"go_version": labelOr(build.GoVersion, runtime.Version()),
 		},
 	}, func() float64 { return 1 })

@@ -21,9 +21,9 @@ func TestNewReportsTheBuild(t *testing.T) {
 		build metrics.BuildInfo
 		want  string
 	}{
-		{"released", metrics.BuildInfo{Version: "v1.4.0", Revision: "abc", GoVersion: "go1.26"}, `go_version="go1.26",revision="abc",version="v1.4.0"`},
-		{"zero value", metrics.BuildInfo{}, `go_version="` + runtime.Version() + `",revision="unknown",version="dev"`},
-		{"not UTF-8", metrics.BuildInfo{Version: "v\xff", Revision: "abc", GoVersion: "go1.26"}, `go_version="go1.26",revision="abc",version="v_"`},
+		{"released", metrics.BuildInfo{Version: "v1.4.0", Revision: "abc", Date: "2026-11-22T10:00:00Z", GoVersion: "go1.26"}, `date="2026-11-22T10:00:00Z",go_version="go1.26",revision="abc",version="v1.4.0"`},
+		{"zero value", metrics.BuildInfo{}, `date="unknown",go_version="` + runtime.Version() + `",revision="unknown",version="dev"`},
+		{"not UTF-8", metrics.BuildInfo{Version: "v\xff", Revision: "abc", GoVersion: "go1.26"}, `date="unknown",go_version="go1.26",revision="abc",version="v_"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

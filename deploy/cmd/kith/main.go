@@ -14,9 +14,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// version is set by the linker in releases.
-var version = "0.1.0-dev"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
@@ -30,6 +27,7 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	settings *settings
+	build    build
 }
 
 type commands struct {
@@ -76,7 +74,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err := c.readSecrets(os.LookupEnv); err != nil {
 		return fail(errOut, err)
 	}
-	if err := selected.Run(&program{ctx: ctx, in: in, out: out, err: errOut, settings: &c.settings}); err != nil {
+	if err := selected.Run(&program{ctx: ctx, in: in, out: out, err: errOut, settings: &c.settings, build: thisBuild()}); err != nil {
 		return fail(errOut, err)
 	}
 	return 0

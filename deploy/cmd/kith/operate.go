@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -39,7 +38,7 @@ func (configCommand) Run(p *program) error {
 type versionCommand struct{}
 
 func (versionCommand) Run(p *program) error {
-	_, err := fmt.Fprintf(p.out, "kith %s %s\n", version, runtime.Version())
+	_, err := fmt.Fprintln(p.out, p.build)
 	return err
 }
 

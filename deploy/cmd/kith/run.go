@@ -61,7 +61,8 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	r := &process{program: p, logger: logger, registry: metrics.New(metrics.BuildInfo{Version: version})}
+	r := &process{program: p, logger: logger, registry: metrics.New(p.build.metric())}
+	logger.Info("starting "+name, p.build.attributes())
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), p.settings.StopTimeout)
 		defer cancel()
@@ -123,7 +124,7 @@ func (backendCommand) Run(p *program) error {
 		if err := r.startAdmin(core.Ready); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(r.out, "kith backend %s is ready on %s.\n", version, core.Addr())
+		_, err = fmt.Fprintf(r.out, "kith backend %s is ready on %s.\n", p.build.Version, core.Addr())
 		return err
 	})
 }
@@ -207,7 +208,7 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
-		Version: version, Tracer: r.tracer, Logger: r.logger,
+		Version: r.build.Version, Tracer: r.tracer, Logger: r.logger,
 	}
 	if err := r.observeEdge(&config); err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 	}
 	r.admin = listener.Addr()
 	recorder := status.NewRecorder(r.registry, time.Now, r.logger)
-	page, err := status.NewPage(recorder, "kith "+version)
+	page, err := status.NewPage(recorder, r.build.String())
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -262,7 +263,7 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 // announce says where to look, with a line that works as it stands.
 func (r *process) announce(addr net.Addr) error {
 	s := r.settings
-	text := fmt.Sprintf("kith %s is ready on %s (listening on %s).\n\n", version, s.BaseURL, addr)
+	text := fmt.Sprintf("kith %s is ready on %s (listening on %s).\n\n", r.build.Version, s.BaseURL, addr)
 	text += fmt.Sprintf("  MCP for agents   %s/mcp/v1   (by OAuth, or a bearer of kith token create USERNAME --name laptop)\n", s.BaseURL)
 	if s.Sandbox {
 		text += fmt.Sprintf("  MCP sandbox      %s/mcp/sandbox   (no credential; what it offers: %s/sandbox)\n", s.BaseURL, s.BaseURL)

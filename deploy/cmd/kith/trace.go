@@ -16,7 +16,7 @@ func (r *process) trace(name string) error {
 	words := slog.New(wordsOnly{r.logger.Handler()})
 	otel.SetLogger(logr.FromSlogHandler(words.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { words.Warn("tracing: " + err.Error()) }))
-	tracer, err := tracing.Open(r.ctx, tracing.Options{Service: name, Version: version, Logger: r.logger})
+	tracer, err := tracing.Open(r.ctx, tracing.Options{Service: name, Version: r.build.Version, Logger: r.logger})
 	if err != nil || tracer == nil {
 		return err
 	}
