@@ -192,7 +192,7 @@ func callAtOnce(t *testing.T, a agent) {
 	t.Helper()
 	var wait sync.WaitGroup
 	body := toolCall(t, "create_connection", arguments{"name": newWord()})
-	for range 32 {
+	for range 64 {
 		wait.Go(func() {
 			if got := a.post(t, body); got.status != http.StatusOK && got.status != http.StatusServiceUnavailable {
 				t.Errorf("got %d %s", got.status, got.body)

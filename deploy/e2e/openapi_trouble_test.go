@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"database/sql"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,8 +42,17 @@ func (c *contract) checkBusy(t *testing.T) {
 	eventually(t, "the service is busy", func() bool {
 		return s.send(t, http.MethodGet, "/", "").status == http.StatusServiceUnavailable
 	})
-	for _, op := range busy.operations {
-		if got := busy.ask(t, op, busy.asDocumented(t, op, "")); got.status != http.StatusServiceUnavailable {
+	operations := slices.Collect(maps.Values(busy.operations))
+	answers := make([]answer, len(operations))
+	var refused sync.WaitGroup // each waits for its turn first
+	for i, op := range operations {
+		k := busy.asDocumented(t, op, "")
+		refused.Go(func() { answers[i] = s.send(t, op.method, k.path, k.body, k.headers...) })
+	}
+	refused.Wait()
+	for i, op := range operations {
+		busy.check(t, op, answers[i])
+		if got := answers[i]; got.status != http.StatusServiceUnavailable {
 			t.Errorf("%s: got %d %s", op.OperationID, got.status, excerpt(got.body))
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/kith-crm/kith/proto/catalog"
 
-	"github.com/kith-crm/kith/edge/internal/admission"
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/compression"
+	"github.com/kith-crm/kith/edge/internal/concurrency"
 	"github.com/kith-crm/kith/edge/internal/cors"
 	"github.com/kith-crm/kith/edge/internal/docs"
 	"github.com/kith-crm/kith/edge/internal/identity"
@@ -42,7 +42,7 @@ type parts struct {
 	cors     *cors.Policy
 	routes   []route.Route
 	limits   *limits
-	gate     *admission.Gate
+	working  *concurrency.Limiter
 	// transport carries what is handed on to the backend as it is.
 	transport http.RoundTripper
 	pages     proxy.PageRefuser
@@ -87,7 +87,7 @@ func newParts(c resolved) (*parts, error) {
 	return &parts{
 		transport: transport, pages: pages, limits: turnAway,
 		resolved: c,
-		gate:     admission.New(c.MaxInFlight),
+		working:  concurrency.New(c.MaxInFlight),
 		catalog:  tools,
 		backend:  backend,
 		problems: problem.NewWriter(c.BaseURL),
@@ -110,14 +110,14 @@ func (p *parts) handler() (http.Handler, error) {
 		return nil, err
 	}
 	router, err := route.New(p.routes, route.Options{
-		BaseURL:  p.BaseURL,
-		Host:     p.host,
-		Handlers: handlers,
-		Refusers: p.refusers(),
-		CORS:     p.cors,
-		Limiter:  p.limits.limiter,
-		Gate:     p.gate,
-		Now:      p.Now,
+		BaseURL:     p.BaseURL,
+		Host:        p.host,
+		Handlers:    handlers,
+		Refusers:    p.refusers(),
+		CORS:        p.cors,
+		Limiter:     p.limits.limiter,
+		Concurrency: p.working,
+		Now:         p.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build route table: %w", err)

@@ -146,8 +146,8 @@ type Config struct {
 	// X-Forwarded-For.
 	TrustedProxies []string
 	ClientHeader   string
-	// MaxInFlight is how many requests are worked on at once; more are answered 503
-	// at once. Defaults to DefaultMaxInFlight; negative bounds nothing.
+	// MaxInFlight is how many requests are worked on at once; more wait for up to a
+	// second and are then answered 503, unless few are in flight. Defaults to DefaultMaxInFlight; negative bounds nothing.
 	MaxInFlight int
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time

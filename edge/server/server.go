@@ -65,7 +65,7 @@ func New(c Config) (*Server, error) {
 		config:  config,
 		backend: p.backend,
 		limits:  p.limits,
-		gate:    p.gate,
+		gate:    p.working,
 		handler: handler,
 		http:    listens,
 		parting: parting.New(listens),

@@ -73,7 +73,7 @@ func TestGate(t *testing.T) {
 # HELP kith_http_in_flight_bound HTTP requests that may be worked on at once at the moment; it falls while processors are short.
 # TYPE kith_http_in_flight_bound gauge
 kith_http_in_flight_bound 64
-# HELP kith_http_shed_total HTTP requests answered 503 at once because too many were being worked on.
+# HELP kith_http_shed_total HTTP requests answered 503 because too many others were in flight.
 # TYPE kith_http_shed_total counter
 kith_http_shed_total 3
 `)

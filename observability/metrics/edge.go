@@ -57,7 +57,7 @@ func NewGate(r prometheus.Registerer, g Gate) error {
 			Name: "kith_http_in_flight_bound", Help: "HTTP requests that may be worked on at once at the moment; it falls while processors are short.",
 		}, func() float64 { return float64(g.Bound()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "kith_http_shed_total", Help: "HTTP requests answered 503 at once because too many were being worked on.",
+			Name: "kith_http_shed_total", Help: "HTTP requests answered 503 because too many others were in flight.",
 		}, func() float64 { return float64(g.Refused()) }),
 	} {
 		if err := r.Register(c); err != nil {

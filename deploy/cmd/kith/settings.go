@@ -53,7 +53,7 @@ type settings struct {
 	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its part."`
 	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is believed."`
 	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
-	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once at most, fewer while processors are short; more are answered 503 with Retry-After. Negative for no bound."`
+	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once at most, fewer while processors are short. More wait for up to a second, then they are answered 503 with Retry-After if more than 64 are in flight. Negative for no bound."`
 
 	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it speaks TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`

@@ -125,13 +125,13 @@ func (b *bench) run(t *testing.T, items ...string) []response {
 
 func get(id, path string) string { return fmt.Sprintf(`{"id":%q,"path":%q}`, id, path) }
 
-// gate has room for so many places beyond the first.
-type gate struct{ room, taken, most int }
+// limiter has room for so many places beyond the first.
+type limiter struct{ room, taken, most int }
 
-func (g *gate) Leave()       {}
-func (g *gate) Resume()      {}
-func (g *gate) Narrow(n int) { g.taken -= n }
-func (g *gate) Widen(n int) bool {
+func (g *limiter) Suspend()          {}
+func (g *limiter) Resume()           {}
+func (g *limiter) ReleaseMore(n int) { g.taken -= n }
+func (g *limiter) AcquireMore(_ context.Context, n int) bool {
 	if g.taken+n > g.room {
 		return false
 	}
@@ -156,7 +156,7 @@ func TestBatchTakesRoom(t *testing.T) {
 		if runtime.GOMAXPROCS(0) == 1 && tt.status == 503 {
 			continue // one processor has no more places to take
 		}
-		b, g, e := newBench(t), &gate{room: tt.room}, &exchange.Exchange{}
+		b, g, e := newBench(t), &limiter{room: tt.room}, &exchange.Exchange{}
 		e.Admit(g, httptest.NewRecorder())
 		w := b.postFor(exchange.NewContext(t.Context(), e), `{"requests":[`+strings.Join(many[:tt.items], ",")+`]}`)
 		if w.Code != tt.status || g.most != tt.taken || g.taken != 0 {

@@ -88,12 +88,12 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 		e.Problems.Write(w, r, problem.InvalidParameter, "The batch is not valid.", faults...)
 		return
 	}
-	narrow, ok := exchange.FromContext(r.Context()).Widen(places(len(items)) - 1)
+	release, ok := exchange.FromContext(r.Context()).AcquireMore(r.Context(), places(len(items))-1)
 	if !ok {
 		e.Problems.Write(w, r, problem.Unavailable, problem.BusyDetail)
 		return
 	}
-	defer narrow()
+	defer release()
 	outcomes := e.answer(w, r, items)
 	answer := e.appendAnswer(make([]byte, 0, 4096), items, outcomes)
 	e.observe(r, outcomes)

@@ -31,41 +31,41 @@ type Exchange struct {
 
 	awaited atomic.Int64 // nanoseconds
 	attrs   []slog.Attr
-	gate    Gate
+	limiter Limiter
 	writer  http.ResponseWriter
 }
 
-// Gate counts the requests that are worked on.
-type Gate interface {
-	Leave()
+// Limiter bounds the requests that are worked on; *concurrency.Limiter is one.
+type Limiter interface {
+	AcquireMore(ctx context.Context, n int) bool
+	ReleaseMore(n int)
+	Suspend()
 	Resume()
-	Widen(n int) bool
-	Narrow(n int)
 }
 
-// Admit notes the gate that counts the request, and the writer of its answer.
-func (e *Exchange) Admit(g Gate, w http.ResponseWriter) { e.gate, e.writer = g, w }
+// Admit notes the limiter that counts the request, and the writer of its answer.
+func (e *Exchange) Admit(l Limiter, w http.ResponseWriter) { e.limiter, e.writer = l, w }
 
-// Widen has the request count as n more until narrow is called, because it is worked
-// on in as many places. It reports whether there is room.
-func (e *Exchange) Widen(n int) (narrow func(), ok bool) {
-	if e.gate == nil {
+// AcquireMore has the request count as n more until release is called, because it
+// is worked on in as many places. It waits for room, and reports whether there is.
+func (e *Exchange) AcquireMore(ctx context.Context, n int) (release func(), ok bool) {
+	if e.limiter == nil {
 		return func() {}, true
 	}
-	return func() { e.gate.Narrow(n) }, e.gate.Widen(n)
+	return func() { e.limiter.ReleaseMore(n) }, e.limiter.AcquireMore(ctx, n)
 }
 
-// StepAside has the request not count while it waits for something that takes no
-// work, until back is called. It may take longer than a request has otherwise.
-func (e *Exchange) StepAside() (back func()) {
-	if e.gate == nil {
+// Suspend has the request not count while it waits for something that takes no
+// work, until resume is called. It may take longer than a request has otherwise.
+func (e *Exchange) Suspend() (resume func()) {
+	if e.limiter == nil {
 		return func() {}
 	}
 	// net/http watches for the end of the connection under the deadline of the
 	// request's body, which was read long ago. Not every writer has one.
 	_ = http.NewResponseController(e.writer).SetReadDeadline(time.Time{})
-	e.gate.Leave()
-	return e.gate.Resume
+	e.limiter.Suspend()
+	return e.limiter.Resume
 }
 
 // Note adds attributes to the request's log line. They must come from closed

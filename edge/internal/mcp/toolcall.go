@@ -97,7 +97,7 @@ func (e *endpoint) runTool(
 	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Visitor: c.visitor, Arguments: arguments, Retry: c.retry}
 	if rpc.Tool.Waits {
 		request.Patience = upstream.Patience
-		defer exchange.FromContext(ctx).StepAside()()
+		defer exchange.FromContext(ctx).Suspend()()
 	}
 	answer, err := e.options.Backend.CallTool(ctx, request)
 	if err != nil {

@@ -18,7 +18,10 @@ func New(rows []Route, o Options) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &Router{host: o.Host, matcher: m, areas: newAreas(rows), http: o.Refusers[HTTP], page: o.Refusers[Page], cors: o.CORS, limiter: o.Limiter, gate: o.Gate, now: o.Now}
+	rt := &Router{
+		host: o.Host, matcher: m, areas: newAreas(rows), http: o.Refusers[HTTP], page: o.Refusers[Page], cors: o.CORS,
+		limiter: o.Limiter, working: o.Concurrency, now: o.Now,
+	}
 	if rt.now == nil {
 		rt.now = time.Now
 	}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -34,17 +35,20 @@ type Limiter interface {
 	Learn(r *http.Request)
 }
 
-// Gate bounds how many requests are worked on at once.
-type Gate interface {
-	// Enter reports whether a request may go on. One that may must Leave.
-	Enter() bool
-	exchange.Gate
+// Concurrency bounds how many requests are worked on at once; *concurrency.Limiter
+// is one.
+type Concurrency interface {
+	// Acquire waits for a request's turn and reports whether it may go on. One that
+	// may must Release.
+	Acquire(ctx context.Context) bool
+	Release()
+	exchange.Limiter
 	// Body returns a body whose reader does not count while it waits for bytes.
 	Body(body io.ReadCloser) io.ReadCloser
 }
 
-// Options are what a router needs besides its rows. All but Limiter, Gate and Now
-// are required.
+// Options are what a router needs besides its rows. All but Limiter, Concurrency
+// and Now are required.
 type Options struct {
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
@@ -56,9 +60,9 @@ type Options struct {
 	Refusers map[Protocol]Refuser
 	// CORS marks answers to OPTIONS.
 	CORS *cors.Policy
-	// Limiter and Gate turn requests away; nil lets all of them through.
-	Limiter Limiter
-	Gate    Gate
+	// Limiter and Concurrency refuse requests; nil lets all of them through.
+	Limiter     Limiter
+	Concurrency Concurrency
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -73,7 +77,7 @@ type Router struct {
 	page    Refuser // nil when there are no pages
 	cors    *cors.Policy
 	limiter Limiter
-	gate    Gate
+	working Concurrency
 	now     func() time.Time
 }
 
@@ -223,16 +227,16 @@ func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argume
 	if e.policy != "" && rt.limiter != nil {
 		defer rt.limiter.Learn(r)
 	}
-	if rt.gate != nil {
-		if !rt.gate.Enter() {
+	if rt.working != nil {
+		if !rt.working.Acquire(r.Context()) {
 			w.Header()["Retry-After"] = []string{"1"}
 			e.refuser.Refuse(w, r, problem.Unavailable, problem.BusyDetail)
 			return
 		}
-		defer rt.gate.Leave()
-		exchange.FromContext(r.Context()).Admit(rt.gate, w)
+		defer rt.working.Release()
+		exchange.FromContext(r.Context()).Admit(rt.working, w)
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = rt.gate.Body(r.Body)
+			r.Body = rt.working.Body(r.Body)
 		}
 	}
 	e.handle(w, r, argument)

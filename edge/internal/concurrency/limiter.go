@@ -1,0 +1,240 @@
+// Package concurrency bounds how many requests are worked on at once. A request
+// beyond the bound waits for its turn, up to a second; then it is refused when
+// many others are in flight, and goes ahead when they are few.
+//
+// How many are too many depends on what they cost, so the bound follows what
+// overload looks like from within: goroutines that could run and wait for a
+// processor. While their waits are short the bound grows, up to a fixed one; when
+// they get long it shrinks, down to what keeps the processors busy. Requests that
+// wait for something else, such as a database, make no goroutine wait.
+//
+// Of those who wait the latest goes first. Under overload nobody can serve all;
+// first come, first served would let everybody wait for as long as anybody may.
+package concurrency
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The control of the bound.
+const (
+	// target is the longest that 95 of 100 goroutines should wait for a processor.
+	target = 4 * time.Millisecond
+	// every is how often the bound is adjusted.
+	every = 20 * time.Millisecond
+	// perProcessor is how many requests are worked on for each processor, whatever the waits are.
+	perProcessor = 2
+)
+
+const (
+	// maxWait is how long a request waits for its turn.
+	maxWait = time.Second
+	// fewInFlight is how many requests may be in flight, worked on or waiting,
+	// without any of them being refused.
+	fewInFlight = 64
+	// queueShare is how many requests may wait for each one that may be worked on.
+	// More are refused at once: each takes memory while it waits.
+	queueShare = 8
+)
+
+// Limiter lets requests go on, one after the other where there are many. It is
+// safe for concurrent use.
+type Limiter struct {
+	least, most int
+	waits       waits
+	now         func() time.Time
+
+	mu       sync.Mutex
+	places   int // that are taken; a request takes one or more
+	inFlight int // requests that are worked on or wait
+	queue    []*waiter
+	bound    int
+	refused  int64
+	adjusted time.Time
+}
+
+// waiter is a request that waits for its turn.
+type waiter struct {
+	places int
+	turn   chan struct{} // closed when the places are taken
+}
+
+// waits tells how long goroutines waited for a processor.
+type waits interface {
+	// since returns the 95th percentile of the waits since the last call, and
+	// false when there were too few to tell.
+	since() (time.Duration, bool)
+}
+
+// New returns a limiter for most requests at a time; 0 or less bounds nothing.
+func New(most int) *Limiter {
+	return newLimiter(most, runtime.GOMAXPROCS(0), newSchedulerWaits(), time.Now)
+}
+
+func newLimiter(most, processors int, w waits, now func() time.Time) *Limiter {
+	return &Limiter{least: min(perProcessor*processors, most), most: most, bound: most, waits: w, now: now}
+}
+
+// Acquire waits until the request may go on, and reports whether it may; it may
+// not when too many others wait for longer than a second, or when ctx ends. A
+// request that may must Release.
+func (l *Limiter) Acquire(ctx context.Context) bool {
+	l.mu.Lock()
+	l.inFlight++
+	if l.acquire(ctx, 1) {
+		return true
+	}
+	l.mu.Lock()
+	l.inFlight--
+	l.mu.Unlock()
+	return false
+}
+
+// Release makes room for another request.
+func (l *Limiter) Release() { l.leave(1) }
+
+// AcquireMore waits until a request that is worked on in n more places may go on,
+// as Acquire does. One that may must ReleaseMore; one that may not keeps its first
+// place.
+func (l *Limiter) AcquireMore(ctx context.Context, n int) bool {
+	if n < 1 {
+		return true
+	}
+	l.mu.Lock()
+	l.places-- // else those that wait for more would wait for each other
+	ok := l.acquire(ctx, n+1)
+	if !ok {
+		l.mu.Lock()
+		l.places++
+		l.mu.Unlock()
+	}
+	return ok
+}
+
+// ReleaseMore gives back what AcquireMore took.
+func (l *Limiter) ReleaseMore(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.places -= n
+	l.wake()
+}
+
+// Suspend gives the place back for a while: the request waits for something that
+// takes no work.
+func (l *Limiter) Suspend() { l.leave(1) }
+
+// Resume takes the place again, whether or not there is room: the request has
+// begun already.
+func (l *Limiter) Resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight++
+	l.places++
+}
+
+// InFlight is how many requests are worked on or wait for their turn.
+func (l *Limiter) InFlight() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inFlight
+}
+
+// Bound is how many requests may be worked on at the moment.
+func (l *Limiter) Bound() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int64(l.bound)
+}
+
+// Refused is how many requests were refused so far.
+func (l *Limiter) Refused() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
+}
+
+// acquire takes places, and gives the mutex back, which the caller holds.
+func (l *Limiter) acquire(ctx context.Context, places int) bool {
+	defer l.mu.Unlock()
+	l.adjust()
+	if l.most <= 0 || l.places < l.bound {
+		l.places += places
+		return true
+	}
+	if len(l.queue) >= queueShare*l.most {
+		l.refused++
+		return false
+	}
+	w := &waiter{places: places, turn: make(chan struct{})}
+	l.queue = append(l.queue, w)
+	l.mu.Unlock()
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	select {
+	case <-w.turn:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	i := slices.Index(l.queue, w)
+	if i < 0 {
+		return true // it was its turn
+	}
+	l.queue = slices.Delete(l.queue, i, i+1)
+	if ctx.Err() == nil && l.inFlight <= min(fewInFlight, l.most) {
+		l.places += places
+		return true
+	}
+	if ctx.Err() == nil {
+		l.refused++
+	}
+	return false
+}
+
+func (l *Limiter) leave(places int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	l.places -= places
+	l.wake()
+}
+
+// wake gives places to those that wait, the latest first. A request that takes
+// several places may exceed the bound, so that small ones don't hold it up.
+func (l *Limiter) wake() {
+	l.adjust()
+	for len(l.queue) > 0 && l.places < l.bound {
+		last := len(l.queue) - 1
+		w := l.queue[last]
+		l.queue[last] = nil
+		l.queue = l.queue[:last]
+		l.places += w.places
+		close(w.turn)
+	}
+}
+
+func (l *Limiter) adjust() {
+	now := l.now()
+	if l.most <= 0 || now.Sub(l.adjusted) < every {
+		return
+	}
+	l.adjusted = now
+	if wait, ok := l.waits.since(); ok {
+		l.bound = nextBound(l.bound, l.places, wait, l.least, l.most)
+	}
+}
+
+// nextBound is the bound that follows from how long goroutines wait now: a third
+// less than what is taken when that is too long, a tenth more when it is not.
+func nextBound(bound, places int, wait time.Duration, least, most int) int {
+	if wait > target {
+		bound = min(bound, places) * 2 / 3
+	} else {
+		bound += max(1, bound/10)
+	}
+	return max(least, min(most, bound))
+}
