@@ -27,7 +27,7 @@ const bulkMost = 500
 // import, or of taking one back, go many at once, which is right for them alone:
 // an import moves no row from one person to another, as a merge does.
 func (u *undo) revertAll(ctx context.Context, c *Change) error {
-	effects := c.Effects
+	effects := slices.DeleteFunc(slices.Clone(c.Effects), func(e Effect) bool { return e.empty() })
 	if c.ImportID == "" {
 		return u.revertEach(ctx, effects)
 	}

@@ -22,8 +22,10 @@ type Change struct {
 	Summary string
 	// Effects are what the write did, in its order.
 	Effects []Effect `bun:"type:text"`
-	// Final changes cannot be undone.
+	// Final changes cannot be undone: all that they touched was deleted for good.
 	Final bool
+	// FinalAt is when a deletion becomes final; zero for all other changes.
+	FinalAt time.Time `bun:",nullzero"`
 	// ImportID is the import that the change is part of.
 	ImportID string `bun:",nullzero"`
 	// UndoneBy is the change that undid this one, Undoes the one that this undid, or
@@ -38,7 +40,8 @@ type Effect struct {
 	// Kind and ID say which object it was.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	// Before and After are its states as JSON; null when it was not there.
+	// Before and After are its states as JSON; null when it was not there. Both are
+	// null once the object was deleted for good (see Forget).
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
 }
@@ -50,8 +53,8 @@ type Draft struct {
 	Summary string
 	// Effects are in the order in which they happened.
 	Effects []Touch
-	// Final changes cannot be undone.
-	Final bool
+	// FinalAt is when a deletion becomes final; zero for all other changes.
+	FinalAt time.Time
 	// Undoes is the change, or the import, that this write undoes.
 	Undoes string
 	// ImportID is the import that the write is a step of.
@@ -94,6 +97,8 @@ type Query struct {
 	IDs                    []string `json:",omitempty"`
 	// ByAgents leaves out what the member did on a page.
 	ByAgents bool `json:",omitempty"`
+	// InBin leaves out all but deletions that can still be undone.
+	InBin bool `json:",omitempty"`
 	// Before is the last change of the page before; empty for the first page.
 	Before string
 	// Limit is the largest number of changes to return, at least 1.

@@ -286,7 +286,7 @@ func TestUndoRefusals(t *testing.T) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
-	if _, err := change.Undo(t.Context(), d, "final", false); !strings.Contains(err.Error(), "Deleted Ana for good") {
+	if _, err := change.Undo(t.Context(), d, "final", false); !strings.Contains(err.Error(), "was deleted for good") || strings.Contains(err.Error(), "Ana") {
 		t.Errorf("final: %v", err)
 	}
 	if _, err := change.Undo(t.Context(), d, "torn", false); err == nil {

@@ -47,6 +47,8 @@ func (e Effect) describe() Object {
 	after, errAfter := decode(e.After)
 	switch {
 	case errBefore != nil || errAfter != nil:
+	case before == nil && after == nil:
+		o.Action = ActionRemoved
 	case before == nil:
 		o.Action = ActionCreated
 	case after == nil:

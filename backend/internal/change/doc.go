@@ -19,10 +19,19 @@
 // The effects are taken back from the last to the first. Each object must still
 // be as the effect left it, apart from fields that change by themselves (versions,
 // times, the last contact); an object that is not is a Conflict, and with any conflict nothing
-// is undone. Final changes are refused. An undo is a change like any other. An
-// object gets all of its recorded fields back, its times too; only its version
+// is undone. An undo is a change like any other. An object gets all of its recorded fields back, its times too; only its version
 // grows, so that whoever holds an earlier one is told, and what an undo archives is
 // archived from then on. Of being archived it counts that, not since when.
+//
+// # Deletions
+//
+// A deletion is a change like any other, with the states of all that it removed. Until
+// its FinalAt, 30 days later, undoing it brings everything back: it is in the bin.
+// After that, or when the member empties the bin, Forget removes the people from this
+// change and from all others, so that no copy stays. Changes of which nothing is left
+// become final: undoing them is refused. Of other changes the rest can be undone.
+//
+// # Imports
 //
 // The changes of an import are taken back one by one, and object by object (TakeBack):
 // there a conflict leaves its object as it is, and the change in force, and the rest

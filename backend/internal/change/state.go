@@ -15,7 +15,7 @@ import (
 // the keys of rows that lists are kept in. An undo does not compare them.
 func volatile(field string) bool {
 	switch field {
-	case "ID", "Version", "CreatedAt", "UpdatedAt", "LastInteractionAt", "Ordinal":
+	case "ID", "Version", "CreatedAt", "UpdatedAt", "LastInteractionAt", "Ordinal", "SourceKeys":
 		return true
 	}
 	return false

@@ -67,7 +67,7 @@ func Undo(ctx context.Context, w Undoer, id string, dryRun bool) (Undone, error)
 	case c.UndoneBy != "":
 		return Undone{AlreadyUndone: true}, nil
 	case c.Final:
-		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone: it was final (%s)", id, c.Summary)
+		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone any more: what it was about was deleted for good", id)
 	case len(c.Effects) == 0:
 		return Undone{}, fault.New(fault.Invalid, "%s holds nothing that could be undone", id)
 	}

@@ -51,12 +51,19 @@ type Connection struct {
 	Positions []Position      `bun:"-"`
 	Tags      []string        `bun:"-"`
 	Dates     []ImportantDate `bun:"-"`
+	// SourceKeys are the keys by which imported files know them. They are read and
+	// written only where a change records or restores the person.
+	SourceKeys []SourceKey `bun:"-" json:",omitempty"`
 	// Groups are the names of the groups they are in, GroupCadence is the shortest
 	// interval of those, 0 for none. Both belong to the groups: replacing a
 	// connection leaves them alone.
 	Groups       []string `bun:"-" json:"-"`
 	GroupCadence int      `bun:"-" json:"-"`
 }
+
+// SourceKey is a key by which imported files know a person, and the import that
+// added the person by it; empty when they were on file before.
+type SourceKey struct{ Key, ImportID string }
 
 // The kinds of handle.
 const (

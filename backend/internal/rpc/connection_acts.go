@@ -35,6 +35,7 @@ func (h *connections) DeleteConnection(ctx context.Context, req *connectionsv1.D
 	}
 	return &connectionsv1.DeleteConnectionResponse{
 		Deleted: done.Deleted, NotesDeleted: int32(done.Notes), InteractionsDeleted: int32(done.Interactions), ChangeId: optional(done.ChangeID),
+		RestorableUntil: timestamp(done.FinalAt),
 	}, nil
 }
 

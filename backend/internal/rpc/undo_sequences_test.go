@@ -88,7 +88,7 @@ func (s *stage) revocable() []*catalog.RPC {
 	jobs := []string{"import_file", "embed_objects", "cancel_job"}
 	var out []*catalog.RPC
 	for _, tool := range s.tools {
-		if name := tool.Tool.Name; tool.Writes && name != "delete_connection" && !slices.Contains(jobs, name) {
+		if name := tool.Tool.Name; tool.Writes && !slices.Contains(jobs, name) {
 			out = append(out, tool)
 		}
 	}

@@ -34,11 +34,3 @@ func (u *Unit) SetArchived(ctx context.Context, ids []string, at time.Time) erro
 		bun.NullTime{Time: at}, u.now, u.id, bun.List(ids)).Exec(ctx)
 	return err
 }
-
-// DeleteConnection implements connection.Deleter.
-func (u *Unit) DeleteConnection(ctx context.Context, id string) (notes, interactions int, err error) {
-	var sum SweepResult
-	u.removed = true
-	err = removePeople(ctx, u.db, u.id, []string{id}, &sum)
-	return int(sum.Notes), int(sum.Interactions), err
-}

@@ -32,6 +32,9 @@ func (t *Tenant) ListChanges(ctx context.Context, query change.Query) ([]change.
 	if len(query.IDs) > 0 {
 		wanted = wanted.Where("id IN (?)", bun.List(query.IDs))
 	}
+	if query.InBin {
+		wanted = wanted.Where(inBin)
+	}
 	if query.ByAgents {
 		wanted = wanted.Where("(credential_id <> '' OR credential_name <> '')")
 	}
@@ -89,10 +92,12 @@ func (u *Unit) GetChange(ctx context.Context, changeID string) (*change.Change, 
 	return c, err
 }
 
-// SetUndoneBy implements change.Undoer.
+// SetUndoneBy implements change.Undoer. A deletion that is in force again stays in the
+// bin for as long as a new one.
 func (u *Unit) SetUndoneBy(ctx context.Context, changeID, by string) error {
-	_, err := u.db.NewRaw("UPDATE changes SET undone_by = ? WHERE tenant_id = ? AND id = ?",
-		sql.NullString{String: by, Valid: by != ""}, u.id, changeID).Exec(ctx)
+	_, err := u.db.NewRaw(`UPDATE changes SET undone_by = ?, final_at = CASE WHEN final_at IS NULL THEN final_at ELSE ? END
+WHERE tenant_id = ? AND id = ?`,
+		sql.NullString{String: by, Valid: by != ""}, u.now.Add(connection.KeepDeleted), u.id, changeID).Exec(ctx)
 	return err
 }
 

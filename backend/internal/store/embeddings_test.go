@@ -214,7 +214,7 @@ func TestVectorsOfDeletedPeopleAreGone(t *testing.T) {
 		embedAll(t, s, owner)
 		before := loadVectors(t, s, owner, -1)
 		err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
-			_, _, err := u.DeleteConnection(ctx, ids[0])
+			_, err := u.DeleteConnection(ctx, ids[0])
 			return err
 		})
 		if err != nil {

@@ -35,6 +35,7 @@ type victim struct {
 	connection, note, interaction string
 	email, externalKey            string
 	change, relationship          string
+	deletion                      string
 	key                           idempotency.Key
 	job                           *job.Job
 }
@@ -74,6 +75,15 @@ func newVictim(t *testing.T, s *store.Store) victim {
 		if v.arranged, err = arrange(ctx, u, v.connection, secret); err != nil {
 			return err
 		}
+		binned, err := connection.Create(ctx, u, connection.Draft{Name: secret + " Two"})
+		if err != nil {
+			return err
+		}
+		deleted, err := connection.Delete(ctx, u, binned.Connection.ID, secret+" Two")
+		if err != nil {
+			return err
+		}
+		v.deletion = deleted.ChangeID
 		ties, err := u.ListRelationshipsBetween(ctx, v.connection, v.relative)
 		if err == nil {
 			v.relationship = ties[0].ID
@@ -113,7 +123,8 @@ func tenantAttempts(data *store.Tenant) map[string]attempt {
 		"ListChanges": func(ctx context.Context, v victim) (any, error) {
 			of, err := data.ListChanges(ctx, change.Query{Limit: 50, ObjectID: v.connection})
 			named, namedErr := data.ListChanges(ctx, change.Query{Limit: 50, IDs: []string{v.change}, ByAgents: true})
-			return []any{of, err, named}, namedErr
+			bin, binErr := data.ListChanges(ctx, change.Query{Limit: 50, InBin: true})
+			return []any{of, err, named, bin, binErr}, namedErr
 		},
 		"LoadDocuments": func(ctx context.Context, _ victim) (any, error) { return data.LoadDocuments(ctx, -1) },
 	})
@@ -248,7 +259,11 @@ func picture(t *testing.T, s *store.Store, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors})
+	changes, err := data.ListChanges(t.Context(), change.Query{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -13,7 +14,7 @@ import (
 const purgeBatch = 500
 
 // purge deletes for good whoever was archived before a time, and the notes and
-// interactions that are about nobody else. Read-only accounts are left alone. No
+// interactions that are about nobody else. The record forgets them, too. Read-only accounts are left alone. No
 // search index has to hear of it: it lost them when they were archived.
 func (s *Store) purge(ctx context.Context, before time.Time, r *SweepResult) error {
 	for {
@@ -39,7 +40,8 @@ ORDER BY c.tenant_id, c.id LIMIT ?`
 		}
 		n = len(rows)
 		for owner, ids := range byTenant(rows) {
-			if err := removePeople(ctx, tx, owner, ids, &sum); err != nil {
+			err := errors.Join(removePeople(ctx, tx, owner, ids, &sum), scope{db: tx, id: owner}.forget(ctx, ids))
+			if err != nil {
 				return err
 			}
 		}

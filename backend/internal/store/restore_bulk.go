@@ -25,13 +25,35 @@ func (r connectionRestorer) CurrentAll(ctx context.Context, ids []string) (map[s
 	return out, err
 }
 
+// fillSourceKeys fills in the keys by which imported files know people.
+func (q scope) fillSourceKeys(ctx context.Context, people []connection.Connection) error {
+	at := make(map[string]*connection.Connection, len(people))
+	ids := make([]string, len(people))
+	for i := range people {
+		ids[i] = people[i].ID
+		at[ids[i]] = &people[i]
+	}
+	var keys []sourceKey
+	if err := q.from(&keys).Where("connection_id IN (?)", bun.List(ids)).Order("key").Scan(ctx); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		c := at[k.ConnectionID]
+		c.SourceKeys = append(c.SourceKeys, connection.SourceKey{Key: k.Key, ImportID: k.ImportID})
+	}
+	return nil
+}
+
 // anybody returns those of the people who are on file, archived or not.
 func (u *Unit) anybody(ctx context.Context, ids []string) ([]connection.Connection, error) {
 	var people []connection.Connection
 	if err := u.from(&people).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil || len(people) == 0 {
 		return nil, err
 	}
-	return people, u.fillConnections(ctx, people)
+	if err := u.fillConnections(ctx, people); err != nil {
+		return nil, err
+	}
+	return people, u.fillSourceKeys(ctx, people)
 }
 
 // RestoreAll implements change.Bulk.
@@ -70,10 +92,9 @@ func (r connectionRestorer) RestoreAll(ctx context.Context, to map[string]json.R
 		changed = append(changed, c)
 	}
 	for _, c := range back {
-		c.Version++
 		made = append(made, c)
 	}
-	if err := r.u.insertPeople(ctx, made); err != nil {
+	if err := r.bringBack(ctx, made...); err != nil {
 		return nil, err
 	}
 	if err := r.u.replacePeople(ctx, changed); err != nil {

@@ -17,11 +17,8 @@ type connectionRestorer struct{ u *Unit }
 
 // Current implements change.Restorer.
 func (r connectionRestorer) Current(ctx context.Context, id string) (any, error) {
-	c, err := r.u.GetConnection(ctx, id)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	return c, err
+	people, err := r.CurrentAll(ctx, []string{id})
+	return people[id], err
 }
 
 // Restore implements change.Restorer. The version grows, so that a caller who
@@ -43,8 +40,7 @@ func (r connectionRestorer) Restore(ctx context.Context, id string, to json.RawM
 		return taken
 	}
 	if err != nil {
-		c.Version++
-		err = r.u.insertConnection(ctx, c)
+		err = r.bringBack(ctx, c)
 	} else {
 		c.Version, c.LastInteractionAt = present.Version+1, present.LastInteractionAt
 		if present.ArchivedAt.IsZero() && !c.ArchivedAt.IsZero() {
@@ -56,6 +52,26 @@ func (r connectionRestorer) Restore(ctx context.Context, id string, to json.RawM
 		return err
 	}
 	return r.u.countContacts(ctx, id)
+}
+
+// bringBack inserts connections that are not on file.
+func (r connectionRestorer) bringBack(ctx context.Context, people ...*connection.Connection) error {
+	var keys []sourceKey
+	for _, c := range people {
+		c.Version++
+		if !c.ArchivedAt.IsZero() {
+			c.ArchivedAt = r.u.now // the days until the purge begin anew
+		}
+		for _, k := range c.SourceKeys {
+			keys = append(keys, sourceKey{TenantID: r.u.id, Key: k.Key, ConnectionID: c.ID, ImportID: k.ImportID})
+		}
+	}
+	if err := r.u.insertPeople(ctx, people); err != nil || len(keys) == 0 {
+		return err
+	}
+	// A key that another person got meanwhile stays with that one.
+	_, err := r.u.db.NewInsert().Model(&keys).On("CONFLICT (tenant_id, key) DO NOTHING").Exec(ctx)
+	return err
 }
 
 // dropTakenRows takes the ids away from those entries of a connection's lists whose

@@ -137,7 +137,7 @@ func (u *Unit) Record(ctx context.Context, draft change.Draft) (string, error) {
 	}
 	row := change.Change{
 		ID: changeID, TenantID: u.id, CredentialID: u.actor.CredentialID, CredentialName: u.actor.CredentialName,
-		Tool: u.actor.Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, Final: draft.Final,
+		Tool: u.actor.Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: draft.FinalAt,
 		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: u.now,
 	}
 	_, err = u.db.NewInsert().Model(&row).Exec(ctx)

@@ -22,14 +22,16 @@ const (
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
-	Connections, Notes, Interactions, Keys, Jobs, Files int64
+	Connections, Notes, Interactions, Keys, Jobs, Files,
+	// Deletions is how many deletions became final.
+	Deletions int64
 }
 
-// Total is the number of all rows deleted.
+// Total is the number of all rows deleted, and of deletions made final.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -48,7 +50,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 
 // Sweep deletes what has ended by now: sessions, requests, codes, tokens, mail
 // links, sign-ins, counted attempts and keyed answers that expired, files that waited for a day, clients that nobody has used in
-// the 30 days since they registered, and people who were archived 30 days ago. What one statement fails to delete does not
+// the 30 days since they registered, people who were archived 30 days ago, and the bin's people after 30 days. What one statement fails to delete does not
 // keep the others; the next sweep comes back to it.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 	now = now.UTC()
@@ -86,6 +88,10 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 	}
 	if err := s.purge(ctx, now.Add(-keepArchived), &r); err != nil {
 		errs = append(errs, fmt.Errorf("sweep archived people: %w", translate(err)))
+	}
+	var err error
+	if r.Deletions, err = s.sweepBin(ctx, now); err != nil {
+		errs = append(errs, fmt.Errorf("sweep the bin: %w", translate(err)))
 	}
 	return r, errors.Join(errs...)
 }

@@ -21,6 +21,16 @@ func actReads(data *store.Tenant) map[string]attempt {
 		"ListDuplicateCandidates": func(ctx context.Context, _ victim) (any, error) { return data.ListDuplicateCandidates(ctx) },
 		"ListRelations":           func(ctx context.Context, v victim) (any, error) { return data.ListRelations(ctx, v.connection, 50) },
 		"ListNames":               func(ctx context.Context, v victim) (any, error) { return data.ListNames(ctx, []string{v.connection}) },
+		"EndDeletion": func(ctx context.Context, v victim) (any, error) {
+			return nil, data.EndDeletion(ctx, "page", v.deletion)
+		},
+		"EmptyBin": func(ctx context.Context, v victim) (any, error) {
+			ended, err := data.EmptyBin(ctx, "page", v.deletion)
+			if ended > 0 {
+				return nil, errors.New("the victim's " + secret + " was deleted for good")
+			}
+			return nil, err
+		},
 		"UndoChange": func(ctx context.Context, v victim) (any, error) {
 			dry, dryErr := data.UndoChange(ctx, "page", v.change, true)
 			got, err := data.UndoChange(ctx, "page", v.change, false)
@@ -48,11 +58,11 @@ func actWrites(u *store.Unit) map[string]attempt {
 			return nil, u.SetArchived(ctx, []string{v.connection}, u.Now())
 		},
 		"DeleteConnection": func(ctx context.Context, v victim) (any, error) {
-			notes, met, err := u.DeleteConnection(ctx, v.connection)
-			if notes+met > 0 {
+			gone, err := u.DeleteConnection(ctx, v.connection)
+			if gone.Notes+gone.Interactions > 0 {
 				return nil, errors.New("the victim's " + secret + " was deleted")
 			}
-			return nil, err
+			return gone, err
 		},
 		"MoveBelongings": func(ctx context.Context, v victim) (any, error) {
 			touches, moved, err := u.MoveBelongings(ctx, v.connection, v.relative)

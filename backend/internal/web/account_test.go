@@ -236,6 +236,10 @@ func (k keeper) UndoChange(context.Context, string, string, bool) (change.Undone
 	return change.Undone{}, k.err
 }
 
+func (k keeper) EndDeletion(context.Context, string, string) error { return k.err }
+
+func (k keeper) EmptyBin(context.Context, string, string) (int, error) { return 0, k.err }
+
 func (k keeper) ListNames(context.Context, []string) (map[string]string, error) { return nil, k.err }
 
 func (k keeper) Export(_ context.Context, each func(object any) error) error {

@@ -57,41 +57,51 @@ const (
 )
 
 func (v *visit) showActivity() error {
-	asked := v.r.URL.Query().Get(cursorParameter)
-	query := change.Query{Limit: activityPage + 1} // one more tells whether there is an older page
-	if asked != "" {
-		if err := cursor.Decode(asked, activityOrder, &query.Before); fault.Is(err, fault.Invalid) {
-			return &refusal{
-				status: http.StatusBadRequest, title: "This link is broken", text: "It does not lead to any of your changes.",
-				next: link{pathActivity, "See the latest changes"},
-			}
-		} else if err != nil {
-			return err
-		}
-	}
-	changes, err := v.data().ListChanges(v.r.Context(), query)
+	list, err := v.changesPage(pathActivity, activityOrder, change.Query{})
 	if err != nil {
 		return err
 	}
-	content := activityContent{}
-	if asked != "" {
-		content.Latest = pathActivity
-	}
-	if len(changes) > activityPage {
-		changes = changes[:activityPage]
-		next, err := cursor.Encode(activityOrder, changes[activityPage-1].ID)
-		if err != nil {
-			return err
-		}
-		content.Older = pathActivity + "?" + url.Values{cursorParameter: {next}}.Encode()
-	}
-	rows, err := v.changeRows(v.r.Context(), changes)
+	rows, err := v.changeRows(v.r.Context(), list.changes)
 	if err != nil {
 		return err
 	}
-	content.Days = byDay(rows)
+	content := activityContent{Days: byDay(rows), Older: list.older, Latest: list.latest}
 	v.render(http.StatusOK, "activity", page{Title: "Activity", Section: pathActivity, Content: content})
 	return nil
+}
+
+// changesList is one page of a list of changes.
+type changesList struct {
+	changes []change.Change
+	// older and latest are addresses; empty where there is no such page, or where the
+	// member is already.
+	older, latest string
+}
+
+// changesPage returns the page of a list of changes that the request asks for. order
+// is what the list's cursors belong to.
+func (v *visit) changesPage(path, order string, query change.Query) (changesList, error) {
+	asked, list := v.r.URL.Query().Get(cursorParameter), changesList{}
+	if asked != "" {
+		if err := cursor.Decode(asked, order, &query.Before); fault.Is(err, fault.Invalid) {
+			return list, &refusal{
+				status: http.StatusBadRequest, title: "This link is broken", text: "It does not lead to any of your changes.",
+				next: link{path, "See the latest changes"},
+			}
+		} else if err != nil {
+			return list, err
+		}
+		list.latest = path
+	}
+	query.Limit = activityPage + 1 // one more tells whether there is an older page
+	var err error
+	if list.changes, err = v.data().ListChanges(v.r.Context(), query); err != nil || len(list.changes) <= activityPage {
+		return list, err
+	}
+	list.changes = list.changes[:activityPage]
+	next, err := cursor.Encode(order, list.changes[activityPage-1].ID)
+	list.older = path + "?" + url.Values{cursorParameter: {next}}.Encode()
+	return list, err
 }
 
 // activityOrder is what the page's cursors belong to.

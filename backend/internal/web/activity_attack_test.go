@@ -1,14 +1,12 @@
 package web_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -85,15 +83,15 @@ func TestUndoOfAFinalChange(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		grace, addition := added(t, s, b.Owner, "Grace Hopper")
 		form := b.Get(undoPath(addition)).Form(undoForm)
-		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Deleted, error) {
-			return connection.Delete(ctx, u, grace, "Grace Hopper")
-		})
-		final := list(t, s, b.Owner)[0].ID
-		form.Set("change", final)
-		for status, p := range map[int]*webtest.Page{http.StatusOK: b.Get(undoPath(final)), http.StatusConflict: b.Post(undoForm, form)} {
-			want(t, p, status, "This cannot be undone", "Deleted Grace Hopper for good", "Cannot be undone.", "Back to all changes")
-			if len(p.Forms(undoForm)) > 0 {
-				t.Error("there is a button all the same")
+		final := deleted(t, s, b.Owner, grace)
+		wantRedirect(t, b.Submit(b.Get(binDeletePath(final)), binDelete, nil), "/settings/bin?done=bin-deleted")
+		for _, changeID := range []string{final, addition} {
+			form.Set("change", changeID)
+			for status, p := range map[int]*webtest.Page{http.StatusOK: b.Get(undoPath(changeID)), http.StatusConflict: b.Post(undoForm, form)} {
+				want(t, p, status, "This cannot be undone", "About a person who was deleted for good", "Cannot be undone.", "Back to all changes")
+				if len(p.Forms(undoForm)) > 0 || strings.Contains(p.Body, "Grace") {
+					t.Error("there is a button, or a name, all the same")
+				}
 			}
 		}
 		if len(list(t, s, b.Owner)) != 2 || onFile(t, s, b.Owner, grace) != nil {

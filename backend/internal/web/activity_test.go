@@ -139,9 +139,11 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 		grace, _ := added(t, s, b.Owner, "Grace Hopper")
 		bio := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("Admiral")})
 		ada, _ := added(t, s, b.Owner, "Ada Lovelace")
-		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Deleted, error) {
-			return connection.Delete(ctx, u, ada, "Ada Lovelace")
-		})
+		deletion := deleted(t, s, b.Owner, ada)
+		if err := s.Store.Tenant(b.Owner, false).EndDeletion(t.Context(), "settings/bin", deletion); err != nil {
+			t.Fatal(err)
+		}
+		const forgotten = "About a person who was deleted for good By Claude · "
 		at := s.Clock.Now().Format("2 January 2006, 15:04 UTC")
 		s.Clock.Advance(time.Minute)
 		later := s.Clock.Now().Format("2 January 2006, 15:04 UTC")
@@ -150,10 +152,10 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 		page := b.Get("/settings/activity?done=undone")
 		want(t, page, http.StatusOK, "The change is undone.",
 			"Undid: Changed Grace Hopper You · Activity page · "+later+" Undid the change of "+at+". Undo",
-			"Deleted Ada Lovelace for good By Claude · Delete a person for good · "+at+" Cannot be undone. Added Ada Lovelace By Claude · Add a connection · "+at,
+			forgotten+"Delete a person · "+at+" Cannot be undone. "+forgotten+"Add a connection · "+at+" Cannot be undone.",
 			"Changed Grace Hopper By Claude · Change a connection · "+at+" Undone on "+later+". Added Grace Hopper")
 		wantNames := []string{
-			"Undo “Undid: Changed Grace Hopper” of " + later, "Undo “Added Ada Lovelace” of " + at, "Undo “Added Grace Hopper” of " + at,
+			"Undo “Undid: Changed Grace Hopper” of " + later, "Undo “Added Grace Hopper” of " + at,
 		}
 		if got := buttons(page); !slices.Equal(got, wantNames) {
 			t.Errorf("the buttons are %q", got)
@@ -165,7 +167,7 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 			t.Error("one page has neighbours")
 		}
 		agents := b.Get("/settings/mcp")
-		want(t, agents, http.StatusOK, "Deleted Ada Lovelace for good", "Undone on "+later)
+		want(t, agents, http.StatusOK, "About a person who was deleted for good", "Undone on "+later)
 		if strings.Contains(agents.Text(), "Undid: ") || linkTo(agents, "See every change, and undo it") != "/settings/activity" || linkTo(agents, "Activity") == "" {
 			t.Error("the page of agents tells of the member, or does not lead here")
 		}
@@ -337,8 +339,8 @@ func TestUndoWithoutAWay(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		grace, _ := added(t, s, b.Owner, "Grace Hopper")
 		bio := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("one")})
-		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Deleted, error) {
-			return connection.Delete(ctx, u, grace, "Grace Hopper")
+		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Removal, error) {
+			return u.DeleteConnection(ctx, grace) // without a record, as the purge does
 		})
 		p := b.Get(undoPath(bio))
 		want(t, p, http.StatusOK, "This cannot be undone yet", "Person Grace Hopper: it is not on file any more.", "None of the later changes can be undone for it.")

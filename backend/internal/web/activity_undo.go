@@ -73,19 +73,25 @@ func (v *visit) undo() error {
 	if err != nil {
 		return err
 	}
+	return v.takeBack(c, undoTool, pathActivity, "undone")
+}
+
+// takeBack undoes a change under a page's name and goes to a path with a notice, or
+// tells why nothing was undone.
+func (v *visit) takeBack(c *change.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, change.Undone{})
 	}
-	undone, err := v.data().UndoChange(v.r.Context(), undoTool, c.ID, false)
+	undone, err := v.data().UndoChange(v.r.Context(), tool, c.ID, false)
 	switch {
 	case err != nil:
 		return err
 	case len(undone.Conflicts) > 0:
 		return v.renderUndo(http.StatusConflict, c, undone)
 	case undone.AlreadyUndone:
-		v.redirectDone(pathActivity, "undone-already")
+		v.redirectDone(path, "undone-already")
 	default:
-		v.redirectDone(pathActivity, "undone")
+		v.redirectDone(path, notice)
 	}
 	return nil
 }

@@ -45,6 +45,11 @@ type TenantData interface {
 	// UndoChange takes a change back as the member themselves, on the page of that
 	// name, or tells with dryRun what that would do. It fails with fault.NotFound.
 	UndoChange(ctx context.Context, page, id string, dryRun bool) (change.Undone, error)
+	// EndDeletion deletes for good what a deletion in the bin removed. It fails with
+	// fault.NotFound when the change is not in the bin.
+	EndDeletion(ctx context.Context, page, changeID string) error
+	// EmptyBin does so for all deletions in the bin up to a change, and returns how many.
+	EmptyBin(ctx context.Context, page, last string) (int, error)
 	// ListNames returns the names of the connections that are on file, by id.
 	ListNames(ctx context.Context, ids []string) (map[string]string, error)
 }

@@ -33,6 +33,8 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	first := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("x")})
 	undone := b.Submit(b.Get(undoPath(first)), undoForm, nil)
 	changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("y")})
+	ada, _ := added(t, s, b.Owner, "Ada Lovelace")
+	deletion := deleted(t, s, b.Owner, ada)
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	signUp, security, agents, account := anonymous.Get("/sign-up"), b.Get("/settings/security"), b.Get("/settings/mcp"), b.Get("/settings/account")
 	reset, verify, finish := links(t, s, b.Owner)
@@ -52,6 +54,8 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"mcp":              agents, "mcp, made": makeToken(t, b, values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
 		"activity": b.Get("/settings/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/settings/activity"),
 		"undo": plain, "undo, in the way": b.Get(undoPath(addition)), "undo, done": b.Get(undoPath(first)), "problem, no change": b.Get(undoPath("x")),
+		"bin": b.Get("/settings/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/settings/bin"),
+		"bin-delete": b.Get(binDeletePath(deletion)), "bin-delete, all": b.Get(binDelete), "problem, not in the bin": b.Get(binDeletePath("x")),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
 		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
 		"search":          b.Get("/settings/search"),

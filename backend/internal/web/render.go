@@ -54,7 +54,7 @@ type section struct{ Path, Title string }
 
 func sections() []section {
 	return []section{
-		{pathProfile, "Profile"}, {pathMCP, "Agents"}, {pathActivity, "Activity"}, {pathImports, "Imports"}, {pathSearch, "Search"},
+		{pathProfile, "Profile"}, {pathMCP, "Agents"}, {pathActivity, "Activity"}, {pathBin, "Bin"}, {pathImports, "Imports"}, {pathSearch, "Search"},
 		{pathSecurity, "Security"}, {pathAccount, "Account"},
 	}
 }
@@ -168,6 +168,10 @@ func notice(r *http.Request) string {
 		"sending-stopped":       "Nothing is sent any more.",
 		"agent-revoked":         "The agent is disconnected. Its access ended at once.",
 		"undone":                "The change is undone. If you did not mean it, you can undo that too.",
+		"restored":              "The person is restored, with everything that was deleted with them.",
+		"bin-deleted":           "The person is deleted for good.",
+		"bin-emptied":           "The bin is emptied. Those people are deleted for good.",
+		"bin-nothing":           "Nothing was deleted: the person was not in the bin any more.",
 		"undone-already":        "That was undone already. Nothing more was changed.",
 	}[r.URL.Query().Get(noticeParameter)]
 }

@@ -86,7 +86,7 @@ type route struct {
 
 // routes is all that is served, but for the assets.
 func routes() []route {
-	return append(importRoutes(), []route{
+	return append(append(importRoutes(), binRoutes()...), []route{
 		{"GET " + pathSignIn, anyone, (*visit).showSignIn},
 		{"POST " + pathSignIn, anyone, (*visit).signIn},
 		{"POST " + pathProvider, anyone, (*visit).goToProvider},

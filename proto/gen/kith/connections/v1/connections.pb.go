@@ -1983,7 +1983,7 @@ func (x *ArchiveConnectionsResponse) GetChangeId() string {
 	return ""
 }
 
-// Whom to delete for good.
+// Whom to delete.
 type DeleteConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection, from search_connections.
@@ -2047,10 +2047,12 @@ type DeleteConnectionResponse struct {
 	NotesDeleted int32 `protobuf:"varint,2,opt,name=notes_deleted,proto3" json:"notes_deleted,omitempty"`
 	// Interactions with nobody else that went too.
 	InteractionsDeleted int32 `protobuf:"varint,3,opt,name=interactions_deleted,proto3" json:"interactions_deleted,omitempty"`
-	// The record that it happened; undo_change cannot take it back.
-	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// For undo_change.
+	ChangeId *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// Until when it can be undone.
+	RestorableUntil *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=restorable_until,proto3" json:"restorable_until,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DeleteConnectionResponse) Reset() {
@@ -2109,6 +2111,13 @@ func (x *DeleteConnectionResponse) GetChangeId() string {
 		return *x.ChangeId
 	}
 	return ""
+}
+
+func (x *DeleteConnectionResponse) GetRestorableUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RestorableUntil
+	}
+	return nil
 }
 
 // Which pairs to look for.
@@ -3071,12 +3080,13 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x17DeleteConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x121\n" +
 	"\fconfirm_name\x18\x02 \x01(\tB\r\xbaH\n" +
-	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\xc8\x01\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\x90\x02\n" +
 	"\x18DeleteConnectionResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12$\n" +
 	"\rnotes_deleted\x18\x02 \x01(\x05R\rnotes_deleted\x122\n" +
 	"\x14interactions_deleted\x18\x03 \x01(\x05R\x14interactions_deleted\x12*\n" +
-	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12F\n" +
+	"\x10restorable_until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x10restorable_untilB\f\n" +
 	"\n" +
 	"_change_id\"\xf5\x01\n" +
 	"\x15FindDuplicatesRequest\x12P\n" +
@@ -3150,15 +3160,15 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x1a\n" +
 	"\bhas_more\x18\x04 \x01(\bR\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor2\xcb\f\n" +
+	"\f_next_cursor2\xc2\f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
 	"\x10CreateConnection\x12,.kith.connections.v1.CreateConnectionRequest\x1a-.kith.connections.v1.CreateConnectionResponse\"\x1a\xca\xf3\x18\x16\b\x01\x12\x10Add a connection\x18\x02\x12\x93\x01\n" +
 	"\x10UpdateConnection\x12,.kith.connections.v1.UpdateConnectionRequest\x1a-.kith.connections.v1.UpdateConnectionResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x13Change a connection\x18\x02 \x01\x90\x02\x02\x12\x83\x01\n" +
 	"\rResolvePeople\x12).kith.connections.v1.ResolvePeopleRequest\x1a*.kith.connections.v1.ResolvePeopleResponse\"\x1b\xca\xf3\x18\x14\b\x01\x12\x0eResolve people\x18\x01\x90\x02\x01\x12\x94\x01\n" +
-	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"\x1d\xca\xf3\x18\x16\b\x01\x12\x0eArchive people\x18\x01 \x01\x90\x02\x02\x12\x98\x01\n" +
-	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"'\xca\xf3\x18 \b\x01\x12\x18Delete a person for good\x18\x01 \x01\x90\x02\x02\x12\x87\x01\n" +
+	"\x12ArchiveConnections\x12..kith.connections.v1.ArchiveConnectionsRequest\x1a/.kith.connections.v1.ArchiveConnectionsResponse\"\x1d\xca\xf3\x18\x16\b\x01\x12\x0eArchive people\x18\x01 \x01\x90\x02\x02\x12\x8f\x01\n" +
+	"\x10DeleteConnection\x12,.kith.connections.v1.DeleteConnectionRequest\x1a-.kith.connections.v1.DeleteConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x0fDelete a person\x18\x01 \x01\x90\x02\x02\x12\x87\x01\n" +
 	"\x0eFindDuplicates\x12*.kith.connections.v1.FindDuplicatesRequest\x1a+.kith.connections.v1.FindDuplicatesResponse\"\x1c\xca\xf3\x18\x15\b\x01\x12\x0fFind duplicates\x18\x03\x90\x02\x01\x12\x8d\x01\n" +
 	"\x10MergeConnections\x12,.kith.connections.v1.MergeConnectionsRequest\x1a-.kith.connections.v1.MergeConnectionsResponse\"\x1c\xca\xf3\x18\x18\b\x01\x12\x10Merge duplicates\x18\x03 \x01\x12\x8c\x01\n" +
 	"\x0fLinkConnections\x12+.kith.connections.v1.LinkConnectionsRequest\x1a,.kith.connections.v1.LinkConnectionsResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Relate two people\x18\x01\x90\x02\x02\x12\x8e\x01\n" +
@@ -3236,39 +3246,40 @@ var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	6,  // 18: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
 	16, // 19: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
 	17, // 20: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	24, // 21: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	17, // 22: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	17, // 23: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	5,  // 24: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	27, // 25: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	7,  // 26: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	0,  // 27: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 28: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	9,  // 29: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	12, // 30: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	14, // 31: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	18, // 32: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	20, // 33: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	22, // 34: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	25, // 35: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	28, // 36: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	30, // 37: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 38: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 39: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	10, // 40: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	13, // 41: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	15, // 42: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	19, // 43: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	21, // 44: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	23, // 45: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	26, // 46: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	29, // 47: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	31, // 48: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	38, // [38:49] is the sub-list for method output_type
-	27, // [27:38] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	34, // 21: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	24, // 22: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	17, // 23: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	17, // 24: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	5,  // 25: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	27, // 26: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	7,  // 27: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	0,  // 28: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 29: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	9,  // 30: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	12, // 31: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	14, // 32: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	18, // 33: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	20, // 34: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	22, // 35: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	25, // 36: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	28, // 37: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	30, // 38: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 39: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 40: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	10, // 41: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	13, // 42: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	15, // 43: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	19, // 44: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	21, // 45: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	23, // 46: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	26, // 47: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	29, // 48: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	31, // 49: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	39, // [39:50] is the sub-list for method output_type
+	28, // [28:39] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }

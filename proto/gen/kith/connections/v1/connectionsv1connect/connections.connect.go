@@ -110,10 +110,12 @@ type ConnectionServiceClient interface {
 	// people are found by no search and are deleted for good after 30 days. What is
 	// already so stays so. Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
-	// Delete one person for good, with their handles, positions, dates, reminders and
-	// relationships; notes and interactions that are about nobody else go too. This
-	// is the one act that cannot be undone: archive_connections is nearly always what
-	// the member wants. confirm_name must be the person's full name as on file.
+	// Move one person to the bin, with their handles, positions, dates, reminders and
+	// relationships; notes and interactions that are about nobody else go too. They
+	// are gone from every tool at once. For 30 days undo_change with change_id brings
+	// all of it back, or the member does so under Settings, Bin; after that it is
+	// deleted for good. To hide someone, use archive_connections. confirm_name must
+	// be the person's full name as on file.
 	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
 	// Find people who may be on file twice, surest pairs first, with the reason for
 	// each: same e-mail, phone or web address, same or similar name, same
@@ -381,10 +383,12 @@ type ConnectionServiceHandler interface {
 	// people are found by no search and are deleted for good after 30 days. What is
 	// already so stays so. Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
-	// Delete one person for good, with their handles, positions, dates, reminders and
-	// relationships; notes and interactions that are about nobody else go too. This
-	// is the one act that cannot be undone: archive_connections is nearly always what
-	// the member wants. confirm_name must be the person's full name as on file.
+	// Move one person to the bin, with their handles, positions, dates, reminders and
+	// relationships; notes and interactions that are about nobody else go too. They
+	// are gone from every tool at once. For 30 days undo_change with change_id brings
+	// all of it back, or the member does so under Settings, Bin; after that it is
+	// deleted for good. To hide someone, use archive_connections. confirm_name must
+	// be the person's full name as on file.
 	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
 	// Find people who may be on file twice, surest pairs first, with the reason for
 	// each: same e-mail, phone or web address, same or similar name, same

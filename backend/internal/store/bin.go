@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// inBin holds for deletions that can still be undone.
+const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
+
+// EndDeletion ends a deletion before its time: nothing brings the people back any
+// more. It fails with fault.NotFound when the change is not in the bin.
+func (t *Tenant) EndDeletion(ctx context.Context, page, changeID string) error {
+	return t.Write(ctx, Actor{Tool: page}, func(ctx context.Context, u *Unit) error {
+		ended, err := u.endDeletions(ctx, "id = ?", changeID)
+		if err == nil && ended == 0 {
+			err = fault.New(fault.NotFound, "there is no deletion %s in the bin", changeID)
+		}
+		return err
+	})
+}
+
+// EmptyBin ends all deletions up to a change, and returns how many. What was deleted
+// after that change stays in the bin.
+func (t *Tenant) EmptyBin(ctx context.Context, page, last string) (ended int, err error) {
+	err = t.Write(ctx, Actor{Tool: page}, func(ctx context.Context, u *Unit) error {
+		ended, err = u.endDeletions(ctx, "id <= ?", last)
+		return err
+	})
+	return ended, err
+}
+
+// endDeletions ends the deletions in the bin that meet a condition, and returns how
+// many there were.
+func (u *Unit) endDeletions(ctx context.Context, condition string, args ...any) (int, error) {
+	var deletions []change.Change
+	if err := u.from(&deletions).Where(inBin).Where(condition, args...).Scan(ctx); err != nil || len(deletions) == 0 {
+		return 0, err
+	}
+	var people []string
+	for _, c := range deletions {
+		people = append(people, c.Deleted(connection.ObjectKind)...)
+	}
+	onFile, err := u.anybody(ctx, people)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range onFile { // a person whom another undo brought back is not forgotten
+		people = slices.DeleteFunc(people, func(id string) bool { return id == c.ID })
+	}
+	return len(deletions), u.forget(ctx, people)
+}
+
+// forget removes people who were deleted for good from all changes.
+func (q scope) forget(ctx context.Context, people []string) error {
+	gone := make(map[string]bool, len(people))
+	for _, id := range people {
+		gone[id] = true
+	}
+	changes, err := q.changesNaming(ctx, gone)
+	if err != nil {
+		return err
+	}
+	for _, id := range changes {
+		c := &change.Change{}
+		if err := q.from(c).Where("id = ?", id).Scan(ctx); err != nil {
+			return err
+		}
+		changed, err := c.Forget(gone)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			continue
+		}
+		_, err = q.db.NewUpdate().Model(c).Column("effects", "summary", "final").
+			Where("tenant_id = ?", q.id).Where("id = ?", id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changesNaming returns the ids of the changes in whose effects one of the ids occurs.
+// It reads every change of the tenant once, however many ids there are.
+func (q scope) changesNaming(ctx context.Context, ids map[string]bool) (found []string, err error) {
+	rows, err := q.db.QueryContext(ctx, "SELECT id, effects FROM changes WHERE tenant_id = ?", q.id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id, effects string
+		if err := rows.Scan(&id, &effects); err != nil {
+			return nil, err
+		}
+		if names(effects, ids) {
+			found = append(found, id)
+		}
+	}
+	return found, rows.Err()
+}
+
+// names tells whether one of the strings of a JSON text is one of the ids.
+func names(text string, ids map[string]bool) bool {
+	return slices.ContainsFunc(strings.Split(text, `"`), func(one string) bool { return ids[one] })
+}
+
+// sweepBin ends the deletions that have been in the bin for long enough, one tenant
+// after the other, and returns how many.
+func (s *Store) sweepBin(ctx context.Context, now time.Time) (int64, error) {
+	var owners []tenant.ID
+	err := s.engine.serviceRead.NewRaw(`SELECT DISTINCT c.tenant_id FROM changes c WHERE c.final_at <= ? AND c.undone_by IS NULL AND NOT c.final
+AND NOT EXISTS (SELECT 1 FROM tenant_states s WHERE s.tenant_id = c.tenant_id AND s.read_only)`, now).Scan(ctx, &owners)
+	var sum int64
+	for _, owner := range owners {
+		writeErr := s.Tenant(owner, false).Write(ctx, Actor{}, func(ctx context.Context, u *Unit) error {
+			ended, err := u.endDeletions(ctx, "final_at <= ?", now)
+			sum += int64(ended)
+			return err
+		})
+		err = errors.Join(err, writeErr)
+	}
+	return sum, err
+}

@@ -1,0 +1,174 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+)
+
+const (
+	pathBin        = "/settings/bin"
+	pathBinRestore = "/settings/bin/restore"
+	pathBinDelete  = "/settings/bin/delete"
+)
+
+// binTool is the name under which what the page does is recorded.
+const binTool = "settings/bin"
+
+// lastParameter names the latest deletion that was in the bin when the member was
+// asked whether to empty it.
+const lastParameter = "last"
+
+func binRoutes() []route {
+	return []route{
+		{"GET " + pathBin, membersOnly, (*visit).showBin},
+		{"POST " + pathBinRestore, membersOnly, (*visit).restoreFromBin},
+		{"GET " + pathBinDelete, membersOnly, (*visit).confirmBinDelete},
+		{"POST " + pathBinDelete, membersOnly, (*visit).binDelete},
+	}
+}
+
+// binContent is the content of the page of deleted people.
+type binContent struct {
+	Deletions []binRow
+	// Older is the address of the next page, Latest of the first; empty where there
+	// is none, or where the member is already.
+	Older, Latest string
+}
+
+// binRow is one deletion.
+type binRow struct {
+	changeRow
+
+	// Until is when the deletion becomes final, in the member's zone, and DaysLeft how
+	// many days that is from now, rounded up.
+	Until    time.Time
+	DaysLeft int
+}
+
+// binOrder is what the page's cursors belong to.
+const binOrder = "bin"
+
+func (v *visit) showBin() error {
+	list, err := v.changesPage(pathBin, binOrder, change.Query{InBin: true})
+	if err != nil {
+		return err
+	}
+	rows, err := v.binRows(v.r.Context(), list.changes)
+	if err != nil {
+		return err
+	}
+	content := binContent{Deletions: rows, Older: list.older, Latest: list.latest}
+	v.render(http.StatusOK, "bin", page{Title: "Bin", Section: pathBin, Content: content})
+	return nil
+}
+
+func (v *visit) binRows(ctx context.Context, changes []change.Change) ([]binRow, error) {
+	rows, err := v.changeRows(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]binRow, len(rows))
+	for i, row := range rows {
+		left := changes[i].FinalAt.Sub(v.Now())
+		out[i] = binRow{
+			changeRow: row, Until: local(changes[i].FinalAt, row.At.Location()),
+			DaysLeft: max(0, int((left+24*time.Hour-1)/(24*time.Hour))),
+		}
+	}
+	return out, nil
+}
+
+// deletion returns a deletion of the member. A change that is none is
+// fault.NotFound, as is one of another member.
+func (v *visit) deletion(changeID string) (*change.Change, error) {
+	c, err := v.change(changeID)
+	if err == nil && c.FinalAt.IsZero() {
+		err = fault.New(fault.NotFound, "there is no such deletion")
+	}
+	return c, err
+}
+
+func (v *visit) restoreFromBin() error {
+	c, err := v.deletion(v.r.PostForm.Get(changeParameter))
+	if err != nil {
+		return err
+	}
+	return v.takeBack(c, binTool, pathBin, "restored")
+}
+
+// binDeleteContent is the content of the page that asks before people are deleted
+// for good.
+type binDeleteContent struct {
+	// One is the deletion to end; nil when the bin is to be emptied.
+	One *binRow
+	// Last is the latest deletion in the bin.
+	Last, Back string
+}
+
+func (v *visit) confirmBinDelete() error {
+	ctx, content := v.r.Context(), binDeleteContent{Back: pathBin}
+	asked := v.r.URL.Query()
+	if !asked.Has(changeParameter) {
+		latest, err := v.data().ListChanges(ctx, change.Query{InBin: true, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(latest) == 0 {
+			v.redirect(pathBin)
+			return nil
+		}
+		content.Last = latest[0].ID
+		v.render(http.StatusOK, "bin-delete", page{Title: "Empty the bin?", Section: pathBin, Content: content})
+		return nil
+	}
+	c, err := v.deletion(asked.Get(changeParameter))
+	if err != nil {
+		return err
+	}
+	if !c.Undoable() { // restored, or deleted for good, in between
+		v.redirect(pathBin)
+		return nil
+	}
+	rows, err := v.binRows(ctx, []change.Change{*c})
+	if err != nil {
+		return err
+	}
+	content.One = &rows[0]
+	v.render(http.StatusOK, "bin-delete", page{Title: "Delete for good?", Section: pathBin, Content: content})
+	return nil
+}
+
+// binDelete deletes for good: one person, or all up to the latest one that was in the
+// bin when the member was asked. Whoever was deleted after that stays in the bin.
+func (v *visit) binDelete() error {
+	ctx := v.r.Context()
+	if last := v.r.PostForm.Get(lastParameter); last != "" {
+		if !id.Valid(id.Change, last) {
+			return fault.New(fault.NotFound, "there is no such deletion")
+		}
+		if _, err := v.data().EmptyBin(ctx, binTool, last); err != nil {
+			return err
+		}
+		v.redirectDone(pathBin, "bin-emptied")
+		return nil
+	}
+	c, err := v.deletion(v.r.PostForm.Get(changeParameter))
+	if err != nil {
+		return err
+	}
+	err = v.data().EndDeletion(ctx, binTool, c.ID)
+	if fault.Is(err, fault.NotFound) { // restored, or deleted for good, in between
+		v.redirectDone(pathBin, "bin-nothing")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.redirectDone(pathBin, "bin-deleted")
+	return nil
+}
