@@ -58,7 +58,7 @@ func TestLimits(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, way)
-			for _, policy := range []string{"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_TOKEN", "IDENTITY"} {
+			for _, policy := range []string{"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_AUTHORIZE", "OAUTH_TOKEN", "IDENTITY", "SETTINGS"} {
 				s.settings["KITH_RATE_"+policy] = "3/60"
 			}
 			s.start()
@@ -78,6 +78,8 @@ func checkLimits(t *testing.T, s *service) {
 		{"mcp", http.MethodPost, "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, jsonType, `"code":-32003`},
 		{"oauth-register", http.MethodPost, "/oauth/register", `{"redirect_uris":["https://a.example/cb"]}`, jsonType, `"error":`},
 		{"oauth-token", http.MethodPost, "/oauth/token", "grant_type=refresh_token", form, `"error":`},
+		{"oauth-authorize", http.MethodGet, "/oauth/authorize", "", anything, "Too many requests"},
+		{"settings", http.MethodGet, "/settings/mcp", "", anything, "Too many requests"},
 		{"identity", http.MethodPost, "/agent/identity", `{"type":"anonymous"}`, jsonType, `"code":"rate_limited"`},
 	} {
 		var got answer

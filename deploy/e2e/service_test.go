@@ -45,7 +45,7 @@ func newService(t *testing.T, way topology) *service {
 	}
 	// Rate limits are not the subject of these tests.
 	for _, policy := range []string{
-		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_TOKEN", "LOGIN", "IDENTITY", "JOBS",
+		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_AUTHORIZE", "OAUTH_TOKEN", "LOGIN", "IDENTITY", "JOBS", "SETTINGS",
 	} {
 		s.settings["KITH_RATE_"+policy] = "off"
 	}

@@ -42,7 +42,7 @@ mkdir -p "$work/bin" "$work/req"
 make -C "$root" --no-print-directory build OUT="$work/bin/kith" # the program as it is released
 (cd "$peers/peers/common" && go build -o "$work/bin/genreq" ./cmd/genreq)
 "$work/bin/genreq" "$work/req"
-for policy in PROFILE DIRECTORY BATCH MCP MCP_SANDBOX JOBS OAUTH_REGISTER OAUTH_TOKEN LOGIN IDENTITY; do export KITH_RATE_$policy=off; done
+for policy in PROFILE DIRECTORY BATCH MCP MCP_SANDBOX JOBS OAUTH_REGISTER OAUTH_AUTHORIZE OAUTH_TOKEN LOGIN IDENTITY SETTINGS; do export KITH_RATE_$policy=off; done
 export KITH_LOG_LEVEL=warn KITH_MAX_IN_FLIGHT=-1 KITH_SERVICE_TOKEN=0123456789abcdef-bench KITH_CREDITS_FREE=1000000000
 
 if want $rows; then "$here/peers.sh"; fi

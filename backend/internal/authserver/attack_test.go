@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -79,6 +82,31 @@ func TestOpenRedirectThroughAnError(t *testing.T) {
 	if p := authorize(anonymous, evil.ask()); !strings.HasPrefix(p.Header.Get("Location"), "/sign-in?") {
 		t.Errorf("a request without a mistake: %d to %q", p.Status, p.Header.Get("Location"))
 	}
+}
+
+// A page that opens one request after the other in the member's browser fills
+// nothing: of each session the newest requests wait, and other sessions' all do.
+func TestManyRequestsOfOneSession(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {
+		a, b := newAgent(t, s), s.SignedIn(t, "maria")
+		elsewhere := authorize(s.BrowserOf(t, b.Owner), a.ask())
+		var pages []*webtest.Page
+		for range grant.MaxRequests + 5 {
+			pages = append(pages, authorize(b, a.ask()))
+			s.Clock.Advance(time.Second)
+		}
+		waiting := column(t, storetest.OpenSQL(t, databaseURL), "SELECT count(*) FROM authorization_requests GROUP BY session_hash ORDER BY 1")
+		if len(waiting) != 2 || waiting[0] != "1" || waiting[1] != strconv.Itoa(grant.MaxRequests) || elsewhere.Status != http.StatusOK {
+			t.Errorf("%v requests wait", waiting)
+		}
+		for _, gone := range pages[:5] {
+			wantPage(t, decide(b, gone, "allow", nil), http.StatusBadRequest, "This request is over")
+		}
+		for _, page := range pages[5:] {
+			a.sentBack(t, decide(b, page, "deny", nil), callback)
+		}
+	})
 }
 
 // A host that reads like another one cannot be registered, and of a client that

@@ -24,6 +24,9 @@ const (
 	codeServerError             = "server_error"
 )
 
+// maxState bounds the state of a client, in bytes: it is kept with each request.
+const maxState = 2 << 10
+
 // authorize checks a request, has the member sign in, and asks for consent.
 // Until client and redirect URI are known to belong together, and until somebody
 // is signed in, what is wrong is told on a page: anybody can register a redirect
@@ -106,8 +109,8 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 		return nil, &oauthError{codeInvalidTarget, "the resource is not one of this service"}
 	case query.Get("state") == "":
 		return nil, &oauthError{codeInvalidRequest, "state is missing"}
-	case !isText(query.Get("state")):
-		return nil, &oauthError{codeInvalidRequest, "state must be text"}
+	case !isText(query.Get("state")) || len(query.Get("state")) > maxState:
+		return nil, &oauthError{codeInvalidRequest, "state must be text of 2048 bytes at most"}
 	case query.Get("code_challenge_method") != "S256":
 		return nil, &oauthError{codeInvalidRequest, "code_challenge_method must be S256"}
 	case grant.CheckChallenge(query.Get("code_challenge")) != nil:

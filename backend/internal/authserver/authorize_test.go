@@ -129,7 +129,7 @@ func TestState(t *testing.T) {
 	storetest.Databases(t, func(t *testing.T, databaseURL string) {
 		s := webtest.Start(t, databaseURL, webtest.Options{})
 		a, b := newAgent(t, s), s.SignedIn(t, "maria")
-		for _, state := range []string{"x", "a b+c&d=e%2f#?/", `"><script>`, "\r\nSet-Cookie: a=b", "ключ", strings.Repeat("s", 3000)} {
+		for _, state := range []string{"x", "a b+c&d=e%2f#?/", `"><script>`, "\r\nSet-Cookie: a=b", "ключ", strings.Repeat("s", 2048)} {
 			answer := decide(b, authorize(b, with(a.ask(), "state", state)), "allow", nil)
 			to, err := url.Parse(answer.Header.Get("Location"))
 			if err != nil || to.Query().Get("state") != state || to.Host != "agent.example" || answer.Header.Get("Set-Cookie") != "" {
@@ -139,6 +139,7 @@ func TestState(t *testing.T) {
 		for name, query := range map[string]url.Values{
 			"none": without(a.ask(), "state"), "an empty one": with(a.ask(), "state", ""),
 			"a NUL": with(a.ask(), "state", "a\x00"), "no text": with(a.ask(), "state", "\xff"),
+			"a long one": with(a.ask(), "state", strings.Repeat("s", 2049)), "a long one of two-byte letters": with(a.ask(), "state", strings.Repeat("é", 1025)),
 		} {
 			p := authorize(b, query)
 			to, err := url.Parse(p.Header.Get("Location"))

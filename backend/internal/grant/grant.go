@@ -29,6 +29,10 @@ const KindOAuth = "oauth"
 // specification.
 const CodeLifetime = 60 * time.Second
 
+// MaxRequests is how many requests of one login session wait for consent; a new
+// one takes the place of the oldest.
+const MaxRequests = 20
+
 // RequestLifetime is how long a consent page waits for its answer.
 const RequestLifetime = 10 * time.Minute
 
@@ -109,7 +113,8 @@ type Store interface {
 	CreateClientOnce(ctx context.Context, c *Client, k idempotency.Key, render func(*Client) ([]byte, error)) (replayed []byte, err error)
 	// GetClient returns a client, or fault.NotFound.
 	GetClient(ctx context.Context, id string) (*Client, error)
-	// CreateRequest keeps a request for the consent page of a login session.
+	// CreateRequest keeps a request for the consent page of a login session. Beyond
+	// MaxRequests of that session the oldest is forgotten, as if its time were over.
 	CreateRequest(ctx context.Context, r *Request) error
 	// GetRequest returns a request of that login session that waits for its answer,
 	// or fault.NotFound.

@@ -52,7 +52,19 @@ func found[T any](row *T, err error, missing string) (*T, error) {
 func (s *Store) CreateRequest(ctx context.Context, r *grant.Request) error {
 	r.CreatedAt = s.time()
 	r.ExpiresAt = r.CreatedAt.Add(grant.RequestLifetime)
-	_, err := s.engine.serviceWrite.NewInsert().Model(r).ModelTableExpr("authorization_requests").Exec(ctx)
+	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		// Written, though nothing in it changes, the session has its other requests wait.
+		if _, err := tx.NewRaw("UPDATE login_sessions SET expires_at = expires_at WHERE hash = ?", r.SessionHash).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.NewRaw(`DELETE FROM authorization_requests WHERE session_hash = ? AND hash NOT IN
+(SELECT hash FROM authorization_requests WHERE session_hash = ? ORDER BY created_at DESC, hash LIMIT ?)`,
+			r.SessionHash, r.SessionHash, grant.MaxRequests-1).Exec(ctx); err != nil {
+			return err
+		}
+		_, err := tx.NewInsert().Model(r).ModelTableExpr("authorization_requests").Exec(ctx)
+		return err
+	})
 	return translate(err)
 }
 

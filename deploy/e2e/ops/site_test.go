@@ -107,7 +107,8 @@ func (s *site) kith(name, command string, settings ...string) *process {
 			"KITH_BASE_URL=" + s.base, "KITH_ADMIN_ADDR=" + admin, "KITH_LOG_FORMAT=json", "KITH_LOG_LEVEL=warn",
 			// Limits are counted and far away, but for batches; a busy machine turns nobody away.
 			"KITH_RATE_MCP=1000000/60", "KITH_RATE_MCP_SANDBOX=1000000/60", "KITH_RATE_PROFILE=1000000/60", "KITH_RATE_DIRECTORY=1000000/60",
-			"KITH_RATE_LOGIN=1000000/60", "KITH_RATE_OAUTH_REGISTER=1000000/60", "KITH_RATE_OAUTH_TOKEN=1000000/60", "KITH_RATE_BATCH=20/60",
+			"KITH_RATE_LOGIN=1000000/60", "KITH_RATE_OAUTH_REGISTER=1000000/60", "KITH_RATE_OAUTH_AUTHORIZE=1000000/60",
+			"KITH_RATE_OAUTH_TOKEN=1000000/60", "KITH_RATE_SETTINGS=1000000/60", "KITH_RATE_BATCH=20/60",
 		}, settings...),
 		ready: func() bool { return isOK("http://" + admin + "/readyz") },
 	}

@@ -74,8 +74,7 @@ func New(o Options) (*Proxy, error) {
 			r.Out.Host = r.In.Host
 			p.identify(r)
 		},
-		ModifyResponse: hideInternals,
-		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return p, nil
 }
@@ -110,6 +109,23 @@ func hideInternals(res *http.Response) error {
 	return nil
 }
 
+// joinLimits brings what the backend counts itself, attempts at a password,
+// together with what was counted here: the lists tell of both, and the single
+// figures are the backend's, whose policy is the tighter one.
+func joinLimits(own, answer http.Header) {
+	if answer.Get("RateLimit") == "" {
+		return
+	}
+	for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
+		if counted := own[name]; len(counted) > 0 {
+			answer.Set(name, counted[0]+", "+answer.Get(name))
+		}
+	}
+	for _, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		delete(own, name) // spelt so by package ratelimit
+	}
+}
+
 // Handler returns the handler of a row with the protocol. When the backend
 // cannot be reached it answers 503 in the protocol's shape.
 func (p *Proxy) Handler(protocol route.Protocol) route.Handler {
@@ -131,6 +147,11 @@ func (p *Proxy) Handler(protocol route.Protocol) route.Handler {
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		proxy.ServeHTTP(w, r)
+		one := proxy
+		one.ModifyResponse = func(res *http.Response) error {
+			joinLimits(w.Header(), res.Header)
+			return hideInternals(res)
+		}
+		one.ServeHTTP(w, r)
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/proxy"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -80,6 +83,64 @@ func TestSecurityHeaders(t *testing.T) {
 	}, httptest.NewRequest(http.MethodGet, "/sign-in", nil))
 	if got := w.Header().Values("Content-Security-Policy"); len(got) != 1 || got[0] != policy || w.Header().Get("Kith-Credential-Id") != "" {
 		t.Errorf("got %v", w.Header())
+	}
+}
+
+// Where both halves count, the answer tells of both limits once: the backend's
+// single figures, which are the tighter ones.
+func TestLimitsOfBothHalves(t *testing.T) {
+	t.Parallel()
+	p, err := proxy.New(proxy.Options{
+		BackendURL: "http://backend:1", Logger: slog.New(slog.DiscardHandler), ClientAddress: func(*http.Request) string { return "192.0.2.7" },
+		Transport: transport(func(r *http.Request) (*http.Response, error) {
+			header := http.Header{}
+			if r.URL.Path == "/settings/security/password" {
+				header = http.Header{
+					"Ratelimit": {`"login";r=0;t=200`}, "Ratelimit-Policy": {`"login";q=10;w=300`}, "Ratelimit-Limit": {"10"},
+					"Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"200"}, "Retry-After": {"200"},
+				}
+			}
+			return answer(http.StatusOK, header), nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][5]string{
+		"/settings/profile":           {`"settings";r=299;t=60`, `"settings";q=300;w=60`, "300", "299", "60"},
+		"/settings/security/password": {`"settings";r=299;t=60, "login";r=0;t=200`, `"settings";q=300;w=60, "login";q=10;w=300`, "10", "0", "200"},
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, path, strings.NewReader(""))
+		ratelimit.WriteHeaders(w.Header(), ratelimit.Decision{
+			Policy: ratelimit.Policy{Name: "settings", Quota: 300, Window: time.Minute}, Allowed: true, Remaining: 299, Reset: 60,
+		})
+		p.Handler(route.Page)(w, r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{})), "")
+		for i, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+			var got []string
+			for key, values := range w.Header() {
+				if strings.EqualFold(key, name) {
+					got = append(got, values...)
+				}
+			}
+			if len(got) != 1 || got[0] != want[i] {
+				t.Errorf("%s: %s: %q, not %q", path, name, got, want[i])
+			}
+		}
+	}
+}
+
+// Somebody who asked too often is told for how long to wait, in words.
+func TestTooManyRequestsForAPage(t *testing.T) {
+	t.Parallel()
+	page, err := proxy.NewPageRefuser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/settings/mcp", nil)
+	w.Header().Set("Retry-After", "17")
+	page.Refuse(w, r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{})), problem.RateLimited, "Retry-After says it")
+	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "Wait 17 seconds") || strings.Contains(w.Body.String(), "Retry-After") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

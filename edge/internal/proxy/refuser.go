@@ -54,6 +54,9 @@ func NewPageRefuser() (PageRefuser, error) {
 
 // Refuse implements route.Refuser.
 func (p PageRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string) {
+	if wait := w.Header().Get("Retry-After"); code == problem.RateLimited && wait != "" {
+		detail = "Wait " + wait + " seconds, and try again."
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Security-Policy", refusalPolicy)

@@ -47,16 +47,18 @@ type Policy struct {
 
 // Names of the policies.
 const (
-	PolicyProfile       = "profile"
-	PolicyDirectory     = "directory"
-	PolicyBatch         = "batch"
-	PolicyMCP           = "mcp"
-	PolicyMCPSandbox    = "mcp-sandbox"
-	PolicyJobs          = "jobs"
-	PolicyOAuthRegister = "oauth-register"
-	PolicyOAuthToken    = "oauth-token"
-	PolicyLogin         = "login"
-	PolicyIdentity      = "identity"
+	PolicyProfile        = "profile"
+	PolicyDirectory      = "directory"
+	PolicyBatch          = "batch"
+	PolicyMCP            = "mcp"
+	PolicyMCPSandbox     = "mcp-sandbox"
+	PolicyJobs           = "jobs"
+	PolicyOAuthRegister  = "oauth-register"
+	PolicyOAuthAuthorize = "oauth-authorize"
+	PolicyOAuthToken     = "oauth-token"
+	PolicyLogin          = "login"
+	PolicyIdentity       = "identity"
+	PolicySettings       = "settings"
 )
 
 // Defaults returns the policies as they are unless the operator sets others.
@@ -70,9 +72,11 @@ func Defaults() []Policy {
 		{Name: PolicyMCPSandbox, Quota: 60, Window: time.Minute, By: Address, Sliding: true},
 		{Name: PolicyJobs, Quota: 60, Window: time.Minute, By: Credential},
 		{Name: PolicyOAuthRegister, Quota: 20, Window: time.Hour, By: Address},
+		{Name: PolicyOAuthAuthorize, Quota: 60, Window: time.Minute, By: Address},
 		{Name: PolicyOAuthToken, Quota: 60, Window: time.Minute, By: Address},
 		{Name: PolicyLogin, Quota: 10, Window: 5 * time.Minute, By: Address},
 		{Name: PolicyIdentity, Quota: 30, Window: time.Minute, By: Address},
+		{Name: PolicySettings, Quota: 300, Window: time.Minute, By: Address},
 	}
 }
 

@@ -2,6 +2,7 @@ package route
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
@@ -30,11 +31,11 @@ func authorizationServer() []Route {
 	register.Name, register.Pattern, register.RatePolicy = OAuthRegister, "/oauth/register", ratelimit.PolicyOAuthRegister
 	register.Summary = "Registers a client (RFC 7591): open, public clients only."
 	authorize.Name, authorize.Pattern, authorize.Protocol = OAuthAuthorize, "/oauth/authorize", Page
-	authorize.Methods = []string{http.MethodGet}
+	authorize.Methods, authorize.RatePolicy = []string{http.MethodGet}, ratelimit.PolicyOAuthAuthorize
 	authorize.Summary = "Asks the signed-in member for consent and answers with an authorization code."
 	consent.Name, consent.Pattern, consent.Protocol = OAuthConsent, "/oauth/consent", Page
 	consent.Summary = "Takes the member's answer to the consent page."
-	consent.Anonymous = false
+	consent.Anonymous, consent.RatePolicy = false, ratelimit.PolicyOAuthAuthorize
 	token.Name, token.Pattern, token.RatePolicy = OAuthToken, "/oauth/token", ratelimit.PolicyOAuthToken
 	token.Summary = "Exchanges an authorization code or a refresh token for tokens."
 	revoke.Name, revoke.Pattern, revoke.RatePolicy = OAuthRevoke, "/oauth/revoke", ratelimit.PolicyOAuthToken
@@ -86,6 +87,9 @@ func pages() []Route {
 	}
 	for i := range rows {
 		rows[i].State, rows[i].Protocol, rows[i].Proxied = Current, Page, true
+		if strings.HasPrefix(rows[i].Pattern+"/", settingsPrefix) {
+			rows[i].RatePolicy = ratelimit.PolicySettings
+		}
 	}
 	return rows
 }
