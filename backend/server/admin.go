@@ -138,38 +138,68 @@ func (a *Admin) RevokeEverything(ctx context.Context, username string) error {
 	return a.store.RevokeEverything(ctx, m.ID)
 }
 
-// CreateToken makes a personal token of a member and returns the bearer, which
-// is not kept. No scopes means all; ttl 0 means that it does not expire.
-func (a *Admin) CreateToken(ctx context.Context, username, name string, scopes []string, ttl time.Duration) (bearer string, err error) {
-	if err := token.CheckName(name); err != nil {
-		return "", err
+// NewToken is a personal token to be created.
+type NewToken struct {
+	Username, Name string
+	// Scopes that it holds. None means those that Tools need or, without a limit,
+	// all.
+	Scopes []string
+	// Tools are the names of those that it is limited to; none is no limit.
+	Tools []string
+	// ExpiresAt is when it ends; zero means never.
+	ExpiresAt time.Time
+}
+
+// CreateToken makes a personal token of a member and returns what it may do, and
+// the bearer, which is not kept.
+func (a *Admin) CreateToken(ctx context.Context, n NewToken) (made TokenInfo, bearer string, err error) {
+	if err := token.CheckName(n.Name); err != nil {
+		return made, "", err
 	}
-	for _, scope := range scopes {
+	if err := a.checkScopes(&n); err != nil {
+		return made, "", err
+	}
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(a.now()) {
+		return made, "", fault.InvalidField("expires", "%s is over: the token would never work", n.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	m, err := a.store.GetMember(ctx, n.Username)
+	if err != nil {
+		return made, "", err
+	}
+	if bearer, err = token.Generate(); err != nil {
+		return made, "", err
+	}
+	t := token.PersonalToken{
+		MemberID: m.ID, Name: n.Name, Hash: token.Hash(bearer), Scopes: strings.Join(n.Scopes, " "), Tools: strings.Join(n.Tools, " "),
+		ExpiresAt: n.ExpiresAt.UTC(),
+	}
+	if err := a.store.CreatePersonalToken(ctx, &t); err != nil {
+		return made, "", err
+	}
+	return tokenInfo(t), bearer, nil
+}
+
+// checkScopes fills in the scopes when none is given, and refuses scopes and tools
+// that do not exist or do not fit together.
+func (a *Admin) checkScopes(n *NewToken) error {
+	for _, scope := range n.Scopes {
 		if !a.rpcs.HasScope(scope) {
-			return "", fault.InvalidField("scope", "%q does not exist; there are %s", scope, strings.Join(a.rpcs.Scopes(), ", "))
+			return fault.InvalidField("scope", "%q does not exist; there are %s", scope, strings.Join(a.rpcs.Scopes(), ", "))
 		}
 	}
-	if len(scopes) == 0 {
-		scopes = a.rpcs.Scopes()
+	if len(n.Scopes) == 0 {
+		n.Scopes = a.rpcs.Scopes()
+		if len(n.Tools) > 0 {
+			n.Scopes = token.ScopesOf(a.rpcs, n.Tools)
+		}
 	}
-	m, err := a.store.GetMember(ctx, username)
-	if err != nil {
-		return "", err
-	}
-	bearer, err = token.Generate()
-	if err != nil {
-		return "", err
-	}
-	t := &token.PersonalToken{MemberID: m.ID, Name: name, Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " ")}
-	if ttl > 0 {
-		t.ExpiresAt = a.now().UTC().Add(ttl)
-	}
-	return bearer, a.store.CreatePersonalToken(ctx, t)
+	return token.CheckTools(a.rpcs, n.Tools, n.Scopes)
 }
 
 // TokenInfo is what a list of tokens shows.
 type TokenInfo struct {
-	ID, Name, Scopes                            string
+	ID, Name                                    string
+	Scopes, Tools                               []string
 	CreatedAt, ExpiresAt, LastUsedAt, RevokedAt time.Time
 }
 
@@ -182,9 +212,13 @@ func (a *Admin) ListTokens(ctx context.Context, username string) ([]TokenInfo, e
 	tokens, err := a.store.ListPersonalTokens(ctx, m.ID)
 	infos := make([]TokenInfo, len(tokens))
 	for i, t := range tokens {
-		infos[i] = TokenInfo{t.ID, t.Name, t.Scopes, t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt}
+		infos[i] = tokenInfo(t)
 	}
 	return infos, err
+}
+
+func tokenInfo(t token.PersonalToken) TokenInfo {
+	return TokenInfo{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt}
 }
 
 // RevokeToken ends a member's personal token. The very next call with it is refused.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,18 +102,21 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := a.CreateToken(t.Context(), "ada", "laptop", []string{"everything"}, 0); !fault.Is(err, fault.Invalid) {
+	if _, _, err := a.CreateToken(t.Context(), server.NewToken{Username: "ada", Name: "laptop", Scopes: []string{"everything"}}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("unknown scope: %v", err)
 	}
-	if _, err := a.CreateToken(t.Context(), "nobody", "laptop", nil, 0); !fault.Is(err, fault.NotFound) {
+	if _, _, err := a.CreateToken(t.Context(), server.NewToken{Username: "nobody", Name: "laptop"}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("unknown member: %v", err)
 	}
-	bearer, err := a.CreateToken(t.Context(), "ada", "laptop", nil, time.Hour)
+	if _, _, err := a.CreateToken(t.Context(), server.NewToken{Username: "ada", Name: "laptop", ExpiresAt: time.Now().Add(-time.Hour)}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an end that is over: %v", err)
+	}
+	_, bearer, err := a.CreateToken(t.Context(), server.NewToken{Username: "ada", Name: "laptop", ExpiresAt: time.Now().Add(time.Hour)})
 	if err != nil || !strings.HasPrefix(bearer, "kith_pat_") {
 		t.Fatalf("bearer %q, %v", bearer, err)
 	}
 	tokens, err := a.ListTokens(t.Context(), "ada")
-	if err != nil || len(tokens) != 1 || tokens[0].ExpiresAt.IsZero() || !strings.Contains(tokens[0].Scopes, "write") {
+	if err != nil || len(tokens) != 1 || tokens[0].ExpiresAt.IsZero() || !slices.Contains(tokens[0].Scopes, "write") {
 		t.Fatalf("tokens %+v, %v", tokens, err)
 	}
 	if err := a.RevokeToken(t.Context(), "ada", tokens[0].ID); err != nil {

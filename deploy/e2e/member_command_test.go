@@ -42,6 +42,11 @@ func TestMemberCommands(t *testing.T) {
 		"an empty scope":                {"", []string{"token", "create", "ada", "--name", "x", "--scope", ""}, []string{"scope"}},
 		"an expiry that is none":        {"", []string{"token", "create", "ada", "--name", "x", "--expires", "tomorrow"}, []string{"tomorrow"}},
 		"an expiry in the past":         {"", []string{"token", "create", "ada", "--name", "x", "--expires=-1h"}, []string{"expires"}},
+		"a tool that is none":           {"", []string{"token", "create", "ada", "--name", "x", "--tool", "search_conections"}, []string{"search_conections", "search_connections"}},
+		"a tool out of its scopes":      {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--scope", "timeline"}, []string{"add_note", "write"}},
+		"a tool twice":                  {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--tool", "add_note"}, []string{"add_note", "twice"}},
+		"a day that is over":            {"", []string{"token", "create", "ada", "--name", "x", "--expires", "2020-01-31"}, []string{"2020-01-31"}},
+		"no days":                       {"", []string{"token", "create", "ada", "--name", "x", "--expires", "0d"}, []string{"expires"}},
 		"an expiry of nothing":          {"", []string{"token", "create", "ada", "--name", "x", "--expires=0s"}, []string{"expires"}},
 		"revoke what is not there":      {"", []string{"token", "revoke", "ada", "pat_01J00000000000000000000000"}, []string{"token"}},
 		"revoke somebody else's token":  {"", []string{"token", "revoke", "bob", "ADAS-TOKEN"}, []string{"token"}},
@@ -62,7 +67,8 @@ func TestMemberCommands(t *testing.T) {
 		}
 		must(goodPassword, "member", "create", "ada", "--email", "ada@member.example", "--password-stdin")
 		must(goodPassword+"\r\n", "member", "create", "bob", "--email", "bob@member.example", "--password-stdin", "--plan", "pro")
-		secrets.keep("personal token", strings.TrimSpace(must("", "token", "create", "ada", "--name", "laptop")))
+		lines := strings.Split(strings.TrimSpace(must("", "token", "create", "ada", "--name", "laptop")), "\n")
+		secrets.keep("personal token", lines[len(lines)-1])
 		tokens := must("", "token", "list", "ada")
 		id := strings.Fields(strings.Split(tokens, "\n")[1])[0]
 		members := must("", "member", "list")

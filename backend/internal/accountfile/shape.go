@@ -55,6 +55,7 @@ type (
 		ID         string    `json:"id"`
 		Name       string    `json:"name"`
 		Scopes     []string  `json:"scopes"`
+		Tools      []string  `json:"tools,omitempty"`
 		CreatedAt  time.Time `json:"created_at"`
 		ExpiresAt  time.Time `json:"expires_at,omitzero"`
 		LastUsedAt time.Time `json:"last_used_at,omitzero"`
@@ -137,7 +138,7 @@ func (a Account) objects(now time.Time) []named {
 		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), g.CreatedAt, g.LastUsedAt})
 	}
 	for _, t := range a.Tokens {
-		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
+		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
 	}
 	for _, link := range a.Links {
 		identities = append(identities, identityShape{link.Issuer, link.Subject, link.CreatedAt, link.LastUsedAt})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/authn"
@@ -34,6 +35,7 @@ const (
 const (
 	reasonMissingScope = "missing_scope"
 	reasonReadOnly     = "read_only_account"
+	reasonToolLimit    = "limited_to_tools"
 )
 
 // Authenticator finds the principal of a bearer.
@@ -99,17 +101,21 @@ func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principa
 // permit holds the principal to the RPC's rule.
 func permit(rule *catalog.RPC, p *tenant.Principal) error {
 	if rule.Writes && p.ReadOnly {
-		return refusal(reasonReadOnly, "this account is read-only: nothing can be written here", rule.Scopes)
+		return refusal("this account is read-only: nothing can be written here", &accessv1.Refusal{Reason: reasonReadOnly, RequiredScopes: rule.Scopes})
+	}
+	if rule.Tool != nil && !p.Credential.Allows(rule.Tool.Name) {
+		return refusal("the token is limited to other tools: "+strings.Join(p.Credential.Tools, ", "),
+			&accessv1.Refusal{Reason: reasonToolLimit, AllowedTools: p.Credential.Tools})
 	}
 	if len(rule.Missing(p.Credential.Scopes)) > 0 {
-		return refusal(reasonMissingScope, "the credential lacks a scope that this call needs", rule.Scopes)
+		return refusal("the credential lacks a scope that this call needs", &accessv1.Refusal{Reason: reasonMissingScope, RequiredScopes: rule.Scopes})
 	}
 	return nil
 }
 
-func refusal(reason, message string, scopes []string) error {
+func refusal(message string, why *accessv1.Refusal) error {
 	err := connect.NewError(connect.CodePermissionDenied, errors.New(message))
-	if detail, detailErr := connect.NewErrorDetail(&accessv1.Refusal{Reason: reason, RequiredScopes: scopes}); detailErr == nil {
+	if detail, detailErr := connect.NewErrorDetail(why); detailErr == nil {
 		err.AddDetail(detail)
 	}
 	return err

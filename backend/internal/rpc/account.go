@@ -29,7 +29,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		},
 		Credential: &accountv1.Credential{
 			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,
-			Scopes: p.Credential.Scopes, ExpiresAt: timestamp(p.Credential.ExpiresAt),
+			Scopes: p.Credential.Scopes, ExpiresAt: timestamp(p.Credential.ExpiresAt), Tools: p.Credential.Tools,
 		},
 		Embeddings: embeddingsMessage(h.provider, p),
 	}
@@ -46,6 +46,8 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		switch {
 		case rpc.Writes && p.ReadOnly:
 			reason = reasonReadOnly
+		case !p.Credential.Allows(rpc.Tool.Name):
+			reason = reasonToolLimit
 		case len(rpc.Missing(p.Credential.Scopes)) > 0:
 			reason = reasonMissingScope
 		default:
@@ -69,6 +71,6 @@ func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalReq
 	return &accessv1.GetPrincipalResponse{
 		Username: p.Username, CredentialId: p.Credential.ID, CredentialKind: p.Credential.Kind,
 		CredentialName: p.Credential.Name, ClientId: p.Credential.ClientID, Scopes: p.Credential.Scopes,
-		ExpiresAt: timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly,
+		ExpiresAt: timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly, Tools: p.Credential.Tools,
 	}, nil
 }

@@ -24,13 +24,13 @@ const memberColumns = "m.id, m.username, m.timezone, m.plan, m.embeddings_host, 
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
 JOIN profiles p ON p.member_id = m.id`
 
-const personalText = `SELECT t.id, '', t.name, t.scopes, t.expires_at, ` + memberColumns + `
+const personalText = `SELECT t.id, '', t.name, t.scopes, t.tools, t.expires_at, ` + memberColumns + `
 FROM personal_tokens t
 JOIN members m ON m.id = t.member_id
 ` + memberJoins + `
 WHERE t.hash = ? AND t.revoked_at IS NULL AND m.suspended_at IS NULL`
 
-const accessText = `SELECT g.id, c.id, c.name, t.scopes, t.expires_at, ` + memberColumns + `
+const accessText = `SELECT g.id, c.id, c.name, t.scopes, '', t.expires_at, ` + memberColumns + `
 FROM access_tokens t
 JOIN grants g ON g.id = t.grant_id
 JOIN clients c ON c.id = g.client_id
@@ -57,9 +57,9 @@ func (s *Store) Authenticate(ctx context.Context, bearer string) (*tenant.Princi
 		statement, kind = s.auth.access, grant.KindOAuth
 	}
 	p := &tenant.Principal{}
-	var scopes string
+	var scopes, tools string
 	var expires sql.NullTime
-	err := statement.row(ctx, token.Hash(bearer)).Scan(&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &expires,
+	err := statement.row(ctx, token.Hash(bearer)).Scan(&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &tools, &expires,
 		&p.Tenant, &p.Username, &p.Timezone, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && expires.Valid && !expires.Time.After(s.now()):
@@ -69,6 +69,7 @@ func (s *Store) Authenticate(ctx context.Context, bearer string) (*tenant.Princi
 	}
 	p.Credential.Kind = kind
 	p.Credential.Scopes = strings.Fields(scopes)
+	p.Credential.Tools = strings.Fields(tools)
 	p.Credential.ExpiresAt = expires.Time
 	return p, nil
 }

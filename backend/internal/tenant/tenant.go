@@ -51,12 +51,20 @@ type Credential struct {
 	Name string
 	// Scopes held.
 	Scopes []string
+	// Tools are the names of those that the credential is limited to; empty when it
+	// is not.
+	Tools []string
 	// ExpiresAt is zero when the credential does not expire.
 	ExpiresAt time.Time
 }
 
 // Holds tells whether the credential has a scope.
 func (c Credential) Holds(scope string) bool { return slices.Contains(c.Scopes, scope) }
+
+// Allows tells whether the credential's limit to named tools lets it call one.
+func (c Credential) Allows(tool string) bool {
+	return len(c.Tools) == 0 || slices.Contains(c.Tools, tool)
+}
 
 type principalKey struct{}
 

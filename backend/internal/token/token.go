@@ -28,7 +28,10 @@ type PersonalToken struct {
 	Name     string
 	Hash     string
 	// Scopes are separated by single spaces.
-	Scopes     string
+	Scopes string
+	// Tools are the names of those that it is limited to, separated by single spaces;
+	// empty when it is not.
+	Tools      string
 	CreatedAt  time.Time
 	ExpiresAt  time.Time `bun:",nullzero"`
 	LastUsedAt time.Time `bun:",nullzero"`

@@ -46,6 +46,7 @@ type agentRow struct {
 type tokenRow struct {
 	ID, Name                         string
 	Scopes                           scopeNames
+	Tools                            []string
 	CreatedAt, ExpiresAt, LastUsedAt time.Time
 	Expired                          bool
 }
@@ -142,7 +143,7 @@ func (v *visit) tokenRows(tokens []token.PersonalToken) []tokenRow {
 			continue
 		}
 		rows = append(rows, tokenRow{
-			ID: t.ID, Name: t.Name, Scopes: namesOf(strings.Fields(t.Scopes)), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+			ID: t.ID, Name: t.Name, Scopes: namesOf(strings.Fields(t.Scopes)), Tools: strings.Fields(t.Tools), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
 			LastUsedAt: t.LastUsedAt, Expired: !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(v.Now()),
 		})
 	}

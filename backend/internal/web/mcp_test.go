@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -252,4 +253,37 @@ func TestCreditsAreShownWhereThereAreAny(t *testing.T) {
 	if p := webtest.New(t, webtest.Options{}).SignedIn(t, "maria").Get("/settings/mcp"); strings.Contains(p.Text(), "Credits") {
 		t.Error("credits are shown where there are none")
 	}
+}
+
+func TestTokenForNamedTools(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
+		b := s.SignedIn(t, "maria")
+		for name, c := range map[string]struct {
+			change url.Values
+			words  string
+		}{
+			"no such tool":       {values("tool", "serch_connections"), `There is no tool "serch_connections"; the nearest`},
+			"out of its areas":   {values("tool", "search_connections", "scope", "timeline"), "Search_connections needs the scope connections as well."},
+			"it changes nothing": {values("tool", "add_note"), "Add_note needs the scope write as well."},
+		} {
+			p := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", merge(values("name", "script"), c.change))
+			if p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Text(), c.words) {
+				t.Errorf("%s: %d %s", name, p.Status, p.Text())
+			}
+			if details := p.All("details"); len(details) != 1 || !webtest.Has(details[0], "open") {
+				t.Errorf("%s: what is wrong is out of sight", name)
+			}
+		}
+		made := makeToken(t, b, values("name", "script", "tool", "search_connections"))
+		want(t, made, http.StatusOK, "Limited to search_connections.")
+		p, err := s.Store.Authenticate(t.Context(), webtest.TextOf(made.ByID("made-token")))
+		if err != nil || !slices.Equal(p.Credential.Tools, []string{"search_connections"}) {
+			t.Errorf("got %+v, %v", p, err)
+		}
+		free := makeToken(t, b, values("name", "free"))
+		if p, err := s.Store.Authenticate(t.Context(), webtest.TextOf(free.ByID("made-token"))); err != nil || len(p.Credential.Tools) > 0 {
+			t.Errorf("got %+v, %v", p, err)
+		}
+	})
 }

@@ -16,7 +16,25 @@ import (
 type tokenForm struct {
 	Name    field
 	Scopes  scopeChoices
+	Tools   toolChoices
 	Expires choices
+}
+
+// toolChoices is what the form asks about a limit to named tools.
+type toolChoices struct {
+	Tools []toolChoice
+	Error string
+}
+
+// Chosen tells whether the choices have to be in sight: one is made, or wrong.
+func (c toolChoices) Chosen() bool {
+	return c.Error != "" || slices.ContainsFunc(c.Tools, func(t toolChoice) bool { return t.Checked })
+}
+
+// toolChoice is a tool's check box.
+type toolChoice struct {
+	Name, Title string
+	Checked     bool
 }
 
 // maxTokens is how many live tokens a member may have.
@@ -31,10 +49,10 @@ const defaultLifetime = "90"
 
 // newTokenForm offers to read everything and to change nothing.
 func (v *visit) newTokenForm() tokenForm {
-	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, &mistakes{})
+	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, nil, &mistakes{})
 }
 
-func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool, m *mistakes) tokenForm {
+func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool, tools []string, m *mistakes) tokenForm {
 	form := tokenForm{
 		Name: field{
 			Name: "name", Label: "Name", Value: name, Required: true, Error: m.of("name"), Autocomplete: "off",
@@ -43,7 +61,10 @@ func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool,
 		Scopes:  choicesOf(v.Catalog.Scopes(), chosen),
 		Expires: choices{Name: "expires", Label: "It works for", Options: lifetimes()},
 	}
-	form.Scopes.Error = m.of("scope")
+	form.Scopes.Error, form.Tools.Error = m.of("scope"), m.of("tool")
+	for _, rpc := range v.Catalog.Tools() {
+		form.Tools.Tools = append(form.Tools.Tools, toolChoice{rpc.Tool.Name, rpc.Tool.Title, slices.Contains(tools, rpc.Tool.Name)})
+	}
 	for i, option := range form.Expires.Options {
 		form.Expires.Options[i].Selected = option.Value == lifetime
 	}
@@ -52,12 +73,15 @@ func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool,
 
 // createToken makes a token and sends the browser to the page that shows it, once.
 func (v *visit) createToken() error {
-	scopes := v.r.PostForm["scope"]
+	scopes, tools := v.r.PostForm["scope"], v.r.PostForm["tool"]
 	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
 	if err := m.take("name", token.CheckName(name)); err != nil {
 		return err
 	}
 	if err := m.take("scope", v.checkScopes(scopes)); err != nil {
+		return err
+	}
+	if err := m.take("tool", token.CheckTools(v.Catalog, tools, scopes)); err != nil {
 		return err
 	}
 	expiresAt, known := v.expiry(lifetime)
@@ -68,7 +92,7 @@ func (v *visit) createToken() error {
 		return err
 	}
 	if len(m.list) > 0 {
-		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, m)
+		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, tools, m)
 		return v.renderMCP(http.StatusUnprocessableEntity, form, m)
 	}
 	bearer, err := token.Generate()
@@ -76,7 +100,8 @@ func (v *visit) createToken() error {
 		return err
 	}
 	row := &token.PersonalToken{
-		MemberID: v.login.MemberID, Name: name, Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " "), ExpiresAt: expiresAt,
+		MemberID: v.login.MemberID, Name: name, Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " "),
+		Tools: strings.Join(tools, " "), ExpiresAt: expiresAt,
 	}
 	if err := v.Store.CreatePersonalToken(v.r.Context(), row); err != nil {
 		return err

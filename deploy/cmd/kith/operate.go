@@ -179,68 +179,6 @@ func (c memberRevoke) Run(p *program) error {
 	})
 }
 
-type tokenCommand struct {
-	Create tokenCreate `cmd:"" help:"Create a personal token; it is the last line of standard output and is not shown again."`
-	List   tokenList   `cmd:"" help:"List a member's personal tokens."`
-	Revoke tokenRevoke `cmd:"" help:"Revoke a personal token."`
-}
-
-type tokenCreate struct {
-	Username string         `arg:""`
-	Name     string         `required:"" help:"What the token is for."`
-	Scope    []string       `sep:"none" help:"A scope that the token holds, given once for each; all when none is given."`
-	Expires  *time.Duration `help:"How long the token works, such as 720h; for ever when not given."`
-}
-
-func (c tokenCreate) Run(p *program) error {
-	var ttl time.Duration
-	if c.Expires != nil {
-		if ttl = *c.Expires; ttl <= 0 {
-			return fmt.Errorf("--expires %s would make a token that never works: give a time ahead, such as 720h", ttl)
-		}
-	}
-	return p.withAdmin(func(a *server.Admin) error {
-		bearer, err := a.CreateToken(p.ctx, c.Username, c.Name, c.Scope, ttl)
-		if err == nil {
-			_, err = fmt.Fprintln(p.out, bearer)
-		}
-		return err
-	})
-}
-
-type tokenList struct {
-	Username string `arg:""`
-}
-
-func (c tokenList) Run(p *program) error {
-	return p.withAdmin(func(a *server.Admin) error {
-		tokens, err := a.ListTokens(p.ctx, c.Username)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"ID", "NAME", "SCOPES", "CREATED", "EXPIRES", "LAST USED", "REVOKED"}}
-		for _, t := range tokens {
-			rows = append(rows, []string{t.ID, t.Name, t.Scopes, date(t.CreatedAt), date(t.ExpiresAt), date(t.LastUsedAt), date(t.RevokedAt)})
-		}
-		return table(p.out, rows)
-	})
-}
-
-type tokenRevoke struct {
-	Username string `arg:""`
-	ID       string `arg:"" help:"The token's id, from kith token list."`
-}
-
-func (c tokenRevoke) Run(p *program) error {
-	return p.withAdmin(func(a *server.Admin) error {
-		if err := a.RevokeToken(p.ctx, c.Username, c.ID); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(p.out, "Token %s is revoked.\n", c.ID)
-		return err
-	})
-}
-
 func date(t time.Time) string {
 	if t.IsZero() {
 		return "-"

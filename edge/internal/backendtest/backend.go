@@ -26,6 +26,8 @@ const (
 	TokenReader = "kith_pat_reader"
 	// TokenGrant is an OAuth client's, with the scope connections.
 	TokenGrant = "kith_at_grant"
+	// TokenLimited holds every scope and is limited to search_connections.
+	TokenLimited = "kith_pat_limited"
 	// TokenSandbox is the demo account's.
 	TokenSandbox = "kith_pat_sandbox"
 	// ServiceToken is the edge's own.
@@ -77,6 +79,10 @@ func (b *Backend) principal(token string) *accessv1.GetPrincipalResponse {
 	case token == TokenReader:
 		return &accessv1.GetPrincipalResponse{
 			Username: "amara", CredentialId: "tok_reader", CredentialKind: "token", Scopes: []string{"connections", "account"},
+		}
+	case token == TokenLimited:
+		return &accessv1.GetPrincipalResponse{
+			Username: "amara", CredentialId: "tok_limited", CredentialKind: "token", Scopes: allScopes(), Tools: []string{"search_connections"},
 		}
 	case token == TokenSandbox && !b.Unseeded:
 		return &accessv1.GetPrincipalResponse{

@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -99,17 +100,20 @@ func (b *Backend) admit(r connect.AnyRequest) (*accessv1.GetPrincipalResponse, e
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the sandbox's token works in the sandbox"))
 	}
 	if p.GetReadOnly() && rpc.Writes {
-		return nil, refused("read_only_account", rpc.Scopes)
+		return nil, refused(&accessv1.Refusal{Reason: "read_only_account", RequiredScopes: rpc.Scopes})
+	}
+	if rpc.Tool != nil && len(p.GetTools()) > 0 && !slices.Contains(p.GetTools(), rpc.Tool.Name) {
+		return nil, refused(&accessv1.Refusal{Reason: "limited_to_tools", AllowedTools: p.GetTools()})
 	}
 	if len(rpc.Missing(p.GetScopes())) > 0 {
-		return nil, refused("missing_scope", rpc.Scopes)
+		return nil, refused(&accessv1.Refusal{Reason: "missing_scope", RequiredScopes: rpc.Scopes})
 	}
 	return p, nil
 }
 
-func refused(reason string, scopes []string) error {
+func refused(why *accessv1.Refusal) error {
 	failure := connect.NewError(connect.CodePermissionDenied, errors.New("refused"))
-	detail, err := connect.NewErrorDetail(&accessv1.Refusal{Reason: reason, RequiredScopes: scopes})
+	detail, err := connect.NewErrorDetail(why)
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,9 @@ func rpcErrors() []rpcError {
 		},
 		{
 			code: -32001, title: "The tool refuses", status: ok,
-			meaning: "The credential is alive and may not do this. `data.reason` is `missing_scope`, with what it lacks in `data.required_scopes`, or " +
-				"`read_only_account` where everything that writes is refused, as in the sandbox.",
+			meaning: "The credential is alive and may not do this. `data.reason` is `missing_scope`, with what it lacks in `data.required_scopes`; " +
+				"`read_only_account` where everything that writes is refused, as in the sandbox; or `limited_to_tools` where the member " +
+				"limited the token to named tools, which are in `data.allowed_tools`.",
 			action:  "Do not try again. Ask the person to approve the scopes, or do without the tool.",
 			message: "Refused: add_note needs a credential with the scopes timeline and write.",
 			data:    `{"reason": "missing_scope", "required_scopes": ["timeline", "write"]}`,

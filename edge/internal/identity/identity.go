@@ -96,10 +96,12 @@ type noScopes struct {
 
 // held is the answer to an agent that holds a member's access.
 type held struct {
-	Type       string     `json:"type"`
-	Member     memberJSON `json:"member"`
-	Client     clientJSON `json:"client"`
-	Scopes     []string   `json:"scopes"`
+	Type   string     `json:"type"`
+	Member memberJSON `json:"member"`
+	Client clientJSON `json:"client"`
+	Scopes []string   `json:"scopes"`
+	// Tools are those that the credential is limited to; absent when it is not.
+	Tools      []string   `json:"tools,omitempty"`
 	Credential credential `json:"credential"`
 }
 
@@ -185,7 +187,7 @@ func (e *Endpoint) serveHeld(w http.ResponseWriter, r *http.Request) {
 		e.write(w, r, held{
 			Type:   typeServiceAuth,
 			Member: memberJSON{Username: p.GetUsername(), URL: publicapi.ProfileURL(e.options.BaseURL, p.GetUsername())},
-			Client: clientJSON{ID: cmp.Or(p.GetClientId(), p.GetCredentialId()), Name: p.GetCredentialName()}, Scopes: p.GetScopes(),
+			Client: clientJSON{ID: cmp.Or(p.GetClientId(), p.GetCredentialId()), Name: p.GetCredentialName()}, Scopes: p.GetScopes(), Tools: p.GetTools(),
 			Credential: credential{Kind: p.GetCredentialKind(), ExpiresAt: expiry(p.GetExpiresAt())},
 		})
 	case failure.Kind == upstream.Unauthenticated:

@@ -148,3 +148,16 @@ func TestOutage(t *testing.T) {
 		t.Errorf("got %d %v", w.Code, answer)
 	}
 }
+
+// What a limited token may call is told; one without a limit has no such member.
+func TestLimitedTokenIsTold(t *testing.T) {
+	t.Parallel()
+	_, answer := ask(t, backendtest.New(), `{"type":"service_auth"}`, "Authorization", "Bearer "+backendtest.TokenLimited)
+	if tools, _ := answer["tools"].([]any); len(tools) != 1 || tools[0] != "search_connections" {
+		t.Errorf("got %v", answer)
+	}
+	_, answer = ask(t, backendtest.New(), `{"type":"service_auth"}`, "Authorization", "Bearer "+backendtest.TokenAll)
+	if _, there := answer["tools"]; there {
+		t.Errorf("got %v", answer)
+	}
+}

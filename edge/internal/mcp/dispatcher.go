@@ -108,7 +108,7 @@ func (d *Dispatcher) Handler(m Mount) route.Handler {
 		anonymousTools: d.tools.all(),
 	}
 	if m.Policy == DemoAccount {
-		e.anonymousTools = d.tools.forScopes(nil, readScopes(d.options.Catalog))
+		e.anonymousTools = d.tools.forScopes(nil, readScopes(d.options.Catalog), nil)
 	}
 	return e.serve
 }

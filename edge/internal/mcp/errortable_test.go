@@ -130,6 +130,15 @@ func TestErrorTable(t *testing.T) {
 		a := post(t, newEdge(t), "/mcp/v1", body, bearerOf(backendtest.TokenReader)...)
 		a.wantRefusal(t, "missing_scope", "connections write")
 	})
+	t.Run("refused: a token that is limited to other tools", func(t *testing.T) {
+		t.Parallel()
+		a := post(t, newEdge(t), "/mcp/v1", callRight, bearerOf(backendtest.TokenLimited)...)
+		a.wantRefusal(t, "limited_to_tools", "")
+		const says = "this token is limited to named tools, and get_account is not one of them. It may call search_connections."
+		if !strings.Contains(a.body, says) || !strings.Contains(a.body, `"allowed_tools":["search_connections"]`) {
+			t.Errorf("got %s", a.body)
+		}
+	})
 	t.Run("refused: writing tool in the sandbox", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Replace(callRight, "get_account", "create_connection", 1)
@@ -271,5 +280,14 @@ func TestWhoseCredentialTheBackendSees(t *testing.T) {
 			calls[0].Get("Kith-Request-Id") != a.header.Get("X-Request-Id") {
 			t.Errorf("%s: calls %v", path, calls)
 		}
+	}
+}
+
+// A token that is limited to named tools is shown those alone.
+func TestLimitedTokenListsItsTools(t *testing.T) {
+	t.Parallel()
+	a := post(t, newEdge(t), "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearerOf(backendtest.TokenLimited)...)
+	if n := strings.Count(a.body, `"inputSchema"`); n != 1 || !strings.Contains(a.body, `"name":"search_connections"`) {
+		t.Errorf("%d tools: %s", n, a.body)
 	}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,21 +96,28 @@ func renderTool(rpc *catalog.RPC, inScope bool) ([]byte, error) {
 
 // all returns the result of tools/list for a caller of whom nothing is known.
 func (l *toolList) all() []byte {
-	return l.render(nil, func(*catalog.RPC) bool { return true })
+	return l.render(nil, nil, func(*catalog.RPC) bool { return true })
 }
 
 // forScopes appends the result of tools/list for a credential with the scopes.
-// Tools out of its reach are marked, not hidden.
-func (l *toolList) forScopes(out []byte, scopes []string) []byte {
-	return l.render(out, func(rpc *catalog.RPC) bool { return len(rpc.Missing(scopes)) == 0 })
+// Tools out of its reach are marked, not hidden. A credential that is limited to
+// named tools is shown no other.
+func (l *toolList) forScopes(out []byte, scopes, limit []string) []byte {
+	return l.render(out, limit, func(rpc *catalog.RPC) bool { return len(rpc.Missing(scopes)) == 0 })
 }
 
-func (l *toolList) render(out []byte, inScope func(*catalog.RPC) bool) []byte {
+// render appends the tools of the limit, or all when there is none.
+func (l *toolList) render(out []byte, limit []string, inScope func(*catalog.RPC) bool) []byte {
 	out = append(out, `{"tools":[`...)
-	for i, tool := range l.tools {
-		if i > 0 {
+	first := true
+	for _, tool := range l.tools {
+		if len(limit) > 0 && !slices.Contains(limit, tool.rpc.Tool.Name) {
+			continue
+		}
+		if !first {
 			out = append(out, ',')
 		}
+		first = false
 		if inScope(tool.rpc) {
 			out = append(out, tool.inScope...)
 		} else {
@@ -133,7 +141,7 @@ func (e *endpoint) listTools(out []byte, c *call) ([]byte, *failure) {
 	if c.principal.GetReadOnly() {
 		scopes = withoutWrite(scopes)
 	}
-	return e.tools.forScopes(out, scopes), nil
+	return e.tools.forScopes(out, scopes, c.principal.GetTools()), nil
 }
 
 // withoutWrite returns the scopes that are left where every write is refused.

@@ -117,7 +117,7 @@ func TestForScopesMarks(t *testing.T) {
 			Meta map[string]any `json:"_meta"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(list.forScopes(nil, []string{"connections"}), &shown); err != nil {
+	if err := json.Unmarshal(list.forScopes(nil, []string{"connections"}, nil), &shown); err != nil {
 		t.Fatal(err)
 	}
 	if len(shown.Tools) != len(c.Tools()) {
@@ -130,7 +130,7 @@ func TestForScopesMarks(t *testing.T) {
 			t.Errorf("%s: marked %t, in reach %t", tool.Name, marked, reachable)
 		}
 	}
-	if !bytes.Equal(list.forScopes(nil, c.Scopes()), list.all()) {
+	if !bytes.Equal(list.forScopes(nil, c.Scopes(), nil), list.all()) {
 		t.Error("a credential with every scope sees another list than nobody")
 	}
 	if strings.Contains(string(list.all()), "kith/in_scope") {

@@ -12,6 +12,7 @@ import (
 const (
 	reasonMissingScope = "missing_scope"
 	reasonReadOnly     = "read_only_account"
+	reasonToolLimit    = "limited_to_tools"
 )
 
 // argumentsText tells a model which arguments break which rule, one per line.
@@ -59,15 +60,23 @@ func internalText(ctx context.Context, tool string) string {
 func refusedCall(tool string, err *upstream.Error) *failure {
 	f := answerError(codeRefused, refusedText(tool, err))
 	b := appendString([]byte(`{"reason":`), err.Reason)
-	b = append(b, `,"required_scopes":[`...)
-	for i, scope := range err.RequiredScopes {
+	b = appendStrings(append(b, `,"required_scopes":`...), err.RequiredScopes)
+	if len(err.AllowedTools) > 0 {
+		b = appendStrings(append(b, `,"allowed_tools":`...), err.AllowedTools)
+	}
+	f.data = append(b, '}')
+	return f
+}
+
+func appendStrings(b []byte, list []string) []byte {
+	b = append(b, '[')
+	for i, s := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, scope)
+		b = appendString(b, s)
 	}
-	f.data = append(b, ']', '}')
-	return f
+	return append(b, ']')
 }
 
 func refusedText(tool string, err *upstream.Error) string {
@@ -80,6 +89,8 @@ func refusedText(tool string, err *upstream.Error) string {
 		return "Refused: " + tool + " needs a credential with " + scopes + strings.Join(err.RequiredScopes, " and ") + "."
 	case reasonReadOnly:
 		return "Refused: " + tool + " writes, and this account is read-only."
+	case reasonToolLimit:
+		return "Refused: this token is limited to named tools, and " + tool + " is not one of them. It may call " + strings.Join(err.AllowedTools, ", ") + "."
 	default:
 		return "Refused: " + sentence(err.Message)
 	}

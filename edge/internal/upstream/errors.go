@@ -59,6 +59,8 @@ type Error struct {
 	// Reason and RequiredScopes say why a call was refused.
 	Reason         string
 	RequiredScopes []string
+	// AllowedTools are those that the credential is limited to, where that is why.
+	AllowedTools []string
 	// Fields are the rules that a request breaks; there may be none.
 	Fields []Field
 	// Receipt is what the backend said besides.
@@ -158,7 +160,7 @@ func (e *Error) readDetails(failure *connect.Error) {
 			continue // a kind of detail that this edge does not know yet
 		}
 		if refusal, ok := message.(*accessv1.Refusal); ok {
-			e.Reason, e.RequiredScopes = refusal.GetReason(), refusal.GetRequiredScopes()
+			e.Reason, e.RequiredScopes, e.AllowedTools = refusal.GetReason(), refusal.GetRequiredScopes(), refusal.GetAllowedTools()
 		}
 		e.Fields = appendViolations(e.Fields, message)
 	}

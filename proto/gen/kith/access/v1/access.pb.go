@@ -81,7 +81,9 @@ type GetPrincipalResponse struct {
 	// Whether every write is refused, as in the sandbox.
 	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
 	// Id that the OAuth client was registered under; empty for a personal token.
-	ClientId      string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
+	ClientId string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
+	// Names of the tools that the credential is limited to; empty when it is not.
+	Tools         []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,15 +174,24 @@ func (x *GetPrincipalResponse) GetClientId() string {
 	return ""
 }
 
+func (x *GetPrincipalResponse) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 // Why an authenticated caller was refused; a detail of permission_denied errors.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// missing_scope or read_only_account.
+	// missing_scope, read_only_account or limited_to_tools.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Scopes that the call needs.
 	RequiredScopes []string `protobuf:"bytes,2,rep,name=required_scopes,proto3" json:"required_scopes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Tools that the credential is limited to, where that is the reason.
+	AllowedTools  []string `protobuf:"bytes,3,rep,name=allowed_tools,proto3" json:"allowed_tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Refusal) Reset() {
@@ -227,12 +238,19 @@ func (x *Refusal) GetRequiredScopes() []string {
 	return nil
 }
 
+func (x *Refusal) GetAllowedTools() []string {
+	if x != nil {
+		return x.AllowedTools
+	}
+	return nil
+}
+
 var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x15\n" +
-	"\x13GetPrincipalRequest\"\x8d\x03\n" +
+	"\x13GetPrincipalRequest\"\xb3\x03\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
 	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rcredential_id\x121\n" +
@@ -243,11 +261,13 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expires_at\x88\x01\x01\x12\x1c\n" +
 	"\tread_only\x18\a \x01(\bR\tread_only\x12%\n" +
-	"\tclient_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tclient_idB\r\n" +
-	"\v_expires_at\"d\n" +
+	"\tclient_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tclient_id\x12$\n" +
+	"\x05tools\x18\t \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05toolsB\r\n" +
+	"\v_expires_at\"\x9a\x01\n" +
 	"\aRefusal\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
-	"\x0frequired_scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes2s\n" +
+	"\x0frequired_scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\x124\n" +
+	"\rallowed_tools\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\rallowed_tools2s\n" +
 	"\rAccessService\x12b\n" +
 	"\fGetPrincipal\x12#.kith.access.v1.GetPrincipalRequest\x1a$.kith.access.v1.GetPrincipalResponse\"\a\xd0\xf3\x18\x02\x90\x02\x01B<Z:github.com/kith-crm/kith/proto/gen/kith/access/v1;accessv1b\x06proto3"
 

@@ -394,7 +394,9 @@ type Credential struct {
 	// Scopes held.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// When it stops working; absent when it does not expire.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
+	// Names of the tools that it is limited to; empty when it is not.
+	Tools         []string `protobuf:"bytes,6,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,12 +466,19 @@ func (x *Credential) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Credential) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 // A tool out of reach.
 type UnavailableTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// Why: missing_scope or read_only_account.
+	// Why: missing_scope, read_only_account or limited_to_tools.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Scopes that the tool needs.
 	RequiredScopes []string `protobuf:"bytes,3,rep,name=required_scopes,proto3" json:"required_scopes,omitempty"`
@@ -1165,7 +1174,7 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
 	"\btimezone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1b\n" +
 	"\x04plan\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04plan\x12\x1c\n" +
-	"\tread_only\x18\x05 \x01(\bR\tread_only\"\xd7\x01\n" +
+	"\tread_only\x18\x05 \x01(\bR\tread_only\"\xfd\x01\n" +
 	"\n" +
 	"Credential\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
@@ -1174,7 +1183,8 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x06scopes\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06scopes\x12?\n" +
 	"\n" +
 	"expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
-	"expires_at\x88\x01\x01B\r\n" +
+	"expires_at\x88\x01\x01\x12$\n" +
+	"\x05tools\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05toolsB\r\n" +
 	"\v_expires_at\"\x89\x01\n" +
 	"\x0fUnavailableTool\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x1f\n" +

@@ -1,0 +1,66 @@
+package rpc_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/token"
+)
+
+// limitedTo makes a token of the member with every scope that is limited to tools.
+func (b *bundle) limitedTo(t *testing.T, tools string) (bearer string) {
+	t.Helper()
+	bearer, err := token.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &token.PersonalToken{MemberID: b.member, Name: "limited", Hash: token.Hash(bearer), Scopes: "connections timeline account write", Tools: tools}
+	if err := b.store.CreatePersonalToken(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	return bearer
+}
+
+// A token that is limited to named tools calls those and no other, whatever its
+// scopes and whoever forwards the call.
+func TestTokenLimitedToTools(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		all := b.bearer
+		b.bearer = b.limitedTo(t, "search_connections get_account")
+		if a := b.call(t, search, `{"query":"x"}`); a.status != http.StatusOK {
+			t.Errorf("search_connections: %d %v", a.status, a.body)
+		}
+		for _, tool := range b.rpcs.Tools() {
+			if name := tool.Tool.Name; name == "search_connections" || name == "get_account" {
+				continue
+			}
+			a := b.call(t, tool.Procedure, `{}`)
+			detail := a.at("details", 0, "debug")
+			if a.code() != "permission_denied" || fmt.Sprint(detail) != "map[allowed_tools:[search_connections get_account] reason:limited_to_tools]" {
+				t.Errorf("%s: %v", tool.Tool.Name, a.body)
+			}
+		}
+		told := b.call(t, account, `{}`)
+		if fmt.Sprint(told.at("credential", "tools")) != "[search_connections get_account]" {
+			t.Errorf("get_account tells %v", told.at("credential"))
+		}
+		unavailable := told.at("unavailable_tools")
+		if list, _ := unavailable.([]any); len(list) != len(b.rpcs.Tools())-2 {
+			t.Errorf("unavailable: %v", unavailable)
+		}
+		if reason := told.at("unavailable_tools", 0, "reason"); reason != "limited_to_tools" {
+			t.Errorf("the reason is %v", reason)
+		}
+		who := b.call(t, "/kith.access.v1.AccessService/GetPrincipal", `{}`)
+		if fmt.Sprint(who.at("tools")) != "[search_connections get_account]" {
+			t.Errorf("the edge is told %v", who.body)
+		}
+		// A token of before has no limit.
+		b.bearer = all
+		if a := b.call(t, create, `{"name":"Grace"}`); a.status != http.StatusOK {
+			t.Errorf("a token without a limit: %d %v", a.status, a.body)
+		}
+	})
+}
