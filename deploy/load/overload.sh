@@ -9,7 +9,7 @@ stop() { [ -z "$pid" ] || kill "$pid" 2>/dev/null || :; wait 2>/dev/null || :; r
 trap stop EXIT
 make -C "$root" --no-print-directory build OUT="$work/kith"
 (cd "$root/deploy" && go build -o "$work/overload" ./load/overload)
-export KITH_RATE_PROFILE=off KITH_RATE_DIRECTORY=off KITH_RATE_BATCH=off KITH_LOG_LEVEL=warn
+export KITH_RATE_PROFILE=off KITH_RATE_DIRECTORY=off KITH_RATE_BATCH=off KITH_LOG_LEVEL=warn KITH_CONNECTIONS_PER_ADDRESS=-1
 GOMEMLIMIT=512MiB KITH_DATABASE_URL="$work/kith.db" KITH_ADDR=127.0.0.1:18311 KITH_ADMIN_ADDR=127.0.0.1:18312 "$work/kith" serve >"$work/log" 2>&1 &
 pid=$!
 for _ in $(seq 100); do curl -fs http://127.0.0.1:18312/readyz >/dev/null && break; sleep 0.1; done

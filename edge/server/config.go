@@ -32,6 +32,8 @@ const (
 	DefaultMaxInFlight = 128
 	// DefaultMaxConnections is how many connections are served at once.
 	DefaultMaxConnections = 4096
+	// DefaultConnectionsPerAddress is how many of them one address may have.
+	DefaultConnectionsPerAddress = 256
 )
 
 // RequestObserver counts HTTP requests; *metrics.HTTP is one.
@@ -129,9 +131,13 @@ type Config struct {
 	Tracer *tracing.Tracer
 	// TLS, if set, makes the listener speak TLS. It needs a certificate.
 	TLS *tls.Config
-	// MaxConnections caps the connections served at once; others wait in the
-	// listener's queue. Defaults to DefaultMaxConnections.
+	// MaxConnections caps the connections served at once; another one takes the
+	// place of an idle one or waits. Defaults to DefaultMaxConnections.
 	MaxConnections int
+	// ConnectionsPerAddress caps the connections of one address, as the limits by
+	// address count it, except those of TrustedProxies. One beyond it is closed at
+	// once. Defaults to DefaultConnectionsPerAddress; negative bounds nothing.
+	ConnectionsPerAddress int
 	// RateLimits replace what the policies of RatePolicies are set to, by name:
 	// quota/window in seconds, such as "120/60", or "off".
 	RateLimits map[string]string
@@ -167,6 +173,7 @@ func resolve(c Config) (resolved, error) {
 	c.BackendURL = cmp.Or(c.BackendURL, DefaultBackendURL)
 	c.Version = cmp.Or(c.Version, "dev")
 	c.MaxConnections = cmp.Or(c.MaxConnections, DefaultMaxConnections)
+	c.ConnectionsPerAddress = cmp.Or(c.ConnectionsPerAddress, DefaultConnectionsPerAddress)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, DefaultMaxInFlight)
 	c.Edges = cmp.Or(c.Edges, 1)
 	c.AllowedOrigins = slices.Clone(c.AllowedOrigins)

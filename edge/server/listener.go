@@ -1,61 +1,229 @@
 package server
 
 import (
+	"container/list"
+	"crypto/tls"
 	"net"
+	"net/http"
+	"net/netip"
 	"sync"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/clientip"
 )
 
-// cappedListener accepts a connection only while fewer than its cap are open.
-type cappedListener struct {
+const (
+	// shortIdleTimeout is how long a connection may be idle while many are open.
+	shortIdleTimeout = 5 * time.Second
+	// manyOpen is the part of the bound, in percent, from which many are open.
+	manyOpen = 75
+)
+
+// boundedListener bounds the open connections: of all clients together, and of each
+// address. A connection beyond its address's bound is closed at once. One beyond
+// the bound of all takes the place of an idle one, or waits until another ends.
+// Near that bound a connection may be idle for a short time only.
+type boundedListener struct {
 	net.Listener
 
-	slots  chan struct{}
-	closed chan struct{}
-	once   sync.Once
+	perAddress int                   // 0 or less bounds none
+	exempt     func(netip.Addr) bool // addresses without a bound of their own
+	slots      chan struct{}
+	closed     chan struct{}
+	once       sync.Once
+
+	mu        sync.Mutex
+	addresses map[string]int // open connections by clientip.Bucket
+	idle      *list.List     // of *boundedConn, the longest idle first
+	waiting   bool           // a connection waits for a slot
 }
 
-func newCappedListener(l net.Listener, limit int) *cappedListener {
-	return &cappedListener{Listener: l, slots: make(chan struct{}, limit), closed: make(chan struct{})}
+func newBoundedListener(l net.Listener, limit, perAddress int, exempt func(netip.Addr) bool) *boundedListener {
+	return &boundedListener{
+		Listener: l, perAddress: perAddress, exempt: exempt, slots: make(chan struct{}, limit), closed: make(chan struct{}),
+		addresses: map[string]int{}, idle: list.New(),
+	}
 }
 
-// Accept waits for a free slot and then for a connection.
-func (l *cappedListener) Accept() (net.Conn, error) {
+// Accept waits for a connection whose address may have another one, and for room
+// for it.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := l.admit(conn)
+		if c == nil {
+			_ = conn.Close()
+			continue
+		}
+		if !l.takeSlot(c) {
+			_ = c.Close()
+			return nil, net.ErrClosed
+		}
+		return c, nil
+	}
+}
+
+// takeSlot waits for a slot for the connection, and reports false when the listener
+// is closed.
+func (l *boundedListener) takeSlot(c *boundedConn) bool {
+	l.closeIdle()
 	select {
 	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
+	default:
+		l.wait(true)
+		defer l.wait(false)
+		select {
+		case l.slots <- struct{}{}:
+		case <-l.closed:
+			return false
+		}
 	}
-	conn, err := l.Listener.Accept()
-	if err != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.slot = true
+	return true
+}
+
+// wait notes whether a connection waits for a slot. If so, the longest idle one
+// gives way, or else the next that becomes idle.
+func (l *boundedListener) wait(waiting bool) {
+	l.mu.Lock()
+	l.waiting = waiting
+	longest := l.longestIdle()
+	l.mu.Unlock()
+	if waiting && longest != nil {
+		longest.hangUp()
+	}
+}
+
+// admit returns the connection as one that is counted, or nil when its address has
+// as many as it may.
+func (l *boundedListener) admit(conn net.Conn) *boundedConn {
+	c := &boundedConn{Conn: conn, listener: l}
+	if peer, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil && l.perAddress > 0 && !l.exempt(peer.Addr()) {
+		c.bucket = clientip.Bucket(peer.Addr())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.bucket == "" {
+		return c
+	}
+	if l.addresses[c.bucket] >= l.perAddress {
+		return nil
+	}
+	l.addresses[c.bucket]++
+	return c
+}
+
+// closeIdle closes the connections that are idle for too long while many are open.
+func (l *boundedListener) closeIdle() {
+	for len(l.slots)*100 >= cap(l.slots)*manyOpen {
+		l.mu.Lock()
+		longest := l.longestIdle()
+		if longest == nil || time.Since(longest.idleSince) < shortIdleTimeout {
+			l.mu.Unlock()
+			return
+		}
+		l.mu.Unlock()
+		longest.hangUp()
+	}
+}
+
+// longestIdle returns the connection that is idle for the longest time, or nil. The
+// mutex is held.
+func (l *boundedListener) longestIdle() *boundedConn {
+	if front := l.idle.Front(); front != nil {
+		c, _ := front.Value.(*boundedConn)
+		return c
+	}
+	return nil
+}
+
+// observe is the http.Server's ConnState hook.
+func (l *boundedListener) observe(conn net.Conn, state http.ConnState) {
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
+	c, ok := conn.(*boundedConn)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	switch {
+	case state == http.StateIdle && c.element == nil && !c.released:
+		c.idleSince, c.element = time.Now(), l.idle.PushBack(c)
+	case state != http.StateIdle:
+		l.forget(c)
+	}
+	givesWay := l.waiting && c.element != nil
+	l.mu.Unlock()
+	if givesWay {
+		c.hangUp()
+	}
+}
+
+// forget takes the connection out of the idle ones. The mutex is held.
+func (l *boundedListener) forget(c *boundedConn) {
+	if c.element != nil {
+		l.idle.Remove(c.element)
+		c.element = nil
+	}
+}
+
+// release gives back what the connection takes, once.
+func (l *boundedListener) release(c *boundedConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(c)
+	if c.released {
+		return
+	}
+	c.released = true
+	if c.bucket != "" {
+		if l.addresses[c.bucket]--; l.addresses[c.bucket] == 0 {
+			delete(l.addresses, c.bucket)
+		}
+	}
+	if c.slot {
 		<-l.slots
-		return nil, err
 	}
-	return &cappedConn{Conn: conn, release: func() { <-l.slots }}, nil
 }
 
 // Close stops accepting.
-func (l *cappedListener) Close() error {
+func (l *boundedListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
-// cappedConn gives its slot back when it is closed, once.
-type cappedConn struct {
+// boundedConn gives back what it takes of the listener when it is closed.
+type boundedConn struct {
 	net.Conn
 
-	once    sync.Once
-	release func()
+	listener *boundedListener
+	bucket   string // "" when its address is not bounded
+
+	// The listener's mutex guards these.
+	slot      bool
+	released  bool
+	element   *list.Element // among the idle ones; nil when busy
+	idleSince time.Time
 }
 
 // Close closes the connection.
-func (c *cappedConn) Close() error {
-	c.once.Do(c.release)
+func (c *boundedConn) Close() error {
+	c.listener.release(c)
 	return c.Conn.Close()
 }
 
+// hangUp closes an idle connection; its client may ask again over another one.
+func (c *boundedConn) hangUp() { _ = c.Close() }
+
 // CloseWrite ends the sending side alone. net/http needs it to hang up on a
 // client that is still sending without the answer being lost.
-func (c *cappedConn) CloseWrite() error {
+func (c *boundedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

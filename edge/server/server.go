@@ -107,7 +107,13 @@ func (s *Server) Start() error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.config.Addr, err)
 	}
-	s.listener = newCappedListener(listener, s.config.MaxConnections)
+	bounded := newBoundedListener(listener, s.config.MaxConnections, s.config.ConnectionsPerAddress, s.limits.clients.Trusts)
+	leaving := s.http.ConnState
+	s.http.ConnState = func(conn net.Conn, state http.ConnState) {
+		leaving(conn, state)
+		bounded.observe(conn, state)
+	}
+	s.listener = bounded
 	go s.serve(s.listener)
 	return nil
 }

@@ -208,7 +208,8 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
-		Version: r.build.Version, Tracer: r.tracer, Logger: r.logger,
+		ConnectionsPerAddress: r.settings.PerAddress,
+		Version:               r.build.Version, Tracer: r.tracer, Logger: r.logger,
 	}
 	if err := r.observeEdge(&config); err != nil {
 		return nil, err

@@ -55,6 +55,8 @@ type settings struct {
 	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
 	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once at most, fewer while processors are short. More wait for up to a second, then they are answered 503 with Retry-After if more than 64 are in flight. Negative for no bound."`
 
+	PerAddress int `name:"connections-per-address" env:"KITH_CONNECTIONS_PER_ADDRESS" default:"256" help:"How many connections one address (IPv6: /64) may have open at the edge, which takes 4096 in all; more are closed at once. Trusted proxies have no bound of their own. Negative for no bound."`
+
 	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it speaks TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
 	BackendTLSCert  string `name:"backend-tls-cert" env:"KITH_BACKEND_TLS_CERT" placeholder:"FILE" help:"Certificate of the backend's listener; on the edge, the client certificate for the backend."`

@@ -99,6 +99,9 @@ func (r *Resolver) walk(addr netip.Addr, lines []string) netip.Addr {
 	return addr
 }
 
+// Trusts reports whether the address is a trusted proxy's.
+func (r *Resolver) Trusts(addr netip.Addr) bool { return r.trusts(addr.Unmap().WithZone("")) }
+
 func (r *Resolver) trusts(addr netip.Addr) bool {
 	for _, prefix := range r.trusted {
 		if prefix.Contains(addr) {

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+)
+
+// dialFrom connects from a loopback address of the caller's choice.
+func dialFrom(t *testing.T, s *Server, address string) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: 10 * time.Second}
+	conn, err := dialer.DialContext(t.Context(), "tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// asks sends a request, keeps the connection, and reports whether it was answered.
+func asks(conn net.Conn) bool {
+	_, err := io.WriteString(conn, strings.Replace(get("/api/human/amara"), "Connection: close", "X-Keep: y", 1))
+	if err != nil {
+		return false
+	}
+	_, err = io.ReadFull(conn, make([]byte, len("HTTP/1.1 200")))
+	return err == nil
+}
+
+// One address opens as many connections as it can: it gets its share, and others
+// are served as before.
+func TestOneAddressTakesNotEveryConnection(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.MaxConnections, c.ConnectionsPerAddress = 40, 8
+	s := start(t, newServer(t, c))
+	served := 0
+	for range 200 {
+		if asks(dialFrom(t, s, "127.0.0.2")) {
+			served++
+		}
+	}
+	if served != 8 {
+		t.Errorf("%d connections of one address are served", served)
+	}
+	began := time.Now()
+	if !asks(dialFrom(t, s, "127.0.0.3")) || time.Since(began) > 5*time.Second {
+		t.Errorf("another address was not served at once: %s", time.Since(began))
+	}
+}
+
+// Proxies bring the connections of many.
+func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.ConnectionsPerAddress, c.TrustedProxies = 2, []string{"127.0.0.2"}
+	s := start(t, newServer(t, c))
+	for i := range 10 {
+		if !asks(dialFrom(t, s, "127.0.0.2")) {
+			t.Errorf("connection %d was closed", i)
+		}
+	}
+}
+
+// Many addresses fill the bound of all with connections that they keep: the
+// longest idle ones give way to whoever comes.
+func TestIdleConnectionsGiveWay(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	c.MaxConnections = 10
+	s := start(t, newServer(t, c))
+	var kept []net.Conn
+	for range 30 {
+		conn := dialFrom(t, s, "127.0.0.2")
+		if !asks(conn) {
+			t.Fatal("not served")
+		}
+		kept = append(kept, conn)
+	}
+	if r := raw(t, s, get("/api/human/amara")); r.status != http.StatusOK {
+		t.Errorf("got %d", r.status)
+	}
+	if _, err := io.Copy(io.Discard, kept[0]); err != nil { // the server hung up
+		t.Errorf("the longest idle one: %v", err)
+	}
+}
