@@ -95,6 +95,7 @@ update: ## Rewrite the golden files from what the code does now
 	cd backend && go test -short ./internal/demo -run Due -update
 	cd edge && go test ./internal/mcp ./internal/docs -update
 	cd deploy && go test ./cmd/kith -run Reference -update
+	cd deploy/manifests && GOWORK=off go test . -run OperatorRules -update
 
 .PHONY: bench
 bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)

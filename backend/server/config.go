@@ -26,6 +26,9 @@ type Config struct {
 	ServiceToken string
 	// TLS is used for the listener when it is not nil.
 	TLS *tls.Config
+	// ConnectionMaxAge is how old a connection becomes before it is ended, after an
+	// answer, so that edges also reach backends that were added; 0 is no bound.
+	ConnectionMaxAge time.Duration
 	// BaseURL is the public address of the service: the issuer of tokens, and where
 	// the people's pages are. Empty: neither is served.
 	BaseURL string

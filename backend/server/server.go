@@ -126,6 +126,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.listener = listener
 	s.http = newHTTPServer(s.handler, s.config)
 	s.parting = parting.New(s.http)
+	s.parting.MaxAge = s.config.ConnectionMaxAge
 	s.served = make(chan error, 1)
 	go func() {
 		if s.config.TLS != nil {

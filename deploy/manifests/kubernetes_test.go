@@ -36,10 +36,17 @@ func TestKubernetes(t *testing.T) {
 					t.Errorf("%s: %v", name(object), err)
 				}
 			}
-			for _, kind := range []string{
+			wanted := []string{
 				"apps/v1 Deployment", "autoscaling/v2 HorizontalPodAutoscaler", "policy/v1 PodDisruptionBudget",
-				"networking.k8s.io/v1 NetworkPolicy", "monitoring.coreos.com/v1 ServiceMonitor", "batch/v1 Job",
-			} {
+				"networking.k8s.io/v1 NetworkPolicy", "batch/v1 Job",
+			}
+			operator := []string{"monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PrometheusRule"}
+			if overlay == "production" {
+				wanted = append(wanted, operator...)
+			} else if kinds[operator[0]]+kinds[operator[1]] > 0 {
+				t.Error("the base needs the Prometheus operator")
+			}
+			for _, kind := range wanted {
 				if kinds[kind] == 0 {
 					t.Errorf("there is no %s among %v", kind, slices.Sorted(maps.Keys(kinds)))
 				}
@@ -98,12 +105,14 @@ func build(t *testing.T, overlay string) []map[string]any {
 	if err := os.CopyFS(dir, os.DirFS("../k8s")); err != nil {
 		t.Fatal(err)
 	}
-	secrets, err := os.ReadFile(filepath.Join(dir, "production", "secrets.example.env"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "production", "secrets.env"), secrets, 0o600); err != nil {
-		t.Fatal(err)
+	for _, process := range []string{"service", "edge", "backend"} {
+		secrets, err := os.ReadFile(filepath.Join(dir, "production", process+".example.env"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "production", process+".env"), secrets, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsRootOnly

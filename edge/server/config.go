@@ -138,6 +138,9 @@ type Config struct {
 	// address count it, except those of TrustedProxies. One beyond it is closed at
 	// once. Defaults to DefaultConnectionsPerAddress; negative bounds nothing.
 	ConnectionsPerAddress int
+	// ConnectionMaxAge is how old a connection becomes before it is ended, after an
+	// answer; 0 is no bound.
+	ConnectionMaxAge time.Duration
 	// RateLimits replace what the policies of RatePolicies are set to, by name:
 	// quota/window in seconds, such as "120/60", or "off".
 	RateLimits map[string]string
@@ -191,8 +194,8 @@ func resolve(c Config) (resolved, error) {
 	if c.SandboxEnabled && (c.SandboxToken == "" || c.SandboxUsername == "") {
 		return resolved{}, errors.New("configure edge: the sandbox needs the demo account's token and username")
 	}
-	if c.MaxConnections < 0 || c.ProfileCacheTTL < 0 {
-		return resolved{}, errors.New("configure edge: the connection cap and the cache time must not be negative")
+	if c.MaxConnections < 0 || c.ProfileCacheTTL < 0 || c.ConnectionMaxAge < 0 {
+		return resolved{}, errors.New("configure edge: the connection cap, the connections' age and the cache time must not be negative")
 	}
 	return resolved{Config: c, host: host, loopback: isLoopback(c.Addr)}, nil
 }

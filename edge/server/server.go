@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kith-crm/kith/observability/parting"
@@ -39,6 +40,7 @@ type Server struct {
 	gate    Gate
 
 	closeStore sync.Once
+	met        atomic.Bool // the backend has taken the service credential
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -61,6 +63,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("build edge: %w", err)
 	}
 	listens := newHTTPServer(config, handler)
+	leaves := parting.New(listens)
+	leaves.MaxAge = config.ConnectionMaxAge
 	return &Server{
 		config:  config,
 		backend: p.backend,
@@ -68,7 +72,7 @@ func New(c Config) (*Server, error) {
 		gate:    p.working,
 		handler: handler,
 		http:    listens,
-		parting: parting.New(listens),
+		parting: leaves,
 		done:    make(chan error, 1),
 	}, nil
 }
@@ -162,11 +166,17 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Ready says whether the edge can serve: nil if the backend answers and takes
-// the edge's service credential.
+// Ready says whether the edge can serve: nil once the backend has answered and taken
+// the edge's service credential. It stays nil after that. What a backend or its store
+// cannot do then is answered 503 with Retry-After; a balancer that took every edge
+// away for it would also end what needs neither.
 func (s *Server) Ready(ctx context.Context) error {
+	if s.met.Load() {
+		return nil
+	}
 	if _, err := s.backend.GetSandbox(ctx); err != nil {
 		return fmt.Errorf("ask backend: %w", err)
 	}
+	s.met.Store(true)
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/kith-crm/kith/observability/metrics"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
@@ -96,9 +98,16 @@ func TestReady(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
-	backend.Fail(errors.New("connection refused"))
-	if err := s.Ready(t.Context()); err == nil {
-		t.Error("ready without a backend")
+	for _, failure := range []error{errors.New("connection refused"), connect.NewError(connect.CodeUnavailable, errors.New("the store is down"))} {
+		backend.Fail(failure)
+		if err := s.Ready(t.Context()); err != nil {
+			t.Errorf("an edge that was ready is taken away for what is not its own: %v", err)
+		}
+	}
+	lonely := testConfig(backendtest.New())
+	lonely.Transport, lonely.BackendURL = nil, "http://127.0.0.1:1"
+	if err := newServer(t, lonely).Ready(t.Context()); err == nil {
+		t.Error("ready before any backend was met")
 	}
 	c := testConfig(backendtest.New())
 	c.ServiceToken = "wrong"

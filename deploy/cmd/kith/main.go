@@ -39,6 +39,7 @@ type commands struct {
 	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to this version."`
 	Backup  backupCommand  `cmd:"" help:"Write the database into a file, while kith runs."`
 	Restore restoreCommand `cmd:"" help:"Bring a backup into a database that is not there yet, or empty."`
+	Health  healthCommand  `cmd:"" help:"Ask the running process on this machine whether it can serve."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and what is around them, and say what is wrong."`
 	Member  memberCommand  `cmd:"" help:"Create and list members, set their plan."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`

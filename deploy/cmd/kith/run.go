@@ -173,7 +173,8 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		Provider: r.settings.provider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
 		JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
 		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
-		Metrics: calls, Observers: observers, Tracer: r.tracer, Logger: r.logger,
+		ConnectionMaxAge: r.settings.ConnectionAge,
+		Metrics:          calls, Observers: observers, Tracer: r.tracer, Logger: r.logger,
 	})
 	if err != nil {
 		return nil, err
@@ -208,8 +209,8 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
 		RateLimits: r.settings.Rates, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
-		ConnectionsPerAddress: r.settings.PerAddress,
-		Version:               r.build.Version, Tracer: r.tracer, Logger: r.logger,
+		ConnectionsPerAddress: r.settings.PerAddress, ConnectionMaxAge: r.settings.ConnectionAge,
+		Version: r.build.Version, Tracer: r.tracer, Logger: r.logger,
 	}
 	if err := r.observeEdge(&config); err != nil {
 		return nil, err

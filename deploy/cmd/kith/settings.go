@@ -79,8 +79,9 @@ type settings struct {
 	SearchMemory  int64 `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend keeps; the members who searched longest ago give way."`
 	VectorMemory  int64 `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend keeps, in the same way."`
 
-	ProfileCache time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
-	StopTimeout  time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
+	ProfileCache  time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
+	ConnectionAge time.Duration `name:"connection-max-age" env:"KITH_CONNECTION_MAX_AGE" default:"5m" help:"How old a connection to the edge or to the backend becomes before it is ended, after an answer, so that processes that are added get their part; 0 for no bound."`
+	StopTimeout   time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
 }
 
 // resolve fills in what follows from other settings and refuses what cannot be.
@@ -97,6 +98,9 @@ func (s *settings) resolve() error {
 	}
 	if s.JobWorkers < 0 {
 		return fmt.Errorf("KITH_JOB_WORKERS %d is less than 0, which stands for none", s.JobWorkers)
+	}
+	if s.ConnectionAge < 0 {
+		return fmt.Errorf("KITH_CONNECTION_MAX_AGE %s is less than 0, which stands for no bound", s.ConnectionAge)
 	}
 	if s.Rates, err = rateLimits(os.Environ()); err != nil {
 		return err

@@ -1,0 +1,200 @@
+package manifests
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// maxConnections is what PostgreSQL takes of ordinary users unless it is told
+// otherwise: max_connections less those that are reserved for superusers.
+const maxConnections = 97
+
+// ownConnections are those that a backend has besides KITH_DATABASE_CONNS, and all of
+// the migrating Job.
+const ownConnections = 2
+
+// path returns what is at a path of names and indexes in an object, or nil.
+func path(object any, steps ...any) any {
+	for _, step := range steps {
+		switch step := step.(type) {
+		case string:
+			fields, _ := object.(map[string]any)
+			object = fields[step]
+		case int:
+			list, _ := object.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			object = list[step]
+		}
+	}
+	return object
+}
+
+// find is the object of a kind whose name begins so.
+func find(t *testing.T, objects []map[string]any, kind, start string) map[string]any {
+	t.Helper()
+	for _, o := range objects {
+		if name, _ := path(o, "metadata", "name").(string); o["kind"] == kind && strings.HasPrefix(name, start) {
+			return o
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, start)
+	return nil
+}
+
+// environment is what the container of a workload gets, and which of it is secret.
+func environment(t *testing.T, objects []map[string]any, kind, name string) (env map[string]string, secret []string) {
+	t.Helper()
+	env = map[string]string{}
+	container := path(find(t, objects, kind, name), "spec", "template", "spec", "containers", 0)
+	sources, _ := path(container, "envFrom").([]any)
+	for _, source := range sources {
+		if ref, ok := path(source, "configMapRef", "name").(string); ok {
+			data, _ := find(t, objects, "ConfigMap", ref)["data"].(map[string]any)
+			for key, value := range data {
+				env[key] = fmt.Sprint(value)
+			}
+		}
+		if ref, ok := path(source, "secretRef", "name").(string); ok {
+			data, _ := find(t, objects, "Secret", ref)["data"].(map[string]any)
+			for key, value := range data {
+				plain, err := base64.StdEncoding.DecodeString(fmt.Sprint(value))
+				if err != nil {
+					t.Fatal(err)
+				}
+				env[key], secret = string(plain), append(secret, key)
+			}
+		}
+	}
+	set, _ := path(container, "env").([]any)
+	for _, variable := range set {
+		env[fmt.Sprint(path(variable, "name"))] = fmt.Sprint(path(variable, "value"))
+	}
+	slices.Sort(secret)
+	return env, secret
+}
+
+func number(t *testing.T, value any) int {
+	t.Helper()
+	n, err := strconv.Atoi(fmt.Sprint(value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestDatabaseConnections: all backends that the autoscaler and a rollout make, and a
+// migration, have no more connections than PostgreSQL takes.
+func TestDatabaseConnections(t *testing.T) {
+	t.Parallel()
+	objects := build(t, "production")
+	env, _ := environment(t, objects, "Deployment", "backend")
+	pods := number(t, path(find(t, objects, "HorizontalPodAutoscaler", "backend"), "spec", "maxReplicas")) +
+		number(t, path(find(t, objects, "Deployment", "backend"), "spec", "strategy", "rollingUpdate", "maxSurge"))
+	each := number(t, env["KITH_DATABASE_CONNS"]) + ownConnections
+	if all := pods*each + ownConnections; all > maxConnections {
+		t.Errorf("%d backends with %d connections and a migration have %d, more than %d", pods, each, all, maxConnections)
+	}
+}
+
+// TestEdgesKnowTheirNumber: KITH_EDGES is as many as there may be, so that together
+// they never admit more than a limit.
+func TestEdgesKnowTheirNumber(t *testing.T) {
+	t.Parallel()
+	objects := build(t, "production")
+	env, _ := environment(t, objects, "Deployment", "edge")
+	if most := fmt.Sprint(path(find(t, objects, "HorizontalPodAutoscaler", "edge"), "spec", "maxReplicas")); env["KITH_EDGES"] != most {
+		t.Errorf("KITH_EDGES is %s, and there may be %s", env["KITH_EDGES"], most)
+	}
+	project := load(t, settings(t))
+	edges := 0
+	for name := range project.Services {
+		if strings.HasPrefix(name, "edge-") {
+			edges++
+		}
+	}
+	if got := *project.Services["edge-1"].Environment["KITH_EDGES"]; got != strconv.Itoa(edges) {
+		t.Errorf("of compose: KITH_EDGES is %s, and there are %d", got, edges)
+	}
+}
+
+// TestSecretsAreWhereTheyAreNeeded: an edge that is taken over gives no database and no
+// mail away, and the migration knows no service token.
+func TestSecretsAreWhereTheyAreNeeded(t *testing.T) {
+	t.Parallel()
+	objects := build(t, "production")
+	for workload, want := range map[string][]string{
+		"Deployment edge":    {"KITH_REDIS_URL", "KITH_SERVICE_TOKEN"},
+		"Deployment backend": {"KITH_DATABASE_URL", "KITH_SERVICE_TOKEN", "KITH_SMTP_URL"},
+		"Job migrate":        {"KITH_DATABASE_URL", "KITH_SMTP_URL"},
+	} {
+		kind, name, _ := strings.Cut(workload, " ")
+		env, got := environment(t, objects, kind, name)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s gets %v, and needs %v", workload, got, want)
+		}
+		for variable := range maps.Keys(env) {
+			if regexp.MustCompile(`(TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL|SMTP_URL)$`).MatchString(variable) && !slices.Contains(got, variable) {
+				t.Errorf("%s is given %s in the open", workload, variable)
+			}
+		}
+	}
+}
+
+// TestAlertsFindTheJobs: the operator names jobs as the alerts ask for them, so that
+// one fires when a process is down.
+func TestAlertsFindTheJobs(t *testing.T) {
+	t.Parallel()
+	objects := build(t, "production")
+	label, _ := path(find(t, objects, "ServiceMonitor", "kith"), "spec", "jobLabel").(string)
+	rules, err := os.ReadFile(operatorRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := regexp.MustCompile(`up\{job=~"([^"]+)"\}`).FindStringSubmatch(string(rules))
+	if asked == nil {
+		t.Fatal("no alert asks which processes are up")
+	}
+	for _, service := range []string{"edge", "backend"} {
+		job, _ := path(find(t, objects, "Service", service), "metadata", "labels", label).(string)
+		if job != "kith-"+service || !regexp.MustCompile("^(?:"+asked[1]+")$").MatchString(job) {
+			t.Errorf("the job of %s is %q, which %s does not match", service, job, asked[1])
+		}
+	}
+}
+
+// TestMigrationIsOfARelease: a Job cannot be changed, so that each release has its own.
+func TestMigrationIsOfARelease(t *testing.T) {
+	t.Parallel()
+	job := find(t, build(t, "production"), "Job", "migrate")
+	image, _ := path(job, "spec", "template", "spec", "containers", 0, "image").(string)
+	_, tag, _ := strings.Cut(image, ":")
+	if name := path(job, "metadata", "name"); tag == "" || name != "migrate-"+tag || path(job, "spec", "ttlSecondsAfterFinished") == nil {
+		t.Errorf("the Job %v runs %s", name, image)
+	}
+}
+
+// TestNetworkLetsThrough: traces to a collector, and files to import through the ingress.
+func TestNetworkLetsThrough(t *testing.T) {
+	t.Parallel()
+	objects := build(t, "production")
+	for _, name := range []string{"edge", "backend"} {
+		ports := fmt.Sprint(path(find(t, objects, "NetworkPolicy", name), "spec", "egress"))
+		if !strings.Contains(ports, "port:4318") {
+			t.Errorf("%s cannot send traces: %s", name, ports)
+		}
+	}
+	const file, form = 10, 1 // MiB
+	size, _ := path(find(t, objects, "Ingress", "kith"), "metadata", "annotations", "nginx.ingress.kubernetes.io/proxy-body-size").(string)
+	if got, err := strconv.Atoi(strings.TrimSuffix(size, "m")); err != nil || got < file+form {
+		t.Errorf("the ingress takes bodies of %q", size)
+	}
+}
