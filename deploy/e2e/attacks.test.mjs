@@ -176,3 +176,25 @@ test('after all this, the member signs in with the same password', async () => {
   await expectHeading(again.page, 'Your profile');
   await again.leave();
 });
+
+test('the consent page shows whose address the access goes to, as it is', async () => {
+  // The name is written from right to left; it must not drag the address along.
+  const client = await register('\u05e7\u05dc\u05d5\u05d3 AI', { uri: 'https://claude.ai.oauth.evil.example/cb' });
+  const { url } = await client.ask({ redirect_uri: 'https://claude.ai.oauth.evil.example/cb' });
+  await victim.page.goto(url.href);
+  const place = victim.page.locator('.destination');
+  const owner = place.locator('strong');
+  assert.equal(await place.innerText(), 'claude.ai.oauth.evil.example');
+  assert.equal(await owner.innerText(), 'evil.example');
+  const [whole, part] = [await place.boundingBox(), await owner.boundingBox()];
+  assert.ok(part.x > whole.x && Math.abs(part.x + part.width - whole.x - whole.width) < 1, 'the owner is not at the end of the address');
+  assert.ok(await owner.evaluate((element) => Number(getComputedStyle(element).fontWeight) > Number(getComputedStyle(element.parentElement).fontWeight)));
+});
+
+test('no client can be registered whose address or name looks like another', async () => {
+  const addresses = ['https://claude.ai%E2%81%84oauth%E2%81%84cb.evil.example/cb', 'https://%D1%81laude.ai/cb', 'https://\u0441laude.ai/cb', 'https://claude.ai\\.evil.example/cb', 'https://claude.ai@evil.example/cb'];
+  for (const uri of addresses) await assert.rejects(register('Claude', { uri }), (error) => error.error === 'invalid_redirect_uri', uri);
+  for (const name of ['Claude\u202e', 'Cl\u200baude', 'Claude\u{e0041}', 'Cla\u00adude']) {
+    await assert.rejects(register(name, callback), (error) => error.error === 'invalid_client_metadata', escape(name));
+  }
+});
