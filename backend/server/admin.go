@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/password"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -23,14 +25,15 @@ func Migrate(ctx context.Context, databaseURL string) (int, error) {
 // Admin does what operators do. It works beside a running server: what it
 // changes counts from the next call on.
 type Admin struct {
-	store *store.Store
-	rpcs  *catalog.Catalog
-	now   func() time.Time
+	store  *store.Store
+	rpcs   *catalog.Catalog
+	events *securityevent.Recorder
+	now    func() time.Time
 }
 
 // OpenAdmin opens the database, whose schema must be the binary's. credits are
-// those of Config.
-func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int) (*Admin, error) {
+// those of Config; the logger takes security events.
+func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, logger *slog.Logger) (*Admin, error) {
 	rpcs, err := catalog.Load()
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int) 
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{store: data, rpcs: rpcs, now: time.Now}, nil
+	return &Admin{store: data, rpcs: rpcs, events: securityevent.NewRecorder(data, logger), now: time.Now}, nil
 }
 
 // Close gives the database back.
@@ -116,7 +119,8 @@ func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
 	if err != nil {
 		return err
 	}
-	return a.store.ReplacePassword(ctx, m.ID, hash)
+	err = a.store.ReplacePassword(ctx, m.ID, hash)
+	return a.record(ctx, err, securityevent.PasswordReset, m.ID, "")
 }
 
 // VerifyEmail notes that the member's e-mail address is theirs, and returns it.
@@ -135,7 +139,8 @@ func (a *Admin) RevokeEverything(ctx context.Context, username string) error {
 	if err != nil {
 		return err
 	}
-	return a.store.RevokeEverything(ctx, m.ID)
+	err = a.store.RevokeEverything(ctx, m.ID)
+	return a.record(ctx, err, securityevent.AccessRevoked, m.ID, "")
 }
 
 // NewToken is a personal token to be created.
@@ -173,7 +178,8 @@ func (a *Admin) CreateToken(ctx context.Context, n NewToken) (made TokenInfo, be
 		MemberID: m.ID, Name: n.Name, Hash: token.Hash(bearer), Scopes: strings.Join(n.Scopes, " "), Tools: strings.Join(n.Tools, " "),
 		ExpiresAt: n.ExpiresAt.UTC(),
 	}
-	if err := a.store.CreatePersonalToken(ctx, &t); err != nil {
+	err = a.store.CreatePersonalToken(ctx, &t)
+	if err := a.record(ctx, err, securityevent.TokenCreated, m.ID, t.ID); err != nil {
 		return made, "", err
 	}
 	return tokenInfo(t), bearer, nil
@@ -227,5 +233,6 @@ func (a *Admin) RevokeToken(ctx context.Context, username, tokenID string) error
 	if err != nil {
 		return err
 	}
-	return a.store.RevokePersonalToken(ctx, m.ID, tokenID, a.now().UTC())
+	err = a.store.RevokePersonalToken(ctx, m.ID, tokenID, a.now().UTC())
+	return a.record(ctx, err, securityevent.AccessRevoked, m.ID, tokenID)
 }

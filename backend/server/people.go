@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/provider"
 	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -71,7 +72,7 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embed
 	authserver.New(authserver.Config{
 		Issuer: c.BaseURL, Store: data, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
-		ClientAddress: pages.ClientAddress, Now: c.Now, Logger: c.Logger,
+		ClientAddress: pages.ClientAddress, Events: securityevent.NewRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
 	}).Mount(mux)
 	return p, nil
 }

@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -82,7 +84,8 @@ func TestStartAndStop(t *testing.T) {
 
 func TestAdmin(t *testing.T) {
 	t.Parallel()
-	a, err := server.OpenAdmin(t.Context(), database(t), nil)
+	var book bytes.Buffer
+	a, err := server.OpenAdmin(t.Context(), database(t), nil, slog.New(slog.NewTextHandler(&book, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +127,19 @@ func TestAdmin(t *testing.T) {
 	}
 	if err := a.RevokeToken(t.Context(), "ada", tokens[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("revoke twice: %v", err)
+	}
+	for name, do := range map[string]func() error{
+		"member_suspended": func() error { return a.Suspend(t.Context(), "ada") },
+		"password_reset":   func() error { return a.SetPassword(t.Context(), "ada", "another long enough one") },
+		"access_revoked":   func() error { return a.RevokeEverything(t.Context(), "ada") },
+	} {
+		book.Reset()
+		if err := do(); err != nil || strings.Count(book.String(), "event="+name) != 1 || strings.Count(book.String(), "\n") != 1 {
+			t.Errorf("%s: %v, logged %q", name, err, book.String())
+		}
+	}
+	if err := a.Resume(t.Context(), "ada"); err != nil || !strings.Contains(book.String(), "event=member_resumed") {
+		t.Errorf("resume: %v, logged %q", err, book.String())
 	}
 	if err := a.SetPlan(t.Context(), "ada", "pro"); err != nil {
 		t.Errorf("set plan: %v", err)

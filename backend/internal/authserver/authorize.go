@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -199,6 +200,11 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	case err != nil:
 		s.unavailable(w, r, "decide request", err)
 	default:
+		if code != nil && !code.CreatedAt.IsZero() { // not the same answer over again
+			s.Events.Record(r.Context(), securityevent.Event{
+				Kind: securityevent.AgentAllowed, TenantID: login.MemberID, Address: s.address(r), ObjectID: req.ClientID,
+			})
+		}
 		s.sendBack(w, req.RedirectURI, req.State, answer)
 	}
 }

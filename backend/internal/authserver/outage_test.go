@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -122,8 +123,8 @@ func (f *flaky) RotateRefreshToken(ctx context.Context, hash, clientID string, p
 	})
 }
 
-func (f *flaky) RevokeToken(ctx context.Context, hash, clientID string) error {
-	return guardError(f, "RevokeToken", func() error { return f.Store.RevokeToken(ctx, hash, clientID) })
+func (f *flaky) RevokeToken(ctx context.Context, hash, clientID string) (owner tenant.ID, err error) {
+	return owner, guardError(f, "RevokeToken", func() error { owner, err = f.Store.RevokeToken(ctx, hash, clientID); return err })
 }
 
 // scene is one request that meets an outage, and what it does once that is over.

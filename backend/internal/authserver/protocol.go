@@ -12,6 +12,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 // protocol is the op.Server behind the token and revocation endpoints.
@@ -139,8 +140,12 @@ func (p *protocol) tokens(access, refresh, scopes string) *op.Response {
 // Revocation implements op.Server: 200 whether or not the token was live
 // (RFC 7009 §2.2); the pair dies, whatever the hint says.
 func (p *protocol) Revocation(ctx context.Context, r *op.ClientRequest[oidc.RevocationRequest]) (*op.Response, error) {
-	if err := p.server.Store.RevokeToken(ctx, grant.Hash(r.Data.Token), r.Client.GetID()); err != nil {
+	owner, err := p.server.Store.RevokeToken(ctx, grant.Hash(r.Data.Token), r.Client.GetID())
+	if err != nil {
 		return nil, p.outage(ctx, "revoke token", err)
+	}
+	if owner != "" {
+		p.server.Events.Record(ctx, securityevent.Event{Kind: securityevent.AccessRevoked, TenantID: owner, ObjectID: r.Client.GetID()})
 	}
 	return op.NewResponse(struct{}{}), nil
 }

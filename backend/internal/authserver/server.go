@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -44,8 +45,10 @@ type Config struct {
 	// ClientAddress says where a request comes from; keyed registrations of one
 	// address are told apart by their keys. Nil: nobody knows.
 	ClientAddress func(r *http.Request) string
-	Now           func() time.Time
-	Logger        *slog.Logger
+	// Events records whom members let in; nil records nothing.
+	Events *securityevent.Recorder
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Sessions finds the browser's login session.
@@ -120,6 +123,15 @@ func (s *Server) client(ctx context.Context, clientID string) (*grant.Client, er
 		return nil, fault.New(fault.NotFound, "the client is not registered")
 	}
 	return s.clients.get(ctx, clientID)
+}
+
+// address is the bucket of the address that a request comes from; empty when
+// nobody knows.
+func (s *Server) address(r *http.Request) string {
+	if s.ClientAddress == nil {
+		return ""
+	}
+	return session.AddressBucket(s.ClientAddress(r))
 }
 
 // pair generates a new pair of tokens: what to keep, and what to hand out.

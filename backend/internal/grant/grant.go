@@ -136,9 +136,9 @@ type Store interface {
 	// for that and every other token it fails with fault.Conflict. Of the grant
 	// only id and scopes are returned.
 	RotateRefreshToken(ctx context.Context, hash, clientID string, pair Pair) (*Grant, error)
-	// RevokeToken kills the grant of an access or refresh token of the client;
-	// an unknown token is no error.
-	RevokeToken(ctx context.Context, hash, clientID string) error
+	// RevokeToken kills the grant of an access or refresh token of the client and
+	// returns whose it was; empty, and no error, when there was none to kill.
+	RevokeToken(ctx context.Context, hash, clientID string) (tenant.ID, error)
 }
 
 // MemberStore is what a member does with the grants they made.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -58,4 +59,19 @@ func (d Decision) Stricter(other Decision) Decision {
 // their password where the username goes.
 func Subject(kind, value string) string {
 	return token.Hash(token.Hash(kind) + strings.ToLower(value))
+}
+
+// AddressBucket is what clients are told apart by: an IPv4 address, or the /64 of
+// an IPv6 one, which is what one household or server has. What is no address is
+// returned as it is.
+func AddressBucket(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	ip = ip.Unmap().WithZone("")
+	if prefix, err := ip.Prefix(64); ip.Is6() && err == nil {
+		return prefix.String()
+	}
+	return ip.String()
 }

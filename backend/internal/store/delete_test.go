@@ -43,6 +43,7 @@ func furnish(t *testing.T, s *store.Store, owner tenant.ID, username string) {
 		t.Fatal(err)
 	}
 	linked(t, s, owner, "sub-"+username)
+	event(t, s, owner)
 	answered(t, s, "answered-"+username, "sub-"+username, username)
 	err := write(t, s, owner, func(ctx context.Context, u *store.Unit) error {
 		made, err := connection.Create(ctx, u, connection.Draft{

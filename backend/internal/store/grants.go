@@ -189,11 +189,14 @@ AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT
 }
 
 // RevokeToken implements grant.Store.
-func (s *Store) RevokeToken(ctx context.Context, hash, clientID string) error {
-	_, err := s.engine.serviceWrite.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
-AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT grant_id FROM refresh_tokens WHERE hash = ?)`,
-		s.time(), clientID, hash, hash).Exec(ctx)
-	return translate(err)
+func (s *Store) RevokeToken(ctx context.Context, hash, clientID string) (owner tenant.ID, err error) {
+	err = s.engine.serviceWrite.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT grant_id FROM refresh_tokens WHERE hash = ?) RETURNING member_id`,
+		s.time(), clientID, hash, hash).Scan(ctx, &owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return owner, translate(err)
 }
 
 // ListGrants implements grant.MemberStore.

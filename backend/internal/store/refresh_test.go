@@ -69,10 +69,12 @@ func TestRevocationKillsThePair(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(t *testing.T, f flow, g *grant.Grant) error{
 		"by the access token": func(t *testing.T, f flow, _ *grant.Grant) error {
-			return f.s.RevokeToken(t.Context(), f.access("0"), f.client)
+			_, err := f.s.RevokeToken(t.Context(), f.access("0"), f.client)
+			return err
 		},
 		"by the refresh token": func(t *testing.T, f flow, _ *grant.Grant) error {
-			return f.s.RevokeToken(t.Context(), f.refresh("0"), f.client)
+			_, err := f.s.RevokeToken(t.Context(), f.refresh("0"), f.client)
+			return err
 		},
 		"by the member": func(t *testing.T, f flow, g *grant.Grant) error {
 			return f.s.RevokeAgent(t.Context(), f.owner, g.ClientID)
@@ -111,13 +113,13 @@ func TestRevokeSpentRefreshToken(t *testing.T) {
 		if err := f.rotate(t, "0", "1"); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.s.RevokeToken(t.Context(), f.refresh("0"), f.client); err != nil {
+		if _, err := f.s.RevokeToken(t.Context(), f.refresh("0"), f.client); err != nil {
 			t.Fatal(err)
 		}
 		if f.alive(t, "1") {
 			t.Error("the pair lives on")
 		}
-		if err := f.s.RevokeToken(t.Context(), "unknown", f.client); err != nil {
+		if _, err := f.s.RevokeToken(t.Context(), "unknown", f.client); err != nil {
 			t.Errorf("an unknown token: %v", err)
 		}
 	})
@@ -132,7 +134,7 @@ func TestAnotherClientsTokensAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, hash := range []string{f.access("1"), f.refresh("1"), f.refresh("0")} {
-			if err := f.s.RevokeToken(t.Context(), hash, thief.client); err != nil {
+			if _, err := f.s.RevokeToken(t.Context(), hash, thief.client); err != nil {
 				t.Errorf("revoke: %v", err)
 			}
 			if _, err := f.s.RotateRefreshToken(t.Context(), hash, thief.client, thief.pair("9")); !fault.Is(err, fault.Conflict) {

@@ -114,7 +114,8 @@ func transitions() map[string]transition {
 			steps:   []step{{"UPDATE", "grants", ""}},
 			prepare: redeemed,
 			run: func(t *testing.T, f flow, name string) error {
-				return f.s.RevokeToken(t.Context(), f.access(name), f.client)
+				_, err := f.s.RevokeToken(t.Context(), f.access(name), f.client)
+				return err
 			},
 			unchanged: func(t *testing.T, f flow, name string) bool { return f.alive(t, name) },
 		},

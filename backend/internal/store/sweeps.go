@@ -22,7 +22,7 @@ const (
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
-	Connections, Notes, Interactions, Keys, Jobs, Files,
+	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents,
 	// Deletions is how many deletions became final.
 	Deletions int64
 }
@@ -31,7 +31,7 @@ type SweepResult struct {
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.Deletions
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -76,6 +76,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (SweepResult, error) {
 		{&r.Keys, "DELETE FROM idempotency_keys WHERE expires_at <= ?", []any{now}},
 		{&r.Jobs, sweepJobs, []any{now.Add(-keepJobs)}},
 		{&r.Files, sweepFiles, []any{now.Add(-keepFiles)}},
+		{&r.SecurityEvents, "DELETE FROM security_events WHERE at <= ?", []any{now.Add(-keepSecurityEvents)}},
 		{&r.Clients, idleClients, []any{now.Add(-keepIdleClients)}},
 	} {
 		result, err := s.engine.serviceWrite.NewRaw(step.statement, step.args...).Exec(ctx)

@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 // accountContent is the content of the account page.
@@ -54,6 +56,10 @@ func (v *visit) deleteAccount() error {
 	if err := v.Store.DeleteMember(v.r.Context(), m.ID); err != nil {
 		return err
 	}
+	// The member's rows are gone, so this one names no member but by the hash.
+	v.events.Record(v.r.Context(), securityevent.Event{
+		Kind: securityevent.AccountDeleted, Subject: securityevent.SubjectOf(m.ID), Address: v.addressBucket(),
+	})
 	v.clearCookie(v.w, sessionCookie)
 	v.login, v.secret = nil, ""
 	v.renderProblem(http.StatusOK, "Your account is deleted",

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -22,23 +21,12 @@ func (v *visit) limit(subject string, share int) session.Limit {
 	return session.Limit{Subject: subject, Policy: session.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
 }
 
-// addressLimit counts attempts of one client: an IPv4 address or the /64 of an
-// IPv6 one, which is what one household or server has.
+// addressLimit counts attempts of one client.
 func (v *visit) addressLimit(kind string) session.Limit {
 	return v.limit(session.Subject(kind+" address", v.addressBucket()), 1)
 }
 
-func (v *visit) addressBucket() string {
-	address := v.ClientAddress(v.r)
-	if ip, err := netip.ParseAddr(address); err == nil {
-		ip = ip.Unmap().WithZone("")
-		address = ip.String()
-		if prefix, err := ip.Prefix(64); ip.Is6() && err == nil {
-			address = prefix.String()
-		}
-	}
-	return address
-}
+func (v *visit) addressBucket() string { return session.AddressBucket(v.ClientAddress(v.r)) }
 
 // attempt spends an attempt on every limit, or on none when one refuses; then the
 // answer is a page that says when to try again.

@@ -17,6 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/password"
 	"github.com/kith-crm/kith/backend/internal/profile"
 	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
@@ -32,6 +33,7 @@ type Store interface {
 	grant.MemberStore
 	token.Store
 	provider.Store
+	securityevent.Store
 	// CreateMember adds a member with an empty, private profile. It fails with
 	// fault.AlreadyExists when username or e-mail is taken.
 	CreateMember(ctx context.Context, m *member.Member) error

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/accountfile"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 // exportBuffer is how much of a file is held back, in bytes: when the store fails
@@ -34,6 +35,9 @@ func (v *visit) export() error {
 	err = accountfile.Write(ctx, out, account, v.data(), v.Now())
 	if err == nil {
 		err = out.Flush()
+	}
+	if err == nil || sent.begun {
+		v.record(securityevent.AccountExported, v.login.MemberID, "")
 	}
 	if err == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -120,6 +121,7 @@ func (v *visit) reset() error {
 	if err != nil {
 		return err
 	}
+	v.record(securityevent.PasswordReset, l.MemberID, "")
 	v.tellPasswordChanged(l.Username, l.Email, "every browser was signed out, and no agent or personal token works any more")
 	v.clearCookie(v.w, sessionCookie)
 	v.redirectDone(pathSignIn, "reset")

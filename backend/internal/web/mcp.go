@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -154,6 +155,7 @@ func (v *visit) revokeAgent() error {
 	if err := v.Store.RevokeAgent(v.r.Context(), v.login.MemberID, v.line("id")); err != nil {
 		return err
 	}
+	v.record(securityevent.AccessRevoked, v.login.MemberID, v.line("id"))
 	v.redirectDone(pathMCP, "agent-revoked")
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -98,6 +99,7 @@ func (v *visit) comeFromProvider() error {
 	if err := v.begin(link.MemberID); err != nil {
 		return err
 	}
+	v.record(securityevent.SignedIn, link.MemberID, "")
 	v.redirect(orProfile(localPath(a.ReturnTo)))
 	return nil
 }

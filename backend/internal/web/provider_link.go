@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/member"
 	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
@@ -74,6 +75,7 @@ func (v *visit) linkProvider() error {
 		return err
 	}
 	if !right {
+		v.recordFailure(m, a.Email)
 		wrong := &mistakes{}
 		wrong.add(fieldPassword, wrongLinkPassword)
 		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
@@ -96,6 +98,7 @@ func (v *visit) linkProvider() error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
+	v.record(securityevent.SignedIn, m.ID, "")
 	if back := localPath(a.ReturnTo); back != "" {
 		v.redirect(back)
 		return nil

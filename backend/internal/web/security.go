@@ -6,6 +6,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 // securityContent is the content of the security page.
@@ -19,6 +20,7 @@ type securityContent struct {
 	// Linked are the identities that the member may sign in with.
 	Linked         []linkedRow
 	UnlinkPassword field
+	Events         []eventRow
 }
 
 func (v *visit) showSecurity() error {
@@ -34,11 +36,15 @@ func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) er
 	if err != nil {
 		return err
 	}
+	events, err := v.eventRows(m.ID)
+	if err != nil {
+		return err
+	}
 	verified := !m.EmailVerifiedAt.IsZero()
 	v.render(status, "security", page{Title: "Security", Section: pathSecurity, Errors: wrong.list, Content: securityContent{
 		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username,
 		Fields: append([]field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
-		Linked: v.linkedRows(links), UnlinkPassword: field{
+		Events: events, Linked: v.linkedRows(links), UnlinkPassword: field{
 			Name: fieldUnlinkPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,
 			Error: wrong.of(fieldUnlinkPassword),
 		},
@@ -84,6 +90,7 @@ func (v *visit) changePassword() error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
+	v.record(securityevent.PasswordChanged, m.ID, "")
 	v.redirectDone(pathSecurity, "password-changed")
 	return nil
 }

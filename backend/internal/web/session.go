@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/authserver"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/token"
@@ -106,6 +107,7 @@ func (v *visit) signOutEverywhere() error {
 	if err := v.Store.DeleteLoginSessions(v.r.Context(), v.login.MemberID, ""); err != nil {
 		return err
 	}
+	v.record(securityevent.AccessRevoked, v.login.MemberID, "")
 	v.clearCookie(v.w, sessionCookie)
 	v.redirectDone(pathSignIn, "signed-out-everywhere")
 	return nil

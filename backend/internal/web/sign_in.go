@@ -5,6 +5,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 )
 
@@ -64,6 +65,7 @@ func (v *visit) signIn() error {
 		return err
 	}
 	if !right {
+		v.recordFailure(m, login)
 		wrong := &mistakes{}
 		wrong.add(fieldLogin, wrongPassword)
 		v.renderSignIn(http.StatusForbidden, login, back, wrong)
@@ -75,6 +77,7 @@ func (v *visit) signIn() error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
+	v.record(securityevent.SignedIn, m.ID, "")
 	v.redirect(orProfile(back))
 	return nil
 }

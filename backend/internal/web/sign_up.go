@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
@@ -138,6 +139,7 @@ func (v *visit) welcome(m *member.Member, back string) error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
+	v.record(securityevent.SignedIn, m.ID, "")
 	if back = localPath(back); back != "" {
 		v.redirect(back)
 		return nil

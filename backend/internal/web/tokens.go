@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -106,6 +107,7 @@ func (v *visit) createToken() error {
 	if err := v.Store.CreatePersonalToken(v.r.Context(), row); err != nil {
 		return err
 	}
+	v.record(securityevent.TokenCreated, v.login.MemberID, row.ID)
 	if err := v.handOver(madeToken{Name: name, Bearer: bearer}); err != nil {
 		return err
 	}
@@ -151,6 +153,7 @@ func (v *visit) revokeToken() error {
 	if err != nil {
 		return err
 	}
+	v.record(securityevent.AccessRevoked, v.login.MemberID, v.line("id"))
 	v.redirectDone(pathMCP, "token-revoked")
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/password"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 // The paths of the pages.
@@ -39,6 +40,7 @@ type Web struct {
 	crossOrigin *http.CrossOriginProtection
 	pages       map[string]*template.Template
 	letters     *letters
+	events      *securityevent.Recorder
 	assets      assets
 	// hashing holds a place for each password that may be hashed at a time: each
 	// takes 19 MiB and a processor.
@@ -57,6 +59,7 @@ func New(c Config) (*Web, error) {
 	}
 	web := &Web{
 		Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection(), verifyHash: password.Verify,
+		events: securityevent.NewRecorder(c.Store, c.Logger),
 	}
 	if err := web.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)

@@ -43,6 +43,7 @@ type commands struct {
 	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and what is around them, and say what is wrong."`
 	Member  memberCommand  `cmd:"" help:"Create and list members, set their plan."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`
+	Client  clientCommand  `cmd:"" help:"List OAuth clients, and end their access."`
 	Config  configCommand  `cmd:"" help:"Print the settings in force, secrets masked."`
 	Man     manCommand     `cmd:"" help:"Print the manual page."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/kith-crm/kith/backend/server"
+	"github.com/kith-crm/kith/observability/logging"
 )
 
 type migrateCommand struct{}
@@ -43,14 +45,29 @@ func (versionCommand) Run(p *program) error {
 }
 
 // withAdmin runs fn on the database, which is migrated first where that is on,
-// so that members can be made before the service ever ran.
-func (p *program) withAdmin(fn func(a *server.Admin) error) (err error) {
+// so that members can be made before the service ever ran. Security events are
+// lines on standard error.
+func (p *program) withAdmin(fn func(a *server.Admin) error) error {
+	logger, err := logging.New(p.err, p.settings.LogLevel, p.settings.LogFormat)
+	if err != nil {
+		return err
+	}
+	return p.withAdminAnd(logger, fn)
+}
+
+// withQuietAdmin is withAdmin for commands whose output says what was done; their
+// security events are rows only.
+func (p *program) withQuietAdmin(fn func(a *server.Admin) error) error {
+	return p.withAdminAnd(slog.New(slog.DiscardHandler), fn)
+}
+
+func (p *program) withAdminAnd(logger *slog.Logger, fn func(a *server.Admin) error) (err error) {
 	if p.settings.AutoMigrate {
 		if _, err := server.Migrate(p.ctx, p.settings.DatabaseURL); err != nil {
 			return err
 		}
 	}
-	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL, p.settings.credits())
+	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL, p.settings.credits(), logger)
 	if err != nil {
 		return err
 	}
@@ -66,6 +83,8 @@ type memberCommand struct {
 	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and end all of their login sessions, agents and personal tokens."`
 	VerifyEmail memberVerifyEmail `cmd:"" help:"Note that a member's e-mail address is theirs."`
 	Revoke      memberRevoke      `cmd:"" help:"End all login sessions, agents and personal tokens of a member."`
+	Suspend     memberSuspend     `cmd:"" help:"Shut a member out, and hide their page, until they are resumed."`
+	Resume      memberResume      `cmd:"" help:"Let a suspended member in again."`
 }
 
 type memberCreate struct {
@@ -108,9 +127,13 @@ func (memberList) Run(p *program) error {
 		if err != nil {
 			return err
 		}
-		rows := [][]string{{"USERNAME", "EMAIL", "PLAN", "CREATED"}}
+		rows := [][]string{{"USERNAME", "EMAIL", "PLAN", "CREATED", "STATE"}}
 		for _, m := range members {
-			rows = append(rows, []string{m.Username, m.Email, m.Plan, date(m.CreatedAt)})
+			state := "active"
+			if m.Suspended {
+				state = "suspended"
+			}
+			rows = append(rows, []string{m.Username, m.Email, m.Plan, date(m.CreatedAt), state})
 		}
 		return table(p.out, rows)
 	})

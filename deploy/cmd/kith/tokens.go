@@ -29,7 +29,7 @@ func (c tokenCreate) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	return p.withAdmin(func(a *server.Admin) error {
+	return p.withQuietAdmin(func(a *server.Admin) error {
 		made, bearer, err := a.CreateToken(p.ctx, server.NewToken{Username: c.Username, Name: c.Name, Scopes: c.Scope, Tools: c.Tool, ExpiresAt: ends})
 		if err == nil {
 			_, err = fmt.Fprintf(p.out, "%s%s\n", describeToken(c.Username, made), bearer)
@@ -77,7 +77,7 @@ type tokenList struct {
 }
 
 func (c tokenList) Run(p *program) error {
-	return p.withAdmin(func(a *server.Admin) error {
+	return p.withQuietAdmin(func(a *server.Admin) error {
 		tokens, err := a.ListTokens(p.ctx, c.Username)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ type tokenRevoke struct {
 }
 
 func (c tokenRevoke) Run(p *program) error {
-	return p.withAdmin(func(a *server.Admin) error {
+	return p.withQuietAdmin(func(a *server.Admin) error {
 		if err := a.RevokeToken(p.ctx, c.Username, c.ID); err != nil {
 			return err
 		}

@@ -1,0 +1,172 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/web"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// logbook is a log that many write to.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// events returns the kinds of the security events that were logged.
+func (l *logbook) events(t *testing.T) []string {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var kinds []string
+	for line := range strings.Lines(l.text.String()) {
+		var entry struct{ Msg, Event, Subject string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		if entry.Msg == "security event" {
+			kinds = append(kinds, entry.Event)
+			if len(entry.Subject) != 64 {
+				t.Errorf("no subject: %s", line)
+			}
+		}
+	}
+	return kinds
+}
+
+// eventRows returns the kinds of the security events that are kept, and all that is in
+// their rows.
+func eventRows(t *testing.T, databaseURL string) (kinds []string, text string) {
+	t.Helper()
+	rows, err := storetest.OpenSQL(t, databaseURL).Query("SELECT kind, coalesce(tenant_id, ''), subject, address, object_id FROM security_events ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var kind, owner, subject, address, object string
+		if err := rows.Scan(&kind, &owner, &subject, &address, &object); err != nil {
+			t.Fatal(err)
+		}
+		kinds, text = append(kinds, kind), text+fmt.Sprintln(kind, owner, subject, address, object)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return kinds, text
+}
+
+// Each event is one line and one row, in which there is no secret and nothing that
+// somebody typed.
+func TestSecurityEvents(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+		book := &logbook{}
+		p, options := withMail(t)
+		mailOn := options.Web
+		logger := slog.New(slog.NewJSONHandler(book, nil))
+		var s *webtest.Site
+		options.Web = func(c *web.Config) { mailOn(c); c.Logger = logger }
+		options.Auth = func(c *authserver.Config) {
+			c.Events = securityevent.NewRecorder(c.Store.(securityevent.Store), logger)
+		}
+		s = webtest.Start(t, databaseURL, options)
+		s.Member(t, "maria")
+		b := s.Browser(t)
+		var seen []string
+		happened := func(kinds ...securityevent.Kind) {
+			t.Helper()
+			for _, kind := range kinds {
+				seen = append(seen, string(kind))
+			}
+			kept, _ := eventRows(t, databaseURL)
+			if logged := book.events(t); !slices.Equal(logged, seen) || !slices.Equal(kept, seen) {
+				t.Fatalf("logged %v, kept %v, want %v", logged, kept, seen)
+			}
+		}
+		want(t, signIn(b, "maria", "wrong-password-x", ""), http.StatusForbidden)
+		happened(securityevent.SignInFailed)
+		want(t, signIn(b, "typed-by-mistake", webtest.Password, ""), http.StatusForbidden)
+		happened(securityevent.SignInFailed)
+		wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+		happened(securityevent.SignedIn)
+		secrets := []string{webtest.Password, newPassword, "wrong-password-x", "typed-by-mistake", "maria", b.Cookie("kith_session"), b.Cookie("kith_device")}
+		made := makeToken(t, b, values("name", "my-script"))
+		secrets = append(secrets, "my-script", webtest.TextOf(made.ByID("made-token")))
+		happened(securityevent.TokenCreated)
+		b.Submit(made, "/settings/mcp/tokens/revoke", nil)
+		happened(securityevent.AccessRevoked)
+		c := s.Client(t, "Agent Smith", "https://a.example/cb")
+		asked := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
+		for range 2 { // the second is the same answer over again
+			wantCode(t, b.Post("/oauth/consent", asked))
+		}
+		happened(securityevent.AgentAllowed)
+		secrets = append(secrets, redeem(t, s, b.Post("/oauth/consent", asked)), asked.Get("request"))
+		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/agents/revoke", nil)
+		happened(securityevent.AccessRevoked)
+		want(t, b.Get("/settings/account/export"), http.StatusOK)
+		happened(securityevent.AccountExported)
+		b.Submit(b.Get("/settings/security"), "/settings/security/password", merge(chosenPassword(), values("password", webtest.Password)))
+		happened(securityevent.PasswordChanged)
+		p.Next(t) // that the password was changed
+		want(t, b.Get("/settings/security"), http.StatusOK, "Recent activity", "Failed sign-in", "Agent connected", "Password changed", "from 127.0.0.1")
+		b.Submit(b.Get("/settings/security"), "/settings/security/sign-out", nil)
+		happened(securityevent.AccessRevoked)
+		b.Submit(b.Get("/forgot"), "/forgot", values("login", "maria"))
+		path := p.link(t, s, "maria@people.example", resetSubject)
+		b.Submit(b.Get(path), "/reset", values("new_password", webtest.Password, "repeat_password", webtest.Password))
+		happened(securityevent.PasswordReset)
+		_, link, _ := strings.Cut(path, "link=")
+		secrets = append(secrets, link, "maria@people.example")
+		_, kept := eventRows(t, databaseURL)
+		signIn(b, "maria", webtest.Password, "")
+		gone := b.Submit(b.Get("/settings/account"), "/settings/account/delete", values("username", "maria", "password", webtest.Password))
+		want(t, gone, http.StatusOK, "Your account is deleted")
+		if left, _ := eventRows(t, databaseURL); !slices.Equal(left, []string{string(securityevent.SignInFailed), string(securityevent.AccountDeleted)}) {
+			t.Errorf("after the account: %v", left)
+		}
+		if logged := book.events(t); logged[len(logged)-1] != string(securityevent.AccountDeleted) {
+			t.Errorf("the deletion is not logged: %v", logged)
+		}
+		for _, secret := range secrets {
+			if strings.Contains(kept, secret) || strings.Contains(book.text.String(), secret) {
+				t.Errorf("%q is in a row or in the log", secret)
+			}
+		}
+	})
+}
+
+// An attempt that the limits refuse is no event: a flood writes nothing.
+func TestRefusedAttemptsAreNoEvents(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, databaseURL, limited(nil, &address))
+		b := s.Browser(t)
+		page := b.Get("/sign-in")
+		for range 30 {
+			b.Submit(page, "/sign-in", values("login", "nobody", "password", "x"))
+		}
+		if kinds, _ := eventRows(t, databaseURL); len(kinds) != 10 {
+			t.Errorf("%d events", len(kinds))
+		}
+	})
+}
