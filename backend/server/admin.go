@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/password"
 	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -158,6 +159,7 @@ type NewToken struct {
 // CreateToken makes a personal token of a member and returns what it may do, and
 // the bearer, which is not kept.
 func (a *Admin) CreateToken(ctx context.Context, n NewToken) (made TokenInfo, bearer string, err error) {
+	n.Name = text.Line(n.Name)
 	if err := token.CheckName(n.Name); err != nil {
 		return made, "", err
 	}

@@ -135,7 +135,7 @@ func (s *Server) checkRegistration(c *registration) error {
 			return err
 		}
 	}
-	if err := grant.CheckClientName(text.Line(c.ClientName)); err != nil {
+	if err := grant.CheckClientName(c.ClientName); err != nil {
 		return err
 	}
 	c.ClientName = grant.ShownName(text.Line(c.ClientName)) // empty: shown as one without a name

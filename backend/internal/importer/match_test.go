@@ -1,7 +1,9 @@
 package importer_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +124,40 @@ func TestStrangersWithOnePhoneStayApart(t *testing.T) {
 		}
 		if r := d.imports(t, "again.vcf", first.String()+shared.String(), importer.Options{}); r.Skipped != 13 {
 			t.Errorf("again: %s", counts(r))
+		}
+	})
+}
+
+// Joiners that spell words and emoji come through imports and exports; characters
+// that hide or turn text do not.
+func TestJoinersSurviveAndHiddenTextDoesNot(t *testing.T) {
+	t.Parallel()
+	names := []string{"علی\u200cرضا", "മോഹന്\u200d", "क्\u200dष शर्\u200cमा", "Zoe 👩\u200d🚀❤\ufe0f", "葛\U000e0100城"}
+	var file strings.Builder
+	for i, name := range names {
+		file.WriteString(card("\u202e"+name+"\U000e0041\u200b", fmt.Sprintf("+1 212 555 01%02d", i)))
+	}
+	eachDesk(t, func(t *testing.T, d *desk) {
+		if r := d.imports(t, "names.vcf", file.String(), importer.Options{}); r.Created != len(names) {
+			t.Fatal(counts(r), r.Errors)
+		}
+		other := &desk{store: d.store, owner: d.another(t), now: d.now}
+		content, err := json.Marshal(d.export(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := other.imports(t, "all.json", string(content), importer.Options{}); r.Created != len(names) {
+			t.Fatal(counts(r), r.Errors)
+		}
+		for _, on := range []*desk{d, other} {
+			var got []string
+			for _, p := range on.export(t).People {
+				got = append(got, p.Name)
+			}
+			slices.Sort(got)
+			if want := slices.Sorted(slices.Values(names)); !slices.Equal(got, want) {
+				t.Errorf("got %+q, want %+q", got, want)
+			}
 		}
 	})
 }

@@ -9,11 +9,14 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // jsonCodec is JSON as agents see it: snake_case names, fields present even when
 // they hold their default, unknown and repeated fields refused. (The contract
 // spells each json_name like the field's name, so there is one spelling only.)
+// Invisible characters, which rows of older versions may hold, are left out.
 type jsonCodec struct{}
 
 func (jsonCodec) Name() string { return "json" }
@@ -28,7 +31,11 @@ func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is no message", message)
 	}
-	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.MarshalAppend(dst, m)
+	out, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.MarshalAppend(dst, m)
+	if data := out[min(len(dst), len(out)):]; bytes.ContainsFunc(data, text.Invisible) {
+		out = append(out[:len(dst)], text.WithoutInvisible(string(data))...)
+	}
+	return out, err
 }
 
 func (jsonCodec) Unmarshal(data []byte, message any) error {
@@ -53,23 +60,23 @@ type decodeError struct {
 }
 
 func newDecodeError(data []byte, cause error) decodeError {
-	text := strings.ReplaceAll(cause.Error(), "\u00a0", " ") // protojson varies its spaces on purpose
+	said := strings.ReplaceAll(cause.Error(), "\u00a0", " ") // protojson varies its spaces on purpose
 	path := ""
-	if at := decodePosition.FindStringSubmatch(text); at != nil {
+	if at := decodePosition.FindStringSubmatch(said); at != nil {
 		line, _ := strconv.Atoi(at[2])
 		column, _ := strconv.Atoi(at[3])
 		path = pathAt(data, line, column)
-		text = text[len(at[0]):]
+		said = said[len(at[0]):]
 	}
-	text = decodePrefix.ReplaceAllString(text, "")
-	if wrong := decodeValue.FindStringSubmatch(text); wrong != nil {
-		text = "must be " + kindName(wrong[1]) + ", not " + wrong[2]
+	said = decodePrefix.ReplaceAllString(said, "")
+	if wrong := decodeValue.FindStringSubmatch(said); wrong != nil {
+		said = "must be " + kindName(wrong[1]) + ", not " + wrong[2]
 	}
 	// Messages about unknown and repeated fields name the field themselves.
-	if path != "" && !strings.Contains(text, " field ") {
-		text = path + ": " + text
+	if path != "" && !strings.Contains(said, " field ") {
+		said = path + ": " + said
 	}
-	return decodeError{text: text, cause: cause}
+	return decodeError{text: said, cause: cause}
 }
 
 // kindName says in JSON's words what a field of a kind takes.

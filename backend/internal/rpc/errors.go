@@ -11,6 +11,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/observability/logging"
 )
 
@@ -36,7 +37,7 @@ func (t *translator) wire(ctx context.Context, procedure string, err error) *con
 		if coded.Code == fault.Unavailable {
 			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
 		}
-		return withHeaders(connect.NewError(wireCode(coded.Code), errors.New(coded.Message)), coded.Code, err)
+		return withHeaders(connect.NewError(wireCode(coded.Code), errors.New(text.WithoutInvisible(coded.Message))), coded.Code, err)
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
 	case errors.Is(err, context.DeadlineExceeded):
@@ -62,11 +63,11 @@ func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error
 
 // causes renders an error with what it wraps; fault messages hide their cause.
 func causes(err error) string {
-	text := err.Error()
+	said := err.Error()
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
-		text = fmt.Sprintf("%s: %s", text, cause)
+		said = fmt.Sprintf("%s: %s", said, cause)
 	}
-	return text
+	return said
 }
 
 func wireCode(code fault.Code) connect.Code {

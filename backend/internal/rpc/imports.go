@@ -33,7 +33,7 @@ func (h *importTools) ImportFile(ctx context.Context, req *importsv1.ImportFileR
 		File: file, UploadID: req.GetUploadId(), Price: priceOf(ctx),
 		Options: importer.Options{
 			Format: req.GetFormat(), Charset: req.GetCharset(), DefaultRegion: req.GetDefaultRegion(),
-			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: req.GetTags(),
+			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: lines(req.GetTags()),
 		},
 	})
 	if err != nil {
@@ -45,6 +45,17 @@ func (h *importTools) ImportFile(ctx context.Context, req *importsv1.ImportFileR
 		waive(ctx)
 	}
 	return &importsv1.ImportFileResponse{TaskId: j.Number}, nil
+}
+
+// lines returns texts as they may be stored.
+func lines(texts []string) []string {
+	out := make([]string, 0, len(texts))
+	for _, s := range texts {
+		if s = text.Line(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // inlineFile returns the file that came with the call, or nil.

@@ -3,12 +3,14 @@ package rpc_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -122,6 +124,9 @@ func (s *stage) ask(t *testing.T, rt *rapid.T, a *actor, procedure, body string)
 	got := s.call(t, procedure, body, "Authorization", "Bearer "+a.bearer)
 	if code := got.code(); code == "internal" || code == "unavailable" || code == "unknown" {
 		rt.Fatalf("%s %s: %v", procedure, body, got.body)
+	}
+	if a.hidden && strings.ContainsFunc(got.text(), text.Invisible) {
+		rt.Fatalf("%s %+q: the answer holds invisible characters: %+q", procedure, body, got.text())
 	}
 	a.read(got.body)
 	return got

@@ -14,6 +14,7 @@ import (
 type vocabulary struct {
 	serial int // the member's
 	coined int
+	hidden bool // invisible characters are in the words that are coined
 	words  map[string][]string
 	known  map[string]bool     // by kind and word
 	names  map[string]string   // of people, by their ids
@@ -33,6 +34,9 @@ func (v *vocabulary) coin(kind string) string {
 	v.coined++
 	mark := mark(v.serial, v.coined)
 	word := "Some " + mark
+	if v.hidden {
+		word = "S\u200bo\u202em\u2066e\U000e0041\U000e0042 " + mark + "\ufe0f\u200d\ufeff"
+	}
 	switch kind {
 	case kindEmail:
 		word = mark + "@mail.example"

@@ -31,7 +31,7 @@ func foldMarks(s string) string {
 	accents := false // the marks that follow are accents
 	for _, r := range norm.NFKD.String(s) {
 		switch {
-		case isInvisible(r):
+		case Invisible(r):
 		case !unicode.IsMark(r):
 			r = unicode.ToLower(r)
 			accents = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
@@ -50,12 +50,6 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
-}
-
-// isInvisible tells characters that direct how others are shown and show nothing:
-// format characters and variation selectors.
-func isInvisible(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Variation_Selector)
 }
 
 // spelledOut replaces the letters that compatibility decomposition leaves alone.

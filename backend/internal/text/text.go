@@ -6,15 +6,16 @@ import (
 	"unicode"
 )
 
-// Clean returns s without characters that no store or screen can hold: NUL and
-// other controls, except line break and tab. White space at both ends goes.
+// Clean returns s as it may be stored and shown: without characters that no store or
+// screen can hold (NUL and other controls, except line break and tab), and without
+// invisible ones that spell nothing (WithoutInvisible). White space at both ends goes.
 func Clean(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.TrimSpace(WithoutInvisible(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == unicode.ReplacementChar {
 			return -1
 		}
 		return r
-	}, s))
+	}, s)))
 }
 
 // Visible tells whether s shows anything: zero-width and bidirectional marks
@@ -24,14 +25,6 @@ func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !Invisible(r)
 	})
-}
-
-// Invisible tells whether a character shows nothing by itself: zero-width
-// characters, bidirectional controls, tags, variation selectors and other format
-// characters, and the letters and symbols that are blank by design.
-func Invisible(r rune) bool {
-	const blankBraille = '\u2800'
-	return r == blankBraille || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // Line is Clean for one line: every run of white space becomes one space.
