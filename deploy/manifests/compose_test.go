@@ -2,7 +2,10 @@ package manifests
 
 import (
 	"bufio"
+	"fmt"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -106,4 +109,117 @@ func settings(t *testing.T) map[string]string {
 		out[name] = value
 	}
 	return out
+}
+
+// TestComposeIsHealthy: each service that stays says whether it is well, and what
+// depends on it waits for that.
+func TestComposeIsHealthy(t *testing.T) {
+	t.Parallel()
+	project := load(t, settings(t))
+	for name, service := range project.Services {
+		if name == "migrate" { // ends by itself
+			continue
+		}
+		if service.HealthCheck == nil || len(service.HealthCheck.Test) == 0 {
+			t.Errorf("%s has no health check", name)
+		}
+		for other, dependency := range service.DependsOn {
+			if want := map[bool]string{true: types.ServiceConditionCompletedSuccessfully, false: types.ServiceConditionHealthy}[other == "migrate"]; dependency.Condition != want {
+				t.Errorf("%s starts when %s is %s", name, other, dependency.Condition)
+			}
+		}
+	}
+}
+
+// TestComposePinsImages: what is pulled is one version, and not whatever is newest.
+func TestComposePinsImages(t *testing.T) {
+	t.Parallel()
+	pinned := regexp.MustCompile(`:v?[0-9]+\.[0-9]+`)
+	for name, service := range load(t, settings(t)).Services {
+		if !strings.HasPrefix(service.Image, "kith") && !pinned.MatchString(service.Image) {
+			t.Errorf("%s runs %s", name, service.Image)
+		}
+	}
+	dockerfile, err := os.ReadFile("../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(dockerfile), -1) {
+		if from[1] != "scratch" && !pinned.MatchString(from[1]) {
+			t.Errorf("the image is made from %s", from[1])
+		}
+	}
+}
+
+// TestComposeUserIsOrdinary: Kith works as a user who is no superuser and makes no
+// roles; the script that makes the user grants those of row-level security.
+func TestComposeUserIsOrdinary(t *testing.T) {
+	t.Parallel()
+	project := load(t, settings(t))
+	for _, name := range []string{"migrate", "backend-1", "backend-2"} {
+		address, err := url.Parse(*project.Services[name].Environment["KITH_DATABASE_URL"])
+		if err != nil || address.User.Username() != "kith" {
+			t.Errorf("%s works as %v, %v", name, address.User, err)
+		}
+	}
+	if user := project.Services["postgres"].Environment["POSTGRES_USER"]; user != nil {
+		t.Errorf("the image makes %s a superuser", *user)
+	}
+	script, err := os.ReadFile("../compose/postgres/kith.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"CREATE ROLE kith LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE", "GRANT kith_tenant, kith_service TO kith;", "CREATE DATABASE kith OWNER kith;"} {
+		if !strings.Contains(string(script), want) {
+			t.Errorf("%q is not in the script", want)
+		}
+	}
+}
+
+// TestComposeReceivesAlerts: every route ends at a receiver that sends somewhere, and
+// the mail server is a service of the file.
+func TestComposeReceivesAlerts(t *testing.T) {
+	t.Parallel()
+	project, config := load(t, settings(t)), readYAML(t, "../compose/alertmanager.yml")
+	hosts := map[string]string{}
+	receivers, _ := config["receivers"].([]any)
+	for _, receiver := range receivers {
+		smarthost, _ := path(receiver, "email_configs", 0, "smarthost").(string)
+		host, _, _ := strings.Cut(smarthost, ":")
+		hosts[fmt.Sprint(path(receiver, "name"))] = host
+	}
+	used := []any{path(config, "route", "receiver"), path(config, "route", "routes", 0, "receiver")}
+	for _, name := range used {
+		if _, err := project.GetService(hosts[fmt.Sprint(name)]); err != nil {
+			t.Errorf("alerts for %v go to %q: %v", name, hosts[fmt.Sprint(name)], err)
+		}
+	}
+}
+
+// TestComposeForOperators: members can be made and backups be written with what the
+// file has.
+func TestComposeForOperators(t *testing.T) {
+	t.Parallel()
+	options, err := projectOptions(settings(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cli.WithProfiles([]string{"operate"})(options); err != nil {
+		t.Fatal(err)
+	}
+	project, err := options.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if operator, err := project.GetService("kith"); err != nil || operator.Environment["KITH_DATABASE_URL"] == nil {
+		t.Errorf("no service runs commands of operators: %v", err)
+	}
+	backup, err := project.GetService("backup")
+	if err != nil || backup.Build == nil || backup.Build.Target != "postgres-tools" {
+		t.Fatalf("no service has pg_dump: %v", err)
+	}
+	file, err := os.ReadFile("../compose/compose.yaml")
+	if err != nil || !strings.Contains(string(file), "run --rm -T kith member create") {
+		t.Errorf("the file does not say how the first member is made: %v", err)
+	}
 }

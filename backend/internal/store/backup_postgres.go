@@ -37,8 +37,8 @@ func restorePostgres(ctx context.Context, databaseURL, file string) (err error) 
 	}
 	// Roles are the server's, not the database's, so that no dump holds them.
 	for _, role := range []string{tenantRole, serviceRole} {
-		_, err := s.engine.admin.ExecContext(ctx, "DO $$ BEGIN CREATE ROLE "+role+
-			" NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$")
+		_, err := s.engine.admin.ExecContext(ctx, "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '"+role+"') THEN CREATE ROLE "+role+
+			" NOLOGIN; END IF; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$")
 		if err != nil {
 			return fmt.Errorf("make the role %s: %w", role, err)
 		}
@@ -62,6 +62,10 @@ func runPostgres(ctx context.Context, databaseURL, program string, args ...strin
 	err = command.Run()
 	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("%s is not installed here: it comes with PostgreSQL's client programs", program)
+	}
+	if strings.Contains(complaint.String(), "row-level security") {
+		return fmt.Errorf("%s may not read every row: row-level security holds for the owner of the tables too, so the user of the database URL must be "+
+			"a superuser or have BYPASSRLS", program)
 	}
 	if err != nil {
 		return fmt.Errorf("%s failed: %s", program, firstComplaint(complaint.String()))

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"syscall"
 	"testing"
@@ -79,7 +80,8 @@ func newRedis(t *testing.T, dir, address string) *process {
 func newAlertmanager(t *testing.T, dir, address, receiver string) *process {
 	t.Helper()
 	config := scaled(read(t, repository+"/deploy/compose/alertmanager.yml"))
-	config = replace(t, config, "  - name: nowhere\n", "  - name: nowhere\n    webhook_configs:\n      - url: "+receiver+"\n")
+	mail := regexp.MustCompile(`(?m)^    email_configs: .*$`)
+	config = replace(t, config, mail.FindString(config), "    webhook_configs:\n      - url: "+receiver)
 	file := filepath.Join(dir, "alertmanager.yml")
 	write(t, file, config)
 	p := &process{
@@ -106,8 +108,7 @@ func newPrometheus(t *testing.T, dir, address string, addresses map[string]strin
 	config := replace(t, scaled(read(t, repository+"/deploy/compose/prometheus.yml")),
 		// A busy machine has twice the time to answer.
 		"scrape_interval: 500ms", "scrape_interval: 1s",
-		// Debian's does not know native histograms yet, nor this setting beside them.
-		"    scrape_classic_histograms: true\n", "", "/etc/prometheus/rules", folder)
+		"/etc/prometheus/rules", folder)
 	for name, stands := range addresses {
 		config = replace(t, config, name, stands)
 	}

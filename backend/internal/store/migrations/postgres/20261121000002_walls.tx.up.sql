@@ -3,10 +3,11 @@
 -- kith_tenant reaches the rows of the tenant named by app.tenant_id and nothing
 -- else: no setting, no row. kith_service reads and writes across tenants
 -- (credentials, public profiles, the demo account, later the sweeps). Neither
--- can log in; the process takes them on after connecting.
-DO $$ BEGIN CREATE ROLE kith_tenant NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+-- can log in; the process takes them on after connecting. A user who may not make
+-- roles finds them made and granted.
+DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'kith_tenant') THEN CREATE ROLE kith_tenant NOLOGIN; END IF; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
 --bun:split
-DO $$ BEGIN CREATE ROLE kith_service NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'kith_service') THEN CREATE ROLE kith_service NOLOGIN; END IF; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
 --bun:split
 DO $$ BEGIN
     IF NOT pg_has_role(current_user, 'kith_tenant', 'MEMBER') THEN GRANT kith_tenant TO CURRENT_USER; END IF;
