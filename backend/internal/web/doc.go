@@ -1,6 +1,6 @@
 // Package web serves the pages that people meet: sign-up, sign-in, consent and
-// settings. They are plain HTML from templates, with one stylesheet and no
-// script.
+// settings. They are plain HTML from templates with one stylesheet, and work without
+// scripts; the imports page has one that shows progress.
 //
 // A request of a browser goes through these steps; the first that objects
 // answers with a page:

@@ -14,7 +14,7 @@ func (c backupCommand) Run(p *program) error {
 	if err := server.Backup(p.ctx, p.settings.DatabaseURL, c.File); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.out, "The database was written to %s. Keep it safe: it holds what members keep, and the keys that sign their tokens.\n", c.File)
+	_, err := fmt.Fprintf(p.out, "The database was written to %s. Keep it safe: it holds all that members keep, and the hashes of their passwords and tokens.\n", c.File)
 	return err
 }
 
