@@ -28,6 +28,7 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/organize/v1/organizev1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/reminders/v1/remindersv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
 )
 
@@ -102,6 +103,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	mount(accessv1connect.NewAccessServiceHandler(own, options...))
 	mount(directoryv1connect.NewPublicDirectoryServiceHandler(&directory{profiles: o.Store}, options...))
 	mount(sandboxv1connect.NewSandboxServiceHandler(&sandboxes{store: o.Store}, options...))
+	mount(sunsetv1connect.NewSunsetServiceHandler(&sunsets{store: o.Store}, options...))
 	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
 	mux.Handle(grpcreflect.NewHandlerV1(reflector))
 	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector))
