@@ -43,6 +43,7 @@ type parts struct {
 	routes   []route.Route
 	limits   *limits
 	working  *concurrency.Limiter
+	public   *publicapi.API
 	// transport carries what is handed on to the backend as it is.
 	transport http.RoundTripper
 	pages     proxy.PageRefuser
@@ -92,7 +93,7 @@ func newParts(c resolved) (*parts, error) {
 		backend:  backend,
 		problems: problem.NewWriter(c.BaseURL),
 		cors:     cors.NewPolicy(),
-		routes:   route.Mounted(route.Table(), c.SandboxEnabled),
+		routes:   route.Mounted(route.WithSunsets(route.Table(), c.sunsets), c.SandboxEnabled),
 	}, nil
 }
 
@@ -100,7 +101,7 @@ func newParts(c resolved) (*parts, error) {
 func (p *parts) handler() (http.Handler, error) {
 	handlers := map[string]route.Handler{}
 	for _, add := range []func(map[string]route.Handler) error{
-		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addSandbox, p.addIdentity, p.addJobs, p.addProxied, p.addDocuments,
+		p.addPublicReads, p.addMCP, p.addResourceMetadata, p.addJobs, p.addProxied, p.addByLivePaths,
 	} {
 		if err := add(handlers); err != nil {
 			return nil, err
@@ -194,13 +195,14 @@ func (p *parts) addPublicReads(handlers map[string]route.Handler) error {
 	handlers[route.ProfileJSON] = api.ServeJSON
 	handlers[route.ProfileMarkdown] = api.ServeMarkdown
 	handlers[route.Members] = api.ServeMembers
-	return p.addBatch(handlers, api)
+	p.public = api
+	return nil
 }
 
-func (p *parts) addBatch(handlers map[string]route.Handler, api *publicapi.API) error {
+func (p *parts) addBatch(handlers map[string]route.Handler) error {
 	options := batch.Options{
 		Rows: p.routes, Handlers: handlers, Limiter: p.limits.limiter, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL,
-		Preload: api.Preload,
+		Preload: p.public.Preload,
 	}
 	if p.Batches != nil {
 		options.Observe = p.Batches.Observe
@@ -301,7 +303,7 @@ func (p *parts) addSandbox(handlers map[string]route.Handler) error {
 func (p *parts) addDocuments(handlers map[string]route.Handler) error {
 	documents, err := docs.New(docs.Options{
 		BaseURL: p.BaseURL, Version: p.Version, Routes: p.routes, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,
-		Policies: p.limits.policies, Requests: p.SandboxRequests, DemoUsername: p.SandboxUsername, Now: p.Now,
+		Policies: p.limits.policies, Requests: p.SandboxRequests, DemoUsername: p.SandboxUsername,
 	})
 	if err != nil {
 		return err

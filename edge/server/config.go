@@ -155,6 +155,11 @@ type Config struct {
 	// X-Forwarded-For.
 	TrustedProxies []string
 	ClientHeader   string
+	// Sunsets are the dates on which deprecated routes are removed, YYYY-MM-DD, by the
+	// names of DeprecatedRoutes. Start announces them to the backend, which refuses a
+	// date less than 180 days after the first announcement, and one that is earlier
+	// than the date announced before.
+	Sunsets map[string]string
 	// MaxInFlight is how many requests are worked on at once; more wait for up to a
 	// second and are then answered 503, unless few are in flight. Defaults to DefaultMaxInFlight; negative bounds nothing.
 	MaxInFlight int
@@ -168,6 +173,7 @@ type resolved struct {
 
 	host     string // of BaseURL, without its port
 	loopback bool   // Addr is reachable from this machine only
+	sunsets  map[string]time.Time
 }
 
 func resolve(c Config) (resolved, error) {
@@ -197,7 +203,11 @@ func resolve(c Config) (resolved, error) {
 	if c.MaxConnections < 0 || c.ProfileCacheTTL < 0 || c.ConnectionMaxAge < 0 {
 		return resolved{}, errors.New("configure edge: the connection cap, the connections' age and the cache time must not be negative")
 	}
-	return resolved{Config: c, host: host, loopback: isLoopback(c.Addr)}, nil
+	sunsets, err := parseSunsets(c.Sunsets)
+	if err != nil {
+		return resolved{}, fmt.Errorf("configure edge: %w", err)
+	}
+	return resolved{Config: c, host: host, loopback: isLoopback(c.Addr), sunsets: sunsets}, nil
 }
 
 // parseBaseURL returns the host of the base URL, or says what is wrong with it.

@@ -40,7 +40,7 @@ func newServer(t *testing.T, c Config) *Server {
 // start serves until the test ends.
 func start(t *testing.T, s *Server) *Server {
 	t.Helper()
-	if err := s.Start(); err != nil {
+	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -99,9 +99,13 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Gate returns the bound on requests that are worked on at once, to be watched.
 func (s *Server) Gate() Gate { return s.gate }
 
-// Start listens and serves in the background. The error names the address, for
-// example when another program has it.
-func (s *Server) Start() error {
+// Start announces the sunsets, listens and serves in the background. The error names
+// the sunset that is refused, or the address, for example when another program has
+// it. The end of ctx ends the announcement, not the serving.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.announceSunsets(ctx); err != nil {
+		return fmt.Errorf("start edge: %w", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listener != nil {

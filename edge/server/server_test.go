@@ -70,10 +70,10 @@ func TestStartNamesTheTakenAddress(t *testing.T) {
 	first := start(t, newServer(t, testConfig(backendtest.New())))
 	c := testConfig(backendtest.New())
 	c.Addr = first.Addr().String()
-	if err := newServer(t, c).Start(); err == nil || !strings.Contains(err.Error(), c.Addr) {
+	if err := newServer(t, c).Start(t.Context()); err == nil || !strings.Contains(err.Error(), c.Addr) {
 		t.Errorf("got %v, want an error with %s", err, c.Addr)
 	}
-	if err := first.Start(); err == nil {
+	if err := first.Start(t.Context()); err == nil {
 		t.Error("a server started twice")
 	}
 }

@@ -35,6 +35,17 @@ const ratesHead = `
 |---|---|
 `
 
+const sunsetsHead = `
+## Removal of deprecated paths
+
+` + "`KITH_SUNSET_<ROUTE>`" + ` is the date, ` + "`YYYY-MM-DD`" + `, from whose beginning in UTC a deprecated path answers 410. Without it the path stays. The edge announces
+the date when it starts, and does not start with a date that is less than 180 days after the first announcement, or earlier than the
+date announced before ([operations](operations.md#removing-a-deprecated-path)).
+
+| Setting | Path |
+|---|---|
+`
+
 // TestReference keeps the page of all settings true to the code.
 func TestReference(t *testing.T) {
 	t.Parallel()
@@ -62,7 +73,7 @@ func reference(t *testing.T) []byte {
 		name, help := field.Tag.Get("env"), field.Tag.Get("help")
 		_, secret := field.Tag.Lookup("secret")
 		if field.Tag.Get("kong") == "-" && !secret {
-			continue // the rate policies, below
+			continue // the rate policies and sunsets, below
 		}
 		if name == "" || help == "" {
 			t.Errorf("%s is not explained", field.Name)
@@ -82,7 +93,12 @@ func reference(t *testing.T) []byte {
 	page.WriteString(ratesHead)
 	limits := edge.DefaultRateLimits()
 	for _, policy := range slices.Sorted(maps.Keys(limits)) {
-		fmt.Fprintf(&page, "| `%s` | `%s` |\n", rateVariable(policy), limits[policy])
+		fmt.Fprintf(&page, "| `%s` | `%s` |\n", variable(ratePrefix, policy), limits[policy])
+	}
+	page.WriteString(sunsetsHead)
+	paths := edge.DeprecatedRoutes()
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		fmt.Fprintf(&page, "| `%s` | `%s` |\n", variable(sunsetPrefix, name), paths[name])
 	}
 	return page.Bytes()
 }

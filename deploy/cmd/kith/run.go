@@ -207,7 +207,7 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 		Addr: r.settings.Addr, BaseURL: r.settings.BaseURL, BackendURL: backendURL, Transport: transport,
 		ServiceToken: serviceToken, AllowedOrigins: r.settings.Origins, ProfileCacheTTL: r.settings.ProfileCache,
 		SandboxEnabled: r.settings.Sandbox, SandboxToken: sandbox.Token, SandboxUsername: sandbox.Username, SandboxRequests: requests,
-		RateLimits: r.settings.Rates, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
+		RateLimits: r.settings.Rates, Sunsets: r.settings.Sunsets, RedisURL: r.settings.RedisURL, Edges: r.settings.Edges,
 		TrustedProxies: r.settings.TrustedProxies, ClientHeader: r.settings.ClientHeader, MaxInFlight: r.settings.MaxInFlight,
 		ConnectionsPerAddress: r.settings.PerAddress, ConnectionMaxAge: r.settings.ConnectionAge,
 		Version: r.build.Version, Tracer: r.tracer, Logger: r.logger,
@@ -223,7 +223,7 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 	if err := r.watchEdge(front, listenerTLS, backendTLS); err != nil {
 		return nil, err
 	}
-	return front, front.Start()
+	return front, front.Start(r.ctx)
 }
 
 // startAdmin serves metrics, health and profiles to operators.

@@ -49,6 +49,7 @@ type settings struct {
 	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"What the button says; the issuer's host when not given."`
 
 	Rates          map[string]string `kong:"-" env:"KITH_RATE_<POLICY>"`
+	Sunsets        map[string]string `kong:"-" env:"KITH_SUNSET_<ROUTE>"`
 	RedisURL       string            `kong:"-" env:"KITH_REDIS_URL" secret:"whole" placeholder:"URL" help:"Redis in which several edges count rate limits together, such as redis://localhost:6379/0."`
 	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its part."`
 	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is believed."`
@@ -103,6 +104,9 @@ func (s *settings) resolve() error {
 		return fmt.Errorf("KITH_CONNECTION_MAX_AGE %s is less than 0, which stands for no bound", s.ConnectionAge)
 	}
 	if s.Rates, err = rateLimits(os.Environ()); err != nil {
+		return err
+	}
+	if s.Sunsets, err = sunsets(os.Environ()); err != nil {
 		return err
 	}
 	if s.BaseURL == "" {
@@ -226,8 +230,9 @@ func (s *settings) print(out io.Writer) error {
 	value := reflect.ValueOf(*s)
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
-		if rates, ok := reflect.TypeAssert[map[string]string](value.Field(i)); ok {
-			if err := printRates(out, rates); err != nil {
+		if values, ok := reflect.TypeAssert[map[string]string](value.Field(i)); ok {
+			prefix, _, _ := strings.Cut(field.Tag.Get("env"), "<")
+			if err := printNamed(out, prefix, values); err != nil {
 				return err
 			}
 			continue

@@ -44,7 +44,7 @@ func run(ctx context.Context, env func(string) string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Start(); err != nil {
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
 	logger.Info("listening", "addr", s.Addr().String())

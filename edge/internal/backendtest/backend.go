@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
 )
 
@@ -43,11 +44,14 @@ type Backend struct {
 	Unseeded bool
 	// Profiles are the public ones.
 	Profiles []*directoryv1.Profile
+	// RefuseSunset is why every sunset is refused; "" refuses none.
+	RefuseSunset string
 
-	mu       sync.Mutex
-	fault    error
-	requests []http.Header
-	handler  http.Handler
+	mu        sync.Mutex
+	fault     error
+	requests  []http.Header
+	announced []string // routes with their sunsets
+	handler   http.Handler
 }
 
 // New returns a backend with two public profiles.
@@ -66,6 +70,13 @@ func (b *Backend) Requests() []http.Header {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]http.Header(nil), b.requests...)
+}
+
+// Announced returns the sunsets that were announced so far, as "route date".
+func (b *Backend) Announced() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.announced...)
 }
 
 func (b *Backend) principal(token string) *accessv1.GetPrincipalResponse {
@@ -112,5 +123,6 @@ func (b *Backend) routes() http.Handler {
 	mux.Handle(accessv1connect.NewAccessServiceHandler(access{b}, options...))
 	mux.Handle(directoryv1connect.NewPublicDirectoryServiceHandler(directory{b}, options...))
 	mux.Handle(sandboxv1connect.NewSandboxServiceHandler(sandbox{b}, options...))
+	mux.Handle(sunsetv1connect.NewSunsetServiceHandler(sunset{b}, options...))
 	return mux
 }

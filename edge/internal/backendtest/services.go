@@ -5,15 +5,18 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
+	sunsetv1 "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
 
 	"github.com/kith-crm/kith/proto/gen/kith/account/v1/accountv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
@@ -109,6 +112,19 @@ func (d directory) ListMembers(
 	default:
 		return &directoryv1.ListMembersResponse{Members: d.Profiles, HasMore: true, NextCursor: new("next")}, nil
 	}
+}
+
+type sunset struct{ *Backend }
+
+// AnnounceSunset refuses what Backend.RefuseSunset says, and notes the others.
+func (s sunset) AnnounceSunset(_ context.Context, r *sunsetv1.AnnounceSunsetRequest) (*sunsetv1.AnnounceSunsetResponse, error) {
+	if s.RefuseSunset != "" {
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New(s.RefuseSunset))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.announced = append(s.announced, r.GetRoute()+" "+r.GetSunsetAt().AsTime().Format(time.DateOnly))
+	return &sunsetv1.AnnounceSunsetResponse{FirstAnnouncedAt: timestamppb.Now()}, nil
 }
 
 type sandbox struct{ *Backend }

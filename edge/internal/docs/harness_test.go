@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -93,7 +92,6 @@ func options(t testing.TB) docs.Options {
 	return docs.Options{
 		BaseURL: base, Version: "1.2.3", Routes: rows(true), Catalog: loadCatalog(t), Protocols: mcp.Versions(),
 		Problems: problem.NewWriter(base), Policies: ratelimit.Defaults(), Requests: requests(), DemoUsername: "demo",
-		Now: func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) },
 	}
 }
 

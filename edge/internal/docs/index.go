@@ -109,11 +109,8 @@ func (s *site) deprecationsJSON() []deprecationJSON {
 			continue
 		}
 		d := deprecationJSON{Path: r.Pattern, State: string(r.State), Successor: r.Successor}
-		if at, ok := s.sunset(r); ok {
-			d.Sunset = new(at.UTC().Format(time.RFC3339))
-			if !s.Now().Before(at) {
-				d.State = "removed"
-			}
+		if !r.Sunset.IsZero() {
+			d.Sunset = new(r.Sunset.UTC().Format(time.RFC3339))
 		}
 		deprecations = append(deprecations, d)
 	}

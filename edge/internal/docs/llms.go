@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/docs/markup"
@@ -88,11 +89,18 @@ func (s *site) llmsServers() []entry {
 	for _, r := range s.mcpServers() {
 		note := r.Summary
 		if r.State == route.Deprecated {
-			note = "Deprecated, use " + r.Successor + ". " + note
+			note = deprecationWords(r) + note
 		}
 		entries = append(entries, entry{r.Pattern, r.Pattern, note})
 	}
 	return entries
+}
+
+func deprecationWords(r route.Route) string {
+	if r.Sunset.IsZero() {
+		return "Deprecated, use " + r.Successor + ". "
+	}
+	return "Deprecated, removed on " + r.Sunset.UTC().Format(time.DateOnly) + ", use " + r.Successor + ". "
 }
 
 // llmsReads lists the public reads, each with an address that answers.

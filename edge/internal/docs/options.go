@@ -2,7 +2,6 @@ package docs
 
 import (
 	"errors"
-	"time"
 
 	"github.com/kith-crm/kith/proto/catalog"
 
@@ -18,8 +17,8 @@ type Options struct {
 	BaseURL string
 	// Version of the service. Required.
 	Version string
-	// Routes are the rows that the server serves, as route.Mounted returns them.
-	// What they do not serve is not spoken of. Required.
+	// Routes are the rows that are live, as route.Mounted and route.LiveAt return
+	// them. What they do not serve is not spoken of. Required.
 	Routes []route.Route
 	// Catalog has the tools. Required.
 	Catalog *catalog.Catalog
@@ -36,8 +35,6 @@ type Options struct {
 	Requests []sandboxmount.Request
 	// DemoUsername is the username of the demo account; "" without a sandbox.
 	DemoUsername string
-	// Now is the clock, by which announced sunsets are told; time.Now if nil.
-	Now func() time.Time
 }
 
 func (o Options) check() error {

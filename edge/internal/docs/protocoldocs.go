@@ -33,11 +33,10 @@ func (s *site) stateOf(r route.Route) markup.Line {
 		return markup.Plain(string(r.State))
 	}
 	line := markup.Join(markup.Plain("deprecated, use "), markup.Code(r.Successor))
-	at, announced := s.sunset(r)
-	if !announced {
+	if r.Sunset.IsZero() {
 		return append(line, markup.Plain("; no date of removal is set")...)
 	}
-	return append(line, markup.Plain("; removed on "+at.UTC().Format(time.DateOnly))...)
+	return append(line, markup.Plain("; removed on "+r.Sunset.UTC().Format(time.DateOnly))...)
 }
 
 // limitOf tells how often a path may be called, and by which policy.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -43,9 +42,6 @@ type site struct {
 }
 
 func newSite(o Options) (*site, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	finder, err := route.NewFinder(o.Routes)
 	if err != nil {
 		return nil, fmt.Errorf("build documents: %w", err)
@@ -136,18 +132,6 @@ func (s *site) policy(r route.Route) (ratelimit.Policy, bool) {
 		}
 	}
 	return ratelimit.Policy{}, false
-}
-
-// sunset returns the removal date that has been announced for a row, if any.
-func (s *site) sunset(r route.Route) (time.Time, bool) {
-	now := s.Now()
-	var at time.Time
-	for _, announced := range r.Sunsets { // the last one announced counts
-		if !now.Before(announced.Announced) {
-			at = announced.At
-		}
-	}
-	return at, !at.IsZero()
 }
 
 // example returns a path for a row's pattern that answers something, or "".

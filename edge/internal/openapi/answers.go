@@ -41,7 +41,7 @@ func answerAsRouter(root, operation *yaml.Node, r route.Route, o Options) {
 	}
 	if r.State == route.Deprecated {
 		headers := []string{"Deprecation", "Link"}
-		if len(r.Sunsets) > 0 {
+		if !r.Sunset.IsZero() {
 			headers = append(headers, "Sunset")
 		}
 		mark(root, answers, "Deprecated", headers)

@@ -100,21 +100,25 @@ func TestDeprecations(t *testing.T) {
 	})
 }
 
+// TestSunset: with a removal date, the document names it, and all answers have it.
 func TestSunset(t *testing.T) {
 	t.Parallel()
+	at := time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)
 	var old route.Route
 	document := load(t, build(t, func(o *openapi.Options) {
 		for i, r := range o.Rows {
 			if r.State == route.Deprecated {
-				now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-				o.Rows[i].Sunsets = []route.Sunset{{Announced: now, At: now.Add(route.MinimumNotice)}}
+				o.Rows[i].Sunset = at
 				old = r
 			}
 		}
 	}))
-	for code, answer := range operation(t, document, old, http.MethodPost).Responses.Map() {
-		// It is in the answers only when it has been announced.
-		if h := answer.Value.Headers["Sunset"]; h == nil || h.Value.Required {
+	op := operation(t, document, old, http.MethodPost)
+	if !strings.Contains(op.Description, "removal on 2027-07-01") {
+		t.Errorf("it says %s", op.Description)
+	}
+	for code, answer := range op.Responses.Map() {
+		if h := answer.Value.Headers["Sunset"]; h == nil || !h.Value.Required {
 			t.Errorf("%s: no Sunset", code)
 		}
 	}

@@ -82,8 +82,11 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 	}
 	if r.State == route.Deprecated {
 		put(operation, "deprecated", newScalar(tagBool, "true"))
-		say(operation, "Deprecated: use `"+r.Successor+"`. It works unchanged until a removal date, which a `Sunset` header "+
-			"announces 180 days ahead.")
+		until := "a removal date, which a `Sunset` header announces 180 days ahead"
+		if !r.Sunset.IsZero() {
+			until = "its removal on " + r.Sunset.UTC().Format(time.DateOnly)
+		}
+		say(operation, "Deprecated: use `"+r.Successor+"`. It works unchanged until "+until+".")
 	}
 	if r.Batchable {
 		put(operation, "x-batchable", newScalar(tagBool, "true"))

@@ -8,8 +8,7 @@ import (
 )
 
 // New returns the router of the rows. It fails, naming every row at fault, if a
-// row is incomplete, has a pattern that another has, lacks a handler, or has
-// dates that break the promise of MinimumNotice.
+// row is incomplete, has a pattern that another has, or lacks a handler.
 func New(rows []Route, o Options) (*Router, error) {
 	if err := errors.Join(checkRows(rows), checkHandlers(rows, o), checkPolicies(rows, o.Limiter)); err != nil {
 		return nil, err

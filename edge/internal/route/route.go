@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,14 +30,6 @@ const (
 	Page Protocol = "page"
 )
 
-// Sunset is one announcement of a removal date (RFC 8594).
-type Sunset struct {
-	// Announced is the day of the first answer with this date in a Sunset header.
-	Announced time.Time
-	// At is when the path starts to answer 410.
-	At time.Time
-}
-
 // Route is one row of the table. Its zero value is not a usable row.
 type Route struct {
 	// Name is unique and stands for the path in metrics and logs.
@@ -50,9 +43,9 @@ type Route struct {
 	State State
 	// Successor is the path that replaces a deprecated one.
 	Successor string
-	// Sunsets are the removal dates announced so far, oldest first. Postponing
-	// adds an entry; entries are never edited, so that a date moved earlier shows.
-	Sunsets []Sunset
+	// Sunset is when a deprecated path starts to answer 410 (RFC 8594). The zero
+	// time stands for no date.
+	Sunset time.Time
 	// Anonymous paths need no credential.
 	Anonymous bool
 	// Batchable paths may be items of a batch.
@@ -115,6 +108,21 @@ func underSandbox(r Route) Route {
 	r.Pattern = SandboxPrefix + r.Pattern
 	r.SandboxOnly = true
 	return r
+}
+
+// WithSunsets returns the rows with the removal dates, by the names of deprecated
+// rows.
+func WithSunsets(table []Route, dates map[string]time.Time) []Route {
+	rows := slices.Clone(table)
+	for i := range rows {
+		rows[i].Sunset = dates[rows[i].Name]
+	}
+	return rows
+}
+
+// LiveAt returns the rows that are not removed by then.
+func LiveAt(rows []Route, then time.Time) []Route {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Route) bool { return !r.Sunset.IsZero() && !then.Before(r.Sunset) })
 }
 
 // Names returns the names of the rows, in their order.

@@ -37,7 +37,7 @@ func testOptions(rows []Route) Options {
 func testRouter(t *testing.T) *Router {
 	t.Helper()
 	rows := Mounted(Table(), true)
-	gone := deprecated(Sunset{date("2026-01-01"), date("2026-07-01")})
+	gone := deprecated("2026-07-01")
 	rows = append(rows, gone)
 	rt, err := New(rows, testOptions(rows))
 	if err != nil {
@@ -184,7 +184,6 @@ func TestNewRefusesRows(t *testing.T) {
 		"no method":           {[]Route{change(func(r *Route) { r.Methods = nil })}, "needs a method"},
 		"a method of its own": {[]Route{change(func(r *Route) { r.Methods = []string{"HEAD"} })}, "come by themselves"},
 		"no refuser":          {[]Route{change(func(r *Route) { r.Protocol = "gopher" })}, "no refuser"},
-		"early sunset":        {[]Route{deprecated(Sunset{date("2026-01-01"), date("2026-01-02")})}, `route "old": sunset 2026-01-02 is 1 days`},
 	} {
 		_, err := New(test.rows, testOptions(test.rows))
 		if (test.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), test.want)) {

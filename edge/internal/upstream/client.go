@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/access/v1/accessv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
+	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 
 	"github.com/kith-crm/kith/edge/internal/exchange"
 )
@@ -58,6 +59,7 @@ type Client struct {
 	access    accessv1connect.AccessServiceClient
 	directory directoryv1connect.PublicDirectoryServiceClient
 	sandbox   sandboxv1connect.SandboxServiceClient
+	sunset    sunsetv1connect.SunsetServiceClient
 }
 
 // New returns a client. It fails if BaseURL is none; it does not connect.
@@ -83,6 +85,7 @@ func New(o Options) (*Client, error) {
 		access:    accessv1connect.NewAccessServiceClient(caller, base, options...),
 		directory: directoryv1connect.NewPublicDirectoryServiceClient(caller, base, options...),
 		sandbox:   sandboxv1connect.NewSandboxServiceClient(caller, base, options...),
+		sunset:    sunsetv1connect.NewSunsetServiceClient(caller, base, options...),
 	}
 	for _, procedure := range o.Procedures {
 		c.tools[procedure] = newToolClient(caller, base+procedure, options)

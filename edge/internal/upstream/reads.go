@@ -2,12 +2,15 @@ package upstream
 
 import (
 	"context"
+	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
+	sunsetv1 "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
 )
 
 // GetPrincipal tells what a bearer stands for. A dead one is an *Error of Kind
@@ -32,6 +35,15 @@ func (c *Client) ListMembers(
 	ctx context.Context, request *directoryv1.ListMembersRequest,
 ) (*directoryv1.ListMembersResponse, error) {
 	return call(ctx, c.timeout, c.directory.ListMembers, request)
+}
+
+// AnnounceSunset tells the backend when the path of a route is removed, and returns
+// when its removal was first announced. A date that comes too soon, or that is
+// earlier than the one before, is an *Error of Kind Invalid.
+func (c *Client) AnnounceSunset(ctx context.Context, route string, at time.Time) (first time.Time, err error) {
+	request := &sunsetv1.AnnounceSunsetRequest{Route: route, SunsetAt: timestamppb.New(at)}
+	response, err := call(ctx, c.timeout, c.sunset.AnnounceSunset, request)
+	return response.GetFirstAnnouncedAt().AsTime(), err
 }
 
 // GetSandbox reads the state of the demo account.

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// sunsetConfig is a server that removes /mcp on 2027-07-01, by a clock that the test
+// moves.
+func sunsetConfig(backend *backendtest.Backend) (c Config, clock *atomic.Int64) {
+	c, clock = testConfig(backend), &atomic.Int64{}
+	c.Sunsets = map[string]string{route.MCPDeprecated: "2027-07-01"}
+	c.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
+	clock.Store(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC).Unix())
+	return c, clock
+}
+
+// mentions tells which of the documents speak of the deprecated path.
+func mentions(h http.Handler) []string {
+	var list []string
+	for path, word := range map[string]string{
+		"/openapi.json": `"/mcp":{`, "/v1": `"/mcp"`, "/llms.txt": "http://kith.example/mcp)", "/mcp/docs": "`http://kith.example/mcp`",
+		"/": "<code>/mcp</code>", "/sandbox/v1": `"/mcp"`,
+	} {
+		if strings.Contains(ask(h, http.MethodGet, path, "").Body, word) {
+			list = append(list, path)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// A path with a removal date works unchanged until then and names the date. Then it
+// is gone, from every document too, while the server runs.
+func TestSunset(t *testing.T) {
+	t.Parallel()
+	c, clock := sunsetConfig(backendtest.New())
+	c.Addr = ":0" // on a loopback address MCP wants its Host
+	h := newServer(t, c).Handler()
+	everywhere := []string{"/", "/llms.txt", "/mcp/docs", "/openapi.json", "/sandbox/v1", "/v1"}
+	for _, step := range []struct {
+		now    string
+		status int
+		told   []string
+	}{
+		{"2026-11-22", http.StatusUnauthorized, everywhere},
+		{"2027-06-30", http.StatusUnauthorized, everywhere},
+		{"2027-07-01", http.StatusGone, nil},
+		{"2028-01-01", http.StatusGone, nil},
+	} {
+		now, err := time.Parse(time.DateOnly, step.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.Store(now.Unix())
+		got := ask(h, http.MethodPost, "/mcp", ping)
+		if got.Status != step.status || got.Header.Get("Sunset") != "Thu, 01 Jul 2027 00:00:00 GMT" || got.Header.Get("Deprecation") != "true" ||
+			got.Header.Get("Link") != `<http://kith.example/mcp/v1>; rel="successor-version"` {
+			t.Errorf("%s: %d %v", step.now, got.Status, got.Header)
+		}
+		if told := mentions(h); !slices.Equal(told, step.told) {
+			t.Errorf("%s: /mcp is in %v, want %v", step.now, told, step.told)
+		}
+		if current := ask(h, http.MethodPost, "/mcp/v1", ping); current.Status != http.StatusOK || current.Header.Get("Sunset") != "" {
+			t.Errorf("%s: /mcp/v1: %d %v", step.now, current.Status, current.Header)
+		}
+	}
+}
+
+// A start announces each sunset to the backend, and nothing without one.
+func TestStartAnnouncesSunsets(t *testing.T) {
+	t.Parallel()
+	backend := backendtest.New()
+	start(t, newServer(t, testConfig(backend)))
+	if calls := len(backend.Requests()); calls != 0 {
+		t.Errorf("%d calls without a sunset", calls)
+	}
+	c, _ := sunsetConfig(backend)
+	start(t, newServer(t, c))
+	if got := backend.Announced(); !slices.Equal(got, []string{"mcp 2027-07-01"}) {
+		t.Errorf("announced %v", got)
+	}
+}
+
+// A sunset that the backend refuses keeps the server from starting, and says why.
+func TestRefusedSunsetKeepsFromStarting(t *testing.T) {
+	t.Parallel()
+	backend := backendtest.New()
+	backend.RefuseSunset = "the earliest date is 2027-08-01"
+	c, _ := sunsetConfig(backend)
+	s := newServer(t, c)
+	if err := s.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "the earliest date is 2027-08-01") {
+		t.Errorf("got %v", err)
+	}
+	if s.Addr() != nil {
+		t.Error("it listens")
+	}
+}
+
+// A start waits for a backend that comes later, but not for ever.
+func TestSunsetWaitsForTheBackend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		backend := backendtest.New()
+		backend.Fail(errors.New("connection refused"))
+		c, _ := sunsetConfig(backend)
+		s := newServer(t, c)
+		begin := time.Now()
+		if err := s.announceSunsets(t.Context()); err == nil || time.Since(begin) != announceTimeout {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+		time.AfterFunc(3*time.Second, func() { backend.Fail(nil) })
+		if err := s.announceSunsets(t.Context()); err != nil {
+			t.Error(err)
+		}
+		stopped, stop := context.WithCancel(t.Context())
+		backend.Fail(errors.New("connection refused"))
+		time.AfterFunc(time.Second, stop)
+		begin = time.Now()
+		if err := s.announceSunsets(stopped); err == nil || time.Since(begin) != time.Second {
+			t.Errorf("stopped, after %s: %v", time.Since(begin), err)
+		}
+	})
+}
+
+func TestSunsetsThatAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ route, date, want string }{
+		"no date":           {"mcp", "soon", "no date such as"},
+		"a time":            {"mcp", "2027-07-01T00:00:00Z", "no date such as"},
+		"a current route":   {"mcp-v1", "2027-07-01", "there are: mcp"},
+		"no route":          {"x", "2027-07-01", "there are: mcp"},
+		"a day that is not": {"mcp", "2027-02-30", "no date such as"},
+	} {
+		c := testConfig(backendtest.New())
+		c.Sunsets = map[string]string{test.route: test.date}
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
