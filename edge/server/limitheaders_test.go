@@ -51,6 +51,8 @@ func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
 		{"POST /oauth/token/zz", 404, "oauth-token"},
 		{"POST /oauth/register?token=x", 400, "oauth-register"},
 		{"GET /agent/identity", 405, "identity"},
+		{"GET /settings/nothing", 404, "settings"},
+		{"POST /oauth/authorize", 405, "oauth-authorize"},
 		{"GET /sandbox/agent/identity", 405, "identity"},
 
 		{"OPTIONS /api/human/amara", 204, ""},

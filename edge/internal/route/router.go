@@ -164,11 +164,13 @@ func (rt *Router) refuseUnknown(w http.ResponseWriter, r *http.Request, path str
 	}
 	w.Header().Add("Vary", "Accept")
 	if !takesPage(r) {
-		rt.http.Refuse(w, r, problem.NotFound, "No resource has this path.")
+		rt.refuse(w, r, path, problem.NotFound, "No resource has this path.")
 		return
 	}
 	rt.cors.Clear(w.Header())
-	rt.page.Refuse(w, r, problem.NotFound, "There is no such page. It may have moved, or the link to it is broken.")
+	if rt.withinLimit(w, r, rt.areas.policy(path), rt.page) {
+		rt.page.Refuse(w, r, problem.NotFound, "There is no such page. It may have moved, or the link to it is broken.")
+	}
 }
 
 // settingsPrefix begins the paths of the member's settings.
