@@ -77,7 +77,8 @@ func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
 				t.Errorf("%s: %s %q", test.request, name, got)
 			}
 		}
-		if told := w.Header()["RateLimit-Policy"]; test.policy != "" && !strings.HasPrefix(told[0], `"`+test.policy+`";`) {
+		policy := "RateLimit-Policy" // spelt so in the header, too
+		if told := w.Header()[policy]; test.policy != "" && !strings.HasPrefix(told[0], `"`+test.policy+`";`) {
 			t.Errorf("%s: policy %s, want %s", test.request, told, test.policy)
 		}
 	}
