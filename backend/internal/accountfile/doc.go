@@ -3,7 +3,7 @@
 //
 //	README.txt               what is in it
 //	account.json             everything on file, with the account itself
-//	contacts.json            people, notes and interactions; imports read it back without loss
+//	contacts.json            people, notes, interactions, reminders and groups; imports read it back
 //	contacts-2.json, …       those who do not fit into it
 //	contacts.csv             for spreadsheets
 //	contacts.vcf             vCard 4.0

@@ -12,8 +12,9 @@ const readmeText = `Everything that Kith keeps for %s, %s.
 
 account.json             all of it: your people, notes, interactions, groups, reminders,
                          relationships and changes, your profile, agents and tokens
-contacts.json            your people with their notes and interactions; Kith reads it
-                         back without loss, on the page Imports or by import_file
+contacts.json            your people, archived ones too, with notes, interactions,
+                         reminders and groups; Kith reads it back, on the page Imports
+                         or by import_file. Its list left_out says what is not in it.
 contacts-2.json, ...     further people, where they do not fit into one import; import
                          these files one after the other. Two people in different files
                          who share an address are then taken for one.
@@ -21,7 +22,7 @@ contacts.csv             your people for spreadsheets and other programs
 contacts.vcf             your people for address books (vCard 4.0)
 contacts.jscontact.json  your people for newer programs (JSContact, RFC 9553)
 
-Archived people are in account.json only. What was changed while this was written may
+Archived people are in account.json and contacts.json only. What was changed while this was written may
 be in one file and not in another.
 `
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -27,9 +29,14 @@ type Person struct {
 // People is what to write out.
 type People struct {
 	People []Person
-	// Notes and Interactions are about these people; only JSON holds them.
+	// Notes and Interactions are about these people, Reminders about them or nobody,
+	// Groups those they are in, and others; only JSON holds them.
 	Notes        []timeline.Note
 	Interactions []timeline.Interaction
+	Reminders    []reminder.Reminder
+	Groups       []organize.Group
+	// Archived tells that archived people are among them, or would be.
+	Archived bool
 }
 
 // Write returns the people in a format, and its media type.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -217,6 +219,10 @@ func TestJSONIsLossless(t *testing.T) {
 		People:       []cardfile.Person{ana()},
 		Notes:        []timeline.Note{{ID: "not_1", Body: "<b>&", Pinned: true, ConnectionIDs: []string{"con_1"}, CreatedAt: at, UpdatedAt: at}},
 		Interactions: []timeline.Interaction{{ID: "int_1", Kind: "call", OccurredAt: at, DurationMinutes: 5, Summary: "s", ExternalKey: "k", ConnectionIDs: []string{"con_1"}, CreatedAt: at}},
+		Reminders: []reminder.Reminder{{
+			ID: "rem_1", ConnectionID: "con_1", Text: "t", DueOn: "2026-02-28", StartsOn: "2026-01-31", Recurrence: "monthly", State: "open", CreatedAt: at, UpdatedAt: at,
+		}},
+		Groups: []organize.Group{{ID: "grp_1", Name: "g", Description: "d", CadenceDays: 14}},
 	})
 	if err != nil || media != "application/json" || !strings.Contains(content, "<b>&") {
 		t.Fatalf("%s, %v: %s", media, err, content)
@@ -238,7 +244,13 @@ func TestJSONIsLossless(t *testing.T) {
 		}},
 		Notes:        []cardfile.NoteRecord{{"not_1", []string{"con_1"}, "<b>&", true, at, at}},
 		Interactions: []cardfile.InteractionRecord{{"int_1", []string{"con_1"}, "call", at, 5, "s", "k", at}},
+		Reminders:    []cardfile.ReminderRecord{{"rem_1", "con_1", "t", "2026-02-28", "2026-01-31", "monthly", "open", at, at}},
+		Groups:       []cardfile.GroupRecord{{"g", "d", 14}},
 	}
+	if last := len(doc.LeftOut) - 1; last < 5 || !strings.HasPrefix(doc.LeftOut[last], "Archived people") {
+		t.Errorf("left out: %q", doc.LeftOut)
+	}
+	doc.LeftOut = nil
 	if diff := cmp.Diff(want, doc); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

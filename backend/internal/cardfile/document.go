@@ -9,22 +9,40 @@ import (
 	"strings"
 )
 
-// DocumentWriter writes a Document. Notes and interactions come after all people,
-// so those are held until Close; what is added twice is in it once.
+// DocumentWriter writes a Document. What is no person comes after all people, so it
+// is held until Close; what is added twice is in it once.
 type DocumentWriter struct {
-	out                         *counted
-	people, notes, interactions jsonList
-	held                        [2]bytes.Buffer
-	heldIDs                     map[string]bool
-	begun                       bool
+	out    *counted
+	people jsonList
+	// held are the lists that come after people, in this order.
+	held    []heldList
+	heldIDs map[string]bool
+	begun   bool
 }
+
+// heldList is a list that is held in memory until the document ends.
+type heldList struct {
+	name string
+	jsonList
+	*bytes.Buffer
+}
+
+// The lists that come after people.
+const (
+	notesList = iota
+	interactionsList
+	remindersList
+	groupsList
+)
 
 // NewDocument begins a document.
 func NewDocument(out io.Writer) *DocumentWriter {
 	d := &DocumentWriter{out: &counted{Writer: out}, heldIDs: map[string]bool{}}
 	d.people = jsonList{out: d.out, depth: inDocument}
-	d.notes = jsonList{out: &d.held[0], depth: inDocument}
-	d.interactions = jsonList{out: &d.held[1], depth: inDocument}
+	for _, name := range []string{notesList: "notes", interactionsList: "interactions", remindersList: "reminders", groupsList: "groups"} {
+		b := &bytes.Buffer{}
+		d.held = append(d.held, heldList{name: name, jsonList: jsonList{out: b, depth: inDocument}, Buffer: b})
+	}
 	return d
 }
 
@@ -32,11 +50,17 @@ func NewDocument(out io.Writer) *DocumentWriter {
 const inDocument = 2
 
 // Size is how large the document is by now, in bytes.
-func (d *DocumentWriter) Size() int { return d.out.n + d.held[0].Len() + d.held[1].Len() }
+func (d *DocumentWriter) Size() int {
+	size := d.out.n
+	for _, list := range d.held {
+		size += list.Len()
+	}
+	return size
+}
 
 // Add implements Writer.
 func (d *DocumentWriter) Add(p People) error {
-	if err := d.begin(); err != nil {
+	if err := d.begin(p.Archived); err != nil {
 		return err
 	}
 	for i := range p.People {
@@ -44,51 +68,59 @@ func (d *DocumentWriter) Add(p People) error {
 			return err
 		}
 	}
+	var errs []error
 	for i := range p.Notes {
-		if n := &p.Notes[i]; d.first(n.ID) {
-			if err := d.notes.add(NewNoteRecord(n)); err != nil {
-				return err
-			}
-		}
+		errs = append(errs, d.hold(notesList, p.Notes[i].ID, NewNoteRecord(&p.Notes[i])))
 	}
 	for i := range p.Interactions {
-		if met := &p.Interactions[i]; d.first(met.ID) {
-			if err := d.interactions.add(NewInteractionRecord(met)); err != nil {
-				return err
-			}
-		}
+		errs = append(errs, d.hold(interactionsList, p.Interactions[i].ID, NewInteractionRecord(&p.Interactions[i])))
 	}
-	return nil
+	for i := range p.Reminders {
+		errs = append(errs, d.hold(remindersList, p.Reminders[i].ID, NewReminderRecord(&p.Reminders[i])))
+	}
+	for _, g := range p.Groups {
+		errs = append(errs, d.hold(groupsList, g.ID, GroupRecord{g.Name, g.Description, g.CadenceDays}))
+	}
+	return errors.Join(errs...)
 }
 
-// first tells whether an id comes for the first time.
-func (d *DocumentWriter) first(id string) bool {
-	known := d.heldIDs[id]
+// hold adds an object to a list that comes after people, unless it is there.
+func (d *DocumentWriter) hold(list int, id string, record any) error {
+	if d.heldIDs[id] {
+		return nil
+	}
 	d.heldIDs[id] = true
-	return !known
+	return d.held[list].add(record)
 }
 
-func (d *DocumentWriter) begin() error {
+func (d *DocumentWriter) begin(archived bool) error {
 	if d.begun {
 		return nil
 	}
 	d.begun = true
-	_, err := fmt.Fprintf(d.out, "{\n \"format\": %q,\n \"people\": ", Format)
-	return err
+	if _, err := fmt.Fprintf(d.out, "{\n \"format\": %q,\n \"left_out\": ", Format); err != nil {
+		return err
+	}
+	missing := jsonList{out: d.out, depth: inDocument}
+	for _, what := range leftOut(archived) {
+		if err := missing.add(what); err != nil {
+			return err
+		}
+	}
+	return missing.end(",\n \"people\": ")
 }
 
 // Close implements Writer.
 func (d *DocumentWriter) Close() error {
-	return errors.Join(
-		d.begin(), d.people.end(",\n \"notes\": "),
-		d.notes.end(",\n \"interactions\": "), d.interactions.end("\n}\n"),
-		d.move(&d.held[0]), d.move(&d.held[1]),
-	)
-}
-
-func (d *DocumentWriter) move(b *bytes.Buffer) error {
-	_, err := b.WriteTo(d.out)
-	return err
+	errs := []error{d.begin(true), d.people.end("")}
+	for _, list := range d.held {
+		_, err := fmt.Fprintf(d.out, ",\n %q: ", list.name)
+		errs = append(errs, err, list.end(""))
+		_, err = list.WriteTo(d.out)
+		errs = append(errs, err)
+	}
+	_, err := io.WriteString(d.out, "\n}\n")
+	return errors.Join(append(errs, err)...)
 }
 
 // counted counts what is written.

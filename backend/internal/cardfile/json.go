@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -15,10 +16,14 @@ const Format = "kith-connections/1"
 // --MM-DD; an empty text or a missing time is "not known".
 type (
 	Document struct {
-		Format       string              `json:"format"`
+		Format string `json:"format"`
+		// LeftOut says in English what the document does not hold.
+		LeftOut      []string            `json:"left_out"`
 		People       []PersonRecord      `json:"people"`
 		Notes        []NoteRecord        `json:"notes"`
 		Interactions []InteractionRecord `json:"interactions"`
+		Reminders    []ReminderRecord    `json:"reminders"`
+		Groups       []GroupRecord       `json:"groups"`
 	}
 	PersonRecord struct {
 		ID                string               `json:"id"`
@@ -33,6 +38,7 @@ type (
 		CadenceDays       int                  `json:"cadence_days"`
 		SnoozedUntil      time.Time            `json:"snoozed_until,omitzero"`
 		LastInteractionAt time.Time            `json:"last_interaction_at,omitzero"`
+		ArchivedAt        time.Time            `json:"archived_at,omitzero"`
 		Handles           []HandleRecord       `json:"handles"`
 		Positions         []PositionRecord     `json:"positions"`
 		ImportantDates    []DateRecord         `json:"important_dates"`
@@ -87,7 +93,43 @@ type (
 		ExternalKey     string    `json:"external_key"`
 		CreatedAt       time.Time `json:"created_at"`
 	}
+	// ReminderRecord's connection is empty for a reminder about nobody. Days are
+	// YYYY-MM-DD; a recurring one counts its periods from StartsOn.
+	ReminderRecord struct {
+		ID           string    `json:"id"`
+		ConnectionID string    `json:"connection_id"`
+		Text         string    `json:"text"`
+		DueOn        string    `json:"due_on"`
+		StartsOn     string    `json:"starts_on"`
+		Recurrence   string    `json:"recurrence"`
+		State        string    `json:"state"`
+		CreatedAt    time.Time `json:"created_at"`
+		UpdatedAt    time.Time `json:"updated_at"`
+	}
+	// GroupRecord is known by its name, which people have in their groups.
+	GroupRecord struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		CadenceDays int    `json:"cadence_days"`
+	}
 )
+
+// leftOut says what a document does not hold. With archived people in it, those are
+// not named.
+func leftOut(archived bool) []string {
+	out := []string{
+		"Ids and versions: an import gives new ones.",
+		"The history of changes, and people in the bin.",
+		"People who were merged into others: what they had is with those.",
+		"When relationships, groups and organisations were made, and when people were archived.",
+		"Vectors of the search by likeness.",
+		"The account: profile, settings, agents, tokens, credits and jobs.",
+	}
+	if !archived {
+		out = append(out, "Archived people, and what is about nobody else.")
+	}
+	return out
+}
 
 func recordOf(p *Person) PersonRecord {
 	r := NewPersonRecord(&p.Connection)
@@ -104,7 +146,7 @@ func NewPersonRecord(c *connection.Connection) PersonRecord {
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
 		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
-		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups),
+		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(),
 		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
 	}
 	for _, h := range c.Handles {
@@ -128,6 +170,13 @@ func NewNoteRecord(n *timeline.Note) NoteRecord {
 func NewInteractionRecord(i *timeline.Interaction) InteractionRecord {
 	return InteractionRecord{
 		i.ID, list(i.ConnectionIDs), i.Kind, i.OccurredAt.UTC(), i.DurationMinutes, i.Summary, i.ExternalKey, i.CreatedAt.UTC(),
+	}
+}
+
+// NewReminderRecord returns the record of a reminder.
+func NewReminderRecord(r *reminder.Reminder) ReminderRecord {
+	return ReminderRecord{
+		r.ID, r.ConnectionID, r.Text, r.DueOn, r.StartsOn, r.Recurrence, r.State, r.CreatedAt.UTC(), r.UpdatedAt.UTC(),
 	}
 }
 

@@ -83,6 +83,11 @@ func (im *imports) cast(ctx context.Context, on Registry, keys []string) (*cast,
 				c.byKey[key] = ids[0]
 			}
 		}
+		for _, probe := range []Probe{{By: byID, Value: key}, {By: byKey, Value: SourceKey(key)}} {
+			if archived := found.Archived[probe]; archived != "" && c.byKey[key] == "" {
+				c.byKey[key] = archived
+			}
+		}
 	}
 	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
@@ -38,6 +39,8 @@ type Annals interface {
 	// FindInteractions returns those with one of the external keys, and those that
 	// took place at one of the times.
 	FindInteractions(ctx context.Context, keys []string, at []time.Time) ([]timeline.Interaction, error)
+	// FindReminders returns the reminders that were made at one of the times.
+	FindReminders(ctx context.Context, at []time.Time) ([]reminder.Reminder, error)
 	// FindRelationships returns those that the people have.
 	FindRelationships(ctx context.Context, ids []string) ([]connection.Relationship, error)
 }
@@ -54,6 +57,8 @@ type Writer interface {
 	NewID(prefix string) (string, error)
 	// Record keeps what was changed and returns the change's id.
 	Record(ctx context.Context, draft change.Draft) (string, error)
+	// ReplaceGroup keeps g in place of the version before it.
+	ReplaceGroup(ctx context.Context, g *organize.Group) error
 	// ChargeJob takes the price of a step off the member's credits.
 	ChargeJob(ctx context.Context, j *job.Job, price int) error
 	// DeleteFile deletes a file, if it is there.
@@ -74,6 +79,7 @@ type Batch struct {
 	Relationships []*connection.Relationship
 	Notes         []*timeline.Note
 	Interactions  []*timeline.Interaction
+	Reminders     []*reminder.Reminder
 	// NotesAbout and MetBy are further people of notes and interactions on file.
 	NotesAbout, MetBy []Link
 	// Keys are hashed keys by which people are known from now on.

@@ -32,6 +32,8 @@ type entry struct {
 	stranger stranger
 	groups   []string
 	notes    []string
+	// archived tells that the person was archived where the file was written.
+	archived bool
 }
 
 // stranger is somebody whose address another person has, too.
@@ -67,7 +69,7 @@ func (r *reader) entry(rec *source.Record) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{row: rec.Row, person: c, key: key, groups: p.Groups, notes: p.Notes}
+	e := &entry{row: rec.Row, person: c, key: key, groups: p.Groups, notes: p.Notes, archived: r.own && p.Archived}
 	e.names = personname.Names{Full: c.Name, Nickname: c.Nickname}
 	if rec.Guessed {
 		e.names = personname.Names{Full: c.Nickname}

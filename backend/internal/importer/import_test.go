@@ -121,7 +121,7 @@ func counts(r importer.Report) string {
 // export is all that the member has on file, as a document of ours.
 func (d *desk) export(t testing.TB) cardfile.Document {
 	t.Helper()
-	page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), store.PeopleFilter{Limit: 100_000, Timeline: true})
+	page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), store.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true})
 	if err != nil || more {
 		t.Fatalf("%v, more: %t", err, more)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // CodeUnreadable is the code of a job whose file cannot be read.
@@ -62,6 +63,8 @@ type imports struct {
 	at checkpoint
 	// others are the hashed keys of the file's people with ids of ours.
 	others map[string]bool
+	// groupDetails are what the file says of its groups, by folded names.
+	groupDetails map[string]source.Group
 	// overwritten are people on file for whom the file has spoken already.
 	overwritten map[string]bool
 	// dry is the plan of a dry run, which goes on from step to step, and leaders are
@@ -87,8 +90,13 @@ const (
 	relations
 	notes
 	interactions
-	done
+	done // keeps its number: checkpoints of older versions hold it
+	groups
+	reminders
 )
+
+// order is the order of the phases.
+func order() []phase { return []phase{people, relations, notes, interactions, groups, reminders} }
 
 func (im *imports) work(ctx context.Context) error {
 	if err := im.run.Params(&im.params); err != nil {
@@ -107,8 +115,11 @@ func (im *imports) work(ctx context.Context) error {
 	if err := im.open(ctx); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context) error{people: im.people, relations: im.relations, notes: im.notes, interactions: im.interactions}[im.at.Phase:] {
-		if err := work(ctx); err != nil {
+	work := map[phase]func(context.Context) error{
+		people: im.people, relations: im.relations, notes: im.notes, interactions: im.interactions, groups: im.groups, reminders: im.reminders,
+	}
+	for _, p := range order()[slices.Index(order(), im.at.Phase):] {
+		if err := work[p](ctx); err != nil {
 			return err
 		}
 	}
@@ -139,6 +150,12 @@ func (im *imports) open(ctx context.Context) error {
 		}
 		if r.Warnings == nil {
 			r.Warnings = []string{}
+		}
+	}
+	im.groupDetails = map[string]source.Group{}
+	for g := range im.file.Groups() {
+		if g.Err == nil {
+			im.groupDetails[text.Fold(g.Name)] = g
 		}
 	}
 	im.others = map[string]bool{}

@@ -41,6 +41,8 @@ type Wanted struct {
 type Found struct {
 	// IDs are those of the people who bear a sign, in order.
 	IDs map[Probe][]string
+	// Archived are the ids of archived people by the keys and ids that they bear.
+	Archived map[Probe]string
 	// People are their records with all lists.
 	People map[string]*connection.Connection
 	// Keys are the hashed keys by which sources know them.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/organize"
 	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -37,10 +38,16 @@ type person struct {
 	notes                []string
 	newNotes             []string
 	keys                 []string
+	// archived tells that somebody new is archived.
+	archived bool
 }
 
 // take decides about a record.
 func (p *plan) take(e *entry) {
+	if e.archived {
+		p.takeArchived(e)
+		return
+	}
 	who, other := p.who(e)
 	if who == nil {
 		p.add(e)
@@ -72,6 +79,19 @@ func (p *plan) take(e *entry) {
 	}
 }
 
+// takeArchived decides about a record of an archived person: they are added, unless
+// they are on file, archived or not. Nothing of them is blended with anybody.
+func (p *plan) takeArchived(e *entry) {
+	for _, probe := range []Probe{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
+		if len(p.found.IDs[probe]) > 0 || p.found.Archived[probe] != "" || p.people[e.key] != nil {
+			p.report.count(skipped)
+			return
+		}
+	}
+	p.add(e)
+	p.report.count(created)
+}
+
 // who returns the person of a record; or nil, and who else has its address.
 func (p *plan) who(e *entry) (*person, stranger) {
 	for _, key := range []string{e.leader, e.key} {
@@ -97,7 +117,7 @@ func (p *plan) who(e *entry) (*person, stranger) {
 
 // add plans somebody new.
 func (p *plan) add(e *entry) {
-	who := &person{after: e.person}
+	who := &person{after: e.person, archived: e.archived}
 	p.join(who, e.groups)
 	who.note(e.notes)
 	p.order = append(p.order, who)
@@ -189,6 +209,8 @@ type groupBook struct {
 	newID  func() (string, error)
 	now    time.Time
 	err    error
+	// details are what the file says of its groups, by folded names.
+	details map[string]source.Group
 }
 
 func newGroupBook(groups []organize.Group, now time.Time, newID func() (string, error)) *groupBook {
@@ -206,7 +228,10 @@ func (b *groupBook) named(name string) *organize.Group {
 	if g := b.byName[folded]; g != nil || len(b.byName) >= organize.MaxGroups {
 		return g
 	}
-	g := &organize.Group{Name: text.Line(name), FoldedName: folded, Version: 1, CreatedAt: b.now, UpdatedAt: b.now}
+	g := &organize.Group{
+		Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
+		Version: 1, CreatedAt: b.now, UpdatedAt: b.now,
+	}
 	if g.ID, b.err = b.newID(); b.err != nil {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (d *desk) download(t testing.TB) string {
 func (d *desk) parts(t testing.TB, people int) []string {
 	t.Helper()
 	var parts []string
-	f := store.PeopleFilter{Limit: people, Timeline: true}
+	f := store.PeopleFilter{Limit: people, Timeline: true, Archived: true}
 	for {
 		page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), f)
 		if err != nil {
@@ -159,9 +159,13 @@ func normal(doc cardfile.Document) cardfile.Document {
 		}
 		slices.Sort(ids)
 	}
+	out.LeftOut = nil
 	for i := range out.People {
 		p := &out.People[i]
 		p.ID = place[p.ID]
+		if !p.ArchivedAt.IsZero() {
+			p.ArchivedAt = at(0) // an import counts anew
+		}
 		for j := range p.Relationships {
 			p.Relationships[j].ConnectionID = place[p.Relationships[j].ConnectionID]
 		}
@@ -179,6 +183,12 @@ func normal(doc cardfile.Document) cardfile.Document {
 		out.Interactions[i].ID = ""
 		rename(out.Interactions[i].ConnectionIDs)
 	}
+	for i := range out.Reminders {
+		r := &out.Reminders[i]
+		r.ID, r.ConnectionID = "", place[r.ConnectionID]
+	}
+	slices.SortFunc(out.Reminders, func(a, b cardfile.ReminderRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(out.Groups, func(a, b cardfile.GroupRecord) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(out.Notes, func(a, b cardfile.NoteRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	slices.SortFunc(out.Interactions, func(a, b cardfile.InteractionRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return out
@@ -217,10 +227,39 @@ func document(rt *rapid.T) cardfile.Document {
 	for i := range doc.People {
 		doc.People[i].LastInteractionAt = last[doc.People[i].ID]
 	}
+	arrange(rt, &doc, ids)
 	return doc
 }
 
 func at(n int) time.Time { return time.Date(2025, 1, 2+n, 3, 4, 5, 6000, time.UTC) }
+
+// arrange draws groups, those of the people and an empty one, reminders about people
+// and about nobody, and who is archived.
+func arrange(rt *rapid.T, doc *cardfile.Document, ids []string) {
+	doc.Reminders, doc.Groups = []cardfile.ReminderRecord{}, []cardfile.GroupRecord{{Name: "Nobody yet", Description: "empty", CadenceDays: 90}}
+	for _, name := range []string{"Alpha", "beta"} {
+		for _, p := range doc.People {
+			if slices.Contains(p.Groups, name) {
+				g := cardfile.GroupRecord{Name: name, CadenceDays: rapid.SampledFrom([]int{0, 14}).Draw(rt, "interval")}
+				g.Description = rapid.SampledFrom([]string{"", "of " + name + "\nand so on"}).Draw(rt, "description")
+				doc.Groups = append(doc.Groups, g)
+				break
+			}
+		}
+	}
+	for i := range rapid.IntRange(0, 4).Draw(rt, "reminders") {
+		doc.Reminders = append(doc.Reminders, cardfile.ReminderRecord{
+			ID: fmt.Sprintf("rem_01J%023d", i), ConnectionID: rapid.SampledFrom(append(ids, "")).Draw(rt, "about"), Text: fmt.Sprintf("remember %d", i),
+			DueOn: "2027-02-28", StartsOn: "2026-12-31", Recurrence: rapid.SampledFrom([]string{"none", "weekly", "monthly", "quarterly", "yearly"}).Draw(rt, "recurrence"),
+			State: rapid.SampledFrom([]string{"open", "done", "dismissed"}).Draw(rt, "state"), CreatedAt: at(i), UpdatedAt: at(i + 3),
+		})
+	}
+	for i := range doc.People {
+		if rapid.IntRange(0, 3).Draw(rt, "archived") == 0 {
+			doc.People[i].ArchivedAt = at(i)
+		}
+	}
+}
 
 func relate(rt *rapid.T, doc *cardfile.Document) {
 	if len(doc.People) < 2 || !rapid.Bool().Draw(rt, "related") {

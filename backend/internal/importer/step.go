@@ -34,6 +34,7 @@ func (im *imports) newPlan(ctx context.Context, on Registry, entries []*entry, r
 			return nil, err
 		}
 		p.groups = newGroupBook(groups, now, func() (string, error) { return newID(id.Group) })
+		p.groups.details = im.groupDetails
 	}
 	if im.params.Options.DryRun {
 		im.dry = p
@@ -111,6 +112,9 @@ func (s *step) person(who *person) (err error) {
 		}
 		if c.UpdatedAt.IsZero() {
 			c.UpdatedAt = c.CreatedAt
+		}
+		if who.archived {
+			c.ArchivedAt = s.w.Now() // the days until the purge begin anew
 		}
 		s.batch.Created = append(s.batch.Created, c)
 		s.touch(connection.ObjectKind, c.ID, nil, c)

@@ -21,15 +21,19 @@ type PeopleFilter struct {
 	// Timeline adds the notes and interactions; then a page ends early where these
 	// would grow beyond MaxTimeline characters.
 	Timeline bool
+	// Archived adds archived people, but not those who were merged into others.
+	Archived bool
 }
 
 // MaxTimeline bounds the notes and interactions of a page, in characters.
 const MaxTimeline = 2_000_000
 
 // ListPeople returns a page of people with all that is on file about them, in the
-// order of their ids, and whether there are more. Archived people are left out. An
-// id of a person that is not on file is fault.NotFound; a group or tag that is not
-// has nobody. The number of statements is fixed.
+// order of their ids, and whether there are more. With Timeline, their reminders and
+// groups come too, and unless people are chosen by ids, group or tag, the first page
+// holds all groups and the reminders about nobody. An id of a person that is not on
+// file is fault.NotFound; a group or tag that is not has nobody. The number of
+// statements is fixed.
 func (t *Tenant) ListPeople(ctx context.Context, f PeopleFilter) (page cardfile.People, more bool, err error) {
 	err = t.snapshot(ctx, func(ctx context.Context, q scope) error {
 		who, err := q.pageOfPeople(ctx, f)
@@ -47,17 +51,20 @@ func (t *Tenant) ListPeople(ctx context.Context, f PeopleFilter) (page cardfile.
 			more = more || fit < len(who)
 			who = who[:fit]
 		}
-		page, err = q.wholePeople(ctx, who, f.Timeline)
-		return err
+		if page, err = q.wholePeople(ctx, who, f); err != nil || !f.Timeline {
+			return err
+		}
+		return q.fillArrangements(ctx, who, f, &page)
 	})
 	return page, more, err
 }
 
-// ExportPeople hands everybody who is not archived to each, some at a time, as
-// ListPeople has them; notes and interactions of people on several pages come with
-// each. Like Export, it holds no transaction while each works.
+// ExportPeople hands everybody to each, some at a time, as ListPeople has them: with
+// timeline all that there is, archived people too; what belongs to people on several
+// pages comes with each. Without it, archived people are left out. Like Export, it
+// holds no transaction while each works.
 func (t *Tenant) ExportPeople(ctx context.Context, withTimeline bool, each func(page cardfile.People) error) error {
-	f := PeopleFilter{Limit: exportPage, Timeline: withTimeline}
+	f := PeopleFilter{Limit: exportPage, Timeline: withTimeline, Archived: withTimeline}
 	for {
 		page, more, err := t.ListPeople(ctx, f)
 		if err != nil {
@@ -75,7 +82,7 @@ func (t *Tenant) ExportPeople(ctx context.Context, withTimeline bool, each func(
 
 // pageOfPeople returns the ids of a page, and one more if there is a further one.
 func (q scope) pageOfPeople(ctx context.Context, f PeopleFilter) ([]string, error) {
-	query := q.from((*connection.Connection)(nil)).Column("id").Where("archived_at IS NULL").Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
+	query := q.from((*connection.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
 	if len(f.IDs) > 0 {
 		if err := q.allOnFile(ctx, f.IDs); err != nil {
 			return nil, err
@@ -142,10 +149,18 @@ JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id WHE
 
 // wholePeople reads people with all that is on file about them, in the order of
 // their ids.
-func (q scope) wholePeople(ctx context.Context, who []string, withTimeline bool) (cardfile.People, error) {
-	var out cardfile.People
-	people, err := q.portrayed(ctx, who)
-	if err != nil || len(people) == 0 {
+func (q scope) wholePeople(ctx context.Context, who []string, f PeopleFilter) (cardfile.People, error) {
+	out := cardfile.People{Archived: f.Archived}
+	var people []connection.Connection
+	if len(who) > 0 {
+		if err := q.from(&people).Where("id IN (?)", bun.List(who)).Where(liveOr(f.Archived)).Order("id").Scan(ctx); err != nil {
+			return out, err
+		}
+	}
+	if len(people) == 0 {
+		return out, nil
+	}
+	if err := q.fillConnections(ctx, people); err != nil {
 		return out, err
 	}
 	at := make(map[string]*cardfile.Person, len(people))
@@ -154,26 +169,48 @@ func (q scope) wholePeople(ctx context.Context, who []string, withTimeline bool)
 		out.People[i].Connection = c
 		at[c.ID] = &out.People[i]
 	}
-	if err := q.fillRelations(ctx, who, at); err != nil {
+	if err := q.fillRelations(ctx, who, f.Archived, at); err != nil {
 		return out, err
 	}
-	if withTimeline {
-		err = q.fillTimeline(ctx, who, &out)
+	if !f.Timeline {
+		return out, nil
 	}
-	return out, err
+	return out, q.fillTimeline(ctx, who, &out)
 }
 
-// fillRelations adds what others who are not archived are to the people.
-func (q scope) fillRelations(ctx context.Context, who []string, at map[string]*cardfile.Person) error {
+// liveOr is the condition for connections to be exported.
+func liveOr(archived bool) string {
+	if archived {
+		return "merged_into IS NULL"
+	}
+	return "archived_at IS NULL"
+}
+
+// fillArrangements adds reminders and groups.
+func (q scope) fillArrangements(ctx context.Context, who []string, f PeopleFilter, out *cardfile.People) error {
+	whole := f.After == "" && len(f.IDs) == 0 && f.GroupID == "" && f.Tag == ""
+	about, in := "connection_id IN (?)", "id IN (SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?))"
+	if whole {
+		about, in = "connection_id IS NULL OR "+about, "tenant_id = ? OR id IN (?)"
+	}
+	if err := q.from(&out.Reminders).Where(about, bun.List(who)).Order("id").Scan(ctx); err != nil {
+		return err
+	}
+	return q.from(&out.Groups).Where(in, q.id, bun.List(who)).Order("id").Scan(ctx)
+}
+
+// fillRelations adds what others are to the people: those who are not archived, or
+// with archived all.
+func (q scope) fillRelations(ctx context.Context, who []string, archived bool, at map[string]*cardfile.Person) error {
 	var rows []struct {
 		connection.Relationship
 
 		FromName, ToName string
 	}
 	err := q.db.NewRaw(`SELECT r.from_id, r.to_id, r.type, f.name AS from_name, t.name AS to_name FROM relationships r
-JOIN connections f ON f.tenant_id = r.tenant_id AND f.id = r.from_id AND f.archived_at IS NULL
-JOIN connections t ON t.tenant_id = r.tenant_id AND t.id = r.to_id AND t.archived_at IS NULL
-WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.id`, q.id, bun.List(who), bun.List(who)).Scan(ctx, &rows)
+JOIN connections f ON f.tenant_id = r.tenant_id AND f.id = r.from_id AND (? OR f.archived_at IS NULL)
+JOIN connections t ON t.tenant_id = r.tenant_id AND t.id = r.to_id AND (? OR t.archived_at IS NULL)
+WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.id`, archived, archived, q.id, bun.List(who), bun.List(who)).Scan(ctx, &rows)
 	for _, r := range rows {
 		for id, name := range map[string]string{r.FromID: r.ToName, r.ToID: r.FromName} {
 			if p := at[id]; p != nil {

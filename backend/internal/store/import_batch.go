@@ -32,12 +32,16 @@ func (u *Unit) KeepBatch(ctx context.Context, b *importer.Batch) error {
 	for _, r := range b.Relationships {
 		r.TenantID = u.id
 	}
+	for _, r := range b.Reminders {
+		r.TenantID = u.id
+	}
 	for _, keep := range []func() error{
 		func() error { return u.insertAll(ctx, &b.Groups, len(b.Groups)) },
 		func() error { return u.insertPeople(ctx, b.Created) },
 		func() error { return u.replacePeople(ctx, b.Replaced) },
 		func() error { return u.insertJoined(ctx, b.Joined) },
 		func() error { return u.insertAll(ctx, &b.Relationships, len(b.Relationships)) },
+		func() error { return u.insertAll(ctx, &b.Reminders, len(b.Reminders)) },
 		func() error { return u.insertNotes(ctx, b) },
 		func() error { return u.insertInteractions(ctx, b) },
 		func() error { return u.insertKeys(ctx, b) },

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
@@ -50,7 +51,7 @@ func (t *Tenant) FindPeople(ctx context.Context, w importer.Wanted) (importer.Fo
 func (q scope) FindPeople(ctx context.Context, w importer.Wanted) (importer.Found, error) {
 	found := importer.Found{
 		IDs: map[importer.Probe][]string{}, People: map[string]*connection.Connection{}, Keys: map[string][]string{},
-		Added: map[string]bool{}, Notes: map[string][]string{},
+		Added: map[string]bool{}, Notes: map[string][]string{}, Archived: map[importer.Probe]string{},
 	}
 	if len(w.Probes) == 0 {
 		return found, nil
@@ -59,7 +60,7 @@ func (q scope) FindPeople(ctx context.Context, w importer.Wanted) (importer.Foun
 	if err != nil || len(rows) == 0 {
 		return found, err
 	}
-	who, err := q.stillThere(ctx, rows)
+	who, err := q.stillThere(ctx, w, rows, &found)
 	if err != nil || len(who) == 0 {
 		return found, err
 	}
@@ -127,10 +128,10 @@ func anys(words []string) []any {
 }
 
 // stillThere replaces those who were merged into somebody by that one, blanks those
-// who are archived, and returns the ids of the others.
-func (q scope) stillThere(ctx context.Context, rows []bearer) ([]string, error) {
+// who are archived, whom it notes, and returns the ids of the others.
+func (q scope) stillThere(ctx context.Context, w importer.Wanted, rows []bearer, found *importer.Found) ([]string, error) {
 	wanted := distinctIDs(ids(rows, func(b bearer) string { return b.ID }))
-	into := map[string]string{}
+	into, away := map[string]string{}, map[string]bool{}
 	for range 2 { // what somebody was merged into may be archived
 		var people []struct {
 			ID, MergedInto string
@@ -149,6 +150,8 @@ func (q scope) stillThere(ctx context.Context, rows []bearer) ([]string, error) 
 				wanted = append(wanted, p.MergedInto)
 			case !p.Archived:
 				into[p.ID] = p.ID
+			default:
+				away[p.ID] = true
 			}
 		}
 		if len(wanted) == 0 {
@@ -160,6 +163,12 @@ func (q scope) stillThere(ctx context.Context, rows []bearer) ([]string, error) 
 		live := into[row.ID]
 		if live != row.ID && into[live] != live {
 			live = ""
+		}
+		if away[row.ID] && (row.Sign == "key" || row.Sign == "id") {
+			found.Archived[importer.Probe{By: row.Sign, Value: row.Value}] = row.ID
+			if row.ImportID != "" && row.ImportID == w.ImportID {
+				found.Added[row.ID] = true
+			}
 		}
 		if rows[i].ID = live; live != "" {
 			who = append(who, live)
@@ -232,6 +241,13 @@ func (u *Unit) FindNotes(ctx context.Context, at []time.Time) ([]timeline.Note, 
 		return nil, err
 	}
 	return rows, u.fillNotes(ctx, rows)
+}
+
+// FindReminders implements importer.Annals.
+func (u *Unit) FindReminders(ctx context.Context, at []time.Time) ([]reminder.Reminder, error) {
+	var rows []reminder.Reminder
+	err := u.from(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx)
+	return rows, err
 }
 
 // FindInteractions implements importer.Annals.

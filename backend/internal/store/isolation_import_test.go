@@ -91,6 +91,9 @@ func importWrites(u *store.Unit) map[string]attempt {
 			found, err := u.FindPeople(ctx, v.signs())
 			return []any{found.People, found.Notes, found.Keys}, err
 		},
+		"FindReminders": func(ctx context.Context, _ victim) (any, error) {
+			return u.FindReminders(ctx, []time.Time{u.Now()})
+		},
 		"FindNotes": func(ctx context.Context, _ victim) (any, error) { return u.FindNotes(ctx, []time.Time{u.Now()}) },
 		"FindInteractions": func(ctx context.Context, v victim) (any, error) {
 			return u.FindInteractions(ctx, []string{v.externalKey}, []time.Time{u.Now()})

@@ -13,8 +13,8 @@ import (
 // document reads our own lossless export.
 type document struct {
 	// The lists of the document, not decoded yet.
-	peopleList, noteList, interactionList []byte
-	count                                 int
+	peopleList, noteList, interactionList, reminderList, groupList []byte
+	count                                                          int
 }
 
 // openDocument finds the lists of a document, in whatever order they come.
@@ -33,6 +33,10 @@ func (f *File) openDocument(data []byte) (reader, error) {
 			d.noteList = m.raw
 		case "interactions":
 			d.interactionList = m.raw
+		case "reminders":
+			d.reminderList = m.raw
+		case "groups":
+			d.groupList = m.raw
 		}
 	}
 	switch family, _, _ := strings.Cut(cardfile.Format, "/"); {
@@ -46,7 +50,7 @@ func (f *File) openDocument(data []byte) (reader, error) {
 			return nil, fault.New(fault.Invalid, "the file holds more than %d people; split it into several files", MaxRecords)
 		}
 	}
-	if d.count == 0 {
+	if d.count == 0 && none(d.reminderList) && none(d.groupList) {
 		return nil, fault.New(fault.Invalid, "the export holds no people")
 	}
 	if valueAt(data, space(data, 0)).whole {
@@ -54,6 +58,14 @@ func (f *File) openDocument(data []byte) (reader, error) {
 	}
 	f.warn("The file ends before the document does: it was cut off.")
 	return d, nil
+}
+
+// none tells whether a list has no elements.
+func none(list []byte) bool {
+	for range elements(list) {
+		return false
+	}
+	return true
 }
 
 func (d *document) total() int { return d.count }
@@ -81,7 +93,7 @@ func person(row int, p cardfile.PersonRecord, warning string) Record {
 	if warning != "" {
 		d.warn("%s", warning)
 	}
-	d.Key, d.name.full, d.Starred, d.Source = p.ID, p.Name, p.Starred, shown(p.Source)
+	d.Key, d.name.full, d.Starred, d.Source, d.Archived = p.ID, p.Name, p.Starred, shown(p.Source), !p.ArchivedAt.IsZero()
 	d.set(&d.Nickname, "nickname", p.Nickname, maxNickname)
 	d.set(&d.Location, "location", p.Location, maxLocation)
 	d.set(&d.MetHow, "way they met", p.MetHow, maxMetHow)
@@ -100,7 +112,7 @@ func person(row int, p cardfile.PersonRecord, warning string) Record {
 		d.addPosition(Position(o))
 	}
 	for _, on := range p.ImportantDates {
-		d.addDate(dateKindOf(on.Kind), on.Label, on.Date, monthFirst)
+		d.addLabelledDate(dateKindOf(on.Kind), on.Label, on.Date, monthFirst)
 	}
 	for _, tag := range p.Tags {
 		d.tag(tag)

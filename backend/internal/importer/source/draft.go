@@ -117,13 +117,18 @@ func (d *draft) partialDay(what, value string) string {
 
 // addDate adds a day that comes round each year, unless it is known.
 func (d *draft) addDate(kind, label, value string, order dayOrder) {
+	if kind != connection.DateOther {
+		label = ""
+	}
+	d.addLabelledDate(kind, label, value, order)
+}
+
+// addLabelledDate adds a date with its label, whatever its kind.
+func (d *draft) addLabelledDate(kind, label, value string, order dayOrder) {
 	day, err := readDate(value, order)
 	if err != nil {
 		d.warn("the date %q was left out: %v", shown(value), err)
 		return
-	}
-	if kind != connection.DateOther {
-		label = ""
 	}
 	d.keepDate(connection.DateDraft{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
 }

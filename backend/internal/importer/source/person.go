@@ -30,7 +30,8 @@ type Person struct {
 	// Notes are texts that are too long for Bio.
 	Notes     []string
 	Relations []Relation
-	// Source, SnoozedUntil and UpdatedAt are only in our own files.
+	// Archived, Source, SnoozedUntil and UpdatedAt are only in our own files.
+	Archived          bool
 	Source            string
 	SnoozedUntil      time.Time
 	LastInteractionAt time.Time
@@ -56,6 +57,30 @@ type Relation struct {
 	Key, Name string
 	// Type is one of the relations of internal/connection.
 	Type string
+}
+
+// Reminder is a reminder of our own file.
+type Reminder struct {
+	// Row is its ordinal, from 1.
+	Row int
+	// PersonKey is the key of whom it is about; empty for nobody.
+	PersonKey string
+	// Text, the days and the words are as in reminder.Reminder.
+	Text, DueOn, StartsOn, Recurrence, State string
+	CreatedAt, UpdatedAt                     time.Time
+	// Err is a *fault.Error (Invalid) when the reminder cannot be imported.
+	Err error
+}
+
+// Group is a group of our own file.
+type Group struct {
+	// Row is its ordinal, from 1.
+	Row               int
+	Name, Description string
+	// CadenceDays is the keep-in-touch interval; 0 when there is none.
+	CadenceDays int
+	// Err is a *fault.Error (Invalid) when the group cannot be imported.
+	Err error
 }
 
 // Note is a note of our own file.

@@ -131,8 +131,9 @@ type ConnectionServiceClient interface {
 	// is to". The inverse is understood. remove takes the relationship away. Repeating
 	// it changes nothing. Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
-	// Write people out in a format that other programs read: json (everything, can be
-	// imported again without loss), csv, vcard or jscontact. Up to 200 people in one
+	// Write people out in a format that other programs read: json (with notes,
+	// interactions, reminders and groups, can be imported again; left_out in it says
+	// what is not there, such as archived people), csv, vcard or jscontact. Up to 200 people in one
 	// answer, by id, group or tag, or all, page by page. For a whole large network the
 	// member has an export on their settings page. Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
@@ -404,8 +405,9 @@ type ConnectionServiceHandler interface {
 	// is to". The inverse is understood. remove takes the relationship away. Repeating
 	// it changes nothing. Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
-	// Write people out in a format that other programs read: json (everything, can be
-	// imported again without loss), csv, vcard or jscontact. Up to 200 people in one
+	// Write people out in a format that other programs read: json (with notes,
+	// interactions, reminders and groups, can be imported again; left_out in it says
+	// what is not there, such as archived people), csv, vcard or jscontact. Up to 200 people in one
 	// answer, by id, group or tag, or all, page by page. For a whole large network the
 	// member has an export on their settings page. Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)

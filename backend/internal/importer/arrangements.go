@@ -1,0 +1,138 @@
+package importer
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/reminder"
+)
+
+// groups imports what a file of ours says of groups: those without people are added,
+// and others get the description and the interval that they lack.
+func (im *imports) groups(ctx context.Context) error {
+	return phaseOf(ctx, im, groups, im.file.Groups(), func(*source.Group) int { return 0 },
+		func(*source.Group) []string { return nil }, im.group)
+}
+
+func (im *imports) group(ctx context.Context, w Writer, _ *cast, records []source.Group, report *Report) (*Batch, []change.Touch, error) {
+	held, err := w.ListGroups(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	book := newGroupBook(held, w.Now(), func() (string, error) { return w.NewID(id.Group) })
+	book.details = im.groupDetails
+	var effects []change.Touch
+	for _, rec := range records {
+		if rec.Err != nil {
+			report.warn(afterRow, "groups", rec.Row, rec.Err)
+			continue
+		}
+		made := len(book.made)
+		g := book.named(rec.Name)
+		switch {
+		case book.err != nil:
+			return nil, nil, book.err
+		case g == nil:
+			report.warn("the group %q was left out: there are %d groups already", rec.Name, organize.MaxGroups)
+		case len(book.made) > made:
+			effects = append(effects, change.Touch{Kind: organize.GroupObject, ID: g.ID, After: g})
+		default:
+			blended, err := im.blendGroup(ctx, w, g, rec)
+			if err != nil {
+				return nil, nil, err
+			}
+			effects = append(effects, blended...)
+		}
+	}
+	return &Batch{ImportID: im.params.ImportID, Groups: book.made}, effects, nil
+}
+
+// blendGroup gives a group on file what it lacks, or with overwrite all that the file
+// says.
+func (im *imports) blendGroup(ctx context.Context, w Writer, g *organize.Group, rec source.Group) ([]change.Touch, error) {
+	before, after, overwrite := *g, *g, im.params.Options.OnMatch == OnMatchOverwrite
+	if rec.Description != "" && (overwrite || g.Description == "") {
+		after.Description = rec.Description
+	}
+	if rec.CadenceDays != 0 && (overwrite || g.CadenceDays == 0) {
+		after.CadenceDays = rec.CadenceDays
+	}
+	if im.params.Options.OnMatch == OnMatchSkip || after == before {
+		return nil, nil
+	}
+	after.Version++
+	after.UpdatedAt = w.Now()
+	*g = after
+	return []change.Touch{{Kind: organize.GroupObject, ID: g.ID, Before: before, After: after}}, w.ReplaceGroup(ctx, &after)
+}
+
+// reminders imports those of a file of ours.
+func (im *imports) reminders(ctx context.Context) error {
+	return phaseOf(ctx, im, reminders, im.file.Reminders(), func(r *source.Reminder) int { return len(r.Text) },
+		func(r *source.Reminder) []string { return []string{r.PersonKey} }, im.remind)
+}
+
+// reminderSign is what two reminders that are one have in common.
+type reminderSign struct {
+	at          time.Time
+	about, text string
+}
+
+func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []source.Reminder, report *Report) (*Batch, []change.Touch, error) {
+	held, err := heldReminders(ctx, w, records)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &Batch{ImportID: im.params.ImportID}
+	var effects []change.Touch
+	for _, rec := range records {
+		if rec.Err != nil {
+			report.warn(afterRow, "reminders", rec.Row, rec.Err)
+			continue
+		}
+		about := who.byKey[rec.PersonKey]
+		if rec.PersonKey != "" && (about == "" || !who.open(about)) {
+			continue
+		}
+		r := &reminder.Reminder{
+			ConnectionID: about, Text: rec.Text, DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence, State: rec.State,
+			Version: 1, CreatedAt: moment(rec.CreatedAt), UpdatedAt: moment(rec.UpdatedAt),
+		}
+		if r.UpdatedAt.Before(r.CreatedAt) {
+			r.UpdatedAt = r.CreatedAt
+		}
+		sign := reminderSign{r.CreatedAt, about, r.Text}
+		if held[sign] {
+			continue
+		}
+		held[sign] = true
+		if r.ID, err = w.NewID(id.Reminder); err != nil {
+			return nil, nil, err
+		}
+		b.Reminders = append(b.Reminders, r)
+		effects = append(effects, change.Touch{Kind: reminder.Object, ID: r.ID, After: r})
+	}
+	return b, effects, nil
+}
+
+// heldReminders returns the signs of the reminders on file that were made when those
+// of the records were. A record without a time gets the present.
+func heldReminders(ctx context.Context, w Writer, records []source.Reminder) (map[reminderSign]bool, error) {
+	var at []time.Time
+	for i := range records {
+		if records[i].CreatedAt.IsZero() {
+			records[i].CreatedAt = w.Now()
+		}
+		at = append(at, moment(records[i].CreatedAt))
+	}
+	rows, err := w.FindReminders(ctx, at)
+	held := map[reminderSign]bool{}
+	for _, r := range rows {
+		held[reminderSign{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true
+	}
+	return held, err
+}
