@@ -203,14 +203,26 @@ func TestBadArguments(t *testing.T) {
 	})
 }
 
-// TestAllViolationsAtOnce: a model that broke two rules learns of both.
+// TestAllViolationsAtOnce: a model that broke several rules learns of each, in plain
+// words, what cannot be decoded included.
 func TestAllViolationsAtOnce(t *testing.T) {
 	eachTopology(t, func(t *testing.T, s *service) {
-		result := s.newMember(t).agent(t).try(t, "search_connections", arguments{"query": "", "limit": 99, "sort": "up"})
-		for _, field := range []string{"query", "limit", "sort"} {
-			if !strings.Contains(result.text(), field) {
-				t.Errorf("%s is not named: %s", field, result.text())
-			}
+		result := s.newMember(t).agent(t).try(t, "search_connections", arguments{
+			"quary": "x", "query": "", "limit": 99, "sort": "up", "has": "email", "last_contact_after": "soon",
+		})
+		lines := strings.Split(result.text(), "\n")
+		slices.Sort(lines[1:]) // an object's members have no order
+		want := []string{
+			"The arguments of search_connections are not valid:",
+			`- "quary" is not an argument of this tool; did you mean "query"?`,
+			`- has must be a list, not "email"`,
+			"- last_contact_after must be a day such as 2026-11-20",
+			"- limit must be between 1 and 50",
+			"- query must not be empty",
+			"- sort must be one of relevance, name, last_contact, recent",
+		}
+		if !result.IsError || !slices.Equal(lines, want) {
+			t.Errorf("got %q", lines)
 		}
 	})
 }

@@ -2,12 +2,11 @@ package rpc
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -17,7 +16,11 @@ import (
 // they hold their default, unknown and repeated fields refused. (The contract
 // spells each json_name like the field's name, so there is one spelling only.)
 // Invisible characters, which rows of older versions may hold, are left out.
-type jsonCodec struct{}
+type jsonCodec struct {
+	// defers leaves it to checkArguments, which must follow, to refuse what cannot be
+	// decoded: only there can an error carry details.
+	defers bool
+}
 
 func (jsonCodec) Name() string { return "json" }
 
@@ -38,67 +41,35 @@ func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	return out, err
 }
 
-func (jsonCodec) Unmarshal(data []byte, message any) error {
+func (c jsonCodec) Unmarshal(data []byte, message any) error {
 	m, ok := message.(proto.Message)
 	if !ok {
 		return fmt.Errorf("%T is no message", message)
 	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return fmt.Errorf("the body is empty; send a JSON object")
+	err := protojson.Unmarshal(data, m)
+	switch {
+	case err == nil:
+		return nil
+	case !c.defers:
+		return errors.New("the body is not JSON of this message")
 	}
-	if err := protojson.Unmarshal(data, m); err != nil {
-		return newDecodeError(data, err)
-	}
+	proto.Reset(m)
+	kept := protowire.AppendTag(nil, undecoded, protowire.BytesType)
+	m.ProtoReflect().SetUnknown(protowire.AppendBytes(kept, data))
 	return nil
 }
 
-// decodeError words a decoding failure for the model that has to correct it: the
-// field at fault and what is wrong there.
-type decodeError struct {
-	text  string
-	cause error
+// undecoded is the number of the unknown field that carries a JSON text which could
+// not be decoded from the codec to checkArguments. No message of the contract has it.
+const undecoded = protowire.MaxValidNumber
+
+// undecodedText returns the JSON text that a message stands for, and false for a
+// message that was decoded.
+func undecodedText(m proto.Message) ([]byte, bool) {
+	number, _, n := protowire.ConsumeTag(m.ProtoReflect().GetUnknown())
+	if n < 0 || number != undecoded {
+		return nil, false
+	}
+	data, read := protowire.ConsumeBytes(m.ProtoReflect().GetUnknown()[n:])
+	return data, read >= 0
 }
-
-func newDecodeError(data []byte, cause error) decodeError {
-	said := strings.ReplaceAll(cause.Error(), "\u00a0", " ") // protojson varies its spaces on purpose
-	path := ""
-	if at := decodePosition.FindStringSubmatch(said); at != nil {
-		line, _ := strconv.Atoi(at[2])
-		column, _ := strconv.Atoi(at[3])
-		path = pathAt(data, line, column)
-		said = said[len(at[0]):]
-	}
-	said = decodePrefix.ReplaceAllString(said, "")
-	if wrong := decodeValue.FindStringSubmatch(said); wrong != nil {
-		said = "must be " + kindName(wrong[1]) + ", not " + wrong[2]
-	}
-	// Messages about unknown and repeated fields name the field themselves.
-	if path != "" && !strings.Contains(said, " field ") {
-		said = path + ": " + said
-	}
-	return decodeError{text: said, cause: cause}
-}
-
-// kindName says in JSON's words what a field of a kind takes.
-func kindName(kind string) string {
-	switch kind {
-	case "string":
-		return "a string"
-	case "bool":
-		return "true or false"
-	case "double", "float":
-		return "a number"
-	default:
-		return "an integer"
-	}
-}
-
-var (
-	decodePosition = regexp.MustCompile(`^proto:\s+(syntax error )?\(line (\d+):(\d+)\):\s*`)
-	decodePrefix   = regexp.MustCompile(`^proto:\s+`)
-	decodeValue    = regexp.MustCompile(`^invalid value for (\w+) field \S+: (.*)$`)
-)
-
-func (e decodeError) Error() string { return e.text }
-
-func (e decodeError) Unwrap() error { return e.cause }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
 
 	"github.com/kith-crm/kith/backend/internal/credit"
@@ -37,7 +38,7 @@ func (t *translator) wire(ctx context.Context, procedure string, err error) *con
 		if coded.Code == fault.Unavailable {
 			t.logger.WarnContext(ctx, "store unavailable", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", causes(err))
 		}
-		return withHeaders(connect.NewError(wireCode(coded.Code), errors.New(text.WithoutInvisible(coded.Message))), coded.Code, err)
+		return withHeaders(codedError(coded), coded.Code, err)
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, errors.New("the caller hung up"))
 	case errors.Is(err, context.DeadlineExceeded):
@@ -45,6 +46,22 @@ func (t *translator) wire(ctx context.Context, procedure string, err error) *con
 	}
 	t.logger.ErrorContext(ctx, "internal error", "procedure", procedure, "request_id", logging.RequestID(ctx), "error", err)
 	return connect.NewError(connect.CodeInternal, errors.New("something went wrong on our side"))
+}
+
+// codedError is an error of the domain on the wire, with its fields as details.
+func codedError(coded *fault.Error) *connect.Error {
+	wire := connect.NewError(wireCode(coded.Code), errors.New(text.WithoutInvisible(coded.Message)))
+	if len(coded.Fields) == 0 {
+		return wire
+	}
+	violations := make([]*validate.Violation, len(coded.Fields))
+	for i, f := range coded.Fields {
+		violations[i] = &validate.Violation{
+			Field:   &validate.FieldPath{Elements: []*validate.FieldPathElement{{FieldName: &f.Name}}},
+			Message: new(f.Name + ": " + f.Message),
+		}
+	}
+	return withViolations(wire, violations)
 }
 
 // withHeaders adds what is told of a failure besides its code.

@@ -6,12 +6,11 @@ import (
 	"net/http"
 	"time"
 
-	"buf.build/go/protovalidate"
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
-	"connectrpc.com/validate"
 
+	"github.com/kith-crm/kith/backend/internal/arguments"
 	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/finder"
 	"github.com/kith-crm/kith/backend/internal/recall"
@@ -64,7 +63,7 @@ type Options struct {
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
 	execute := &execution{rpcs: o.Catalog, store: o.Store, meter: credit.NewMeter(o.Store), errs: errs, keyed: o.Keyed}
-	validator, err := protovalidate.New()
+	checker, err := arguments.New()
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +73,13 @@ func NewHandler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	options := []connect.HandlerOption{
-		connect.WithCodec(jsonCodec{}),
+		connect.WithCodec(jsonCodec{defers: true}),
 		connect.WithReadMaxBytes(maxMessage),
 		connect.WithCompressMinBytes(1024),
 		connect.WithInterceptors(observers...),
 		connect.WithInterceptors(
 			errs.interceptor(),
-			validate.NewInterceptor(validate.WithValidator(validator)),
+			checkArguments(checker),
 			execute.interceptor(),
 		),
 	}

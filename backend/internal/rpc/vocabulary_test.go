@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -204,5 +205,9 @@ func (a answer) text() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(data)
+	return encodedDetail.ReplaceAllString(string(data), "")
 }
+
+// encodedDetail is a detail of an error in protobuf's bytes, which is there in JSON as
+// well.
+var encodedDetail = regexp.MustCompile(`,"value":"[A-Za-z0-9+/]+"`)

@@ -20,7 +20,7 @@ func Nearest(names []string, wanted string) string {
 	folded := Fold(wanted)
 	candidates := make([]candidate, len(names))
 	for i, name := range names {
-		candidates[i] = candidate{name, Distance(folded, Fold(name))}
+		candidates[i] = candidate{name, distance(folded, Fold(name))}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
 	quoted := make([]string, 0, maxNearest)
@@ -33,12 +33,16 @@ func Nearest(names []string, wanted string) string {
 	return "; the nearest are " + strings.Join(quoted, ", ")
 }
 
-// Distance is the number of edits that lead from a to b; 0 when one contains the
-// other.
-func Distance(a, b string) int {
+// distance is Edits, or 0 when one text contains the other.
+func distance(a, b string) int {
 	if strings.Contains(b, a) || strings.Contains(a, b) {
 		return 0
 	}
+	return Edits(a, b)
+}
+
+// Edits is the number of letters to insert, delete or replace that lead from a to b.
+func Edits(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	row := make([]int, len(to)+1)
 	for j := range row {

@@ -39,7 +39,7 @@ func (connections) SearchConnections(
 ) (*connectionsv1.SearchConnectionsResponse, error) {
 	switch r.GetQuery() {
 	case "":
-		return nil, invalid("query", "string.min_len", "value length must be at least 1 characters")
+		return nil, invalid("query", "query must not be empty")
 	case QueryBroke:
 		return nil, connect.NewError(connect.CodeResourceExhausted,
 			errors.New("out of credits: 1000 of 1000 used this month; they reset at 2026-12-01T00:00:00Z"))
@@ -108,7 +108,7 @@ func (d directory) ListMembers(
 	case r.GetCursor() == "next":
 		return &directoryv1.ListMembersResponse{}, nil
 	case r.Cursor != nil:
-		return nil, invalid("cursor", "cursor", "is not a cursor of this list")
+		return nil, invalid("cursor", "cursor: it is not a cursor of this list")
 	default:
 		return &directoryv1.ListMembersResponse{Members: d.Profiles, HasMore: true, NextCursor: new("next")}, nil
 	}
@@ -134,12 +134,11 @@ func (s sandbox) GetSandbox(context.Context, *sandboxv1.GetSandboxRequest) (*san
 	return &sandboxv1.GetSandboxResponse{Seeded: !s.Unseeded, Username: SandboxUsername, Connections: 200}, nil
 }
 
-// invalid is protovalidate's error for one field.
-func invalid(field, rule, message string) error {
-	failure := connect.NewError(connect.CodeInvalidArgument, errors.New(field+": "+message))
+// invalid is the backend's error for one field.
+func invalid(field, message string) error {
+	failure := connect.NewError(connect.CodeInvalidArgument, errors.New(message))
 	detail, err := connect.NewErrorDetail(&validate.Violations{Violations: []*validate.Violation{{
 		Field:   &validate.FieldPath{Elements: []*validate.FieldPathElement{{FieldName: new(field)}}},
-		RuleId:  new(rule),
 		Message: new(message),
 	}}})
 	if err != nil {

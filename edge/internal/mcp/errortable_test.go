@@ -116,7 +116,7 @@ func TestErrorTable(t *testing.T) {
 	t.Run("bad tool arguments", func(t *testing.T) {
 		t.Parallel()
 		a := post(t, newEdge(t), "/mcp/v1", callWrong, bearerOf(backendtest.TokenAll)...)
-		a.wantToolError(t, "- query: value length must be at least 1 characters (string.min_len)")
+		a.wantToolError(t, "- query must not be empty")
 	})
 	t.Run("refused: missing group scope", func(t *testing.T) {
 		t.Parallel()

@@ -20,27 +20,12 @@ func argumentsText(tool string, err *upstream.Error) string {
 	var text strings.Builder
 	text.WriteString("The arguments of " + tool + " are not valid:")
 	for _, f := range err.Fields {
-		text.WriteString("\n- ")
-		if f.Path != "" {
-			text.WriteString(f.Path + ": ")
-		}
-		text.WriteString(fieldText(f))
+		text.WriteString("\n- " + f.Message)
 	}
 	if len(err.Fields) == 0 {
 		text.WriteString("\n- " + sentence(err.Message))
 	}
 	return text.String()
-}
-
-func fieldText(f upstream.Field) string {
-	switch {
-	case f.Message == "":
-		return "breaks the rule " + f.Rule
-	case f.Rule == "":
-		return f.Message
-	default:
-		return f.Message + " (" + f.Rule + ")"
-	}
 }
 
 // sentence stands in for a message that the backend left out.

@@ -192,7 +192,7 @@ func TestDirectoryQuery(t *testing.T) {
 		"per_page=05":                        `"field":"per_page"`,
 		"per_page=":                          `"field":"per_page"`,
 		"per_page=x&cursor=":                 `"field":"cursor","message":"must be the next_cursor of a page"`,
-		"cursor=tampered":                    `"field":"cursor","message":"is not a cursor of this list"`,
+		"cursor=tampered":                    `"field":"cursor","message":"cursor: it is not a cursor of this list"`,
 		"cursor=" + strings.Repeat("a", 513): `"field":"cursor"`,
 		"q=a;b=c":                            `"errors"`,
 		"q=%zz":                              `"errors"`,

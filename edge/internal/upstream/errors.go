@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 
 	"connectrpc.com/connect"
 
@@ -112,7 +111,7 @@ func classify(err error) *Error {
 		e.Kind = KeyReused
 	}
 	if e.Kind != Internal && e.Kind != Unavailable {
-		e.Message = cleanMessage(failure.Message())
+		e.Message = failure.Message()
 	}
 	e.readDetails(failure)
 	if e.Kind == Refused && e.Reason == "" {
@@ -164,20 +163,6 @@ func (e *Error) readDetails(failure *connect.Error) {
 		}
 		e.Fields = appendViolations(e.Fields, message)
 	}
-}
-
-// cleanMessage takes away what codecs put before their message: Connect's own
-// words, and protobuf's with the position and a no-break space.
-func cleanMessage(message string) string {
-	message = strings.TrimPrefix(message, "unmarshal message: ")
-	if rest, ok := strings.CutPrefix(message, "proto:"); ok {
-		message = strings.TrimLeft(rest, " \u00a0")
-		message = strings.TrimPrefix(message, "syntax error ")
-		if position, rest, ok := strings.Cut(message, "): "); ok && strings.HasPrefix(position, "(line ") {
-			message = rest
-		}
-	}
-	return message
 }
 
 // LogFailure keeps the cause of what the caller is not told. Where the caller has

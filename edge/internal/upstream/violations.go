@@ -12,10 +12,9 @@ import (
 type Field struct {
 	// Path of the field, such as emails[1]; "" for a rule about the whole message.
 	Path string
-	// Message says what is wrong, for people and models.
+	// Message is a sentence that names the field and says what is wrong, for people
+	// and models.
 	Message string
-	// Rule is the rule's id, such as string.max_len.
-	Rule string
 }
 
 // appendViolations appends the broken rules, if message is protovalidate's list of them.
@@ -25,7 +24,7 @@ func appendViolations(fields []Field, message proto.Message) []Field {
 		return fields
 	}
 	for _, v := range violations.GetViolations() {
-		fields = append(fields, Field{Path: fieldPath(v.GetField()), Message: v.GetMessage(), Rule: v.GetRuleId()})
+		fields = append(fields, Field{Path: fieldPath(v.GetField()), Message: v.GetMessage()})
 	}
 	return fields
 }

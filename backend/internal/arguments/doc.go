@@ -1,0 +1,7 @@
+// Package arguments says in plain words what is wrong with the arguments of a call:
+// every field that breaks a rule, in one answer, for the model that has to correct
+// them.
+//
+// It owns the words. The rules are those of the contract: the shape of the messages
+// and protovalidate's annotations. Rules that need the store are the domain's.
+package arguments
