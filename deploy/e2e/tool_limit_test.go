@@ -38,7 +38,7 @@ func TestTokenForNamedTools(t *testing.T) {
 		checkRefusal(t, limited, toolCall(t, "create_connection", arguments{"name": "Nobody"}), "limited_to_tools", nil)
 		checkRefusal(t, limited, toolCall(t, "get_account", arguments{}), "limited_to_tools", nil)
 		got := limited.post(t, toolCall(t, "get_account", arguments{}))
-		if !strings.Contains(string(got.body), `"allowed_tools":["search_connections","get_connection"]`) {
+		if !strings.Contains(got.body, `"allowed_tools":["search_connections","get_connection"]`) {
 			t.Errorf("got %s", got.body)
 		}
 		var who struct {
@@ -49,7 +49,7 @@ func TestTokenForNamedTools(t *testing.T) {
 			t.Errorf("/agent/identity: %s", identity.body)
 		}
 		jobs := s.send(t, http.MethodGet, "/api/jobs/1", "", "Authorization: Bearer "+bearer)
-		if jobs.status != http.StatusForbidden || !strings.Contains(string(jobs.body), "limited to other tools: search_connections, get_connection") {
+		if jobs.status != http.StatusForbidden || !strings.Contains(jobs.body, "limited to other tools: search_connections, get_connection") {
 			t.Errorf("/api/jobs: %d %s", jobs.status, jobs.body)
 		}
 	})
