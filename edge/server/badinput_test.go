@@ -85,6 +85,12 @@ func TestBadInput(t *testing.T) {
 		if r := raw(t, s, chunked); r.status != 413 || !r.closes {
 			t.Errorf("chunked: %d %s", r.status, r.body)
 		}
+		for size, want := range map[int]int{15 << 10: 405, 16<<10 - 1: 431, 19 << 10: 431} {
+			r := raw(t, s, strings.Replace(get("/mcp/v1"), "Connection", "X-Filler: "+strings.Repeat("a", size)+"\r\nConnection", 1))
+			if r.status != want || want == 431 && !r.isProblem() {
+				t.Errorf("%d bytes of headers: %d %s", size, r.status, r.body)
+			}
+		}
 		headers := strings.Replace(get("/mcp/v1"), "Connection", "X-Filler: "+strings.Repeat("a", 24<<10)+"\r\nConnection", 1)
 		if r := raw(t, s, headers); r.status != 431 {
 			t.Errorf("headers: %d", r.status)

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/compression"
 	"github.com/kith-crm/kith/edge/internal/concurrency"
+	"github.com/kith-crm/kith/edge/internal/content"
 	"github.com/kith-crm/kith/edge/internal/cors"
 	"github.com/kith-crm/kith/edge/internal/docs"
 	"github.com/kith-crm/kith/edge/internal/identity"
@@ -173,10 +174,24 @@ func (p *parts) addProxied(handlers map[string]route.Handler) error {
 	}
 	for _, r := range p.routes {
 		if r.Proxied {
-			handlers[r.HandlerName()] = forward.Handler(r.Protocol)
+			handlers[r.HandlerName()] = forward.Handler(r.Protocol, checkOf(r.Name))
 		}
 	}
 	return nil
+}
+
+// checkOf returns what a proxied row's bodies are held to besides their size. The
+// backend reads registrations by a decoder that ignores what it doesn't know.
+func checkOf(row string) func(*http.Request, []byte) *content.Refusal {
+	if row != route.OAuthRegister {
+		return nil
+	}
+	return func(r *http.Request, body []byte) *content.Refusal {
+		if !content.IsJSON(r) {
+			return nil // the backend refuses it
+		}
+		return content.CheckJSON(body, "client_name", "client_uri", "redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method", "scope")
+	}
 }
 
 func (p *parts) addPublicReads(handlers map[string]route.Handler) error {

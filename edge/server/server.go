@@ -13,6 +13,7 @@ import (
 
 	"github.com/kith-crm/kith/observability/parting"
 
+	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -22,7 +23,6 @@ const (
 	readTimeout       = 15 * time.Second
 	writeTimeout      = 60 * time.Second
 	idleTimeout       = 60 * time.Second
-	maxHeaderBytes    = 16 << 10
 	maxStreams        = 100 // of one HTTP/2 connection
 )
 
@@ -85,7 +85,7 @@ func newHTTPServer(c resolved, handler http.Handler) *http.Server {
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               maxHeaderBytes,
+		MaxHeaderBytes:               route.MaxHeaderBytes,
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),

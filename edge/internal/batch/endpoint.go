@@ -75,15 +75,11 @@ func New(o Options) (*Endpoint, error) {
 
 // Serve implements route.Handler.
 func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
-	body, ok := content.Read(w, r, e.Problems, maxBody)
-	if !ok {
+	var sent envelope
+	if !content.ReadJSON(w, r, e.Problems, maxBody, &sent) {
 		return
 	}
-	items, faults, err := parse(body)
-	if err != nil {
-		e.Problems.Write(w, r, problem.MalformedRequest, "The batch cannot be read: "+err.Error()+".")
-		return
-	}
+	items, faults := sent.items()
 	if len(faults) > 0 {
 		e.Problems.Write(w, r, problem.InvalidParameter, "The batch is not valid.", faults...)
 		return

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/problem"
@@ -64,25 +62,20 @@ type item struct {
 	query    url.Values
 }
 
-// parse reads an envelope. What is wrong with it comes back as faults, or, when
-// it cannot be read at all, as an error that may be shown.
-func parse(body []byte) ([]item, []problem.Field, error) {
-	var e envelope
-	if err := json.Unmarshal(body, &e, json.RejectUnknownMembers(true)); err != nil {
-		return nil, nil, explain(err)
-	}
+// items checks an envelope. What is wrong with it comes back as faults.
+func (e envelope) items() ([]item, []problem.Field) {
 	switch {
 	case e.Requests == nil:
-		return nil, []problem.Field{{Field: "requests", Message: "is required: a list of 1 to 20 items"}}, nil
+		return nil, []problem.Field{{Field: "requests", Message: "is required: a list of 1 to 20 items"}}
 	case len(*e.Requests) == 0 || len(*e.Requests) > MaxItems:
 		return nil, []problem.Field{{
 			Field: "requests", Message: fmt.Sprintf("takes 1 to %d items, and there are %d", MaxItems, len(*e.Requests)),
-		}}, nil
+		}}
 	}
 	return check(*e.Requests)
 }
 
-func check(requests []request) ([]item, []problem.Field, error) {
+func check(requests []request) ([]item, []problem.Field) {
 	items := make([]item, len(requests))
 	seen := make(map[string]bool, len(requests))
 	var faults []problem.Field
@@ -112,7 +105,7 @@ func check(requests []request) ([]item, []problem.Field, error) {
 		}
 		items[i].query = values(r.Query)
 	}
-	return items, faults, nil
+	return items, faults
 }
 
 func values(query map[string]parameter) url.Values {
@@ -124,43 +117,4 @@ func values(query map[string]parameter) url.Values {
 		v.Set(name, string(value))
 	}
 	return v
-}
-
-// explain says what is wrong with a body, and where, without repeating it.
-func explain(err error) error {
-	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		if errors.Is(err, json.ErrUnknownName) {
-			return fmt.Errorf("%s is not known here", place(semantic.JSONPointer))
-		}
-		return fmt.Errorf("%s has the wrong type", place(semantic.JSONPointer))
-	}
-	return errors.New("the body is not well-formed JSON")
-}
-
-// place writes a JSON pointer as people do: requests[0].path.
-func place(pointer jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range pointer.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil {
-			b.WriteString("[" + token + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(clip(token))
-	}
-	if b.Len() == 0 {
-		return "the body"
-	}
-	return b.String()
-}
-
-// clip keeps a name of the caller's own making short.
-func clip(name string) string {
-	const most = 40
-	if len(name) > most {
-		return strings.ToValidUTF8(name[:most], "") + "…"
-	}
-	return name
 }

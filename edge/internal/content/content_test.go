@@ -18,7 +18,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func TestRead(t *testing.T) {
+func TestReadJSON(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		body           io.Reader
@@ -27,7 +27,10 @@ func TestRead(t *testing.T) {
 	}{
 		"JSON":              {strings.NewReader("{}"), "application/json", "", 200},
 		"with a charset":    {strings.NewReader("{}"), "application/json; charset=utf-8", "", 200},
-		"as large as it is": {strings.NewReader(strings.Repeat("x", 10)), "application/json", "", 200},
+		"identity":          {strings.NewReader("{}"), "application/json", "identity", 200},
+		"as large as it is": {strings.NewReader("{" + strings.Repeat(" ", 8) + "}"), "application/json", "", 200},
+		"not JSON":          {strings.NewReader("x"), "application/json", "", 400},
+		"unknown member":    {strings.NewReader(`{"a":1}`), "application/json", "", 400},
 		"too large":         {strings.NewReader(strings.Repeat("x", 11)), "application/json", "", 413},
 		"another type":      {strings.NewReader("{}"), "text/plain", "", 415},
 		"no type":           {strings.NewReader("{}"), "", "", 415},
@@ -41,9 +44,12 @@ func TestRead(t *testing.T) {
 			r.Header.Set("Content-Encoding", test.encoding)
 		}
 		w := httptest.NewRecorder()
-		body, ok := content.Read(w, r, problem.NewWriter("https://kith.example"), 10)
-		if ok != (test.status == 200) || w.Code != test.status || ok && len(body) == 0 {
+		ok := content.ReadJSON(w, r, problem.NewWriter("https://kith.example"), 10, &struct{}{})
+		if ok != (test.status == 200) || w.Code != test.status {
 			t.Errorf("%s: %v, %d %s", name, ok, w.Code, w.Body)
+		}
+		if test.status == 400 && !strings.Contains(w.Body.String(), `"errors":[{"field":"`) {
+			t.Errorf("%s: %s", name, w.Body)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func requestAdvice() map[problem.Code]advice {
 	return map[problem.Code]advice{
 		problem.MalformedRequest: {
 			"The request cannot be read: the target, the query string or the body is not what it has to be. A query must be well-formed, and a " +
-				"JSON body must be one value, without duplicate names.",
+				"JSON body must be one object, without duplicate names. What is no HTTP at all, such as a broken percent-escape in the path, is answered 400 in plain text.",
 			"Correct the request; sending it again as it is will not help. `errors` tells where, if the place is known.",
 		},
 		problem.InvalidParameter: {
@@ -93,6 +93,11 @@ func requestAdvice() map[problem.Code]advice {
 		problem.MisdirectedRequest: {
 			"The request names a host that this server does not answer for.",
 			"Send it to the host of the service, on a connection to that host.",
+		},
+		problem.HeadersTooLarge: {
+			"The request line and the headers take more than 16 KiB together. From 20 KiB on the answer has the same status and is plain text, since the " +
+				"request was not read.",
+			"Send fewer or shorter headers: cookies and tokens of other services need not be there.",
 		},
 		problem.NotImplemented: {
 			"No path of this server knows the method. Methods are case-sensitive.",

@@ -3,21 +3,18 @@ package identity
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
 	"github.com/kith-crm/kith/edge/internal/bearer"
+	"github.com/kith-crm/kith/edge/internal/content"
 	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
@@ -124,16 +121,18 @@ type credential struct {
 // Serve implements route.Handler.
 func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	w.Header().Set("Cache-Control", "no-store")
-	kind, err := readType(w, r)
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		e.options.Problems.Write(w, r, problem.ContentTooLarge, fmt.Sprintf("The body takes %d bytes at most.", maxBody))
+	var request struct {
+		Type *string `json:"type"`
+	}
+	if !content.ReadJSON(w, r, e.options.Problems, maxBody, &request) {
 		return
 	}
-	if err != nil {
-		e.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "type".`)
+	if request.Type == nil {
+		e.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "type".`,
+			problem.Field{Field: "type", Message: "is required"})
 		return
 	}
-	switch kind {
+	switch *request.Type {
 	case typeAnonymous:
 		e.write(w, r, e.anonymous(r))
 	case typeServiceAuth:
@@ -147,23 +146,6 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 		e.options.Problems.Write(w, r, problem.UnsupportedIdentityType, `The types are "anonymous" and "service_auth".`,
 			problem.Field{Field: "type", Message: `must be "anonymous" or "service_auth"`})
 	}
-}
-
-func readType(w http.ResponseWriter, r *http.Request) (string, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		return "", err
-	}
-	var request struct {
-		Type *string `json:"type"`
-	}
-	if err := json.Unmarshal(body, &request, jsontext.AllowDuplicateNames(false)); err != nil {
-		return "", err
-	}
-	if request.Type == nil {
-		return "", errors.New("no type")
-	}
-	return *request.Type, nil
 }
 
 func (e *Endpoint) anonymous(r *http.Request) anonymous {

@@ -33,6 +33,7 @@ func ask(t *testing.T, backend *backendtest.Backend, body string, headers ...str
 		Routes: route.Mounted(route.Table(), true),
 	})
 	r := httptest.NewRequest(http.MethodPost, "/agent/identity", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
@@ -122,6 +123,9 @@ func TestRefusals(t *testing.T) {
 		"trailing data":   {`{"type":"anonymous"}{}`, "", 400, "malformed_request", ""},
 		"too much of it":  {`{"type":"` + strings.Repeat("a", 5000) + `"}`, "", 413, "content_too_large", ""},
 		"empty":           {``, "", 400, "malformed_request", ""},
+		"unknown member":  {`{"type":"anonymous","scope":"all"}`, "", 400, "malformed_request", ""},
+		"case twin":       {`{"type":"anonymous","TYPE":"service_auth"}`, "", 400, "malformed_request", ""},
+		"lone surrogate":  {`{"type":"\ud800"}`, "", 400, "malformed_request", ""},
 		"type of no case": {`{"TYPE":"anonymous"}`, "", 400, "malformed_request", ""},
 	} {
 		var headers []string

@@ -131,16 +131,15 @@ func (a *API) ServeStart(w http.ResponseWriter, r *http.Request, _ string) {
 
 // readKind returns the kind of job that is asked for.
 func (a *API) readKind(w http.ResponseWriter, r *http.Request) (string, bool) {
-	body, ok := content.Read(w, r, a.options.Problems, maxBody)
-	if !ok {
-		return "", false
-	}
 	var request struct {
 		Kind *string `json:"kind"`
 	}
-	err := json.Unmarshal(body, &request, jsontext.AllowDuplicateNames(false), json.RejectUnknownMembers(true))
-	if err != nil || request.Kind == nil {
-		a.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "kind".`)
+	if !content.ReadJSON(w, r, a.options.Problems, maxBody, &request) {
+		return "", false
+	}
+	if request.Kind == nil {
+		a.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "kind".`,
+			problem.Field{Field: "kind", Message: "is required"})
 		return "", false
 	}
 	if _, known := a.starters[*request.Kind]; !known {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/content"
 )
 
 // gate decides from the headers whether a request may be read at all.
@@ -38,7 +40,7 @@ func (g gate) admit(r *http.Request) *failure {
 		return refusal(http.StatusForbidden, "Web pages of this origin may not call this server.")
 	case !isJSON(r.Header["Content-Type"]):
 		return refusal(http.StatusUnsupportedMediaType, "Content-Type must be application/json.")
-	case !unencoded(r.Header["Content-Encoding"]):
+	case content.Encoded(r.Header):
 		return refusal(http.StatusUnsupportedMediaType, "The body must not be compressed.")
 	default:
 		return nil
@@ -81,10 +83,6 @@ func isJSON(lines []string) bool {
 	}
 	mediaType, _, err := mime.ParseMediaType(lines[0])
 	return err == nil && mediaType == "application/json"
-}
-
-func unencoded(lines []string) bool {
-	return len(lines) == 0 || (len(lines) == 1 && strings.EqualFold(strings.TrimSpace(lines[0]), "identity"))
 }
 
 // admitVersion checks the MCP-Protocol-Version header. Without one the version is

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/edge/internal/strictjson"
 )
 
 // decodeError is why a body is no message.
@@ -45,7 +47,7 @@ func (d *decoder) decode(body []byte) (message, *decodeError) {
 		}
 		return message{}, &decodeError{codeInvalidRequest, "The body must be one JSON object."}
 	}
-	if err := checkShape(body); err != nil {
+	if err := strictjson.CheckShape(body); err != nil {
 		return message{}, &decodeError{codeInvalidRequest, "Refused: " + err.Error() + "."}
 	}
 	d.body, d.envelope = body, envelope{}

@@ -59,7 +59,7 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, s *scratch, id []byte, f 
 type Refuser struct{}
 
 // Refuse writes the code's status with a JSON-RPC error.
-func (Refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, detail string) {
+func (Refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, detail string, _ ...problem.Field) {
 	f := refusal(code.Status(), detail)
 	switch code {
 	case problem.RateLimited:

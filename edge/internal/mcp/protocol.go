@@ -40,5 +40,4 @@ const (
 // Limits of a request.
 const (
 	maxBodyBytes = 2 << 20 // an inline import is at most 1 MiB of text
-	maxDepth     = 32
 )

@@ -25,6 +25,7 @@ const (
 	ContentTooLarge         Code = "content_too_large"
 	UnsupportedMediaType    Code = "unsupported_media_type"
 	MisdirectedRequest      Code = "misdirected_request"
+	HeadersTooLarge         Code = "headers_too_large"
 	JobNotStarted           Code = "job_not_started"
 	IdempotencyConflict     Code = "idempotency_conflict"
 	IdempotencyMismatch     Code = "idempotency_mismatch"
@@ -66,6 +67,7 @@ func table() []entry {
 		{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The media type is not supported"},
 		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not answer for that host"},
 		{IdempotencyMismatch, http.StatusUnprocessableEntity, "The Idempotency-Key stands for another request"},
+		{HeadersTooLarge, http.StatusRequestHeaderFieldsTooLarge, "The request's headers are too large"},
 		{RateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{AnswerTooLarge, http.StatusInternalServerError, "The answer is too large"},
 		{Internal, http.StatusInternalServerError, "Something went wrong on our side"},

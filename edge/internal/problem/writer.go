@@ -51,9 +51,9 @@ func (pw *Writer) Write(w http.ResponseWriter, r *http.Request, code Code, detai
 	}
 }
 
-// Refuse is Write without fields, as the router wants it.
-func (pw *Writer) Refuse(w http.ResponseWriter, r *http.Request, code Code, detail string) {
-	pw.Write(w, r, code, detail)
+// Refuse is Write, as the router wants it.
+func (pw *Writer) Refuse(w http.ResponseWriter, r *http.Request, code Code, detail string, fields ...Field) {
+	pw.Write(w, r, code, detail, fields...)
 }
 
 func (pw *Writer) appendBody(b []byte, e entry, detail, requestID string, fields []Field) []byte {

@@ -1,15 +1,19 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/edge/internal/content"
 	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/route"
@@ -23,10 +27,11 @@ const (
 	headerClientAddress = "Kith-Client-Address"
 )
 
-// maxBody bounds what is handed on, in bytes, maxUpload where files are uploaded. The
-// backend's own bounds are lower.
+// Bounds of what is handed on, in bytes: to the authorization server, to the pages,
+// and where files are uploaded. The backend's own bounds are not higher.
 const (
-	maxBody   = 2 << 20
+	maxOAuth  = 64 << 10
+	maxPage   = 256 << 10
 	maxUpload = 11 << 20
 )
 
@@ -126,27 +131,23 @@ func joinLimits(own, answer http.Header) {
 	}
 }
 
-// Handler returns the handler of a row with the protocol. When the backend
-// cannot be reached it answers 503 in the protocol's shape.
-func (p *Proxy) Handler(protocol route.Protocol) route.Handler {
+// Handler returns the handler of a row with the protocol. When the body cannot be
+// taken, or the backend cannot be reached, it answers in the protocol's shape.
+// check, which may be nil, refuses bodies.
+func (p *Proxy) Handler(protocol route.Protocol, check func(r *http.Request, body []byte) *content.Refusal) route.Handler {
+	refuser := p.Refusers[protocol]
 	proxy := *p.proxy
 	proxy.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-		if r.Context().Err() != nil {
-			return // the caller has gone
-		}
-		p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", exchange.RequestID(r.Context()), "error", err)
-		w.Header().Set("Retry-After", "1")
-		p.Refusers[protocol].Refuse(w, r, problem.Unavailable, "Kith cannot answer right now. Try again in a moment.")
+		p.explain(w, r, refuser, err)
 	}
 	return func(w http.ResponseWriter, r *http.Request, _ string) {
 		exchange.FromContext(r.Context()).HandedOn = true
-		limit := int64(maxBody)
-		if r.URL.Path == route.PathImports {
-			limit = maxUpload
-			// Where it cannot be set, the server's own timeout holds.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
+		if r.Method == http.MethodPost {
+			if refusal := admit(w, r, check); refusal != nil {
+				refuser.Refuse(w, r, refusal.Code, refusal.Detail, refusal.Fields...)
+				return
+			}
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		one := proxy
 		one.ModifyResponse = func(res *http.Response) error {
 			joinLimits(w.Header(), res.Header)
@@ -154,4 +155,43 @@ func (p *Proxy) Handler(protocol route.Protocol) route.Handler {
 		}
 		one.ServeHTTP(w, r)
 	}
+}
+
+// admit reads the body of a request, so that one that is slow or too large is
+// known before the backend is asked. Files are read while they are handed on.
+func admit(w http.ResponseWriter, r *http.Request, check func(r *http.Request, body []byte) *content.Refusal) *content.Refusal {
+	limit := int64(maxPage)
+	switch {
+	case r.URL.Path == route.PathImports:
+		if content.Encoded(r.Header) {
+			return &content.Refusal{Code: problem.UnsupportedMediaType, Detail: "Send the file without a content encoding."}
+		}
+		// Where it cannot be set, the server's own timeout holds.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
+		r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
+		return nil
+	case strings.HasPrefix(r.URL.Path, route.OAuthPrefix):
+		limit = maxOAuth
+	}
+	body, refusal := content.Read(w, r, limit)
+	if refusal == nil && check != nil {
+		refusal = check(r, body)
+	}
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	return refusal
+}
+
+// explain answers a request that was not answered by the backend.
+func (p *Proxy) explain(w http.ResponseWriter, r *http.Request, refuser route.Refuser, err error) {
+	if r.Context().Err() != nil {
+		return // the caller has gone
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large || errors.Is(err, os.ErrDeadlineExceeded) {
+		refusal := content.Explain(w, err, maxUpload)
+		refuser.Refuse(w, r, refusal.Code, refusal.Detail)
+		return
+	}
+	p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", exchange.RequestID(r.Context()), "error", err)
+	w.Header().Set("Retry-After", "1")
+	refuser.Refuse(w, r, problem.Unavailable, "Kith cannot answer right now. Try again in a moment.")
 }

@@ -38,7 +38,7 @@ func serve(t *testing.T, protocol route.Protocol, backend transport, r *http.Req
 	}
 	w := httptest.NewRecorder()
 	r = r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{RequestID: "req_1"}))
-	p.Handler(protocol)(w, r, "")
+	p.Handler(protocol, nil)(w, r, "")
 	return w
 }
 
@@ -114,7 +114,7 @@ func TestLimitsOfBothHalves(t *testing.T) {
 		ratelimit.WriteHeaders(w.Header(), ratelimit.Decision{
 			Policy: ratelimit.Policy{Name: "settings", Quota: 300, Window: time.Minute}, Allowed: true, Remaining: 299, Reset: 60,
 		})
-		p.Handler(route.Page)(w, r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{})), "")
+		p.Handler(route.Page, nil)(w, r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{})), "")
 		for i, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 			var got []string
 			for key, values := range w.Header() {

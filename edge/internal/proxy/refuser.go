@@ -9,6 +9,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 // OAuthRefuser writes errors as RFC 6749, section 5.2, has them.
@@ -20,11 +21,14 @@ type oauthError struct {
 }
 
 // Refuse implements route.Refuser.
-func (OAuthRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string) {
+func (OAuthRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string, fields ...problem.Field) {
 	status := code.Status()
 	answer := oauthError{Error: "invalid_request", Description: detail}
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status >= http.StatusInternalServerError:
 		answer.Error = "temporarily_unavailable"
+	case code == problem.MalformedRequest && r.URL.Path == route.PathRegister && inBody(fields):
+		answer.Error = "invalid_client_metadata" // RFC 7591, section 3.2.2
 	}
 	body, err := json.Marshal(answer)
 	if err != nil {
@@ -36,6 +40,11 @@ func (OAuthRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the caller may be gone
 	}
+}
+
+// inBody reports whether the faults are of a JSON body, and not of a query string.
+func inBody(fields []problem.Field) bool {
+	return len(fields) > 0 && fields[0].Field != route.FieldQuery
 }
 
 // PageRefuser writes errors as pages for people.
@@ -53,7 +62,7 @@ func NewPageRefuser() (PageRefuser, error) {
 }
 
 // Refuse implements route.Refuser.
-func (p PageRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string) {
+func (p PageRefuser) Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string, _ ...problem.Field) {
 	if wait := w.Header().Get("Retry-After"); code == problem.RateLimited && wait != "" {
 		detail = "Wait " + wait + " seconds, and try again."
 	}

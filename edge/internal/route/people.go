@@ -20,6 +20,13 @@ const (
 // PathImports is where members upload files. It takes larger bodies than the others.
 const PathImports = "/settings/imports"
 
+// OAuthPrefix begins the paths of the authorization server's endpoints, PathRegister
+// is where clients register.
+const (
+	OAuthPrefix  = "/oauth/"
+	PathRegister = OAuthPrefix + "register"
+)
+
 // authorizationServer are the endpoints of the authorization server, which the
 // backend serves.
 func authorizationServer() []Route {
@@ -28,7 +35,7 @@ func authorizationServer() []Route {
 	metadata.Name, metadata.Pattern = AuthServerMetadata, "/.well-known/oauth-authorization-server"
 	metadata.Methods = []string{http.MethodGet}
 	metadata.Summary = "Authorization server metadata (RFC 8414)."
-	register.Name, register.Pattern, register.RatePolicy = OAuthRegister, "/oauth/register", ratelimit.PolicyOAuthRegister
+	register.Name, register.Pattern, register.RatePolicy = OAuthRegister, PathRegister, ratelimit.PolicyOAuthRegister
 	register.Summary = "Registers a client (RFC 7591): open, public clients only."
 	authorize.Name, authorize.Pattern, authorize.Protocol = OAuthAuthorize, "/oauth/authorize", Page
 	authorize.Methods, authorize.RatePolicy = []string{http.MethodGet}, ratelimit.PolicyOAuthAuthorize

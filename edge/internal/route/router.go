@@ -21,7 +21,7 @@ type Handler func(w http.ResponseWriter, r *http.Request, argument string)
 
 // Refuser writes the answer to a request that the router refuses.
 type Refuser interface {
-	Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string)
+	Refuse(w http.ResponseWriter, r *http.Request, code problem.Code, detail string, fields ...problem.Field)
 }
 
 // Limiter counts requests under the rate policies that the rows name.
@@ -97,10 +97,12 @@ type entry struct {
 func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t, ok := parseTarget(r)
 	switch {
+	case headerBytes(r) > MaxHeaderBytes:
+		rt.http.Refuse(w, r, problem.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
 	case !knownMethod(r.Method):
 		rt.refuse(w, r, t.path, problem.NotImplemented, "This method is implemented nowhere on this server.")
 	case !ok:
-		rt.refuse(w, r, t.path, problem.MalformedRequest, "The request target is not well-formed.")
+		rt.refuse(w, r, t.path, problem.MalformedRequest, "The request target is not well-formed.", illFormed("target"))
 	case t.authority != "" && !sameHost(t.authority, rt.host):
 		rt.refuse(w, r, t.path, problem.MisdirectedRequest, "The request target names another host.")
 	case t.path == "*":
@@ -110,10 +112,33 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// FieldQuery names the query string where a fault of the request is told.
+const FieldQuery = "query"
+
+func illFormed(part string) problem.Field {
+	return problem.Field{Field: part, Message: "is not well-formed"}
+}
+
+// MaxHeaderBytes bounds a request's line and headers together. net/http's own bound
+// is for what it reads, which is up to 4 KiB more.
+const MaxHeaderBytes = 16 << 10
+
+// headerBytes is what the request's line and headers take in HTTP/1.1.
+func headerBytes(r *http.Request) int {
+	n := len(r.Method) + len(" ") + len(r.RequestURI) + len(" HTTP/1.1\r\n") + len("Host: \r\n") + len(r.Host) + len("\r\n")
+	for name, lines := range r.Header {
+		for _, line := range lines {
+			n += len(name) + len(": ") + len(line) + len("\r\n")
+		}
+	}
+	return n
+}
+
 // serveAsterisk answers OPTIONS * (RFC 9110, section 9.3.7); no other method goes with it.
 func (rt *Router) serveAsterisk(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodOptions {
-		rt.http.Refuse(w, r, problem.MalformedRequest, "Only OPTIONS can ask about the whole server.")
+		rt.http.Refuse(w, r, problem.MalformedRequest, "Only OPTIONS can ask about the whole server.",
+			problem.Field{Field: "target", Message: "is * and the method is not OPTIONS"})
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -122,7 +147,7 @@ func (rt *Router) serveAsterisk(w http.ResponseWriter, r *http.Request) {
 func (rt *Router) servePath(w http.ResponseWriter, r *http.Request, t target) {
 	switch judgePath(t.path) {
 	case malformed:
-		rt.refuse(w, r, t.path, problem.MalformedRequest, "The path is not well-formed.")
+		rt.refuse(w, r, t.path, problem.MalformedRequest, "The path is not well-formed.", illFormed("path"))
 		return
 	case unknown:
 		rt.refuseUnknown(w, r, t.path)
@@ -138,9 +163,9 @@ func (rt *Router) servePath(w http.ResponseWriter, r *http.Request, t target) {
 
 // refuse answers a request that is no row's. Below a limited path it counts as a
 // request for that path does, so that the answer tells of the limit.
-func (rt *Router) refuse(w http.ResponseWriter, r *http.Request, path string, code problem.Code, detail string) {
+func (rt *Router) refuse(w http.ResponseWriter, r *http.Request, path string, code problem.Code, detail string, fields ...problem.Field) {
 	if rt.withinLimit(w, r, rt.areas.policy(path), rt.http) {
-		rt.http.Refuse(w, r, code, detail)
+		rt.http.Refuse(w, r, code, detail, fields...)
 	}
 }
 
@@ -256,12 +281,13 @@ func (rt *Router) serveOptions(w http.ResponseWriter, e *entry) {
 func (rt *Router) acceptQuery(w http.ResponseWriter, r *http.Request, e *entry, query string) bool {
 	values, err := ParseQuery(query)
 	if err != nil {
-		e.refuser.Refuse(w, r, problem.MalformedRequest, "The query string is not well-formed.")
+		e.refuser.Refuse(w, r, problem.MalformedRequest, "The query string is not well-formed.", illFormed(FieldQuery))
 		return false
 	}
 	if CarriesCredential(values) {
 		e.refuser.Refuse(w, r, problem.CredentialInQuery,
-			"A credential in the query string is never accepted; send it in the Authorization header.")
+			"A credential in the query string is never accepted; send it in the Authorization header.",
+			problem.Field{Field: FieldQuery, Message: "holds a credential"})
 		return false
 	}
 	return true

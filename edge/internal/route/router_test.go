@@ -15,7 +15,7 @@ import (
 // refuser answers with the code alone.
 type refuser struct{ prefix string }
 
-func (f refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, _ string) {
+func (f refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, _ string, _ ...problem.Field) {
 	w.WriteHeader(code.Status())
 	_, _ = w.Write([]byte(f.prefix + string(code)))
 }

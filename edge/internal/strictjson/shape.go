@@ -1,4 +1,4 @@
-package mcp
+package strictjson
 
 import (
 	"bytes"
@@ -6,16 +6,19 @@ import (
 	"strconv"
 )
 
+// MaxDepth is how deep the JSON of a body may be nested.
+const MaxDepth = 32
+
 // Objections to the shape of JSON that is otherwise well-formed.
 var (
 	errTooDeep     = errors.New("the JSON is nested more than 32 levels deep")
 	errNumberRange = errors.New("a number is outside of the range of a double")
 )
 
-// checkShape refuses JSON that is nested too deep, or that has a number which is
+// CheckShape refuses JSON that is nested too deep, or that has a number which is
 // infinite to one parser and an error to the next. It is made for valid JSON; of
 // anything else it says nothing useful, but it stays within the text.
-func checkShape(text []byte) error {
+func CheckShape(text []byte) error {
 	depth := 0
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -23,7 +26,7 @@ func checkShape(text []byte) error {
 			i = skipString(text, i)
 			continue
 		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
+			if depth++; depth > MaxDepth {
 				return errTooDeep
 			}
 		case c == '}' || c == ']':

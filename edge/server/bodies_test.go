@@ -1,0 +1,89 @@
+package server
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// posts are the rows that take a body.
+func posts() []route.Route {
+	return slices.DeleteFunc(route.Mounted(route.Table(), true), func(r route.Route) bool { return !slices.Contains(r.Methods, "POST") })
+}
+
+// wantShape checks that an error has the form of the row's protocol.
+func wantShape(t *testing.T, row route.Route, r reply, status int) {
+	t.Helper()
+	want := map[route.Protocol]string{
+		route.HTTP: `"code":"`, route.MCP: `"error":{"code":-32600`, route.OAuth: `"error":"invalid_request"`, route.Page: "<!doctype html>",
+	}[row.Protocol]
+	if r.status != status || !strings.Contains(r.body, want) {
+		t.Errorf("%s: got %d %s, want %d with %s", row.Pattern, r.status, r.body, status, want)
+	}
+}
+
+// Every path that takes a body refuses one that is compressed or too large, in the
+// shape of its protocol.
+func TestBodiesOfEveryPost(t *testing.T) {
+	t.Parallel()
+	c := testConfig(backendtest.New())
+	s := start(t, newServer(t, c))
+	bearer := "Authorization: Bearer " + backendtest.TokenAll
+	for _, row := range posts() {
+		wantShape(t, row, raw(t, s, post(row.Pattern, "{}", bearer, "Content-Encoding: gzip")), 415)
+		if row.Pattern == route.PathImports {
+			continue // files are handed on while they arrive
+		}
+		large := strings.Replace(post(row.Pattern, "", bearer, "Expect: 100-continue"), "Content-Length: 0", "Content-Length: "+strconv.Itoa(8<<20), 1)
+		wantShape(t, row, raw(t, s, large), 413)
+	}
+}
+
+func TestSlowBodyOfEveryPost(t *testing.T) {
+	t.Parallel()
+	s := shortOfTime(t)
+	bearer := "Authorization: Bearer " + backendtest.TokenAll
+	for _, row := range posts() {
+		if row.Pattern == route.PathImports {
+			continue // files may take longer
+		}
+		t.Run(row.Pattern, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, s)
+			if _, err := io.WriteString(conn, strings.TrimSuffix(post(row.Pattern, `{"type":"anonymous"}`, bearer), "}")); err != nil {
+				t.Fatal(err)
+			}
+			wantShape(t, row, readReply(t, conn), 408)
+		})
+	}
+}
+
+// A registration is read by the rules of the other JSON bodies, but for members
+// that nobody knows.
+func TestRegistrationsAreStrict(t *testing.T) {
+	t.Parallel()
+	s := start(t, newServer(t, testConfig(backendtest.New())))
+	const uris = `"redirect_uris":["https://a.example/cb"]`
+	for name, body := range map[string]string{
+		"duplicate":       `{` + uris + `,` + uris + `}`,
+		"nested":          `{` + uris + `,"x":{"y":1,"y":2}}`,
+		"case twin":       `{` + uris + `,"Redirect_URIs":["https://b.example/cb"]}`,
+		"too deep":        `{` + uris + `,"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`,
+		"infinite number": `{` + uris + `,"x":1e999}`,
+		"bad UTF-8":       `{` + uris + `,"client_name":"` + "\xff" + `"}`,
+		"lone surrogate":  `{` + uris + `,"client_name":"\ud800"}`,
+		"two objects":     `{` + uris + `}{}`,
+	} {
+		if r := raw(t, s, post(route.PathRegister, body)); r.status != 400 || !strings.Contains(r.body, `"error":"invalid_client_metadata"`) {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+	}
+	if r := raw(t, s, post(route.PathRegister, `{`+uris+`,"software_id":"x","jwks":{"keys":[]}}`)); r.status == 400 {
+		t.Errorf("unknown members: %d %s", r.status, r.body)
+	}
+}
