@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -25,6 +26,8 @@ func TestOpenAPI(t *testing.T) {
 	s := newService(t, onSQLite)
 	// All policies are on, so that their headers are documented and sent.
 	s.limitAll("100000/3600")
+	// The deprecated path has a removal date, which its answers and the document tell.
+	s.settings["KITH_SUNSET_MCP"] = time.Now().UTC().AddDate(1, 0, 0).Format(time.DateOnly)
 	s.start()
 	c := s.contract(t)
 	t.Run("jobs", c.checkJobs)
