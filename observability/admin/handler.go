@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 )
 
@@ -97,12 +98,13 @@ func (o Options) index(w http.ResponseWriter, _ *http.Request) {
 	if o.profiles() {
 		paths = append(paths, "/debug/pprof/")
 	}
-	page := "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Kith admin</title>\n<ul>\n"
+	var page strings.Builder
+	page.WriteString("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Kith admin</title>\n<ul>\n")
 	for _, path := range paths {
-		page += `<li><a href="` + path + `">` + path + "</a>\n"
+		page.WriteString(`<li><a href="` + path + `">` + path + "</a>\n")
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, page+"</ul>\n</html>\n") // the caller may be gone
+	_, _ = io.WriteString(w, page.String()+"</ul>\n</html>\n") // the caller may be gone
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {
