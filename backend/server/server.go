@@ -11,7 +11,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/demo"
-	"github.com/kith-crm/kith/backend/internal/periodic"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/token"
@@ -27,7 +26,6 @@ type Server struct {
 	people   *people // nil without a public address
 	seeder   *demo.Seeder
 	recorder *token.Recorder
-	poster   periodic.Worker
 	jobs     *jobs
 	search   held
 	http     *http.Server
@@ -38,10 +36,6 @@ type Server struct {
 
 // recordEvery is how long uses of credentials are gathered before they are written.
 const recordEvery = 10 * time.Second
-
-// postEvery is how often charges are posted to the ledger: seldom enough for calls of
-// an entry, and before so many wait that other writes notice.
-const postEvery = 2 * time.Second
 
 // New opens the store, whose schema must be the binary's, and composes the
 // handler. Stop gives the store back.
@@ -111,7 +105,6 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	s.recorder.Start(ctx)
-	s.poster.Start(ctx, postEvery, s.post)
 	s.jobs.runner.Start(ctx)
 	if s.people != nil {
 		s.people.start(ctx)
@@ -173,14 +166,5 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	s.seeder.Stop()
 	s.recorder.Stop(ctx)
-	if s.poster.Stop() {
-		s.post(ctx)
-	}
 	return errors.Join(append(errs, s.store.Close())...)
-}
-
-func (s *Server) post(ctx context.Context) {
-	if err := s.store.PostCharges(ctx); err != nil {
-		s.config.Logger.WarnContext(ctx, "post charges to the ledger", "error", err)
-	}
 }

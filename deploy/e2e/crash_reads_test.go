@@ -75,14 +75,6 @@ func TestReadsThroughCrashes(t *testing.T) {
 				r.wait.Wait()
 				s.restart()
 			}
-			db := s.openDatabase(t)
-			eventually(t, "what the last life left is posted", func() bool {
-				lines := -1
-				if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM credit_journal").Scan(&lines); err != nil {
-					t.Error(err)
-				}
-				return lines == 0
-			})
 			after := s.ledger(t)
 			answered := len(r.left)
 			if spent := after.spent - before.spent; spent < answered || spent > answered+callers*crashes || after.calls-before.calls != spent {

@@ -24,10 +24,10 @@ func (s *service) ledger(t *testing.T) ledger {
 	db := s.openDatabase(t)
 	for query, into := range map[string]*int{
 		"SELECT coalesce(sum(balance), 0) FROM credit_balances":                     &l.balance,
-		"SELECT coalesce(sum(delta), 0) FROM credit_ledger":                         &l.entries,
-		"SELECT count(*) FROM credit_ledger WHERE delta > 0":                        &l.allowances,
-		"SELECT coalesce(sum(calls), 0) FROM credit_ledger WHERE reason = 'calls'":  &l.calls,
-		"SELECT coalesce(-sum(delta), 0) FROM credit_ledger WHERE reason = 'calls'": &l.spent,
+		"SELECT coalesce(sum(delta), 0) FROM credit_entries":                         &l.entries,
+		"SELECT count(*) FROM credit_entries WHERE delta > 0":                        &l.allowances,
+		"SELECT coalesce(sum(calls), 0) FROM credit_entries WHERE reason = 'calls'":  &l.calls,
+		"SELECT coalesce(-sum(delta), 0) FROM credit_entries WHERE reason = 'calls'": &l.spent,
 	} {
 		if err := db.QueryRowContext(t.Context(), query).Scan(into); err != nil {
 			t.Fatalf("%s: %v", query, err)

@@ -79,11 +79,11 @@ func TestReplays(t *testing.T) {
 			"failed read":          {get, `{"id":"con_00000000000000000000000000"}`, 0},
 			"rule of the domain":   {create, `{"name":" "}`, 0},
 		} {
-			before := p.count(t, "credit_ledger", "reason = 'calls'")
+			before := p.count(t, "credit_entries", "reason = 'calls'")
 			first := p.keyed(t, name, c.procedure, c.body)
 			wantReplay(t, first, p.keyed(t, name, c.procedure, c.body))
 			wantReplay(t, first, p.keyed(t, name, c.procedure, c.body))
-			if n := p.count(t, "credit_ledger", "reason = 'calls'") - before; n != min(c.price, 1) {
+			if n := p.count(t, "credit_entries", "reason = 'calls'") - before; n != min(c.price, 1) {
 				t.Errorf("%s: %d charges", name, n)
 			}
 		}
@@ -288,7 +288,7 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 				t.Errorf("%s: %v", key, got.body)
 			}
 		}
-		for table, condition := range map[string]string{"connections": "1 = 1", "changes": "1 = 1", "idempotency_keys": "1 = 1", "credit_ledger": "reason = 'calls'"} {
+		for table, condition := range map[string]string{"connections": "1 = 1", "changes": "1 = 1", "idempotency_keys": "1 = 1", "credit_entries": "reason = 'calls'"} {
 			if n := p.count(t, table, condition); n != 0 {
 				t.Errorf("%d rows of %s are left", n, table)
 			}

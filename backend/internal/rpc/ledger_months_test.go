@@ -170,9 +170,9 @@ func (s *spender) note(rt *rapid.T, d deed, got answer) {
 func (s *spender) wantBooks(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	rows, err := s.db.QueryContext(t.Context(), fmt.Sprintf(`SELECT b.period, b.allowance, b.balance,
-(SELECT coalesce(sum(delta), 0) FROM credit_ledger e WHERE e.tenant_id = b.tenant_id AND e.period = b.period),
-(SELECT coalesce(-sum(delta), 0) FROM credit_ledger e WHERE e.tenant_id = b.tenant_id AND e.period = b.period AND reason = 'calls'),
-(SELECT count(*) FROM credit_ledger e WHERE e.tenant_id = b.tenant_id AND e.period = b.period AND reason = 'allowance')
+(SELECT coalesce(sum(delta), 0) FROM credit_entries e WHERE e.tenant_id = b.tenant_id AND e.period = b.period),
+(SELECT coalesce(-sum(delta), 0) FROM credit_entries e WHERE e.tenant_id = b.tenant_id AND e.period = b.period AND reason = 'calls'),
+(SELECT count(*) FROM credit_entries e WHERE e.tenant_id = b.tenant_id AND e.period = b.period AND reason = 'allowance')
 FROM credit_balances b WHERE b.tenant_id = '%s' ORDER BY b.period`, s.tenant))
 	spent := 0
 	for _, row := range scan(t, rows, err) {

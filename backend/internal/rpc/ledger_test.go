@@ -140,7 +140,7 @@ func (p *paid) ledger(t rapidOrTest, owner tenant.ID) (sum, entries, balance int
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	query("SELECT coalesce(sum(delta), 0), count(*) FROM credit_ledger WHERE tenant_id = {owner} AND period = {period}", &sum, &entries)
+	query("SELECT coalesce(sum(delta), 0), count(*) FROM credit_entries WHERE tenant_id = {owner} AND period = {period}", &sum, &entries)
 	query("SELECT coalesce(max(balance), -1) FROM credit_balances WHERE tenant_id = {owner} AND period = {period}", &balance)
 	return sum, entries, balance
 }

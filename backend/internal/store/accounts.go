@@ -128,9 +128,5 @@ func deleteMember(ctx context.Context, tx bun.Tx, owner tenant.ID) error {
 	if _, err := tx.NewRaw("DELETE FROM members WHERE id = ?", owner).Exec(ctx); err != nil {
 		return fmt.Errorf("delete member: %w", err)
 	}
-	// The balances went with the member, so that nothing is charged any more.
-	if _, err := tx.NewRaw("DELETE FROM credit_journal WHERE tenant_id = ?", owner).Exec(ctx); err != nil {
-		return fmt.Errorf("delete credit_journal: %w", err)
-	}
 	return nil
 }

@@ -13,190 +13,127 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// bill is what is charged together.
-type bill struct {
-	month    credit.Month
-	at       time.Time
-	charges  []credit.Charge
-	outcomes []credit.Outcome
-	groups   []*chargeGroup // by tenant
-}
-
-// chargeGroup is what one tenant's charges of a bill come to.
-type chargeGroup struct {
-	owner tenant.ID
-	// calls are the places of the charges that can be paid for, total their price.
-	calls []int
-	total int
-	// lines are what the journal keeps of them, one for each tool.
-	lines []journalLine
-	// paid tells that the balance was taken down, and the lines are kept.
-	paid bool
-}
-
-type journalLine struct {
-	tool         string
-	delta, calls int
-}
-
-// Charge implements credit.Ledger. The charges of a tenant are one update of the
-// balance and one line of the journal for each tool; those of a tenant whose
-// balance does not cover them all are looked at one by one.
+// Charge implements credit.Ledger.
 func (s *Store) Charge(ctx context.Context, charges []credit.Charge) (outcomes []credit.Outcome, err error) {
-	defer func() { s.tellOutcomes(charges, outcomes) }()
-	b := s.newBill(charges)
-	if err := s.pay(ctx, nil, b, b.groups); err != nil {
+	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) (err error) {
+		outcomes, err = s.chargeWithin(ctx, tx, charges)
+		return err
+	})
+	if err != nil {
 		return nil, translate(err)
 	}
-	short := b.unpaid()
-	if len(short) == 0 {
-		return b.outcomes, nil
-	}
-	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		return s.payShort(ctx, tx, b, short)
-	})
-	if err != nil { // the others have paid
-		for _, g := range short {
-			g.fail(b, translate(err))
-		}
-	}
-	return b.outcomes, nil
+	s.tellOutcomes(charges, outcomes)
+	return outcomes, nil
 }
 
-// chargeWithin is Charge in a transaction that does more.
+// chargeWithin is Charge in a transaction that does more: it locks the balances,
+// decides which calls they cover, and writes the balances and the ledger.
 func (s *Store) chargeWithin(ctx context.Context, tx bun.Tx, charges []credit.Charge) ([]credit.Outcome, error) {
-	b := s.newBill(charges)
-	if err := s.pay(ctx, tx.Tx, b, b.groups); err != nil {
+	at := s.time()
+	b := bill{month: credit.MonthOf(at), at: at, charges: charges, outcomes: make([]credit.Outcome, len(charges))}
+	calls := map[tenant.ID][]int{}
+	for i, c := range charges {
+		if calls[c.Tenant] == nil {
+			b.owners = append(b.owners, c.Tenant)
+		}
+		calls[c.Tenant] = append(calls[c.Tenant], i)
+	}
+	slices.Sort(b.owners)
+	balances, gone, err := s.openBalances(ctx, tx, b.month, b.owners)
+	if err != nil {
 		return nil, err
 	}
-	if short := b.unpaid(); len(short) > 0 {
-		return b.outcomes, s.payShort(ctx, tx, b, short)
-	}
-	return b.outcomes, nil
-}
-
-// newBill groups charges by their tenants.
-func (s *Store) newBill(charges []credit.Charge) *bill {
-	at := s.time()
-	b := &bill{month: credit.MonthOf(at), at: at, charges: charges, outcomes: make([]credit.Outcome, len(charges))}
-	groups := make(map[tenant.ID]*chargeGroup, 1)
-	for i, c := range charges {
-		g := groups[c.Tenant]
-		if g == nil {
-			g = &chargeGroup{owner: c.Tenant}
-			groups[c.Tenant] = g
-			b.groups = append(b.groups, g)
+	for _, owner := range b.owners {
+		if err := gone[owner]; err != nil {
+			b.refuse(calls[owner], err)
+			continue
 		}
-		g.calls = append(g.calls, i)
+		b.settle(owner, calls[owner], balances[owner])
 	}
-	slices.SortFunc(b.groups, func(a, b *chargeGroup) int { return strings.Compare(string(a.owner), string(b.owner)) })
-	for _, g := range b.groups {
-		g.sum(b)
-	}
-	return b
+	return b.outcomes, s.keepBill(ctx, tx, &b)
 }
 
-// sum sums up the calls of a group and writes its lines.
-func (g *chargeGroup) sum(b *bill) {
-	g.total, g.lines = 0, nil
-	for _, i := range g.calls {
-		c := b.charges[i]
-		line := g.line(c.Tool)
-		line.delta -= c.Price
-		line.calls++
-		g.total += c.Price
+// openBalances locks the tenants' balances of a month, which it makes where there
+// are none. gone holds the error of each tenant that does not exist any more.
+func (s *Store) openBalances(ctx context.Context, tx bun.Tx, month credit.Month, owners []tenant.ID) (
+	balances map[tenant.ID]credit.Balance, gone map[tenant.ID]error, err error,
+) {
+	balances, err = s.lockBalances(ctx, tx, month, owners)
+	if err != nil || len(balances) == len(owners) {
+		return balances, nil, err
 	}
-}
-
-// line returns the line of a tool, which it adds where there is none.
-func (g *chargeGroup) line(tool string) *journalLine {
-	for i := range g.lines {
-		if g.lines[i].tool == tool {
-			return &g.lines[i]
-		}
-	}
-	g.lines = append(g.lines, journalLine{tool: tool})
-	return &g.lines[len(g.lines)-1]
-}
-
-func (b *bill) unpaid() []*chargeGroup {
-	var short []*chargeGroup
-	for _, g := range b.groups {
-		if !g.paid {
-			short = append(short, g)
-		}
-	}
-	return short
-}
-
-// settle tells the callers of a group what is left after it was paid.
-func (g *chargeGroup) settle(b *bill, balance int) {
-	g.paid = true
-	left := balance + g.total
-	for _, i := range g.calls {
-		left -= b.charges[i].Price
-		b.outcomes[i].Receipt = credit.Receipt{Charged: b.charges[i].Price, Remaining: left, ResetsAt: b.month.ResetsAt}
-	}
-}
-
-// fail gives all calls of a group that is not paid the same end.
-func (g *chargeGroup) fail(b *bill, err error) {
-	for _, i := range g.calls {
-		b.outcomes[i] = credit.Outcome{Err: err}
-	}
-}
-
-// payShort charges what the balances of some tenants cover, in the order of the
-// calls. Those that had no balance this month get one first.
-func (s *Store) payShort(ctx context.Context, tx bun.Tx, b *bill, short []*chargeGroup) error {
-	owners := make([]tenant.ID, len(short))
-	for i, g := range short {
-		owners[i] = g.owner
-	}
-	balances, err := s.lockBalances(ctx, tx, b.month, owners)
-	if err != nil {
-		return err
-	}
-	gone := map[tenant.ID]error{}
+	gone = map[tenant.ID]error{}
 	for _, owner := range owners {
 		if _, open := balances[owner]; open {
 			continue
 		}
-		if err := s.openMonth(ctx, tx, owner, b.month); fault.Is(err, fault.NotFound) {
+		if err := s.openMonth(ctx, tx, owner, month); fault.Is(err, fault.NotFound) {
 			gone[owner] = err
 		} else if err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	if balances, err = s.lockBalances(ctx, tx, b.month, owners); err != nil {
-		return err
-	}
-	var covered []*chargeGroup
-	for _, g := range short {
-		if gone[g.owner] != nil {
-			g.fail(b, gone[g.owner])
-			continue
-		}
-		g.cut(b, balances[g.owner])
-		g.sum(b)
-		if len(g.calls) > 0 {
-			covered = append(covered, g)
-		}
-	}
-	return s.pay(ctx, tx.Tx, b, covered)
+	balances, err = s.lockBalances(ctx, tx, month, owners)
+	return balances, gone, err
 }
 
-// cut leaves of a group the calls that the balance covers.
-func (g *chargeGroup) cut(b *bill, have credit.Balance) {
-	calls := g.calls
-	g.calls = nil
+// bill is what is charged together.
+type bill struct {
+	month    credit.Month
+	at       time.Time
+	owners   []tenant.ID
+	charges  []credit.Charge
+	outcomes []credit.Outcome
+	// entries are the new lines of the ledger, balances the rows of VALUES that hold
+	// the new balances with their tenants.
+	entries  []credit.Entry
+	balances []any
+}
+
+// refuse gives calls, which are indexes of the charges, the same error.
+func (b *bill) refuse(calls []int, err error) {
 	for _, i := range calls {
-		price := b.charges[i].Price
-		if price > have.Remaining {
-			b.outcomes[i] = credit.Outcome{Err: have.Shortage(price)}
+		b.outcomes[i] = credit.Outcome{Err: err}
+	}
+}
+
+// settle charges one tenant's calls in their order, as far as the balance covers
+// them, with one ledger entry for each tool.
+func (b *bill) settle(owner tenant.ID, calls []int, have credit.Balance) {
+	first := len(b.entries)
+	for _, i := range calls {
+		c := b.charges[i]
+		if c.Price > have.Remaining {
+			b.refuse([]int{i}, have.Shortage(c.Price))
 			continue
 		}
-		have.Remaining -= price
-		g.calls = append(g.calls, i)
+		have.Remaining -= c.Price
+		b.outcomes[i].Receipt = credit.Receipt{Charged: c.Price, Remaining: have.Remaining, ResetsAt: b.month.ResetsAt}
+		at := slices.IndexFunc(b.entries[first:], func(e credit.Entry) bool { return e.Tool == c.Tool })
+		if at < 0 {
+			at = len(b.entries) - first
+			b.entries = append(b.entries, credit.Entry{
+				TenantID: owner, Period: b.month.Period, Reason: credit.ReasonCalls, Tool: c.Tool, CreatedAt: b.at,
+			})
+		}
+		e := &b.entries[first+at]
+		e.Delta, e.Calls, e.BalanceAfter = e.Delta-c.Price, e.Calls+1, have.Remaining
 	}
+	if len(b.entries) > first {
+		b.balances = append(b.balances, owner, have.Remaining)
+	}
+}
+
+// keepBill writes the balances that changed, and the ledger's new entries.
+func (s *Store) keepBill(ctx context.Context, tx bun.Tx, b *bill) error {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	rows := strings.Repeat(", (?, ?)", len(b.balances)/2)[2:]
+	_, err := tx.NewRaw("UPDATE credit_balances SET balance = new.column2 FROM (VALUES "+rows+") AS new WHERE tenant_id = new.column1 AND period = ?",
+		append(b.balances, b.month.Period)...).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	return s.insertEntries(ctx, tx, b.entries...)
 }

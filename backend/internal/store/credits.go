@@ -130,7 +130,7 @@ func (s *Store) SetPlan(ctx context.Context, username, plan string, at time.Time
 
 func (s *Store) changeAllowance(ctx context.Context, tx bun.Tx, owner tenant.ID, b credit.Balance, allowance int) error {
 	var spent int
-	err := tx.NewRaw("SELECT coalesce(-sum(delta), 0) FROM credit_ledger WHERE tenant_id = ? AND period = ? AND reason IN (?, ?)",
+	err := tx.NewRaw("SELECT coalesce(-sum(delta), 0) FROM credit_entries WHERE tenant_id = ? AND period = ? AND reason IN (?, ?)",
 		owner, b.Period, credit.ReasonCalls, credit.ReasonRefund).Scan(ctx, &spent)
 	if err != nil {
 		return err

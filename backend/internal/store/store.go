@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -49,10 +48,6 @@ type Store struct {
 	// publicProfile reads the page of one username.
 	publicProfile *hotStatement
 	plans         credit.Plans
-	// charges is nil in PostgreSQL.
-	charges chargeStatements
-	// unposted tells that the journal may have lines.
-	unposted atomic.Bool
 	// months holds the tenants whose allowance of a period was seen, by tenant.
 	months sync.Map
 	keys   idempotency.Registry
@@ -101,9 +96,6 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.publicProfile, err = s.preparePublicProfile(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	if s.charges, err = s.prepareCharges(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -157,7 +149,6 @@ func connect(ctx context.Context, c Config) (*Store, error) {
 	if c.Credits != nil {
 		s.creditWatch = c.Credits
 	}
-	s.unposted.Store(true) // those of a process that ended
 	return s, nil
 }
 

@@ -127,7 +127,6 @@ func (t tally) tell(o CreditObserver, tool string, err error) {
 
 // tellOutcomes tells of charges that were committed together.
 func (s *Store) tellOutcomes(charges []credit.Charge, outcomes []credit.Outcome) {
-	s.unposted.Store(true)
 	for i, outcome := range outcomes {
 		if short := (*credit.Shortage)(nil); errors.As(outcome.Err, &short) {
 			s.creditWatch.Refused(charges[i].Tool)
