@@ -23,7 +23,7 @@ func (s *service) ledger(t *testing.T) ledger {
 	var l ledger
 	db := s.openDatabase(t)
 	for query, into := range map[string]*int{
-		"SELECT coalesce(sum(balance), 0) FROM credit_balances":                     &l.balance,
+		"SELECT coalesce(sum(balance), 0) FROM credit_balances":                      &l.balance,
 		"SELECT coalesce(sum(delta), 0) FROM credit_entries":                         &l.entries,
 		"SELECT count(*) FROM credit_entries WHERE delta > 0":                        &l.allowances,
 		"SELECT coalesce(sum(calls), 0) FROM credit_entries WHERE reason = 'calls'":  &l.calls,

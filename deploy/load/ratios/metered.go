@@ -37,8 +37,8 @@ func metered(ctx context.Context, s *stage) ([]comparison, error) {
 		}
 		by := fmt.Sprintf(", metered : not, %d members", among)
 		list = append(list,
-			comparison{what: "search_connections" + by, of: searches(paying), to: searches(free), aim: 1.25},
-			comparison{what: "get_connection" + by, of: reads(paying), to: reads(free), aim: 1.25})
+			comparison{what: "search_connections" + by, of: searches(paying), to: searches(free), aim: 1.5},
+			comparison{what: "get_connection" + by, of: reads(paying), to: reads(free), aim: 1.5})
 	}
 	return list, nil
 }
