@@ -191,6 +191,7 @@ func (s *stage) isShown(trace string) bool {
 // seed makes something and returns its id.
 func (s *stage) seed(t *testing.T, a *actor, procedure, object, body string) string {
 	t.Helper()
+	s.advance(time.Second) // no two things are made at one instant
 	got := s.call(t, procedure, body, "Authorization", "Bearer "+a.bearer)
 	if got.code() != "" {
 		t.Fatalf("%s %s: %v", procedure, body, got.body)
