@@ -59,11 +59,12 @@ func TestDeadToken(t *testing.T) {
 		ada := s.newMember(t)
 		revoked, live := ada.token(t), ada.token(t)
 		ada.revoke(t, revoked)
+		expired := ada.expiredToken(t)
 		dead := map[string][]string{
 			"wrong":                {"Authorization: Bearer " + live.bearer[:len(live.bearer)-4] + "AAAA"},
 			"of another kind":      {"Authorization: Bearer eyJhbGciOiJub25lIn0.e30."},
 			"revoked":              {"Authorization: Bearer " + revoked.bearer},
-			"expired":              {"Authorization: Bearer " + ada.tokenWith(t, "--expires", "1ms").bearer},
+			"expired":              {"Authorization: Bearer " + expired.bearer},
 			"cut off":              {"Authorization: Bearer " + live.bearer[:20]},
 			"in upper case":        {"Authorization: Bearer " + strings.ToUpper(live.bearer)},
 			"its id":               {"Authorization: Bearer " + ada.tokenID(t, live)},
@@ -176,12 +177,20 @@ func TestRevokedToken(t *testing.T) {
 func TestExpiredToken(t *testing.T) {
 	eachTopology(t, func(t *testing.T, s *service) {
 		ada := s.newMember(t)
-		a := agent{s, pathCurrent, ada.tokenWith(t, "--expires", "5s").bearer}
-		a.call(t, "get_account", arguments{})
-		body := toolCall(t, "get_account", arguments{})
-		eventually(t, "the token has expired", func() bool { return a.post(t, body).status != http.StatusOK })
-		checkChallenge(t, a, body, invalidToken)
+		a := agent{s, pathCurrent, ada.expiredToken(t).bearer}
+		checkChallenge(t, a, toolCall(t, "get_account", arguments{}), invalidToken)
 	})
+}
+
+// expiredToken is a token that worked, until its time was over.
+func (m *member) expiredToken(t *testing.T) personalToken {
+	t.Helper()
+	expired := m.tokenWith(t, "--expires", "5s")
+	a := agent{m.service, pathCurrent, expired.bearer}
+	a.call(t, "get_account", arguments{})
+	body := toolCall(t, "get_account", arguments{})
+	eventually(t, "the token has expired", func() bool { return a.post(t, body).status != http.StatusOK })
+	return expired
 }
 
 // TestCredentialInQuery: it is never accepted there, under no name.

@@ -114,15 +114,23 @@ test('many changes without a version are all kept', async () => {
 test('a person who is on file is not made twice', async () => {
   const email = 'twin@gemini.example';
   const { connection } = await call(client, 'create_connection', { name: 'Tina Twin', emails: [email], organization: 'Gemini' });
-  const again = await call(client, 'create_connection', { name: 'Somebody Else', emails: [email.toUpperCase()] });
+  const again = await call(client, 'create_connection', { name: 'T. Twin', emails: [email.toUpperCase()] });
   assert.equal(again.duplicate_of, connection.id);
   assert.equal(again.connection.id, connection.id);
   assert.equal(again.change_id, undefined);
   const byName = await call(client, 'create_connection', { name: 'tina  TWIN', organization: 'Gemini' });
   assert.equal(byName.duplicate_of, connection.id);
-  assert.match(await fail(client, 'create_connection', { name: 'X', emails: [email], on_duplicate: 'error' }), new RegExp(connection.id));
+  assert.match(await fail(client, 'create_connection', { name: 'Tina', emails: [email], on_duplicate: 'error' }), new RegExp(connection.id));
   const second = await call(client, 'create_connection', { name: 'Tina Twin', emails: [email], on_duplicate: 'create' });
   assert.notEqual(second.connection.id, connection.id);
+});
+
+test('an address alone makes nobody a duplicate', async () => {
+  const emails = ['office@gemini.example'];
+  const { connection } = await call(client, 'create_connection', { name: 'Pollux Parker', emails });
+  const other = await call(client, 'create_connection', { name: 'Zoe Fox', emails, on_duplicate: 'error' });
+  assert.equal(other.duplicate_of, undefined);
+  assert.deepEqual(other.same_address.map((one) => one.id), [connection.id]);
 });
 
 test('one person made many times at once is made once', async () => {

@@ -144,7 +144,13 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
     });
 
     test('nonsense finds nobody', async () => {
-      for (const query of ['qxzvkjwq', 'zzzzzzzzzz 9999', '???', '😀']) assert.deepEqual(await search(client, query), [], query);
+      for (const query of ['qxzvkjwq', 'zzzzzzzzzz 9999']) assert.deepEqual(await search(client, query), [], query);
+    });
+
+    test('a query without a word is told what to do instead', async () => {
+      for (const query of ['*', '???', '😀']) {
+        assert.match(await fail(client, 'search_connections', { query }), /no letter or digit.*no wildcards.*export_connections/);
+      }
     });
 
     test('filters leave only who fits', async () => {
@@ -153,7 +159,8 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
         const hits = await search(client, person.name, filters);
         assert.ok(hits.some((hit) => hit.id === person.id), JSON.stringify(filters));
       }
-      assert.deepEqual(await search(client, person.name, { company: 'no such company' }), []);
+      const text = await fail(client, 'search_connections', { query: person.name, company: 'no such company' });
+      assert.match(text, /company: nobody is or was at "no such company"; the nearest are "/);
     });
 
     test('pages have no gap and no overlap', async () => {
