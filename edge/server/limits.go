@@ -47,6 +47,7 @@ func newLimits(c resolved) (*limits, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnOfSandbox(c.Logger, policies)
 	clients, err := clientip.New(clientip.Config{TrustedProxies: c.TrustedProxies, Header: c.ClientHeader})
 	if err != nil {
 		return nil, err
@@ -61,6 +62,25 @@ func newLimits(c resolved) (*limits, error) {
 	}
 	l, err := limiter.New(options)
 	return &limits{policies: policies, store: store, clients: clients, limiter: l}, err
+}
+
+// warnOfSandbox tells the operator that the sandbox lets more calls through than the
+// 60 a minute of the specification.
+func warnOfSandbox(logger *slog.Logger, policies []ratelimit.Policy) {
+	for _, p := range policies {
+		if p.Name != ratelimit.PolicyMCPSandbox {
+			continue
+		}
+		const most = 60
+		inAMinute := p.Quota // at most, in the sliding window of the policy
+		if p.Window < time.Minute {
+			inAMinute = int(int64(p.Quota) * int64(time.Minute) / int64(p.Window))
+		}
+		if !p.Enabled() || inAMinute > most {
+			logger.Warn("KITH_RATE_MCP_SANDBOX admits more than 60 calls a minute from an address, which the specification fixes", slog.String("policy", p.Name),
+				slog.Int("quota", p.Quota), slog.Int("window", int(p.Window/time.Second)))
+		}
+	}
 }
 
 // newRateStore counts in memory, or in a Redis that several edges share, with

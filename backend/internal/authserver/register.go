@@ -30,8 +30,9 @@ type registration struct {
 	GrantTypes    []string `json:"grant_types"`
 	ResponseTypes []string `json:"response_types"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
-	// Scope is checked and not kept: what a client asks for, it asks each time.
-	Scope string `json:"-"`
+	// Scope is checked and told again. It binds nobody: what a client asks for, it
+	// asks each time.
+	Scope string `json:"scope,omitempty"`
 }
 
 // registered is the answer: what was stored (RFC 7591 §3.2.1).
@@ -148,8 +149,11 @@ func (s *Server) checkRegistration(c *registration) error {
 	if !allKnown(c.ResponseTypes, responseTypes()) {
 		return fault.InvalidField("response_types", "takes code")
 	}
-	// Whatever was asked for, every client is a public one and may use both.
-	c.AuthMethod, c.GrantTypes, c.ResponseTypes = "none", grantTypes(), responseTypes()
+	// Whatever was asked for, every client is a public one and gets codes.
+	c.AuthMethod, c.ResponseTypes = "none", responseTypes()
+	if c.GrantTypes == nil {
+		c.GrantTypes = grantTypes()
+	}
 	if c.Scope != "" {
 		if _, err := grant.ParseScopes(c.Scope, true, s.Catalog.Scopes()); err != nil {
 			return err

@@ -104,9 +104,14 @@ func (h *jobTools) message(j *job.Job) (*jobsv1.Job, error) {
 		CreatedAt:  timestamp(j.CreatedAt), UpdatedAt: timestamp(j.UpdatedAt),
 	}
 	if j.Result != "" {
-		m.Result = &structpb.Struct{}
-		if err := protojson.Unmarshal([]byte(j.Result), m.Result); err != nil {
+		result := &structpb.Struct{}
+		if err := protojson.Unmarshal([]byte(j.Result), result); err != nil {
 			return nil, fmt.Errorf("read the result of job %s: %w", j.ID, err)
+		}
+		if j.State == job.Succeeded {
+			m.Result = result
+		} else if left := result.GetFields()["import_id"].GetStringValue(); left != "" {
+			m.ImportId = &left
 		}
 	}
 	if j.State == job.Failed {

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,6 +108,23 @@ func TestWaitForAJob(t *testing.T) {
 		for _, body := range []string{`{"task_id":1,"wait_seconds":21}`, `{"task_id":0}`, `{}`, `{"task_id":"x"}`, `{"task_id":1.5}`} {
 			if got := b.call(t, getJob, body); got.code() != "invalid_argument" {
 				t.Errorf("%s: %v", body, got.body)
+			}
+		}
+	})
+}
+
+// What a job that did not succeed came to is no result of it; an import that was
+// cancelled can be undone by the id of what it left.
+func TestOnlySuccessHasAResult(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		const result = `{"created":3,"import_id":"imp_00000000000000000000000001"}`
+		for i, state := range []string{job.Cancelled, job.Failed, job.Succeeded} {
+			number := started(t, b.store, b.member, "file_import")
+			ended(t, b.store, "file_import", job.End{State: state, Result: json.RawMessage(result)})
+			got := b.call(t, getJob, fmt.Sprintf(`{"task_id":%d}`, number))
+			if succeeded := state == job.Succeeded; (got.at("job", "result") != nil) != succeeded || (got.at("job", "import_id") == nil) != succeeded {
+				t.Errorf("%d, %s: %v", i, state, got.body)
 			}
 		}
 	})

@@ -21,6 +21,7 @@ type refusal struct {
 	Code       problem.Code `json:"code"`
 	Batchable  []Readable   `json:"batchable,omitempty"`
 	Policy     string       `json:"policy,omitzero"`
+	Violated   []string     `json:"violated-policies,omitzero"`
 	RetryAfter int          `json:"retry_after,omitzero"`
 }
 
@@ -43,7 +44,7 @@ func (r refusal) marshal() *outcome {
 func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
 	seconds := max(1, int((reset+time.Second-1)/time.Second))
 	r := e.refuse(problem.RateLimited, "The budget of this endpoint is used up; the other items are not affected.")
-	r.Policy, r.RetryAfter = policy, seconds
+	r.Policy, r.Violated, r.RetryAfter = policy, []string{policy}, seconds
 	return r.marshal()
 }
 

@@ -71,7 +71,7 @@ func requestAdvice() map[problem.Code]advice {
 			"Send the same bytes again after the seconds in `Retry-After`. Do not take a new key: that would do the work twice.",
 		},
 		problem.IdempotencyMismatch: {
-			"This `Idempotency-Key` was sent within the last 24 hours with another method, path or body. A key stands for one request.",
+			"This `Idempotency-Key` was sent within the last 24 hours for another operation or with another body. A key stands for one request.",
 			"Repeat the same bytes to get the first answer again, or take a new key for a new request.",
 		},
 		problem.MethodNotAllowed: {

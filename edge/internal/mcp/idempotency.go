@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"net/http"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
 	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -27,7 +27,7 @@ func (e *endpoint) readKey(r *http.Request, c *call, body []byte) (*upstream.Ret
 	if c.kind != request || c.method != methodCallTool {
 		return nil, nil
 	}
-	return &upstream.Retry{Key: lines[0], Fingerprint: fingerprint(r, body)}, nil
+	return &upstream.Retry{Key: lines[0], Fingerprint: e.fingerprint(r, body)}, nil
 }
 
 func validKey(key string) bool {
@@ -39,12 +39,17 @@ func validKey(key string) bool {
 	return len(key) >= 1 && len(key) <= maxKey
 }
 
-// fingerprint is a hash of what makes a request another one: method, route, media
-// type and the bytes of the body.
-func fingerprint(r *http.Request, body []byte) string {
+// fingerprint is a hash of what makes a request another one: method, operation,
+// media type and the bytes of the body. The paths of one operation are one: the
+// deprecated path and its successor, and both paths of the sandbox.
+func (e *endpoint) fingerprint(r *http.Request, body []byte) string {
+	operation := route.MCPCurrent
+	if e.mount.Policy == DemoAccount {
+		operation = route.MCPSandbox
+	}
 	h := sha256.New()
 	// The media type is the one that is admitted, whatever its parameters.
-	h.Write([]byte(r.Method + "\n" + exchange.FromContext(r.Context()).Route + "\napplication/json\n"))
+	h.Write([]byte(r.Method + "\n" + operation + "\napplication/json\n"))
 	h.Write(body)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -77,23 +77,28 @@ func TestInnerHeadersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// Another body, method or path is another request, also under the same key; the
-// same bytes are the same.
+// Another body is another request, also under the same key, and so is one to the
+// sandbox; the same bytes are the same, under each path of the operation.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	prints := map[string]string{}
-	for name, c := range map[string][2]string{
-		"one": {"/mcp/v1", callOf("zoe")}, "another body": {"/mcp/v1", callOf("bo")}, "another path": {"/mcp", callOf("zoe")},
-		"white space": {"/mcp/v1", callOf("zoe") + " "},
+	for _, c := range []struct{ name, path, body string }{
+		{"one", "/mcp/v1", callOf("zoe")}, {"one", "/mcp", callOf("zoe")},
+		{"another body", "/mcp/v1", callOf("bo")}, {"white space", "/mcp/v1", callOf("zoe") + " "},
+		{"sandbox", "/mcp/sandbox", callOf("zoe")}, {"sandbox", "/sandbox/mcp/v1", callOf("zoe")},
 	} {
+		name := c.name
 		for range 2 {
 			e := newEdge(t)
-			keyed(t, e, c[0], c[1], "k")
+			keyed(t, e, c.path, c.body, "k")
 			print := e.backend.Requests()[0].Get("Kith-Request-Fingerprint")
 			if other, seen := prints[print]; seen && other != name {
 				t.Errorf("%s and %s have the same fingerprint", name, other)
 			}
 			prints[print] = name
+		}
+		if n := len(prints); name == "one" && n != 1 {
+			t.Errorf("the paths of one operation have %d fingerprints", n)
 		}
 	}
 	if len(prints) != 4 {

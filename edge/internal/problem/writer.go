@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
 // retryAfter is what a 503 tells the client to wait, in seconds.
@@ -37,7 +38,11 @@ func NewWriter(baseURL string) *Writer { return &Writer{base: baseURL} }
 // Retry-After. Nothing may have been written before; headers set before stay.
 func (pw *Writer) Write(w http.ResponseWriter, r *http.Request, code Code, detail string, fields ...Field) {
 	e := lookup(code)
-	body := pw.appendBody(nil, e, detail, exchange.RequestID(r.Context()), fields)
+	answered := exchange.FromContext(r.Context())
+	body := pw.appendBody(nil, e, detail, answered.RequestID, fields)
+	if code == RateLimited {
+		body = appendViolated(body[:len(body)-1], answered.Decisions)
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
@@ -68,6 +73,23 @@ func (pw *Writer) appendBody(b []byte, e entry, detail, requestID string, fields
 	}
 	b = appendMember(b, "code", string(e.code))
 	return append(appendFields(b, fields), '}')
+}
+
+// appendViolated ends a body with the names of the policies that refused the request
+// (draft-ietf-httpapi-ratelimit-headers, the member of its problem type).
+func appendViolated(b []byte, decisions []ratelimit.Decision) []byte {
+	b = append(b, `,"violated-policies":[`...)
+	first := true
+	for _, d := range decisions {
+		if d.Allowed {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		b, first = appendString(b, d.Policy.Name), false
+	}
+	return append(b, `]}`...)
 }
 
 func appendFields(b []byte, fields []Field) []byte {

@@ -42,7 +42,7 @@ type Job struct {
 	Terminal bool `protobuf:"varint,5,opt,name=terminal,proto3" json:"terminal,omitempty"`
 	// How far it is.
 	Progress *JobProgress `protobuf:"bytes,6,opt,name=progress,proto3" json:"progress,omitempty"`
-	// What came of it, once it succeeded or was cancelled.
+	// What came of it, once it succeeded.
 	Result *structpb.Struct `protobuf:"bytes,7,opt,name=result,proto3,oneof" json:"result,omitempty"`
 	// Why it failed; absent unless it did.
 	Error *JobError `protobuf:"bytes,8,opt,name=error,proto3,oneof" json:"error,omitempty"`
@@ -53,7 +53,9 @@ type Job struct {
 	// When it was started.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	// When it last changed.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	// The import that a cancelled job left behind, for undo_change.
+	ImportId      *string `protobuf:"bytes,13,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +172,13 @@ func (x *Job) GetUpdatedAt() *timestamppb.Timestamp {
 		return x.UpdatedAt
 	}
 	return nil
+}
+
+func (x *Job) GetImportId() string {
+	if x != nil && x.ImportId != nil {
+		return *x.ImportId
+	}
+	return ""
 }
 
 // How much of a job is done.
@@ -479,7 +488,7 @@ var File_kith_jobs_v1_jobs_proto protoreflect.FileDescriptor
 
 const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xcf\x04\n" +
+	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x89\x05\n" +
 	"\x03Job\x12\"\n" +
 	"\x06object\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05R\x03jobR\x06object\x12\x1f\n" +
@@ -498,9 +507,12 @@ const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"created_at\x12:\n" +
 	"\n" +
 	"updated_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updated_atB\t\n" +
+	"updated_at\x12*\n" +
+	"\timport_id\x18\r \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\timport_id\x88\x01\x01B\t\n" +
 	"\a_resultB\b\n" +
-	"\x06_error\"I\n" +
+	"\x06_errorB\f\n" +
+	"\n" +
+	"_import_id\"I\n" +
 	"\vJobProgress\x12\x1b\n" +
 	"\x04done\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04done\x12\x1d\n" +
 	"\x05total\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05total\"I\n" +

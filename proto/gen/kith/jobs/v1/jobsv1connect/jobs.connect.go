@@ -46,9 +46,9 @@ type JobServiceClient interface {
 	// result once it succeeded. Give wait_seconds to be answered as soon as it
 	// ends, at the latest after that time. Changes nothing.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error)
-	// Stop a job that is queued or running. What it did so far stays, and its
-	// result says what that is; an import can be undone with undo_change. A job
-	// that has ended stays as it is.
+	// Stop a job that is queued or running. What it did so far stays. A cancelled
+	// import can be undone with undo_change and the job's import_id. A job that has
+	// ended stays as it is.
 	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.CancelJobResponse, error)
 }
 
@@ -110,9 +110,9 @@ type JobServiceHandler interface {
 	// result once it succeeded. Give wait_seconds to be answered as soon as it
 	// ends, at the latest after that time. Changes nothing.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error)
-	// Stop a job that is queued or running. What it did so far stays, and its
-	// result says what that is; an import can be undone with undo_change. A job
-	// that has ended stays as it is.
+	// Stop a job that is queued or running. What it did so far stays. A cancelled
+	// import can be undone with undo_change and the job's import_id. A job that has
+	// ended stays as it is.
 	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.CancelJobResponse, error)
 }
 
