@@ -29,8 +29,8 @@ func ScopeWords(scope string) Words {
 	words, ok := map[string]Words{
 		"connections": {
 			"Your people",
-			"Search and read the people in your network, with their addresses, jobs and tags, and export all of them.",
-			"Add and change people, say how they are related, merge duplicates, archive people, and delete people (you can restore them for 30 days).",
+			"Search and read the people in your network, and export all of them, with what is kept about them: addresses, jobs, tags, notes, interactions and reminders.",
+			"Add and change people, say how they are related, merge duplicates, archive people (who are deleted 30 days later unless brought back), and delete people (you can restore them for 30 days).",
 		},
 		"timeline": {
 			"Notes and contacts",

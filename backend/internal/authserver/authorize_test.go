@@ -215,7 +215,7 @@ func TestConsentPage(t *testing.T) {
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
 	page := authorize(b, a.ask())
 	for _, words := range []string{
-		"Agent Smith", "agent.example", "maria", "It may read", "export all of them", "It may change and delete", "Add, change and delete things",
+		"Agent Smith", "agent.example", "maria", "It may read", "interactions and reminders", "It may change and delete", "Add, change and delete things",
 		"merge duplicates", "delete people (you can restore them for 30 days)", "Add and change notes", "Import people from files",
 	} {
 		if !strings.Contains(page.Text(), words) {

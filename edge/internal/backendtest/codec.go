@@ -1,7 +1,9 @@
 package backendtest
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -22,11 +24,15 @@ func (jsonCodec) Marshal(message any) ([]byte, error) {
 	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
 }
 
-// Unmarshal refuses unknown fields.
+// Unmarshal refuses unknown fields. protojson puts a space or a no-break space
+// into its errors, depending on the build: golden files need one of them.
 func (jsonCodec) Unmarshal(data []byte, message any) error {
 	m, ok := message.(proto.Message)
 	if !ok {
 		return fmt.Errorf("unmarshal: got %T", message)
 	}
-	return protojson.Unmarshal(data, m)
+	if err := protojson.Unmarshal(data, m); err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), "\u00a0", " "))
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ type advice struct{ Meaning, Action string }
 // problemAdvice returns the words about each problem code.
 func problemAdvice() map[problem.Code]advice {
 	words := requestAdvice()
+	maps.Copy(words, formAdvice())
 	maps.Copy(words, answerAdvice())
 	return words
 }
@@ -78,6 +79,12 @@ func requestAdvice() map[problem.Code]advice {
 			"The path is right, the method is not.",
 			"Use a method of the `Allow` header.",
 		},
+	}
+}
+
+// formAdvice is about the form of requests: their headers, media types and sizes.
+func formAdvice() map[problem.Code]advice {
+	return map[problem.Code]advice{
 		problem.NotAcceptable: {
 			"`Accept` excludes every form that this address has, with a weight of 0.",
 			"Take the exclusion away, or ask for a form that is named in `detail`. Not naming a form is no exclusion.",
