@@ -78,7 +78,7 @@ func TestStartsAtOnce(t *testing.T) {
 		if at[string](t, imported, "state") != "cancelled" || at[string](t, embedded, "state") != "succeeded" {
 			t.Fatalf("they are %v and %v", imported, embedded)
 		}
-		rows, vectors := int(at[float64](t, imported, "result", "total")), int(at[float64](t, embedded, "result", "embedded"))
+		rows, vectors := int(at[float64](t, imported, "progress", "done")), int(at[float64](t, embedded, "result", "embedded"))
 		want := 5 + rows/100 + 2 + vectors/100
 		if used := at[float64](t, a.call(t, "get_account", arguments{}), "credits", "used"); int(used) != want || vectors != rows {
 			t.Errorf("%v credits are used for %d rows and %d vectors, and not %d", used, rows, vectors, want)
