@@ -131,7 +131,7 @@ type limiter struct{ room, taken, most int }
 func (g *limiter) Suspend()          {}
 func (g *limiter) Resume()           {}
 func (g *limiter) ReleaseMore(n int) { g.taken -= n }
-func (g *limiter) AcquireMore(_ context.Context, n int) bool {
+func (g *limiter) AcquireMore(_ context.Context, n int, _ time.Duration) bool {
 	if g.taken+n > g.room {
 		return false
 	}
@@ -157,7 +157,7 @@ func TestBatchTakesRoom(t *testing.T) {
 			continue // one processor has no more places to take
 		}
 		b, g, e := newBench(t), &limiter{room: tt.room}, &exchange.Exchange{}
-		e.Admit(g, httptest.NewRecorder())
+		e.Admit(g, 0, httptest.NewRecorder())
 		w := b.postFor(exchange.NewContext(t.Context(), e), `{"requests":[`+strings.Join(many[:tt.items], ",")+`]}`)
 		if w.Code != tt.status || g.most != tt.taken || g.taken != 0 {
 			t.Errorf("%d items, room for %d: %d, took %d, %d left", tt.items, tt.room, w.Code, g.most, g.taken)

@@ -1,6 +1,6 @@
 // Package concurrency bounds how many requests are worked on at once. A request
-// beyond the bound waits for its turn, up to a second; then it is refused when
-// many others are in flight, and goes ahead when they are few.
+// beyond the bound waits for its turn. After a second it is refused when many
+// others are in flight; when they are few it goes before all that came later.
 //
 // How many are too many depends on what they cost, so the bound follows what
 // overload looks like from within: goroutines that could run and wait for a
@@ -49,9 +49,10 @@ type Limiter struct {
 	now         func() time.Time
 
 	mu       sync.Mutex
-	places   int // that are taken; a request takes one or more
-	inFlight int // requests that are worked on or wait
-	queue    []*waiter
+	places   int       // that are taken; a request takes one or more
+	inFlight int       // requests that are worked on or wait
+	queue    []*waiter // for their turn
+	first    []*waiter // go before those: they have begun, or waited for maxWait
 	bound    int
 	refused  int64
 	adjusted time.Time
@@ -85,7 +86,7 @@ func newLimiter(most, processors int, w waits, now func() time.Time) *Limiter {
 func (l *Limiter) Acquire(ctx context.Context) bool {
 	l.mu.Lock()
 	l.inFlight++
-	if l.acquire(ctx, 1) {
+	if l.acquire(ctx, &l.queue, 1, maxWait) {
 		return true
 	}
 	l.mu.Lock()
@@ -98,15 +99,16 @@ func (l *Limiter) Acquire(ctx context.Context) bool {
 func (l *Limiter) Release() { l.leave(1) }
 
 // AcquireMore waits until a request that is worked on in n more places may go on,
-// as Acquire does. One that may must ReleaseMore; one that may not keeps its first
-// place.
-func (l *Limiter) AcquireMore(ctx context.Context, n int) bool {
+// as Acquire does, and before those that wait for their turn. waited is how long the
+// request has waited already; it waits for no more than a second in all. One that
+// may go on must ReleaseMore; one that may not keeps its first place.
+func (l *Limiter) AcquireMore(ctx context.Context, n int, waited time.Duration) bool {
 	if n < 1 {
 		return true
 	}
 	l.mu.Lock()
 	l.places-- // else those that wait for more would wait for each other
-	ok := l.acquire(ctx, n+1)
+	ok := l.acquire(ctx, &l.first, n+1, maxWait-waited)
 	if !ok {
 		l.mu.Lock()
 		l.places++
@@ -157,22 +159,23 @@ func (l *Limiter) Refused() int64 {
 	return l.refused
 }
 
-// acquire takes places, and gives the mutex back, which the caller holds.
-func (l *Limiter) acquire(ctx context.Context, places int) bool {
+// acquire takes places, and gives the mutex back, which the caller holds. Without
+// room it waits in the queue for as long as it may.
+func (l *Limiter) acquire(ctx context.Context, queue *[]*waiter, places int, wait time.Duration) bool {
 	defer l.mu.Unlock()
 	l.adjust()
 	if l.most <= 0 || l.places < l.bound {
 		l.places += places
 		return true
 	}
-	if len(l.queue) >= queueShare*l.most {
+	if len(*queue) >= queueShare*l.most {
 		l.refused++
 		return false
 	}
 	w := &waiter{places: places, turn: make(chan struct{})}
-	l.queue = append(l.queue, w)
+	*queue = append(*queue, w)
 	l.mu.Unlock()
-	timer := time.NewTimer(maxWait)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-w.turn:
@@ -180,19 +183,34 @@ func (l *Limiter) acquire(ctx context.Context, places int) bool {
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
-	i := slices.Index(l.queue, w)
-	if i < 0 {
+	if !remove(queue, w) {
 		return true // it was its turn
 	}
-	l.queue = slices.Delete(l.queue, i, i+1)
-	if ctx.Err() == nil && l.inFlight <= min(fewInFlight, l.most) {
-		l.places += places
-		return true
+	if ctx.Err() != nil {
+		return false
 	}
-	if ctx.Err() == nil {
+	if l.inFlight > min(fewInFlight, l.most) {
 		l.refused++
+		return false
 	}
-	return false
+	l.first = append(l.first, w)
+	l.mu.Unlock()
+	select {
+	case <-w.turn:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	return !remove(&l.first, w)
+}
+
+// remove takes a request out of a queue, and reports whether it was there.
+func remove(queue *[]*waiter, w *waiter) bool {
+	i := slices.Index(*queue, w)
+	if i < 0 {
+		return false
+	}
+	*queue = slices.Delete(*queue, i, i+1)
+	return true
 }
 
 func (l *Limiter) leave(places int) {
@@ -203,15 +221,18 @@ func (l *Limiter) leave(places int) {
 	l.wake()
 }
 
-// wake gives places to those that wait, the latest first. A request that takes
-// several places may exceed the bound, so that small ones don't hold it up.
+// wake gives places to those that wait: first to those that go first, in their
+// order, then to the latest. A request that takes several places may exceed the
+// bound, so that small ones don't hold it up.
 func (l *Limiter) wake() {
 	l.adjust()
-	for len(l.queue) > 0 && l.places < l.bound {
-		last := len(l.queue) - 1
-		w := l.queue[last]
-		l.queue[last] = nil
-		l.queue = l.queue[:last]
+	for l.places < l.bound && len(l.first)+len(l.queue) > 0 {
+		queue, next := &l.first, 0
+		if len(l.first) == 0 {
+			queue, next = &l.queue, len(l.queue)-1
+		}
+		w := (*queue)[next]
+		*queue = slices.Delete(*queue, next, next+1)
 		l.places += w.places
 		close(w.turn)
 	}

@@ -134,7 +134,7 @@ func TestLimiterWithoutBound(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(-1, 1, steady(time.Hour), time.Now)
 	held(t, l, 1000)
-	if !l.AcquireMore(t.Context(), 1000) || !l.Acquire(t.Context()) {
+	if !l.AcquireMore(t.Context(), 1000, 0) || !l.Acquire(t.Context()) {
 		t.Error("a limiter without a bound refuses")
 	}
 }
@@ -188,7 +188,7 @@ func TestRequestsOfSeveralPlaces(t *testing.T) {
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
-				if !l.Acquire(t.Context()) || !l.AcquireMore(t.Context(), 3) {
+				if !l.Acquire(t.Context()) || !l.AcquireMore(t.Context(), 3, 0) {
 					t.Error("refused")
 					return
 				}
@@ -209,8 +209,69 @@ func TestRequestsOfSeveralPlaces(t *testing.T) {
 		for range fewInFlight { // back from their bodies
 			l.Resume()
 		}
-		if !l.AcquireMore(t.Context(), 0) || l.AcquireMore(t.Context(), 1) || l.places != 4+fewInFlight {
+		if !l.AcquireMore(t.Context(), 0, 0) || l.AcquireMore(t.Context(), 1, 0) || l.places != 4+fewInFlight {
 			t.Errorf("more than fit: %d places", l.places)
+		}
+	})
+}
+
+// Where few are in flight, nobody waits for all that come later.
+func TestWhoWaitedGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(50, 25, steady(0), time.Now)
+		held(t, l, 49)
+		l.Resume()
+		l.inFlight -= 10 // that wait for something else
+		admitted := make(chan string, 2)
+		for _, who := range []string{"early", "late"} {
+			go func() {
+				if l.Acquire(t.Context()) {
+					admitted <- who
+				}
+			}()
+			time.Sleep(maxWait * 3 / 4)
+		}
+		l.Release()
+		synctest.Wait()
+		if first := <-admitted; first != "early" {
+			t.Errorf("the %s one goes first", first)
+		}
+		l.Release()
+		<-admitted
+	})
+}
+
+// A request that has begun goes before those that wait for their turn, and waits for
+// no more than a second in all.
+func TestBegunRequestsGoFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(100, 50, steady(0), time.Now)
+		held(t, l, 100)
+		l.Resume() // a batch, back from its body
+		order := make(chan string, 2)
+		go func() {
+			if l.AcquireMore(t.Context(), 1, 0) {
+				order <- "begun"
+			}
+		}()
+		synctest.Wait()
+		go func() {
+			if l.Acquire(t.Context()) {
+				order <- "new"
+			}
+		}()
+		synctest.Wait()
+		l.Release()
+		synctest.Wait()
+		if first := <-order; first != "begun" {
+			t.Errorf("the %s one goes first", first)
+		}
+		time.Sleep(2 * maxWait)
+		start := time.Now()
+		if l.AcquireMore(t.Context(), 1, maxWait*3/4) || time.Since(start) != maxWait/4 {
+			t.Errorf("it waited for %s more", time.Since(start))
 		}
 	})
 }

@@ -32,19 +32,23 @@ type Exchange struct {
 	awaited atomic.Int64 // nanoseconds
 	attrs   []slog.Attr
 	limiter Limiter
+	waited  time.Duration
 	writer  http.ResponseWriter
 }
 
 // Limiter bounds the requests that are worked on; *concurrency.Limiter is one.
 type Limiter interface {
-	AcquireMore(ctx context.Context, n int) bool
+	AcquireMore(ctx context.Context, n int, waited time.Duration) bool
 	ReleaseMore(n int)
 	Suspend()
 	Resume()
 }
 
-// Admit notes the limiter that counts the request, and the writer of its answer.
-func (e *Exchange) Admit(l Limiter, w http.ResponseWriter) { e.limiter, e.writer = l, w }
+// Admit notes the limiter that counts the request, how long the request waited for
+// its turn, and the writer of its answer.
+func (e *Exchange) Admit(l Limiter, waited time.Duration, w http.ResponseWriter) {
+	e.limiter, e.waited, e.writer = l, waited, w
+}
 
 // AcquireMore has the request count as n more until release is called, because it
 // is worked on in as many places. It waits for room, and reports whether there is.
@@ -52,7 +56,7 @@ func (e *Exchange) AcquireMore(ctx context.Context, n int) (release func(), ok b
 	if e.limiter == nil {
 		return func() {}, true
 	}
-	return func() { e.limiter.ReleaseMore(n) }, e.limiter.AcquireMore(ctx, n)
+	return func() { e.limiter.ReleaseMore(n) }, e.limiter.AcquireMore(ctx, n, e.waited)
 }
 
 // Suspend has the request not count while it waits for something that takes no

@@ -255,13 +255,14 @@ func (rt *Router) admit(w http.ResponseWriter, r *http.Request, e *entry, argume
 		defer rt.limiter.Learn(r)
 	}
 	if rt.working != nil {
+		arrived := time.Now()
 		if !rt.working.Acquire(r.Context()) {
 			w.Header()["Retry-After"] = []string{"1"}
 			e.refuser.Refuse(w, r, problem.Unavailable, problem.BusyDetail)
 			return
 		}
 		defer rt.working.Release()
-		exchange.FromContext(r.Context()).Admit(rt.working, w)
+		exchange.FromContext(r.Context()).Admit(rt.working, time.Since(arrived), w)
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = rt.working.Body(r.Body)
 		}
