@@ -30,9 +30,7 @@ type registration struct {
 	GrantTypes    []string `json:"grant_types"`
 	ResponseTypes []string `json:"response_types"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
-	// Scope is checked and told again. It binds nobody: what a client asks for, it
-	// asks each time.
-	Scope string `json:"scope,omitempty"`
+	Scope         string   `json:"scope,omitempty"`
 }
 
 // registered is the answer: what was stored (RFC 7591 §3.2.1).
@@ -65,22 +63,29 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		s.refuseRegistration(w, r, err)
 		return
 	}
-	c := &grant.Client{Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs}
+	c := &grant.Client{
+		Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs,
+		GrantTypes: asked.GrantTypes, Scope: asked.Scope,
+	}
 	if key != nil {
 		key.Fingerprint = fingerprint(r, body)
-		s.registerOnce(w, r, *key, c, asked)
+		s.registerOnce(w, r, *key, c)
 		return
 	}
 	if err := s.Store.CreateClient(r.Context(), c); err != nil {
 		s.refuseRegistration(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusCreated, asked.answer(c))
+	writeJSON(w, http.StatusCreated, answerOf(c))
 }
 
-// answer is what a client that was registered is told.
-func (c registration) answer(made *grant.Client) registered {
-	return registered{ClientID: made.ID, ClientIDIssuedAt: made.CreatedAt.Unix(), registration: c}
+// answerOf is what a client that was registered is told. Every client is a public
+// one and gets codes.
+func answerOf(c *grant.Client) registered {
+	return registered{ClientID: c.ID, ClientIDIssuedAt: c.CreatedAt.Unix(), registration: registration{
+		ClientName: c.Name, ClientURI: c.ClientURI, RedirectURIs: c.RedirectURIs, GrantTypes: c.GrantTypes,
+		ResponseTypes: responseTypes(), AuthMethod: "none", Scope: c.Scope,
+	}}
 }
 
 func readRegistration(w http.ResponseWriter, r *http.Request) (asked registration, body []byte, err error) {
@@ -149,8 +154,6 @@ func (s *Server) checkRegistration(c *registration) error {
 	if !allKnown(c.ResponseTypes, responseTypes()) {
 		return fault.InvalidField("response_types", "takes code")
 	}
-	// Whatever was asked for, every client is a public one and gets codes.
-	c.AuthMethod, c.ResponseTypes = "none", responseTypes()
 	if c.GrantTypes == nil {
 		c.GrantTypes = grantTypes()
 	}

@@ -48,10 +48,10 @@ func fingerprint(r *http.Request, body []byte) string {
 
 // registerOnce registers a client, or repeats what was answered before. It goes
 // on when the caller hangs up.
-func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *grant.Client, asked registration) {
+func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *grant.Client) {
 	var answer []byte
 	old, err := s.Store.CreateClientOnce(context.WithoutCancel(r.Context()), c, key, func(made *grant.Client) (body []byte, err error) {
-		answer, err = json.Marshal(asked.answer(made))
+		answer, err = json.Marshal(answerOf(made))
 		return answer, err
 	})
 	if err != nil {

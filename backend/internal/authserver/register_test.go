@@ -90,6 +90,9 @@ func TestRegistration(t *testing.T) {
 			if diff := cmp.Diff(c.want["redirect_uris"], repeatAny(kept.RedirectURIs)); diff != "" || fmt.Sprint(c.want["client_name"]) != shown(kept.Name) || fmt.Sprint(c.want["client_uri"]) != shown(kept.ClientURI) {
 				t.Errorf("%s: kept %+v", name, kept)
 			}
+			if diff := cmp.Diff(c.want["grant_types"], repeatAny(kept.GrantTypes)); diff != "" || fmt.Sprint(c.want["scope"]) != shown(kept.Scope) {
+				t.Errorf("%s: kept %+v", name, kept)
+			}
 		}
 	})
 }

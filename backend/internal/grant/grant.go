@@ -42,8 +42,12 @@ type Client struct {
 	Name         string
 	RedirectURIs []string `bun:"redirect_uris,type:text"`
 	ClientURI    string
-	CreatedAt    time.Time
-	LastUsedAt   time.Time `bun:",nullzero"`
+	// GrantTypes and Scope are what the client registered. They bind nobody: what a
+	// client asks for, it asks each time, and the member allows it.
+	GrantTypes []string `bun:"grant_types,type:text"`
+	Scope      string
+	CreatedAt  time.Time
+	LastUsedAt time.Time `bun:",nullzero"`
 }
 
 // Request is an authorization request that waits for consent, and its row.
