@@ -158,10 +158,10 @@ func TestFindSuggests(t *testing.T) {
 	t.Parallel()
 	all := groups("Investors I trust", "Book club", "Neighbours", "Chess", "Thursday run club", "Mentors", "Cooks")
 	for name, want := range map[string]string{
-		"Bok club": `the nearest are "Book club"`,
-		"invest":   `the nearest are "Investors I trust"`,
-		"run club": `the nearest are "Thursday run club"`,
-		"Kooks":    `the nearest are "Cooks"`,
+		"Bok club": `; nearest: "Book club"`,
+		"invest":   `; nearest: "Investors I trust"`,
+		"run club": `; nearest: "Thursday run club"`,
+		"Kooks":    `; nearest: "Cooks"`,
 	} {
 		_, err := organize.Find(all, name)
 		if !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `"`) != 8 {

@@ -15,12 +15,12 @@ func TestUnknownFilters(t *testing.T) {
 		b.made(t, `{"name":"Ben Okafor","organization":"Nordwind GmbH","tags":["founder","chess"]}`)
 		b.call(t, "/kith.organize.v1.OrganizeService/SaveGroup", `{"name":"Book club"}`)
 		for name, c := range map[string]struct{ procedure, body, says string }{
-			"search, tag":     {search, `{"query":"ana","tag":"investr"}`, `tag: nobody has the tag "investr"; the nearest are "investor", "`},
-			"search, company": {search, `{"company":"Heliox"}`, `company: nobody is or was at "Heliox"; the nearest are "Helios Energy", "Nordwind GmbH"`},
-			"search, group":   {search, `{"query":"ana","group":"Bok club"}`, `group: there is no group "Bok club"; the nearest are "Book club"`},
-			"export, tag":     {exportPeople, `{"format":"csv","tag":"ches"}`, `tag: nobody has the tag "ches"; the nearest are "chess", `},
-			"export, group":   {exportPeople, `{"format":"csv","group":"Bookclub"}`, `group: there is no group "Bookclub"; the nearest are "Book club"`},
-			"people at":       {findPeopleAt, `{"organization":"Nordwynd"}`, `organization: nobody is or was at "Nordwynd"; the nearest are "Nordwind GmbH", "Helios Energy"`},
+			"search, tag":     {search, `{"query":"ana","tag":"investr"}`, `tag: nobody has the tag "investr"; nearest: "investor", "`},
+			"search, company": {search, `{"company":"Heliox"}`, `company: nobody is or was at "Heliox"; nearest: "Helios Energy", "Nordwind GmbH"`},
+			"search, group":   {search, `{"query":"ana","group":"Bok club"}`, `group: there is no group "Bok club"; nearest: "Book club"`},
+			"export, tag":     {exportPeople, `{"format":"csv","tag":"ches"}`, `tag: nobody has the tag "ches"; nearest: "chess", `},
+			"export, group":   {exportPeople, `{"format":"csv","group":"Bookclub"}`, `group: there is no group "Bookclub"; nearest: "Book club"`},
+			"people at":       {findPeopleAt, `{"organization":"Nordwynd"}`, `organization: nobody is or was at "Nordwynd"; nearest: "Nordwind GmbH", "Helios Energy"`},
 			"all of them":     {search, `{"query":"*"}`, `query: has no letter or digit, and there are no wildcards; to list people, leave query out and give a filter`},
 			"all notes":       {"/kith.timeline.v1.TimelineService/SearchNotes", `{"query":"**"}`, `list_timeline`},
 			"all members":     {searchDirectory, `{"query":"?"}`, `leave query out`},

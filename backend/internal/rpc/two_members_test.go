@@ -318,7 +318,7 @@ func nobodysTwin(text string, foreign []string) string {
 }
 
 // suggestions are what is spelt alike among the caller's own, in a refusal.
-var suggestions = regexp.MustCompile(`; the nearest are [^}]*`)
+var suggestions = regexp.MustCompile(`; nearest: [^}]*`)
 
 // step makes one call and looks at what it did to both.
 func (s *stage) step(t *testing.T, rt *rapid.T, caller, other *actor, tool *catalog.RPC, body string) answer {

@@ -2,7 +2,6 @@ package text
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -25,12 +24,12 @@ func Nearest(names []string, wanted string) string {
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
 	quoted := make([]string, 0, maxNearest)
 	for _, c := range candidates[:min(len(candidates), maxNearest)] {
-		quoted = append(quoted, fmt.Sprintf("%q", c.name))
+		quoted = append(quoted, `"`+c.name+`"`)
 	}
 	if len(quoted) == 0 {
 		return ""
 	}
-	return "; the nearest are " + strings.Join(quoted, ", ")
+	return "; nearest: " + strings.Join(quoted, ", ")
 }
 
 // distance is Edits, or 0 when one text contains the other.

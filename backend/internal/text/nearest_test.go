@@ -10,9 +10,9 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"Nordwind", "Helios Energy", "Café Müller", "Osier & Finch"}
 	for wanted, want := range map[string]string{
-		"helios":      `; the nearest are "Helios Energy", "Nordwind", "Café Müller"`,
-		"cafe muller": `; the nearest are "Café Müller", "Nordwind", "Helios Energy"`,
-		"Norwind":     `; the nearest are "Nordwind", "Osier & Finch", "Helios Energy"`,
+		"helios":      `; nearest: "Helios Energy", "Nordwind", "Café Müller"`,
+		"cafe muller": `; nearest: "Café Müller", "Nordwind", "Helios Energy"`,
+		"Norwind":     `; nearest: "Nordwind", "Osier & Finch", "Helios Energy"`,
 	} {
 		if got := text.Nearest(names, wanted); got != want {
 			t.Errorf("%s: %s, want %s", wanted, got, want)
