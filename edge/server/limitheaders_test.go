@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 // Every answer of a limited path tells of its limit, and so does a refusal below
@@ -30,6 +31,8 @@ func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
 		{"POST /api/human/amara", 405, "profile"},
 		{"BREW /api/human/amara", 501, "profile"},
 		{"GET http://evil.example/api/human/amara", 421, "profile"},
+		{"GET /api/human/" + strings.Repeat("a", route.MaxHeaderBytes), 431, "profile"},
+		{"GET /" + strings.Repeat("a", route.MaxHeaderBytes), 431, ""},
 		{"GET /api/human/a/b", 404, "profile"},
 		{"GET /api/human", 404, "profile"},
 		{"GET /api/human/", 404, "profile"},

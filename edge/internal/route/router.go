@@ -98,7 +98,7 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t, ok := parseTarget(r)
 	switch {
 	case headerBytes(r) > MaxHeaderBytes:
-		rt.http.Refuse(w, r, problem.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
+		rt.refuse(w, r, t.path, problem.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
 	case !knownMethod(r.Method):
 		rt.refuse(w, r, t.path, problem.NotImplemented, "This method is implemented nowhere on this server.")
 	case !ok:
