@@ -57,6 +57,7 @@ verify: gen ## Fail when generated files, go.mod files or formatting are not cle
 	git diff --exit-code -- $(GENERATED)
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git status --short -- $(GENERATED); exit 1; }
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@test -z "$$(git ls-files '*.fail' '*testdata/rapid/*')" || { git ls-files '*.fail' '*testdata/rapid/*'; exit 1; }
 	@! grep -rn 'resolved' --include=package-lock.json deploy/e2e --exclude-dir=node_modules
 
 .PHONY: lint

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -101,6 +102,17 @@ func TestSharedAddresses(t *testing.T) {
 		pairs, _ := duplicate.Find(people, duplicate.Query{MinScore: .75, Limit: 5000})
 		if len(pairs) != want {
 			t.Errorf("%d sharers make %d pairs", sharers, len(pairs))
+		}
+	}
+	// The lowest score that callers may ask for offers those that three share.
+	for _, address := range [][2]string{{"email", "desk@x.example"}, {"phone", "+12025550114"}} {
+		var people []duplicate.Person
+		for i := range 3 {
+			people = append(people, person(fmt.Sprintf("con_%02d", i), fmt.Sprintf("P%d Q%d", i, i), "", address[0], address[1]))
+		}
+		pairs, _ := duplicate.Find(people, duplicate.Query{MinScore: .4, Limit: 10})
+		if len(pairs) != 3 || !strings.Contains(strings.Join(pairs[0].Reasons, ""), "(shared by several)") {
+			t.Errorf("%s: %+v", address[0], pairs)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (p *plan) estranged(e *entry, other stranger) {
 		return
 	}
 	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}[other.by]
-	p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates compares them",
+	p.report.warn("row %d: %s is a new person, but %s has the same %s; find_duplicates has the pair (from three people with it on, with a min_score of 0.4)",
 		e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.name, 80), what)
 }
 

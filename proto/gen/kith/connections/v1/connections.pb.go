@@ -1172,7 +1172,8 @@ type CreateConnectionResponse struct {
 	// The recorded change, for undo_change; absent when nothing was written.
 	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// People who have an e-mail, phone or web address of this one and whose names
-	// tell that they are somebody else; five at most. find_duplicates has the pairs.
+	// tell that they are somebody else; five at most. find_duplicates has the pairs,
+	// with a min_score of 0.4 where three or more people share the address.
 	SameAddress   []*SameAddress `protobuf:"bytes,4,rep,name=same_address,proto3" json:"same_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2125,7 +2126,8 @@ type FindDuplicatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only pairs with this person.
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// How sure to be, 0.5 to 1; 0.75 by default. A name alone never reaches 0.75.
+	// How sure to be, 0.4 to 1; 0.75 by default. A name alone never reaches 0.75. An
+	// address that three or more people have counts half: 0.4 finds those pairs, too.
 	MinScore *float64 `protobuf:"fixed64,2,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
 	// Pairs per answer, 10 by default.
 	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -3091,7 +3093,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"_change_id\"\xf5\x01\n" +
 	"\x15FindDuplicatesRequest\x12P\n" +
 	"\rconnection_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\rconnection_id\x88\x01\x01\x12:\n" +
-	"\tmin_score\x18\x02 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\xe0?H\x01R\tmin_score\x88\x01\x01\x12$\n" +
+	"\tmin_score\x18\x02 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x9a\x99\x99\x99\x99\x99\xd9?H\x01R\tmin_score\x88\x01\x01\x12$\n" +
 	"\x05limit\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x02R\x05limit\x88\x01\x01B\x10\n" +
 	"\x0e_connection_idB\f\n" +
 	"\n" +
