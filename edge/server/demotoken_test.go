@@ -24,7 +24,7 @@ func TestDemoTokenOutsideTheSandbox(t *testing.T) {
 			t.Errorf("%s: %d %v", name, r.status, r.header)
 		}
 	}
-	for _, path := range []string{"/mcp/sandbox", "/sandbox/mcp/v1"} {
+	for _, path := range []string{"/mcp/sandbox", "/sandbox/mcp/v1", "/sandbox/mcp/sandbox"} {
 		for _, bearer := range []string{line, "Authorization: Bearer dead", "Kith-Sandbox-Visitor: 192.0.2.1"} {
 			if r := raw(t, s, post(path, search, bearer)); r.status != 200 {
 				t.Errorf("%s with %s: %d %s", path, bearer, r.status, r.body)

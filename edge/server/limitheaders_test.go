@@ -47,6 +47,7 @@ func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
 		{"POST /mcp/v2", 404, "mcp"},
 		{"GET /mcp/sandbox", 405, "mcp-sandbox"},
 		{"GET /sandbox/mcp/v1", 405, "mcp-sandbox"},
+		{"GET /sandbox/mcp/sandbox", 405, "mcp-sandbox"},
 		{"GET /api/jobs", 405, "jobs"},
 		{"GET /api/jobs/x/y", 404, "jobs"},
 		{"GET /api/jobs/7", 401, "jobs"},

@@ -49,7 +49,11 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 	}
 	h := newServer(t, c).Handler()
 	bodies := map[string][]string{
-		route.Batch:    {`{"requests":[{"id":"1","path":"/api/human/amara"}]}`, `{}`, ``},
+		route.Batch: {`{"requests":[{"id":"1","path":"/api/human/amara"}]}`, `{}`, ``},
+		route.MCPSandbox: {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_account","arguments":{}}}`,
+		},
 		route.Identity: {`{"type":"anonymous"}`, `{"type":"robot"}`, ``},
 	}
 	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7")
@@ -66,7 +70,7 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 			}
 			continue
 		}
-		if r.Protocol == route.MCP { // /sandbox/mcp/v1 is the demo account's own
+		if r.Name == route.MCPCurrent { // /sandbox/mcp/v1 is the demo account's own
 			continue
 		}
 		tries := append([]string{""}, bodies[r.Name]...)

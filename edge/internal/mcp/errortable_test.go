@@ -142,7 +142,7 @@ func TestErrorTable(t *testing.T) {
 	t.Run("refused: writing tool in the sandbox", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Replace(callRight, "get_account", "create_connection", 1)
-		for _, path := range []string{"/mcp/sandbox", "/sandbox/mcp/v1"} {
+		for _, path := range []string{"/mcp/sandbox", "/sandbox/mcp/v1", "/sandbox/mcp/sandbox"} {
 			post(t, newEdge(t), path, body).wantRefusal(t, "read_only_account", "connections write")
 		}
 	})
@@ -268,10 +268,11 @@ func TestAbandonedToolCallsAreObserved(t *testing.T) {
 func TestWhoseCredentialTheBackendSees(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		"/mcp/v1":         "Bearer " + backendtest.TokenAll,
-		"/mcp":            "Bearer " + backendtest.TokenAll,
-		"/mcp/sandbox":    "Bearer " + backendtest.TokenSandbox,
-		"/sandbox/mcp/v1": "Bearer " + backendtest.TokenSandbox,
+		"/mcp/v1":              "Bearer " + backendtest.TokenAll,
+		"/mcp":                 "Bearer " + backendtest.TokenAll,
+		"/mcp/sandbox":         "Bearer " + backendtest.TokenSandbox,
+		"/sandbox/mcp/v1":      "Bearer " + backendtest.TokenSandbox,
+		"/sandbox/mcp/sandbox": "Bearer " + backendtest.TokenSandbox,
 	} {
 		e := newEdge(t)
 		a := post(t, e, path, callRight, bearerOf(backendtest.TokenAll)...)

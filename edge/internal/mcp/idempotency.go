@@ -41,7 +41,7 @@ func validKey(key string) bool {
 
 // fingerprint is a hash of what makes a request another one: method, operation,
 // media type and the bytes of the body. The paths of one operation are one: the
-// deprecated path and its successor, and both paths of the sandbox.
+// deprecated path and its successor, and the paths of the sandbox.
 func (e *endpoint) fingerprint(r *http.Request, body []byte) string {
 	operation := route.MCPCurrent
 	if e.mount.Policy == DemoAccount {

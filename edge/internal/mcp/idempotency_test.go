@@ -24,7 +24,9 @@ func keyed(t *testing.T, e *edge, path, body string, keys ...string) *httptest.R
 	return w
 }
 
-func mcpPaths() []string { return []string{"/mcp/v1", "/mcp", "/mcp/sandbox", "/sandbox/mcp/v1"} }
+func mcpPaths() []string {
+	return []string{"/mcp/v1", "/mcp", "/mcp/sandbox", "/sandbox/mcp/v1", "/sandbox/mcp/sandbox"}
+}
 
 func TestKeysThatAreNone(t *testing.T) {
 	t.Parallel()
@@ -86,6 +88,7 @@ func TestFingerprint(t *testing.T) {
 		{"one", "/mcp/v1", callOf("zoe")}, {"one", "/mcp", callOf("zoe")},
 		{"another body", "/mcp/v1", callOf("bo")}, {"white space", "/mcp/v1", callOf("zoe") + " "},
 		{"sandbox", "/mcp/sandbox", callOf("zoe")}, {"sandbox", "/sandbox/mcp/v1", callOf("zoe")},
+		{"sandbox", "/sandbox/mcp/sandbox", callOf("zoe")},
 	} {
 		name := c.name
 		for range 2 {

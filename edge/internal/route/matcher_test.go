@@ -40,6 +40,8 @@ func TestMatch(t *testing.T) {
 		"/api/human":                                    {},
 		"/api/human/a/b":                                {},
 		"/sandbox/mcp":                                  {},
+		"/sandbox/mcp/sandbox":                          {"sandbox-" + MCPSandbox, ""},
+		"/sandbox/sandbox/mcp/v1":                       {},
 		"/sandbox/sandbox":                              {},
 		"/sandbox/oauth/register":                       {},
 		"/sandbox/.well-known/oauth-protected-resource": {},

@@ -96,10 +96,11 @@ func Mounted(table []Route, sandbox bool) []Route {
 
 // repeats tells whether a row has a copy under /sandbox. The authorization server
 // and the people's pages have none, nor has metadata that would make a client sign
-// in. In place of the landing page, /sandbox describes itself.
+// in, nor what is under /sandbox already. In place of the landing page, /sandbox
+// describes itself.
 func repeats(r Route) bool {
-	return r.Anonymous && r.Protocol == HTTP && !r.SandboxOnly && !r.Proxied && r.Pattern != "/" &&
-		!strings.HasPrefix(r.Pattern, ResourcePrefix)
+	return r.Anonymous && (r.Protocol == HTTP || r.Protocol == MCP) && !r.Proxied && r.Pattern != "/" &&
+		!strings.HasPrefix(r.Pattern, ResourcePrefix) && !strings.HasPrefix(r.Pattern, SandboxPrefix)
 }
 
 func underSandbox(r Route) Route {
