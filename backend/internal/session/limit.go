@@ -24,6 +24,10 @@ type Limit struct {
 	// Subject is what attempts are counted on; see Subject.
 	Subject string
 	Policy  RatePolicy
+	// Quiet has a full window close the decision, where it would refuse the attempt:
+	// the attempt counts on the other limits as any other does, and so nobody can
+	// tell from what is left of those that this one is full.
+	Quiet bool
 }
 
 // Decision is what limits say about one attempt.
@@ -34,6 +38,9 @@ type Decision struct {
 	Remaining int
 	// Reset is how long the window still lasts.
 	Reset time.Duration
+	// Closed tells that a quiet limit is full. Allowed, Remaining and Reset say
+	// nothing of quiet limits.
+	Closed bool
 }
 
 // Decide judges the attempt that a store counted as the count-th of a window.
@@ -53,6 +60,16 @@ func (d Decision) Stricter(other Decision) Decision {
 		return d
 	}
 	return other
+}
+
+// With returns the decision of d and of what one more limit decided.
+func (d Decision) With(l Limit, one Decision) Decision {
+	if l.Quiet {
+		d.Closed = d.Closed || !one.Allowed
+		return d
+	}
+	one.Closed = d.Closed
+	return one.Stricter(d)
 }
 
 // Subject names what attempts are counted on. It is a hash, because people type

@@ -33,7 +33,8 @@ type Store interface {
 	DeleteLoginSessions(ctx context.Context, member tenant.ID, keep string) error
 	// SpendAttempts counts one attempt on the subject of every limit, each in its
 	// fixed window, which its first attempt begins. When one limit refuses, nothing
-	// is counted and no row is written. It returns the strictest decision. Calls at
-	// the same time never count more than a quota.
+	// is counted and no row is written. A quiet limit refuses nothing: a full one
+	// stays as it is and closes the decision. It returns the strictest decision. Calls
+	// at the same time never count more than a quota.
 	SpendAttempts(ctx context.Context, limits ...Limit) (Decision, error)
 }

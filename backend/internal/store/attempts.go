@@ -46,7 +46,7 @@ func (s *Store) SpendAttempts(ctx context.Context, limits ...session.Limit) (ses
 			if err != nil {
 				return err
 			}
-			if decision = one.Stricter(decision); !one.Allowed {
+			if decision = decision.With(l, one); !decision.Allowed {
 				return errSpent
 			}
 		}
@@ -65,7 +65,7 @@ func spendOne(ctx context.Context, tx bun.Tx, l session.Limit, now time.Time) (s
 	var resetAt time.Time
 	err := tx.NewRaw(spendAttempt, l.Subject, now.Add(l.Policy.Window), now, now, now, l.Policy.Quota).Scan(ctx, &count, &resetAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		return readAttempts(ctx, tx, []session.Limit{l}, now)
+		return readAttempt(ctx, tx, l, now)
 	}
 	return l.Policy.Decide(count, resetAt, now), err
 }
@@ -75,13 +75,21 @@ func spendOne(ctx context.Context, tx bun.Tx, l session.Limit, now time.Time) (s
 func readAttempts(ctx context.Context, db bun.IDB, limits []session.Limit, now time.Time) (session.Decision, error) {
 	strictest := unlimited()
 	for _, l := range limits {
-		var count int
-		resetAt := now.Add(l.Policy.Window)
-		err := db.NewRaw("SELECT count, expires_at FROM login_attempts WHERE subject = ? AND expires_at > ?", l.Subject, now).Scan(ctx, &count, &resetAt)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		one, err := readAttempt(ctx, db, l, now)
+		if err != nil {
 			return session.Decision{}, err
 		}
-		strictest = l.Policy.Decide(count+1, resetAt, now).Stricter(strictest)
+		strictest = strictest.With(l, one)
 	}
 	return strictest, nil
+}
+
+func readAttempt(ctx context.Context, db bun.IDB, l session.Limit, now time.Time) (session.Decision, error) {
+	var count int
+	resetAt := now.Add(l.Policy.Window)
+	err := db.NewRaw("SELECT count, expires_at FROM login_attempts WHERE subject = ? AND expires_at > ?", l.Subject, now).Scan(ctx, &count, &resetAt)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return session.Decision{}, err
+	}
+	return l.Policy.Decide(count+1, resetAt, now), nil
 }

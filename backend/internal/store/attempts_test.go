@@ -78,3 +78,42 @@ func TestSpendAttemptsTellsTheStrictest(t *testing.T) {
 		}
 	})
 }
+
+// A full quiet limit closes the decision and stays as it is; what a limit refuses is
+// not counted on a quiet one either.
+func TestSpendAttemptsQuietly(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		now := time.Now().UTC().Truncate(time.Second)
+		s := storetest.Open(t, url, func() time.Time { return now })
+		quiet := session.Limit{Subject: "b", Policy: session.RatePolicy{Quota: 2, Window: time.Hour}, Quiet: true}
+		for n, want := range []session.Decision{
+			{Allowed: true, Remaining: 2, Reset: time.Minute}, {Allowed: true, Remaining: 1, Reset: time.Minute},
+			{Allowed: true, Reset: time.Minute, Closed: true}, {Reset: time.Minute, Closed: true},
+		} {
+			loud := session.Limit{Subject: fmt.Sprintf("%c", "ac"[n%2]), Policy: session.RatePolicy{Quota: 3, Window: time.Minute}}
+			other := session.Limit{Subject: fmt.Sprintf("%c", "ca"[n%2]), Policy: loud.Policy}
+			if d, err := s.SpendAttempts(t.Context(), loud, quiet, other); err != nil || d != want {
+				t.Errorf("attempt %d: got %+v, %v", n, d, err)
+			}
+		}
+		var counts [3]int
+		row := storetest.OpenSQL(t, url).QueryRow(`SELECT (SELECT count FROM login_attempts WHERE subject = 'a'),
+(SELECT count FROM login_attempts WHERE subject = 'b'), (SELECT count FROM login_attempts WHERE subject = 'c')`)
+		if err := row.Scan(&counts[0], &counts[1], &counts[2]); err != nil {
+			t.Fatal(err)
+		}
+		if counts != [3]int{3, 2, 3} {
+			t.Errorf("counted %v", counts)
+		}
+		full := session.Limit{Subject: "a", Policy: session.RatePolicy{Quota: 3, Window: time.Minute}}
+		fresh := session.Limit{Subject: "fresh", Policy: full.Policy, Quiet: true}
+		if d, err := s.SpendAttempts(t.Context(), fresh, full); err != nil || d.Allowed || d.Closed {
+			t.Errorf("beside a full one: %+v, %v", d, err)
+		}
+		var rows int
+		if err := storetest.OpenSQL(t, url).QueryRow("SELECT count(*) FROM login_attempts").Scan(&rows); err != nil || rows != 3 {
+			t.Errorf("%d rows, %v", rows, err)
+		}
+	})
+}

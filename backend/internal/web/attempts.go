@@ -31,26 +31,29 @@ func (v *visit) addressBucket() string { return session.AddressBucket(v.ClientAd
 // attempt spends an attempt on every limit, or on none when one refuses; then the
 // answer is a page that says when to try again.
 func (v *visit) attempt(limits ...session.Limit) error {
-	decision, err := v.spend(limits...)
-	if err != nil || v.Login.Quota == 0 {
-		return err
+	_, err := v.attemptQuietly(limits...)
+	return err
+}
+
+// attemptQuietly is attempt with quiet limits among others; it tells whether one of
+// those is full.
+func (v *visit) attemptQuietly(limits ...session.Limit) (closed bool, err error) {
+	if v.Login.Quota == 0 {
+		return false, nil
+	}
+	decision, err := v.Store.SpendAttempts(v.r.Context(), limits...)
+	if err != nil {
+		return false, err
 	}
 	v.limitHeaders(decision)
 	if decision.Allowed {
-		return nil
+		return decision.Closed, nil
 	}
 	wait := max(time.Second, decision.Reset)
 	v.w.Header().Set("Retry-After", seconds(wait))
 	fullMinute := v.Now().UTC().Add(wait + time.Minute - 1).Format("15:04 UTC")
-	return refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
+	return false, refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
 		"To keep accounts safe, you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
-}
-
-func (v *visit) spend(limits ...session.Limit) (session.Decision, error) {
-	if v.Login.Quota == 0 {
-		return session.Decision{Allowed: true}, nil
-	}
-	return v.Store.SpendAttempts(v.r.Context(), limits...)
 }
 
 // limitHeaders writes the headers that every limited answer has.

@@ -171,3 +171,83 @@ func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
 	}
 	wantRedirect(t, signIn(s.Browser(t), "maria", webtest.Password, ""), "/settings/profile")
 }
+
+// An attempt is counted on the address, the name and the account, or on none of them.
+func TestAnAttemptIsCountedOnAllOrNone(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, url, limited(nil, &address))
+		s.Member(t, "maria")
+		b := s.Browser(t)
+		page := b.Get("/sign-in")
+		counted := func(login string) string {
+			b.Submit(page, "/sign-in", values("login", login, "password", "wrong"))
+			return attemptCounts(t, url)
+		}
+		if got := counted("maria"); got != "[1 1 1]" {
+			t.Errorf("the first attempt: %s", got)
+		}
+		for range 9 {
+			counted("maria")
+		}
+		full := attemptCounts(t, url)
+		if full != "[10 10 10]" {
+			t.Errorf("ten attempts: %s", full)
+		}
+		for _, login := range []string{"maria", "maria@people.example", "nobody"} { // the address is full
+			if got := counted(login); got != full {
+				t.Errorf("%s, refused: %s", login, got)
+			}
+		}
+		closeAccount(t, s, &address, "maria")
+		address = "192.0.2.2"
+		full = attemptCounts(t, url)
+		if got := counted("maria"); got != full { // the name is full
+			t.Errorf("refused for the name: %s, not %s", got, full)
+		}
+	})
+}
+
+// A database that fails at the account's count leaves the other two as they were.
+func TestAFailedAttemptIsCountedOnNone(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, url, limited(nil, &address))
+		s.Member(t, "maria")
+		fail := "CREATE TRIGGER broken BEFORE INSERT ON login_attempts WHEN (SELECT count(*) FROM login_attempts) = 2 BEGIN SELECT RAISE(ABORT, 'injected failure'); END"
+		if strings.HasPrefix(url, "postgres") {
+			statement(t, url, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+IF (SELECT count(*) FROM login_attempts) = 2 THEN RAISE EXCEPTION 'injected failure'; END IF; RETURN NEW; END $$`)
+			fail = "CREATE TRIGGER broken BEFORE INSERT ON login_attempts FOR EACH ROW EXECUTE FUNCTION broken()"
+		}
+		statement(t, url, fail)
+		want(t, signIn(s.Browser(t), "maria", webtest.Password, ""), http.StatusInternalServerError)
+		if got := attemptCounts(t, url); got != "[]" {
+			t.Errorf("counted %s", got)
+		}
+	})
+}
+
+// attemptCounts are the counts of all subjects.
+func attemptCounts(t *testing.T, databaseURL string) string {
+	t.Helper()
+	rows, err := storetest.OpenSQL(t, databaseURL).Query("SELECT count FROM login_attempts ORDER BY count, subject")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	counts := []int{}
+	for rows.Next() {
+		var n int
+		if err := rows.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		counts = append(counts, n)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(counts)
+}

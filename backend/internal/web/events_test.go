@@ -154,6 +154,30 @@ func TestSecurityEvents(t *testing.T) {
 	})
 }
 
+// Who guesses by the other name of a closed account is seen by the member; beyond the
+// limits there is nothing to see.
+func TestFailuresOnAClosedAccountAreTheMembers(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+		address := "192.0.2.1"
+		s := webtest.Start(t, databaseURL, limited(nil, &address))
+		s.Member(t, "maria")
+		closeAccount(t, s, &address, "maria")
+		b := s.Browser(t)
+		page := b.Get("/sign-in")
+		for range 12 {
+			b.Submit(page, "/sign-in", values("login", "maria@people.example", "password", webtest.Password))
+		}
+		var ofMember, all int
+		if err := storetest.OpenSQL(t, databaseURL).QueryRow("SELECT count(tenant_id), count(*) FROM security_events").Scan(&ofMember, &all); err != nil {
+			t.Fatal(err)
+		}
+		if ofMember != 60 || all != 60 { // the fifty that close it, ten of this address
+			t.Errorf("%d of %d events are the member's", ofMember, all)
+		}
+	})
+}
+
 // An attempt that the limits refuse is no event: a flood writes nothing.
 func TestRefusedAttemptsAreNoEvents(t *testing.T) {
 	t.Parallel()

@@ -66,16 +66,11 @@ func (v *visit) linkProvider() error {
 	if err != nil || a == nil {
 		return err
 	}
-	m, err := v.memberToSignIn(a.Email)
+	m, err := v.memberByPassword(a.Email)
 	if err != nil {
 		return err
 	}
-	right, err := v.checkPassword(m, v.r.PostForm.Get(fieldPassword))
-	if err != nil {
-		return err
-	}
-	if !right {
-		v.recordFailure(m, a.Email)
+	if m == nil {
 		wrong := &mistakes{}
 		wrong.add(fieldPassword, wrongLinkPassword)
 		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)

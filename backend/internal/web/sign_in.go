@@ -56,16 +56,11 @@ const wrongPassword = "That username or e-mail address and that password do not 
 
 func (v *visit) signIn() error {
 	login, back := v.line(fieldLogin), localPath(v.r.PostForm.Get(returnParameter))
-	m, err := v.memberToSignIn(login)
+	m, err := v.memberByPassword(login)
 	if err != nil {
 		return err
 	}
-	right, err := v.checkPassword(m, v.r.PostForm.Get(fieldPassword))
-	if err != nil {
-		return err
-	}
-	if !right {
-		v.recordFailure(m, login)
+	if m == nil {
 		wrong := &mistakes{}
 		wrong.add(fieldLogin, wrongPassword)
 		v.renderSignIn(http.StatusForbidden, login, back, wrong)
@@ -82,33 +77,54 @@ func (v *visit) signIn() error {
 	return nil
 }
 
-// memberToSignIn spends an attempt to sign in and returns the member of the login,
-// or nil when no password is right. A device that the member signed in on before
-// spends its own budget. Any other spends those of its address and of the name.
-//
-// The attempts on a member's username and on their e-mail address count together
-// as well. Over that limit no password is right, and nothing says so: it would tell
-// that the two are the same member's.
-func (v *visit) memberToSignIn(login string) (*member.Member, error) {
+// memberByPassword spends an attempt to sign in and returns the member of the login
+// when the password that was typed is theirs. Otherwise it records the failure and
+// returns nil.
+func (v *visit) memberByPassword(login string) (*member.Member, error) {
 	m, err := v.Store.FindMember(v.r.Context(), login)
-	subject := "nobody " + login
-	switch {
-	case fault.Is(err, fault.NotFound):
-		m = nil
-	case err != nil:
-		return nil, err
-	default:
-		subject = string(m.ID)
+	if fault.Is(err, fault.NotFound) {
+		m, err = nil, nil
 	}
-	if device := v.knownDevice(m); device != "" {
-		return m, v.attempt(v.limit(session.Subject("login device", device), 1))
-	}
-	if err := v.attempt(v.addressLimit("login"), v.limit(session.Subject("login name", login), accountShare)); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	decision, err := v.spend(v.limit(session.Subject("login member", subject), accountShare))
-	if err != nil || !decision.Allowed {
+	closed, err := v.attemptSignIn(m, login)
+	if err != nil {
 		return nil, err
+	}
+	candidate := m
+	if closed {
+		candidate = nil
+	}
+	right, err := v.checkPassword(candidate, v.r.PostForm.Get(fieldPassword))
+	if err != nil {
+		return nil, err
+	}
+	if !right {
+		v.recordFailure(m, login)
+		return nil, nil
 	}
 	return m, nil
+}
+
+// attemptSignIn spends an attempt to sign in as the member of the login, who is nil
+// when there is none. A device that the member signed in on before spends its own
+// budget. Any other spends those of its address, of the name and of the account, all
+// or none.
+//
+// The attempts on a member's username and on their e-mail address count together on
+// the account. Over that limit it is closed: no password is right, and nothing says so,
+// neither the answer nor what is left of the other budgets. It would tell that the two
+// names are the same member's.
+func (v *visit) attemptSignIn(m *member.Member, login string) (closed bool, err error) {
+	if device := v.knownDevice(m); device != "" {
+		return false, v.attempt(v.limit(session.Subject("login device", device), 1))
+	}
+	subject := "nobody " + login
+	if m != nil {
+		subject = string(m.ID)
+	}
+	account := v.limit(session.Subject("login member", subject), accountShare)
+	account.Quiet = true
+	return v.attemptQuietly(v.addressLimit("login"), v.limit(session.Subject("login name", login), accountShare), account)
 }
