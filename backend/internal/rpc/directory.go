@@ -74,17 +74,29 @@ func profileMessages(found []profile.Profile) []*directoryv1.Profile {
 }
 
 // profileMessage renders all that p holds: callers reduce it to their audience.
+// Invisible characters, which rows of older versions may hold, are left out here too:
+// edges read profiles in a codec that does not do so.
 func profileMessage(p *profile.Profile) *directoryv1.Profile {
+	shown := func(s string) *string { return optional(text.WithoutInvisible(s)) }
 	m := &directoryv1.Profile{
-		Username: p.Username, Name: optional(p.Name), Headline: optional(p.Headline), Bio: optional(p.Bio),
-		Organization: optional(p.Organization), Title: optional(p.Title), Skills: p.Skills, Languages: p.Languages,
-		OpenTo: p.OpenTo, AvatarUrl: optional(p.AvatarURL), UpdatedAt: timestamp(p.UpdatedAt),
+		Username: p.Username, Name: shown(p.Name), Headline: shown(p.Headline), Bio: shown(p.Bio),
+		Organization: shown(p.Organization), Title: shown(p.Title), Skills: allShown(p.Skills), Languages: allShown(p.Languages),
+		OpenTo: allShown(p.OpenTo), AvatarUrl: shown(p.AvatarURL), UpdatedAt: timestamp(p.UpdatedAt),
 	}
 	if p.LocationText != "" || p.Country != "" {
-		m.Location = &directoryv1.Location{Text: p.LocationText, Country: p.Country}
+		m.Location = &directoryv1.Location{Text: text.WithoutInvisible(p.LocationText), Country: text.WithoutInvisible(p.Country)}
 	}
 	for _, l := range p.Links {
-		m.Links = append(m.Links, &directoryv1.Link{Label: l.Label, Url: l.URL})
+		m.Links = append(m.Links, &directoryv1.Link{Label: text.WithoutInvisible(l.Label), Url: text.WithoutInvisible(l.URL)})
 	}
 	return m
+}
+
+// allShown returns the texts without invisible characters.
+func allShown(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = text.WithoutInvisible(s)
+	}
+	return out
 }

@@ -1,15 +1,22 @@
 package rpc_test
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"pgregory.net/rapid"
 
+	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/text"
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
 )
 
 // Whatever invisible characters a member or a stranger hides in what is written, by
@@ -53,6 +60,49 @@ func TestInvisibleCharactersOfOldRowsAreNotShown(t *testing.T) {
 		got := b.call(t, get, fmt.Sprintf(`{"id":%q}`, id))
 		if got.at("connection", "name") != "Ana" || got.at("connection", "bio") != "👩\u200d🚀" {
 			t.Errorf("%+q", got.text())
+		}
+	})
+}
+
+// Edges read public profiles in the binary codec; what they get of old rows has no
+// invisible characters either.
+func TestInvisibleCharactersOfOldProfilesReachNoEdge(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, time.Now)
+		b := serve(t, s, time.Now)
+		b.show(t, storetest.Member(t, s, "ana"), profile.Profile{Name: "Ana", Visibility: profile.Public, Listed: true})
+		const hidden = "x\u200b\U000e0041葛\U000e0142"
+		db := storetest.OpenSQL(t, url)
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf(`UPDATE profiles SET name = '%[1]s', headline = '%[1]s', bio = '%[1]s',
+location_text = '%[1]s', country = '%[1]s', organization = '%[1]s', title = '%[1]s', avatar_url = '%[1]s', skills = '["%[1]s"]',
+languages = '["%[1]s"]', open_to = '["%[1]s"]', links = '[{"Label":"%[1]s","URL":"%[1]s"}]', field_visibility = '{"headline":"public","bio":"public","location":"public",
+"organization":"public","title":"public","skills":"public","languages":"public","links":"public","open_to":"public","avatar_url":"public"}'`, hidden)); err != nil {
+			t.Fatal(err)
+		}
+		asEdge := connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+			return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+				req.Header().Set(rpc.HeaderServiceToken, serviceToken)
+				return next(ctx, req)
+			}
+		})
+		edge := directoryv1connect.NewPublicDirectoryServiceClient(http.DefaultClient, b.url, connect.WithInterceptors(asEdge))
+		one, err := edge.BatchGetProfiles(t.Context(), &directoryv1.BatchGetProfilesRequest{Usernames: []string{"ana"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := edge.ListMembers(t.Context(), &directoryv1.ListMembersRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, got := range map[string][]*directoryv1.Profile{"profile": one.GetProfiles(), "directory": all.GetMembers()} {
+			if len(got) != 1 {
+				t.Fatalf("%s: %v", name, got)
+			}
+			shown := fmt.Sprint(got[0])
+			if strings.ContainsFunc(shown, text.Invisible) || strings.Count(shown, "x葛") != 13 {
+				t.Errorf("%s: %+q", name, shown)
+			}
 		}
 	})
 }

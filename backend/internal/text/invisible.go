@@ -33,7 +33,10 @@ const (
 
 // WithoutInvisible returns s without invisible characters, but for those that spell
 // something: a joiner or a variation selector where the script or the emoji needs
-// it, one at a time, and the tags of the flags of England, Scotland and Wales.
+// it, one at a time, and the tags of the flags of England, Scotland and Wales. The 240
+// supplementary variation selectors (U+E0100 to U+E01EF) always go: one after each
+// ideograph would carry almost a byte, and without it the ideograph is the same in its
+// usual form.
 func WithoutInvisible(s string) string {
 	if !strings.ContainsFunc(s, Invisible) {
 		return s
@@ -76,7 +79,7 @@ func spells(r, before rune, after string) bool {
 		return joinsLetters(before) || r == zwj && isEmoji(before) && isEmoji(next)
 	case r == 0xFE0E || r == 0xFE0F: // shown as text, or as an emoji
 		return unicode.In(before, unicode.So, unicode.Sm, unicode.Po, unicode.Pd, unicode.Nd, unicode.Han) || before == 'ℹ'
-	case 0xE0100 <= r && r <= 0xE01EF, 0xFE00 <= r && r <= 0xFE02: // forms of an ideograph, as names need them
+	case 0xFE00 <= r && r <= 0xFE02: // forms of an ideograph, as names need them
 		return unicode.Is(unicode.Han, before)
 	case r == 0x2800: // the space of braille
 		return unicode.Is(unicode.Braille, before)
