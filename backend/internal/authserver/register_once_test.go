@@ -11,6 +11,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/authserver"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -167,6 +169,50 @@ func TestKeyedRegistrationIsOneTransaction(t *testing.T) {
 		}
 		if _, err := s.Store.GetClient(t.Context(), c.ID); err == nil {
 			t.Error("the client is there without its answer")
+		}
+	})
+}
+
+// While no more answers of addresses can be kept, a keyed registration makes no
+// client: its repeat would make another. What was kept is still given again.
+func TestKeyedRegistrationWithoutRoom(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		s := webtest.Start(t, url, addressed())
+		a := agent{site: s}
+		first := a.registerKeyed(t, here, oneClient, "kept")
+		db := storetest.OpenSQL(t, url)
+		full := "zeroblob(134217728)"
+		if store.IsPostgres(url) {
+			full = "convert_to(repeat('x', 134217728), 'UTF8')"
+		}
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO idempotency_keys (scope, key, fingerprint, answer, created_at, expires_at)
+SELECT 'address:elsewhere', 'k', '', `+full+`, created_at, expires_at FROM idempotency_keys`); err != nil {
+			t.Fatal(err)
+		}
+		s.Clock.Advance(10 * time.Minute) // the total is measured again
+		for range 2 {
+			got := a.registerKeyed(t, here, oneClient, "k")
+			if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "60" || !strings.Contains(got.Body, "temporarily_unavailable") {
+				t.Errorf("without room: %+v", got)
+			}
+		}
+		var clients int
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM clients").Scan(&clients); err != nil || clients != 1 {
+			t.Errorf("%d clients, %v", clients, err)
+		}
+		if got := a.registerKeyed(t, here, oneClient, "kept"); got.Status != http.StatusCreated || got.Body != first.Body {
+			t.Errorf("again: %+v", got)
+		}
+		if got := a.register(t, "application/json", oneClient); got.Status != http.StatusCreated {
+			t.Errorf("without a key: %+v", got)
+		}
+		if _, err := db.ExecContext(t.Context(), "DELETE FROM idempotency_keys WHERE scope = 'address:elsewhere'"); err != nil {
+			t.Fatal(err)
+		}
+		s.Clock.Advance(time.Minute)
+		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("with room: %+v", got)
 		}
 	})
 }

@@ -113,7 +113,8 @@ type Store interface {
 	// CreateClientOnce is CreateClient for a request that may be repeated: what
 	// render makes of the new client is kept in the same transaction, and comes
 	// back in place of another client when the request was answered before. It
-	// fails with fault.InFlight and fault.KeyReused.
+	// fails with fault.InFlight, fault.KeyReused and fault.Exhausted, and with
+	// fault.Unavailable while no more answers can be kept: then no client is made.
 	CreateClientOnce(ctx context.Context, c *Client, k idempotency.Key, render func(*Client) ([]byte, error)) (replayed []byte, err error)
 	// GetClient returns a client, or fault.NotFound.
 	GetClient(ctx context.Context, id string) (*Client, error)

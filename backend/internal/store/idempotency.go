@@ -198,6 +198,9 @@ func (s *Store) CreateClientOnce(
 	defer release()
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		room, err := s.lockKey(ctx, tx, tx, k)
+		if err == nil && !room { // a repeat would make another client
+			err = idempotency.NoRoom()
+		}
 		if err != nil {
 			return err
 		}
@@ -205,7 +208,7 @@ func (s *Store) CreateClientOnce(
 			return err
 		}
 		answer, err := render(c)
-		if err != nil || !room || len(answer) > k.MaxAnswer() {
+		if err != nil || len(answer) > k.MaxAnswer() {
 			return err
 		}
 		return s.keepAnswer(ctx, tx, k, answer)
