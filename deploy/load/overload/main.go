@@ -29,6 +29,10 @@ const (
 	mostSlower  = 5.0 // times the unloaded p99
 	recoverIn   = 5 * time.Second
 	loadWorkers = 2048 // requests under way at most; beyond, the client itself gives up
+	// ending is how long before the end of the load requests may still be waiting for
+	// their turn when it ends. They are answered once nobody newer comes, after up to a
+	// second, which tells nothing of a service under load.
+	ending = 1500 * time.Millisecond
 )
 
 func main() {
@@ -56,10 +60,12 @@ func run(ctx context.Context, url string, duration time.Duration, times float64,
 	say("capacity: %.0f answers/s\n", capacity)
 	r := c.open(ctx, duration, capacity*times)
 	say("asked for %.0f/s for %s: %d sent, %d admitted (%.0f/s), %d refused with 503, %d other, %d not sent by this client\n",
-		capacity*times, duration, r.sent, len(r.admitted), float64(len(r.admitted))/duration.Seconds(), r.refused, r.other, r.unsent)
+		capacity*times, duration, r.sent, len(r.admitted)+len(r.ended), float64(len(r.admitted)+len(r.ended))/duration.Seconds(), r.refused, r.other, r.unsent)
 	p99 := percentile(r.admitted, 99)
 	ratio := float64(p99) / float64(percentile(unloaded, 99))
 	say("admitted: p50 %s, p99 %s, %.1f times the unloaded p99 (at most %.0f)\n", percentile(r.admitted, 50), p99, ratio, mostSlower)
+	say("admitted of those sent at the very end, whose turn came when the load was over: %d, p50 %s, p99 %s\n",
+		len(r.ended), percentile(r.ended, 50), percentile(r.ended, 99))
 	say("refused: p50 %s, p99 %s, Retry-After on all: %v\n", percentile(r.refusals, 50), percentile(r.refusals, 99), r.retryAfter)
 	start := time.Now()
 	for time.Since(start) < recoverIn {
@@ -163,6 +169,7 @@ func (c *client) capacity(ctx context.Context, d time.Duration) float64 {
 type result struct {
 	sent, refused, other, unsent int
 	admitted, refusals           []time.Duration
+	ended                        []time.Duration // admitted, but sent when the load was ending
 	retryAfter                   bool
 }
 
@@ -183,12 +190,13 @@ func (c *client) open(ctx context.Context, d time.Duration, perSecond float64) r
 				continue
 			}
 			r.sent++
+			ends := d-time.Since(start) < ending
 			group.Go(func() {
 				defer func() { <-places }()
 				a := c.send(ctx)
 				mu.Lock()
 				defer mu.Unlock()
-				r.count(a)
+				r.count(a, ends)
 			})
 		}
 		time.Sleep(time.Millisecond)
@@ -197,9 +205,13 @@ func (c *client) open(ctx context.Context, d time.Duration, perSecond float64) r
 	return r
 }
 
-func (r *result) count(a answer) {
+func (r *result) count(a answer, ends bool) {
 	switch a.status {
 	case http.StatusOK:
+		if ends {
+			r.ended = append(r.ended, a.took)
+			return
+		}
 		r.admitted = append(r.admitted, a.took)
 	case http.StatusServiceUnavailable:
 		r.refused++
