@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/grant"
 	"github.com/kith-crm/kith/backend/internal/securityevent"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 // protocol is the op.Server behind the token and revocation endpoints.
@@ -90,6 +91,9 @@ func (p *protocol) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.Ac
 	}
 	g, err := p.server.Store.RedeemCode(ctx, hash, pair)
 	if fault.Is(err, fault.Conflict) {
+		if g != nil {
+			p.recordRevoked(ctx, g.MemberID, code.ClientID)
+		}
 		return nil, invalidGrant("the code was used already or has expired")
 	}
 	if err != nil {
@@ -120,6 +124,9 @@ func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.Re
 	case fault.Is(err, fault.Invalid):
 		return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
 	case fault.Is(err, fault.Conflict):
+		if g != nil {
+			p.recordRevoked(ctx, g.MemberID, r.Client.GetID())
+		}
 		return nil, invalidGrant("the refresh token is unknown, expired, revoked or was used before")
 	case err != nil:
 		return nil, p.outage(ctx, "rotate refresh token", err)
@@ -145,9 +152,14 @@ func (p *protocol) Revocation(ctx context.Context, r *op.ClientRequest[oidc.Revo
 		return nil, p.outage(ctx, "revoke token", err)
 	}
 	if owner != "" {
-		p.server.Events.Record(ctx, securityevent.Event{Kind: securityevent.AccessRevoked, TenantID: owner, ObjectID: r.Client.GetID()})
+		p.recordRevoked(ctx, owner, r.Client.GetID())
 	}
 	return op.NewResponse(struct{}{}), nil
+}
+
+// recordRevoked records that a client lost its access to a member's account.
+func (p *protocol) recordRevoked(ctx context.Context, owner tenant.ID, clientID string) {
+	p.server.Events.Record(ctx, securityevent.Event{Kind: securityevent.AccessRevoked, TenantID: owner, ObjectID: clientID})
 }
 
 // checkResource refuses a resource that is not ours (RFC 8707 §2). All of ours

@@ -134,12 +134,13 @@ type Store interface {
 	GetCode(ctx context.Context, hash string) (*AuthorizationCode, error)
 	// RedeemCode turns an issued code into a grant with a first pair of tokens.
 	// For a used one it kills the grant that it was redeemed for; for a used or
-	// expired one it fails with fault.Conflict.
+	// expired one it fails with fault.Conflict. Beside that error it returns the grant
+	// that it killed, of which only the member is set, or nil when it killed none.
 	RedeemCode(ctx context.Context, hash string, pair Pair) (*Grant, error)
 	// RotateRefreshToken spends the current refresh token of a client's live
 	// grant and puts the pair in its place. For a spent one it kills the grant;
-	// for that and every other token it fails with fault.Conflict. Of the grant
-	// only id and scopes are returned.
+	// for that and every other token it fails with fault.Conflict, and returns what
+	// it killed as RedeemCode does. Of the live grant only id and scopes are returned.
 	RotateRefreshToken(ctx context.Context, hash, clientID string, pair Pair) (*Grant, error)
 	// RevokeToken kills the grant of an access or refresh token of the client and
 	// returns whose it was; empty, and no error, when there was none to kill.

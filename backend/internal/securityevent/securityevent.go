@@ -19,14 +19,19 @@ type Kind string
 
 // The kinds of events.
 const (
-	SignedIn        Kind = "signed_in"
-	SignInFailed    Kind = "sign_in_failed"
-	AgentAllowed    Kind = "agent_allowed"
-	TokenCreated    Kind = "token_created"
-	AccessRevoked   Kind = "access_revoked"
-	PasswordChanged Kind = "password_changed"
-	PasswordReset   Kind = "password_reset"
-	AccountExported Kind = "account_exported"
+	SignedIn     Kind = "signed_in"
+	SignInFailed Kind = "sign_in_failed"
+	// PasswordCheckFailed is a wrong password on a settings page that asks for the
+	// member's own.
+	PasswordCheckFailed Kind = "password_check_failed"
+	AgentAllowed        Kind = "agent_allowed"
+	TokenCreated        Kind = "token_created"
+	AccessRevoked       Kind = "access_revoked"
+	PasswordChanged     Kind = "password_changed"
+	PasswordReset       Kind = "password_reset"
+	AccountExported     Kind = "account_exported"
+	// DeletedForGood is people in the bin whom the member deleted for good.
+	DeletedForGood  Kind = "deleted_for_good"
 	AccountDeleted  Kind = "account_deleted"
 	MemberSuspended Kind = "member_suspended"
 	MemberResumed   Kind = "member_resumed"
@@ -47,7 +52,8 @@ type Event struct {
 	// Address is where it came from: an IPv4 address or the /64 of an IPv6 one;
 	// empty for an operator's command.
 	Address string
-	// ObjectID is the credential or client that it is about; empty for none.
+	// ObjectID is the credential, client or deletion that it is about; empty for none,
+	// and for more than one.
 	ObjectID string
 }
 

@@ -81,10 +81,15 @@ func (s *Store) RedeemCode(ctx context.Context, hash string, pair grant.Pair) (*
 	if err != nil {
 		return nil, err
 	}
-	var made *grant.Grant
+	var made, killed *grant.Grant
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		killed = nil
 		code, err := s.useCode(ctx, tx, hash)
-		if err != nil || code == nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			killed, err = s.killReplayedCode(ctx, tx, hash)
+			return err
+		}
+		if err != nil {
 			return err
 		}
 		g := &grant.Grant{
@@ -106,26 +111,35 @@ func (s *Store) RedeemCode(ctx context.Context, hash string, pair grant.Pair) (*
 		return nil, translate(err)
 	}
 	if made == nil {
-		return nil, fault.New(fault.Conflict, "the code was used already or has expired")
+		return killed, fault.New(fault.Conflict, "the code was used already or has expired")
 	}
 	return made, nil
 }
 
-// useCode marks an issued code as used and returns it. A code that was used
-// before takes its grant with it; nil tells that there is none to use.
+// useCode marks an issued code as used and returns it; sql.ErrNoRows tells that there
+// is none to use.
 func (s *Store) useCode(ctx context.Context, tx bun.Tx, hash string) (*grant.AuthorizationCode, error) {
 	code := &grant.AuthorizationCode{}
 	err := tx.NewRaw("UPDATE authorization_codes SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ? RETURNING *",
 		s.time(), hash, s.time()).Scan(ctx, code)
-	if err == nil {
-		return code, nil
+	return code, err
+}
+
+// killReplayedCode kills the grant that a used code was redeemed for.
+func (s *Store) killReplayedCode(ctx context.Context, tx bun.Tx, hash string) (*grant.Grant, error) {
+	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
+AND id = (SELECT grant_id FROM authorization_codes WHERE hash = ? AND used_at IS NOT NULL) RETURNING member_id`, s.time(), hash)
+}
+
+// kill runs a statement that revokes at most one grant and returns its member. It
+// returns that grant, or nil when there was none to revoke.
+func kill(ctx context.Context, tx bun.Tx, statement string, args ...any) (*grant.Grant, error) {
+	killed := &grant.Grant{}
+	err := tx.NewRaw(statement, args...).Scan(ctx, &killed.MemberID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	_, err = tx.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
-AND id = (SELECT grant_id FROM authorization_codes WHERE hash = ? AND used_at IS NOT NULL)`, s.time(), hash).Exec(ctx)
-	return nil, err
+	return killed, err
 }
 
 // insertPair keeps a pair of tokens; the access token before it is gone.
@@ -148,8 +162,9 @@ ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.sco
 
 // RotateRefreshToken implements grant.Store.
 func (s *Store) RotateRefreshToken(ctx context.Context, hash, clientID string, pair grant.Pair) (*grant.Grant, error) {
-	var rotated *grant.Grant
+	var rotated, killed *grant.Grant
 	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		killed = nil
 		g := &grant.Grant{}
 		now := s.time()
 		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
@@ -158,7 +173,8 @@ WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NUL
 RETURNING grant_id AS id, (SELECT g.scopes FROM grants g WHERE g.id = refresh_tokens.grant_id) AS scopes`,
 			now, hash, now, clientID).Scan(ctx, g)
 		if errors.Is(err, sql.ErrNoRows) {
-			return s.killReplayed(ctx, tx, hash, clientID)
+			killed, err = s.killReplayed(ctx, tx, hash, clientID)
+			return err
 		}
 		if err != nil {
 			return err
@@ -175,17 +191,16 @@ RETURNING grant_id AS id, (SELECT g.scopes FROM grants g WHERE g.id = refresh_to
 		return nil, translate(err)
 	}
 	if rotated == nil {
-		return nil, fault.New(fault.Conflict, "the refresh token is unknown, expired, revoked or was used before")
+		return killed, fault.New(fault.Conflict, "the refresh token is unknown, expired, revoked or was used before")
 	}
 	return rotated, nil
 }
 
 // killReplayed kills the grant of a spent refresh token: either the client or a
 // thief holds an old one, and nobody can tell which (RFC 9700 §4.14.2).
-func (s *Store) killReplayed(ctx context.Context, tx bun.Tx, hash, clientID string) error {
-	_, err := tx.NewRaw(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
-AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT NULL)`, s.time(), clientID, hash).Exec(ctx)
-	return err
+func (s *Store) killReplayed(ctx context.Context, tx bun.Tx, hash, clientID string) (*grant.Grant, error) {
+	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT NULL) RETURNING member_id`, s.time(), clientID, hash)
 }
 
 // RevokeToken implements grant.Store.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 	"github.com/kith-crm/kith/backend/internal/session"
 )
 
@@ -122,10 +123,15 @@ func (v *visit) enterHashing() (leave func(), err error) {
 
 // checkOwnPassword asks for the password of the member who is signed in, so that
 // an open browser is not enough; name is the field that holds it. It has a budget
-// of its own: strangers who guess at the sign-in page cannot spend it.
+// of its own: strangers who guess at the sign-in page cannot spend it. A wrong one is
+// a security event.
 func (v *visit) checkOwnPassword(m *member.Member, name string) (bool, error) {
 	if err := v.attempt(v.limit(session.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err
 	}
-	return v.checkPassword(m, v.r.PostForm.Get(name))
+	right, err := v.checkPassword(m, v.r.PostForm.Get(name))
+	if err == nil && !right {
+		v.record(securityevent.PasswordCheckFailed, m.ID, "")
+	}
+	return right, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 const (
@@ -151,8 +152,12 @@ func (v *visit) binDelete() error {
 		if !id.Valid(id.Change, last) {
 			return fault.New(fault.NotFound, "there is no such deletion")
 		}
-		if _, err := v.data().EmptyBin(ctx, binTool, last); err != nil {
+		ended, err := v.data().EmptyBin(ctx, binTool, last)
+		if err != nil {
 			return err
+		}
+		if ended > 0 {
+			v.record(securityevent.DeletedForGood, v.login.MemberID, "")
 		}
 		v.redirectDone(pathBin, "bin-emptied")
 		return nil
@@ -169,6 +174,7 @@ func (v *visit) binDelete() error {
 	if err != nil {
 		return err
 	}
+	v.record(securityevent.DeletedForGood, v.login.MemberID, c.ID)
 	v.redirectDone(pathBin, "bin-deleted")
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// record records a security event of a member; object is the credential or client
-// that it is about, or empty.
+// record records a security event of a member; object is the credential, client
+// or deletion that it is about, or empty.
 func (v *visit) record(kind securityevent.Kind, owner tenant.ID, object string) {
 	v.events.Record(v.r.Context(), securityevent.Event{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
 }
@@ -49,6 +49,8 @@ func eventWords(kind securityevent.Kind) string {
 		return "Signed in"
 	case securityevent.SignInFailed:
 		return "Failed sign-in"
+	case securityevent.PasswordCheckFailed:
+		return "Wrong password in the settings"
 	case securityevent.AgentAllowed:
 		return "Agent connected"
 	case securityevent.TokenCreated:
@@ -61,6 +63,8 @@ func eventWords(kind securityevent.Kind) string {
 		return "Password reset"
 	case securityevent.AccountExported:
 		return "Account exported"
+	case securityevent.DeletedForGood:
+		return "People deleted for good"
 	case securityevent.MemberSuspended:
 		return "Account suspended"
 	case securityevent.MemberResumed:

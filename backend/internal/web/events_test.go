@@ -88,7 +88,7 @@ func TestSecurityEvents(t *testing.T) {
 			c.Events = securityevent.NewRecorder(c.Store.(securityevent.Store), logger)
 		}
 		s = webtest.Start(t, databaseURL, options)
-		s.Member(t, "maria")
+		owner := s.Member(t, "maria")
 		b := s.Browser(t)
 		var seen []string
 		happened := func(kinds ...securityevent.Kind) {
@@ -124,10 +124,27 @@ func TestSecurityEvents(t *testing.T) {
 		happened(securityevent.AccessRevoked)
 		want(t, b.Get("/settings/account/export"), http.StatusOK)
 		happened(securityevent.AccountExported)
+		secrets = append(secrets, "Ada Lovelace", "Grace Hopper")
+		ada, _ := added(t, s, owner, "Ada Lovelace")
+		confirm := b.Get(binDeletePath(deleted(t, s, owner, ada)))
+		for range 2 { // the second finds nothing to delete
+			b.Submit(confirm, binDelete, nil)
+		}
+		happened(securityevent.DeletedForGood)
+		grace, _ := added(t, s, owner, "Grace Hopper")
+		deleted(t, s, owner, grace)
+		confirm = b.Get(binDelete)
+		for range 2 {
+			b.Submit(confirm, binDelete, nil)
+		}
+		happened(securityevent.DeletedForGood)
+		mistyped := merge(chosenPassword(), values("password", "wrong-password-x"))
+		want(t, b.Submit(b.Get("/settings/security"), "/settings/security/password", mistyped), http.StatusUnprocessableEntity)
+		happened(securityevent.PasswordCheckFailed)
 		b.Submit(b.Get("/settings/security"), "/settings/security/password", merge(chosenPassword(), values("password", webtest.Password)))
 		happened(securityevent.PasswordChanged)
 		p.Next(t) // that the password was changed
-		want(t, b.Get("/settings/security"), http.StatusOK, "Recent activity", "Failed sign-in", "Agent connected", "Password changed", "from 127.0.0.1")
+		want(t, b.Get("/settings/security"), http.StatusOK, "Recent activity", "Failed sign-in", "Wrong password in the settings", "People deleted for good", "Agent connected", "Password changed", "from 127.0.0.1")
 		b.Submit(b.Get("/settings/security"), "/settings/security/sign-out", nil)
 		happened(securityevent.AccessRevoked)
 		b.Submit(b.Get("/forgot"), "/forgot", values("login", "maria"))
