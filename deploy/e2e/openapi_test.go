@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -151,6 +152,7 @@ func closed(t *testing.T, document string) []byte {
 
 // call is a request for an operation.
 type call struct {
+	method     string // the operation's if ""
 	path, body string
 	headers    []string
 }
@@ -170,7 +172,7 @@ func (k call) without(name string) call {
 // ask sends a call, and checks the answer against the description.
 func (c *contract) ask(t *testing.T, op *operation, k call) answer {
 	t.Helper()
-	got := c.service.send(t, op.method, k.path, k.body, k.headers...)
+	got := c.service.send(t, cmp.Or(k.method, op.method), k.path, k.body, k.headers...)
 	c.check(t, op, got)
 	return got
 }
@@ -255,7 +257,7 @@ func (c *contract) checkAllSeen(t *testing.T) {
 	t.Helper()
 	for _, op := range c.operations {
 		for status, response := range op.Responses.Map() {
-			if op.page() {
+			if op.page() || status == "410" { // nobody waits for a removal
 				continue
 			}
 			if !c.answered[op.OperationID+" "+status] {

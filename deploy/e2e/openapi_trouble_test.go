@@ -84,7 +84,7 @@ func lockDatabase(t *testing.T, path string) (release func()) {
 func (c *contract) checkSlow(t *testing.T) {
 	var waiting []func()
 	for _, op := range c.operations {
-		if op.Responses.Status(http.StatusRequestTimeout) != nil {
+		if op.Responses.Status(http.StatusRequestTimeout) != nil && !op.page() {
 			waiting = append(waiting, c.startSlowly(t, op))
 		}
 	}
@@ -98,7 +98,9 @@ func (c *contract) checkSlow(t *testing.T) {
 func (c *contract) startSlowly(t *testing.T, op *operation) func() {
 	t.Helper()
 	conn := c.service.dial(t)
-	head := op.method + " " + op.path + " HTTP/1.1\r\nHost: localhost\r\n" + jsonType + "\r\nExpect: 100-continue\r\nContent-Length: 500\r\n\r\n"
+	k := c.asDocumented(t, op, "")
+	head := op.method + " " + op.path + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(k.headers, "\r\n") +
+		"\r\nExpect: 100-continue\r\nContent-Length: 500\r\n\r\n"
 	if _, err := io.WriteString(conn, head); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +17,26 @@ const (
 	headerRef   = "#/components/headers/"
 )
 
-// routerAnswers are the answers that the router gives in each protocol, by the
-// names of their components.
-func routerAnswers(p route.Protocol) (badQuery, tooMany, unavailable string) {
-	prefix := map[route.Protocol]string{route.MCP: "RPC", route.OAuth: "OAuth", route.Page: "Page"}[p]
-	return prefix + "BadRequest", prefix + "TooManyRequests", prefix + "Unavailable"
+// sharedAnswers are what the edge answers to an operation of a row in the row's
+// protocol, whatever the handler does: the components by their statuses. Their
+// names are without the prefix of the protocol.
+func sharedAnswers(r route.Route, method string, limited bool) map[string]string {
+	answers := map[string]string{"400": "BadRequest", "405": "MethodNotAllowed", "503": "Unavailable"}
+	if limited {
+		answers["429"] = "TooManyRequests"
+	}
+	if !r.Sunset.IsZero() {
+		answers["410"] = "Gone"
+	}
+	if method == http.MethodPost {
+		answers["408"], answers["413"], answers["415"] = "Timeout", "ContentTooLarge", "UnsupportedMediaType"
+	}
+	return answers
+}
+
+// prefix begins the names of the components of a protocol's errors.
+func prefix(p route.Protocol) string {
+	return map[route.Protocol]string{route.MCP: "RPC", route.OAuth: "OAuth", route.Page: "Page"}[p]
 }
 
 // countedHeaders tell of a rate policy's decision (package ratelimit).
@@ -29,15 +46,12 @@ func countedHeaders() []string {
 
 // answerAsRouter adds what the router answers on a row's behalf, and the headers
 // that it adds to the handler's answers.
-func answerAsRouter(root, operation *yaml.Node, r route.Route, o Options) {
-	badQuery, tooMany, unavailable := routerAnswers(r.Protocol)
+func answerAsRouter(root, operation *yaml.Node, r route.Route, method string, o Options) {
+	p, limited := usedPolicy(o, r.RatePolicy)
 	answers := obtain(operation, "responses")
-	addAnswer(answers, "400", badQuery)
-	addAnswer(answers, "503", unavailable)
-	if p, limited := usedPolicy(o, r.RatePolicy); limited {
-		limit(operation, p)
-		addAnswer(answers, "429", tooMany)
-		mark(root, answers, "Counted", countedHeaders())
+	shared := sharedAnswers(r, method, limited)
+	for _, status := range slices.Sorted(maps.Keys(shared)) { // the same document each time
+		addAnswer(answers, status, prefix(r.Protocol)+shared[status])
 	}
 	if r.State == route.Deprecated {
 		headers := []string{"Deprecation", "Link"}
@@ -45,6 +59,12 @@ func answerAsRouter(root, operation *yaml.Node, r route.Route, o Options) {
 			headers = append(headers, "Sunset")
 		}
 		mark(root, answers, "Deprecated", headers)
+	}
+	// It comes before the row is looked for: as a problem, and without what the row says.
+	addAnswer(answers, "431", "HeadersTooLarge")
+	if limited {
+		limit(operation, p)
+		mark(root, answers, "Counted", countedHeaders())
 	}
 	sortByStatus(answers)
 }

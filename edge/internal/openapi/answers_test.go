@@ -50,6 +50,50 @@ func TestAnswersOfEveryOperation(t *testing.T) {
 	})
 }
 
+// TestRefusalsOfEveryOperation: each lists what the edge refuses, in the shape of
+// its protocol, and a 410 if a day for its removal is set.
+func TestRefusalsOfEveryOperation(t *testing.T) {
+	t.Parallel()
+	media := map[route.Protocol]string{
+		route.HTTP: "application/problem+json", route.MCP: "application/json", route.OAuth: "application/json", route.Page: "text/html",
+	}
+	var rows []route.Route
+	document := load(t, build(t, func(o *openapi.Options) {
+		for i, r := range o.Rows {
+			if r.State == route.Deprecated {
+				o.Rows[i].Sunset = time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)
+			}
+		}
+		rows = o.Rows
+	}))
+	for _, r := range rows {
+		for _, method := range r.Methods {
+			op := operation(t, document, r, method)
+			for status, want := range map[int]bool{
+				405: true, 431: true, 410: !r.Sunset.IsZero(), 408: method == "POST", 413: method == "POST", 415: method == "POST",
+			} {
+				answer := op.Responses.Status(status)
+				if (answer != nil) != want {
+					t.Errorf("%s: it lists %d: %t", op.OperationID, status, answer != nil)
+				}
+				if answer == nil {
+					continue
+				}
+				shape := media[r.Protocol]
+				if status == 431 { // the path is not looked at yet
+					shape = media[route.HTTP]
+				}
+				if answer.Value.Content[shape] == nil {
+					t.Errorf("%s %d: no %s", op.OperationID, status, shape)
+				}
+				if allow := answer.Value.Headers["Allow"]; (allow != nil) != (status == 405) {
+					t.Errorf("%s %d: Allow: %v", op.OperationID, status, allow)
+				}
+			}
+		}
+	}
+}
+
 // TestLimits: a limited path answers 429, all of its answers tell of the limit, and
 // no other path says anything of one. (A browser's attempts at a password are
 // limited by the pages themselves.)
@@ -93,6 +137,9 @@ func TestDeprecations(t *testing.T) {
 			t.Errorf("%s: %v %s", op.OperationID, op.Deprecated, op.Description)
 		}
 		for code, answer := range op.Responses.Map() {
+			if code == "431" { // it comes before the path is looked at
+				continue
+			}
 			if h := answer.Value.Headers; (h["Deprecation"] != nil) != deprecated || deprecated && h["Link"] == nil || h["Sunset"] != nil {
 				t.Errorf("%s %s: %v", op.OperationID, code, h)
 			}
@@ -118,6 +165,9 @@ func TestSunset(t *testing.T) {
 		t.Errorf("it says %s", op.Description)
 	}
 	for code, answer := range op.Responses.Map() {
+		if code == "431" { // it comes before the path is looked at
+			continue
+		}
 		if h := answer.Value.Headers["Sunset"]; h == nil || !h.Value.Required {
 			t.Errorf("%s: no Sunset", code)
 		}

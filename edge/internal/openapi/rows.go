@@ -58,7 +58,7 @@ func describe(root, source *yaml.Node, r route.Route, o Options) (*yaml.Node, er
 		}
 		operation = clone(operation)
 		introduce(operation, r, method)
-		answerAsRouter(root, operation, r, o)
+		answerAsRouter(root, operation, r, method, o)
 		put(item, strings.ToLower(method), operation)
 	}
 	return item, nil
