@@ -24,7 +24,8 @@ type Change struct {
 	Effects []Effect `bun:"type:text"`
 	// Final changes cannot be undone: all that they touched was deleted for good.
 	Final bool
-	// FinalAt is when a deletion becomes final; zero for all other changes.
+	// FinalAt is when a deletion, or an undo that removed people, becomes final; zero
+	// for all other changes.
 	FinalAt time.Time `bun:",nullzero"`
 	// ImportID is the import that the change is part of.
 	ImportID string `bun:",nullzero"`
@@ -53,7 +54,8 @@ type Draft struct {
 	Summary string
 	// Effects are in the order in which they happened.
 	Effects []Touch
-	// FinalAt is when a deletion becomes final; zero for all other changes.
+	// FinalAt is when a deletion, or an undo that removed people, becomes final; zero
+	// for all other changes.
 	FinalAt time.Time
 	// Undoes is the change, or the import, that this write undoes.
 	Undoes string

@@ -29,7 +29,8 @@
 // its FinalAt, 30 days later, undoing it brings everything back: it is in the bin.
 // After that, or when the member empties the bin, Forget removes the people from this
 // change and from all others, so that no copy stays. Changes of which nothing is left
-// become final: undoing them is refused. Of other changes the rest can be undone.
+// become final: undoing them is refused. Of other changes the rest can be undone. An
+// undo that removes people, as that of a creation or an import does, is a deletion too.
 //
 // # Imports
 //

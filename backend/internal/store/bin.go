@@ -7,14 +7,37 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// inBin holds for deletions that can still be undone.
+// inBin holds for deletions, undos that removed people among them, that can still be
+// undone.
 const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
+
+// finalAt returns when a new change becomes final. An undo that removes people is a
+// deletion too, unless it puts one in force again that is in the bin itself.
+func (u *Unit) finalAt(ctx context.Context, draft change.Draft, effects []change.Effect) (time.Time, error) {
+	removed := (&change.Change{Effects: effects}).Deleted(connection.ObjectKind)
+	if !draft.FinalAt.IsZero() || draft.Undoes == "" || len(removed) == 0 {
+		return draft.FinalAt, nil
+	}
+	for id := draft.Undoes; id != ""; {
+		c, err := u.GetChange(ctx, id)
+		if fault.Is(err, fault.NotFound) { // an older record than any that is kept
+			break
+		}
+		if err != nil || !c.FinalAt.IsZero() {
+			return time.Time{}, err
+		}
+		id = c.Undoes
+	}
+	return u.now.Add(connection.KeepDeleted), nil
+}
 
 // EndDeletion ends a deletion before its time: nothing brings the people back any
 // more. It fails with fault.NotFound when the change is not in the bin.
@@ -39,14 +62,16 @@ func (t *Tenant) EmptyBin(ctx context.Context, page, last string) (ended int, er
 }
 
 // endDeletions ends the deletions in the bin that meet a condition, and returns how
-// many there were.
+// many there were. One that removed more than people leaves the bin, too: the rest of
+// it can be undone.
 func (u *Unit) endDeletions(ctx context.Context, condition string, args ...any) (int, error) {
 	var deletions []change.Change
 	if err := u.from(&deletions).Where(inBin).Where(condition, args...).Scan(ctx); err != nil || len(deletions) == 0 {
 		return 0, err
 	}
-	var people []string
+	var ended, people []string
 	for _, c := range deletions {
+		ended = append(ended, c.ID)
 		people = append(people, c.Deleted(connection.ObjectKind)...)
 	}
 	onFile, err := u.anybody(ctx, people)
@@ -56,7 +81,11 @@ func (u *Unit) endDeletions(ctx context.Context, condition string, args ...any) 
 	for _, c := range onFile { // a person whom another undo brought back is not forgotten
 		people = slices.DeleteFunc(people, func(id string) bool { return id == c.ID })
 	}
-	return len(deletions), u.forget(ctx, people)
+	if err := u.forget(ctx, people); err != nil {
+		return 0, err
+	}
+	_, err = u.db.NewRaw("UPDATE changes SET final_at = NULL WHERE tenant_id = ? AND id IN (?) AND NOT final", u.id, bun.List(ended)).Exec(ctx)
+	return len(ended), err
 }
 
 // forget removes people who were deleted for good from all changes.

@@ -135,9 +135,13 @@ func (u *Unit) Record(ctx context.Context, draft change.Draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	finalAt, err := u.finalAt(ctx, draft, effects)
+	if err != nil {
+		return "", err
+	}
 	row := change.Change{
 		ID: changeID, TenantID: u.id, CredentialID: u.actor.CredentialID, CredentialName: u.actor.CredentialName,
-		Tool: u.actor.Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: draft.FinalAt,
+		Tool: u.actor.Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: finalAt,
 		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: u.now,
 	}
 	_, err = u.db.NewInsert().Model(&row).Exec(ctx)

@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// An undo that removes a person is in the bin, once, however often it is done and
+// taken back, and after 30 days no copy of the person is left.
+func TestTheEndOfAnUndoThatRemovesPeople(t *testing.T) {
+	t.Parallel()
+	for name, takeBack := range map[string]func(t *testing.T, s *store.Store, url string, owner tenant.ID, id string) string{
+		"creation": func(t *testing.T, s *store.Store, _ string, owner tenant.ID, id string) string {
+			return wantUndone(t, s, owner, id)
+		},
+		"import": func(t *testing.T, s *store.Store, url string, owner tenant.ID, id string) string {
+			exec(t, storetest.OpenSQL(t, url), fmt.Sprintf("UPDATE changes SET import_id = 'imp_1', summary = 'Imported 1' WHERE id = '%s'", id))
+			return do(t, s, owner, func(ctx context.Context, u *store.Unit) (change.Undone, error) {
+				c, err := u.GetChange(ctx, id)
+				if err != nil {
+					return change.Undone{}, err
+				}
+				return change.TakeBack(ctx, u, c, "imp_2")
+			}).ChangeID
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Databases(t, func(t *testing.T, url string) {
+				now := time.Now()
+				s := storetest.Open(t, url, func() time.Time { return now })
+				owner := storetest.Member(t, s, "maria")
+				made := createWritten(t, s, owner, connection.Draft{Name: "Xylo Phone", Bio: "xylophone"})
+				undone := takeBack(t, s, url, owner, made.ChangeID)
+				last := undone
+				for range 2 {
+					if got := bin(t, s, owner); !slices.Equal(got, []string{undone}) {
+						t.Fatalf("in the bin: %v, not %s", got, undone)
+					}
+					now = now.AddDate(0, 0, 29)
+					if r, err := s.Sweep(t.Context(), now); err != nil || r.Deletions != 0 {
+						t.Fatalf("after 29 days: %+v, %v", r, err)
+					}
+					redone := wantUndone(t, s, owner, last)
+					if c, err := s.Tenant(owner, true).GetConnection(t.Context(), made.Connection.ID); err != nil || c.Bio != "xylophone" || len(bin(t, s, owner)) != 0 {
+						t.Fatalf("redone: %+v, %v, bin %v", c, err, bin(t, s, owner))
+					}
+					last = wantUndone(t, s, owner, redone)
+				}
+				now = now.AddDate(0, 0, 30)
+				if r, err := s.Sweep(t.Context(), now); err != nil || r.Deletions != 1 || len(bin(t, s, owner)) != 0 {
+					t.Errorf("after 30 days: %+v, %v, bin %v", r, err, bin(t, s, owner))
+				}
+				wantForgotten(t, s, url, owner, made.Connection.ID, undone)
+			})
+		})
+	}
+}
+
+// Of an undo that removed a person and something else, that can be brought back when
+// the person is forgotten; it is in the bin no more.
+func TestTheRestOfAnUndoThatRemovedPeople(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, url string) {
+		now := time.Now()
+		s := storetest.Open(t, url, func() time.Time { return now })
+		owner := storetest.Member(t, s, "maria")
+		xylo := create(t, s, owner, connection.Draft{Name: "Xylo Phone"}).ID
+		note := addNote(t, s, owner, create(t, s, owner, connection.Draft{Name: "Ana"}).ID)
+		before := file(t, s, owner)
+		both := do(t, s, owner, func(ctx context.Context, u *store.Unit) (string, error) {
+			draft := change.Draft{Summary: "Imported 2"}
+			for kind, id := range map[string]string{connection.ObjectKind: xylo, timeline.NoteObject: note} {
+				state, err := u.Restorers()[kind].Current(ctx, id)
+				if err != nil {
+					return "", err
+				}
+				draft.Effects = append(draft.Effects, change.Touch{Kind: kind, ID: id, After: state})
+			}
+			return u.Record(ctx, draft)
+		})
+		undone := wantUndone(t, s, owner, both)
+		now = now.AddDate(0, 0, 30)
+		for _, ended := range []int64{1, 0} {
+			if r, err := s.Sweep(t.Context(), now); err != nil || r.Deletions != ended || len(bin(t, s, owner)) != 0 {
+				t.Errorf("%+v, %v, bin %v", r, err, bin(t, s, owner))
+			}
+		}
+		for _, row := range rowsOf(t, storetest.OpenSQL(t, url), "changes") {
+			if strings.Contains(row, "Xylo") {
+				t.Errorf("left: %s", row)
+			}
+		}
+		wantUndone(t, s, owner, undone)
+		if after := file(t, s, owner); fmt.Sprint(after) == fmt.Sprint(before) || !strings.Contains(fmt.Sprint(after), note) {
+			t.Errorf("before %v, after %v", before, after)
+		}
+	})
+}
