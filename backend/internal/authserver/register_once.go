@@ -67,7 +67,12 @@ func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempo
 
 // refuseKey answers the failures of keyed requests, and tells whether it was one.
 func refuseKey(w http.ResponseWriter, coded *fault.Error) bool {
-	status, code := 0, "invalid_request"
+	if errors.Is(coded, idempotency.ErrNoRoom) {
+		w.Header().Set("Retry-After", "60")
+		writeJSON(w, http.StatusServiceUnavailable, oauthError{"temporarily_unavailable", coded.Message})
+		return true
+	}
+	status := 0
 	switch coded.Code {
 	case fault.InFlight:
 		status = http.StatusConflict
@@ -77,12 +82,9 @@ func refuseKey(w http.ResponseWriter, coded *fault.Error) bool {
 	case fault.Exhausted:
 		status = http.StatusTooManyRequests
 		w.Header().Set("Retry-After", "3600") // old keys are forgotten one by one
-	case fault.Unavailable: // no room for another answer
-		status, code = http.StatusServiceUnavailable, "temporarily_unavailable"
-		w.Header().Set("Retry-After", "60")
 	default:
 		return false
 	}
-	writeJSON(w, status, oauthError{code, coded.Message})
+	writeJSON(w, status, oauthError{"invalid_request", coded.Message})
 	return true
 }

@@ -84,10 +84,10 @@ func (k Key) TooMany() error {
 		k.MaxKeys(), k.MaxBytes()>>20)
 }
 
-// NoRoom is the refusal of a keyed write while no more answers are kept for anybody.
-func NoRoom() error {
-	return fault.New(fault.Unavailable, "No more answers to keyed requests can be kept right now: try again later, or send this one without an Idempotency-Key.")
-}
+// ErrNoRoom is the refusal of a keyed write while no more answers are kept for
+// anybody; its code is fault.Unavailable.
+var ErrNoRoom = fault.New(fault.Unavailable,
+	"No more answers to keyed requests can be kept right now: try again later, or send this one without an Idempotency-Key.")
 
 // Match returns the answer that was kept for the key. It fails with
 // fault.KeyReused when that was another request's.

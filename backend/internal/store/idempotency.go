@@ -52,7 +52,7 @@ func (t *Tenant) WriteOnce(
 		// The tenant's transaction doesn't see the answers of others.
 		room, err := t.store.lockKey(ctx, u.db, t.store.engine.serviceRead, k)
 		if err == nil && !room {
-			err = idempotency.NoRoom()
+			err = idempotency.ErrNoRoom
 		}
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *Store) CreateClientOnce(
 	err = s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		room, err := s.lockKey(ctx, tx, tx, k)
 		if err == nil && !room { // a repeat would make another client
-			err = idempotency.NoRoom()
+			err = idempotency.ErrNoRoom
 		}
 		if err != nil {
 			return err

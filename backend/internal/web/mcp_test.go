@@ -263,7 +263,7 @@ func TestTokenForNamedTools(t *testing.T) {
 			change url.Values
 			words  string
 		}{
-			"no such tool":       {values("tool", "serch_connections"), `There is no tool "serch_connections"; the nearest`},
+			"no such tool":       {values("tool", "serch_connections"), `There is no tool "serch_connections"; nearest: "search_connections"`},
 			"out of its areas":   {values("tool", "search_connections", "scope", "timeline"), "Search_connections needs the scope connections as well."},
 			"it changes nothing": {values("tool", "add_note"), "Add_note needs the scope write as well."},
 		} {
