@@ -130,8 +130,8 @@ func TestWrongCalls(t *testing.T) {
 		{"archive_connections", `{"ids":[` + ana + `,` + note + `]}`, []string{"ids[1] must be the id of a connection (con_…), and this is the id of a note; search_connections returns ids"}},
 		{"create_connection", `{"name":"Ana","tags":["` + strings.Repeat("t", 61) + `"]}`, []string{"tags[0] must have at most 60 characters; it has 61"}},
 		{"archive_connections", `{"ids":[]}`, []string{"ids must have at least one entry"}},
-		{"find_duplicates", `{"min_score":"high"}`, []string{`min_score must be a number between 0.5 and 1, not "high"`}},
-		{"find_duplicates", `{"min_score":2}`, []string{"min_score must be between 0.5 and 1"}},
+		{"find_duplicates", `{"min_score":"high"}`, []string{`min_score must be a number between 0.4 and 1, not "high"`}},
+		{"find_duplicates", `{"min_score":2}`, []string{"min_score must be between 0.4 and 1"}},
 		{"list_groups", `{"all":true}`, []string{`"all" is not an argument of this tool; it takes none`}},
 	} {
 		var got []string
