@@ -85,7 +85,7 @@ func badArguments() []badCall {
 		{"archive_connections", arguments{"ids": []string{person, person}}, "ids"},
 		{"delete_connection", arguments{"id": person}, "confirm_name"},
 		{"delete_connection", arguments{"id": person, "confirm_name": "Another Name"}, "confirm_name"},
-		{"find_duplicates", arguments{"min_score": 0.4}, "min_score"},
+		{"find_duplicates", arguments{"min_score": 0.3}, "min_score"},
 		{"find_duplicates", arguments{"limit": 51}, "limit"},
 		{"merge_connections", arguments{"into_id": person}, "from_ids"},
 		{"merge_connections", arguments{"into_id": person, "from_ids": []string{person}, "dry_run": false}, "from_ids"},
