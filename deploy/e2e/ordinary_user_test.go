@@ -15,7 +15,7 @@ import (
 func TestOrdinaryDatabaseUser(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("PostgreSQL is no part of this repository")
+		t.Skip("-short leaves out what needs PostgreSQL; `make test` runs it")
 	}
 	database, server := newPostgres(t), os.Getenv(postgresVariable)
 	user := "kith_ordinary_" + strings.ToLower(rand.Text())

@@ -106,9 +106,7 @@ func shapeOf(object any) (list string, shape any) {
 	case *connection.Relationship:
 		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.CreatedAt}
 	case *reminder.Reminder:
-		return "reminders", reminderShape{
-			o.ID, o.ConnectionID, o.Text, o.DueOn, o.StartsOn, o.Recurrence, o.State, o.CreatedAt, o.UpdatedAt,
-		}
+		return "reminders", cardfile.NewReminderRecord(o)
 	case *timeline.Note:
 		return "notes", cardfile.NewNoteRecord(o)
 	case *timeline.Interaction:

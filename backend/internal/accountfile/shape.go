@@ -100,17 +100,6 @@ type (
 		Type      string    `json:"type"`
 		CreatedAt time.Time `json:"created_at"`
 	}
-	reminderShape struct {
-		ID           string    `json:"id"`
-		ConnectionID string    `json:"connection_id,omitempty"`
-		Text         string    `json:"text"`
-		DueOn        string    `json:"due_on"`
-		StartsOn     string    `json:"starts_on"`
-		Recurrence   string    `json:"recurrence"`
-		State        string    `json:"state"`
-		CreatedAt    time.Time `json:"created_at"`
-		UpdatedAt    time.Time `json:"updated_at"`
-	}
 	changeShape struct {
 		ID             string          `json:"id"`
 		CredentialID   string          `json:"credential_id"`

@@ -53,8 +53,8 @@ func TestOpenRedirect(t *testing.T) {
 	wantPage(t, b.Get("/oauth/authorize?client_id="+a.id+";redirect_uri="+url.QueryEscape(callback)), http.StatusBadRequest, "This link is broken")
 }
 
-// A link that anybody can make, to an address that anybody can register, leads
-// nowhere by itself: without a login session a mistake is told on a page.
+// Without a login session, an invalid authorization request is answered with a page
+// and never redirects: anybody can register a redirect URI and send such a link.
 func TestOpenRedirectThroughAnError(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -41,8 +41,8 @@ type Effect struct {
 	// Kind and ID say which object it was.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	// Before and After are its states as JSON; null when it was not there. Both are
-	// null once the object was deleted for good (see Forget).
+	// Before and After are the object's states as JSON, null when it did not exist.
+	// Forget sets both to null when the object is deleted for good.
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
 }

@@ -55,10 +55,9 @@ func DestinationOf(uri string) (Destination, error) {
 	return d, nil
 }
 
-// isPlainHost tells whether an authority is an IP address or a domain name in
-// ASCII, spelt in the one way that everybody reads alike: no percent-encoding, no
-// dot at the end, internationalised names in their xn-- form (RFC 5891), and a
-// port without leading zeros.
+// isPlainHost reports whether the host is an IP address or an ASCII domain name in
+// its canonical form: no percent-encoding, no trailing dot, internationalised names
+// as xn-- (RFC 5891), and a port without leading zeros.
 func isPlainHost(u *url.URL) bool {
 	host, port := u.Hostname(), u.Port()
 	isIPv6 := strings.Contains(host, ":")

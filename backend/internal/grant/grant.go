@@ -142,8 +142,9 @@ type Store interface {
 	// for that and every other token it fails with fault.Conflict, and returns what
 	// it killed as RedeemCode does. Of the live grant only id and scopes are returned.
 	RotateRefreshToken(ctx context.Context, hash, clientID string, pair Pair) (*Grant, error)
-	// RevokeToken kills the grant of an access or refresh token of the client and
-	// returns whose it was; empty, and no error, when there was none to kill.
+	// RevokeToken revokes the grant that an access or refresh token of the client
+	// belongs to. It returns the member of the grant, or an empty id and no error when
+	// the token belongs to no live grant.
 	RevokeToken(ctx context.Context, hash, clientID string) (tenant.ID, error)
 }
 

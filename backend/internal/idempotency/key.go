@@ -19,8 +19,7 @@ type bounds struct {
 	allBytes int64
 }
 
-// A caller without a credential of its own, known by its address alone, gets less
-// than a credential.
+// Callers without a credential are counted by address, and may keep less.
 var (
 	credentialBounds = bounds{answer: 1 << 20, keys: 10_000, bytes: 64 << 20, allBytes: 2 << 30}
 	addressBounds    = bounds{answer: 64 << 10, keys: 1_000, bytes: 4 << 20, allBytes: 128 << 20}

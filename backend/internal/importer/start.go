@@ -21,7 +21,7 @@ type Starter interface {
 	Jobs
 	// GetFile returns a file, or fails with fault.NotFound.
 	GetFile(ctx context.Context, fileID string) (*File, error)
-	// WaitingFile returns the oldest upload that no import has taken, or nil.
+	// WaitingFile returns the oldest uploaded file that has not been imported, or nil.
 	WaitingFile(ctx context.Context) (*File, error)
 	// InsertFile keeps a file and sets its id. Uploads push older ones out.
 	InsertFile(ctx context.Context, f *File) error

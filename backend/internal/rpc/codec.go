@@ -63,8 +63,8 @@ func (c jsonCodec) Unmarshal(data []byte, message any) error {
 // not be decoded from the codec to checkArguments. No message of the contract has it.
 const undecoded = protowire.MaxValidNumber
 
-// undecodedText returns the JSON text that a message stands for, and false for a
-// message that was decoded.
+// undecodedText returns the JSON text that could not be decoded into the message. It
+// returns false when the message was decoded.
 func undecodedText(m proto.Message) ([]byte, bool) {
 	number, _, n := protowire.ConsumeTag(m.ProtoReflect().GetUnknown())
 	if n < 0 || number != undecoded {

@@ -24,9 +24,9 @@ type Limit struct {
 	// Subject is what attempts are counted on; see Subject.
 	Subject string
 	Policy  RatePolicy
-	// Quiet has a full window close the decision, where it would refuse the attempt:
-	// the attempt counts on the other limits as any other does, and so nobody can
-	// tell from what is left of those that this one is full.
+	// Quiet hides this limit from the caller. When its window is full, the attempt is
+	// still counted on the other limits, and the decision is Closed instead of
+	// refused. The rate-limit headers are then the same as for any other attempt.
 	Quiet bool
 }
 
@@ -38,8 +38,8 @@ type Decision struct {
 	Remaining int
 	// Reset is how long the window still lasts.
 	Reset time.Duration
-	// Closed tells that a quiet limit is full. Allowed, Remaining and Reset say
-	// nothing of quiet limits.
+	// Closed is true when a quiet limit is full. Allowed, Remaining and Reset leave
+	// quiet limits out.
 	Closed bool
 }
 

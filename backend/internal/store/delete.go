@@ -125,7 +125,8 @@ func (u *Unit) recordMemberships(ctx context.Context, people []string) ([]change
 	return touches, nil
 }
 
-// recordPeople has those merged into another person before that one.
+// recordPeople records the removal of people. A person who was merged into another
+// comes first: undo goes backwards, so it restores the other one before.
 func (u *Unit) recordPeople(ctx context.Context, people []string) ([]change.Touch, error) {
 	rows, err := u.anybody(ctx, people)
 	slices.SortFunc(rows, func(a, b connection.Connection) int {

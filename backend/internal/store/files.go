@@ -46,7 +46,7 @@ func (q scope) GetFile(ctx context.Context, fileID string) (*importer.File, erro
 	return f, err
 }
 
-// WaitingFile returns the oldest upload that no import has taken, or nil.
+// WaitingFile returns the oldest uploaded file that has not been imported, or nil.
 func (u *Unit) WaitingFile(ctx context.Context) (*importer.File, error) {
 	f := &importer.File{}
 	err := u.from(f).Where("import_id = ''").Order("id").Limit(1).Scan(ctx)

@@ -68,8 +68,8 @@ func (v *visit) verify() error {
 	return v.finishSignUp(hash)
 }
 
-// finishSignUp makes the member of a sign-up, with the password that is chosen
-// here, and signs them in.
+// finishSignUp creates the member with the password from this form, and signs the
+// member in.
 func (v *visit) finishSignUp(hash string) error {
 	waiting, err := v.waitingSignUp(hash)
 	if err != nil {

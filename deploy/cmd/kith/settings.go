@@ -16,7 +16,7 @@ import (
 )
 
 // settings are all settings of the service; each is a flag and an environment
-// variable, but for secrets, which have no flag (secrets.go). A zero value is never
+// variable. Secrets have a variable only (secrets.go). A zero value is never
 // needed: the defaults run on a laptop.
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`

@@ -28,8 +28,8 @@ func (o *obedient) BatchGetProfiles(ctx context.Context, usernames ...string) ([
 	}
 }
 
-// A batch starts the read of two profiles and hangs up. A stranger who asked for
-// one of them meanwhile gets it, from the same call.
+// A batch starts a read of two profiles and is cancelled. Another caller who waits
+// for one of the profiles still gets it, from the same backend call.
 func TestACallerWhoHangsUpFailsNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
