@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/token"
-	"github.com/kith-crm/kith/observability/parting"
+	"github.com/kith-crm/kith/observability/shutdown"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -29,7 +29,7 @@ type Server struct {
 	jobs     *jobs
 	search   held
 	http     *http.Server
-	parting  *parting.Parting
+	drainer  *shutdown.Drainer
 	listener net.Listener
 	served   chan error
 }
@@ -118,8 +118,8 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.listener = listener
 	s.http = newHTTPServer(s.handler, s.config)
-	s.parting = parting.New(s.http)
-	s.parting.MaxAge = s.config.ConnectionMaxAge
+	s.drainer = shutdown.New(s.http)
+	s.drainer.MaxAge = s.config.ConnectionMaxAge
 	s.served = make(chan error, 1)
 	go func() {
 		if s.config.TLS != nil {
@@ -155,7 +155,7 @@ func (s *Server) Addr() net.Addr {
 func (s *Server) Stop(ctx context.Context) error {
 	var errs []error
 	if s.http != nil {
-		errs = append(errs, s.parting.Leave(ctx, s.listener))
+		errs = append(errs, s.drainer.Drain(ctx, s.listener))
 		if err := <-s.served; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}

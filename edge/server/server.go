@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kith-crm/kith/observability/parting"
+	"github.com/kith-crm/kith/observability/shutdown"
 
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
@@ -35,7 +35,7 @@ type Server struct {
 	backend *upstream.Client
 	handler http.Handler
 	http    *http.Server
-	parting *parting.Parting
+	drainer *shutdown.Drainer
 	limits  *limits
 	gate    Gate
 
@@ -63,8 +63,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("build edge: %w", err)
 	}
 	listens := newHTTPServer(config, handler)
-	leaves := parting.New(listens)
-	leaves.MaxAge = config.ConnectionMaxAge
+	drainer := shutdown.New(listens)
+	drainer.MaxAge = config.ConnectionMaxAge
 	return &Server{
 		config:  config,
 		backend: p.backend,
@@ -72,7 +72,7 @@ func New(c Config) (*Server, error) {
 		gate:    p.working,
 		handler: handler,
 		http:    listens,
-		parting: leaves,
+		drainer: drainer,
 		done:    make(chan error, 1),
 	}, nil
 }
@@ -161,7 +161,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Unlock()
 	var err error
 	if listener != nil {
-		err = s.parting.Leave(ctx, listener)
+		err = s.drainer.Drain(ctx, listener)
 	}
 	s.closeStore.Do(func() { err = errors.Join(err, s.limits.store.Close()) })
 	if err != nil {

@@ -1,4 +1,4 @@
-package parting_test
+package shutdown_test
 
 import (
 	"context"
@@ -10,149 +10,149 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/observability/parting"
+	"github.com/kith-crm/kith/observability/shutdown"
 )
 
-// host is a server that can leave.
+// host is a running server with its drainer.
 type host struct {
-	parting  *parting.Parting
+	drainer  *shutdown.Drainer
 	server   *http.Server
 	listener net.Listener
 	served   chan error
 }
 
-func newHost(t *testing.T, patience time.Duration) *host {
+func newHost(t *testing.T, timeout time.Duration) *host {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &host{listener: listener, served: make(chan error, 1), server: &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") }),
 	}}
-	h.parting = parting.New(h.server)
-	h.parting.Patience = patience
+	h.drainer = shutdown.New(h.server)
+	h.drainer.Timeout = timeout
 	go func() { h.served <- h.server.Serve(listener) }()
 	t.Cleanup(func() { _ = h.server.Close() })
 	return h
 }
 
-func (h *host) leave(t *testing.T) (left chan struct{}) {
+func (h *host) drain(t *testing.T) (drained chan struct{}) {
 	t.Helper()
-	left = make(chan struct{})
+	drained = make(chan struct{})
 	go func() {
-		if err := h.parting.Leave(t.Context(), h.listener); err != nil {
-			t.Errorf("leaving ended with %v", err)
+		if err := h.drainer.Drain(t.Context(), h.listener); err != nil {
+			t.Errorf("Drain returned %v", err)
 		}
-		close(left)
+		close(drained)
 	}()
 	if err := <-h.served; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("serving ended with %v", err)
+		t.Errorf("Serve returned %v", err)
 	}
-	return left
+	return drained
 }
 
 func ask(t *testing.T, client *http.Client, address string) *http.Response {
 	t.Helper()
-	res, err := client.Post("http://"+address, "text/plain", strings.NewReader("who is there?"))
+	res, err := client.Post("http://"+address, "text/plain", strings.NewReader("hello"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "here" {
+	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "answer" {
 		t.Errorf("got %q, %v", body, err)
 	}
 	_ = res.Body.Close()
 	return res
 }
 
-// A caller who asks on an open connection is answered, and told to go.
-func TestCallersAreToldToGo(t *testing.T) {
+// A request on an open connection is answered, and the response closes the connection.
+func TestResponsesCloseConnectionsWhileDraining(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, time.Minute)
 	client := &http.Client{Transport: &http.Transport{}}
 	address := h.listener.Addr().String()
 	if res := ask(t, client, address); res.Close {
-		t.Error("the first answer is the last one")
+		t.Error("the first response closes the connection")
 	}
-	left := h.leave(t)
+	drained := h.drain(t)
 	select {
-	case <-left:
-		t.Error("it left a caller behind")
+	case <-drained:
+		t.Error("Drain returned although a connection is open")
 	default:
 	}
 	if conn, err := net.Dial("tcp", address); err == nil {
 		_ = conn.Close()
-		t.Error("somebody listens to new callers")
+		t.Error("a new connection was accepted")
 	}
 	if res := ask(t, client, address); !res.Close {
-		t.Error("the caller is not told to go")
+		t.Error("the response does not close the connection")
 	}
-	<-left // long before its patience ends
+	<-drained // long before the timeout
 }
 
-// A caller who does not ask again keeps nobody.
-func TestSilentCallersKeepNobody(t *testing.T) {
+// An idle connection delays the shutdown only until the timeout.
+func TestDrainStopsWaitingAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, 20*time.Millisecond)
 	ask(t, &http.Client{Transport: &http.Transport{}}, h.listener.Addr().String())
-	<-h.leave(t)
+	<-h.drain(t)
 }
 
-// Whom nobody calls is gone at once.
-func TestNobodyIsLeft(t *testing.T) {
+// Without open connections the shutdown does not wait.
+func TestDrainDoesNotWaitWithoutConnections(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, time.Minute)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ask(t, client, h.listener.Addr().String())
-	<-h.leave(t)
+	<-h.drain(t)
 }
 
-// drowsy is a listener that notices only when the server closes it that it was closed
-// before.
-type drowsy struct {
+// slowAccept is a listener whose Accept reports that it was closed only after the second
+// Close, which is the server's.
+type slowAccept struct {
 	net.Listener
-	awake chan struct{}
+	closedAgain chan struct{}
 }
 
-func (d *drowsy) Accept() (net.Conn, error) {
+func (d *slowAccept) Accept() (net.Conn, error) {
 	conn, err := d.Listener.Accept()
 	if err != nil {
-		<-d.awake
+		<-d.closedAgain
 	}
 	return conn, err
 }
 
-func (d *drowsy) Close() error {
-	close(d.awake)
+func (d *slowAccept) Close() error {
+	close(d.closedAgain)
 	return d.Listener.Close()
 }
 
-// A server may shut down before what serves has seen that nobody comes any more.
-func TestGoneBeforeServeReturns(t *testing.T) {
+// The server may be shut down before Serve has noticed that the listener is closed.
+func TestDrainBeforeServeReturns(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: http.NotFoundHandler()}
-	p := parting.New(server)
+	d := shutdown.New(server)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(&drowsy{Listener: listener, awake: make(chan struct{})}) }()
+	go func() { served <- server.Serve(&slowAccept{Listener: listener, closedAgain: make(chan struct{})}) }()
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close() // it serves now
-	if err := p.Leave(t.Context(), listener); err != nil {
-		t.Errorf("leaving ended with %v", err)
+	if err := d.Drain(t.Context(), listener); err != nil {
+		t.Errorf("Drain returned %v", err)
 	}
 	if err := <-served; !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
-		t.Errorf("serving ended with %v", err)
+		t.Errorf("Serve returned %v", err)
 	}
 }
 
-// A request that is not done in time is cut off, and Leave says so.
-func TestCutOff(t *testing.T) {
+// A request that does not finish in time is cut off, and Drain returns the error.
+func TestDrainCutsRequestsOff(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -163,7 +163,7 @@ func TestCutOff(t *testing.T) {
 		close(started)
 		<-r.Context().Done()
 	})}
-	p := parting.New(server)
+	d := shutdown.New(server)
 	go func() { _ = server.Serve(listener) }()
 	cut := make(chan error, 1)
 	go func() {
@@ -176,8 +176,8 @@ func TestCutOff(t *testing.T) {
 	<-started
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.Leave(ctx, listener); !errors.Is(err, context.Canceled) {
-		t.Errorf("leaving ended with %v", err)
+	if err := d.Drain(ctx, listener); !errors.Is(err, context.Canceled) {
+		t.Errorf("Drain returned %v", err)
 	}
 	if err := <-cut; err == nil {
 		t.Error("the request was answered")

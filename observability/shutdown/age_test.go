@@ -1,4 +1,4 @@
-package parting_test
+package shutdown_test
 
 import (
 	"crypto/tls"
@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/observability/parting"
+	"github.com/kith-crm/kith/observability/shutdown"
 )
 
-// TestOldConnectionsEnd: a connection that is older than its bound gets one more
-// answer, over HTTP/1.1 and HTTP/2, and no request fails for it.
+// TestOldConnectionsEnd: a connection that has reached its maximum age is closed after
+// one more response, over HTTP/1.1 and HTTP/2, and no request fails.
 func TestOldConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	for _, version := range []int{1, 2} {
 		for maxAge, want := range map[time.Duration]bool{time.Nanosecond: true, time.Hour: false, 0: false} {
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }))
-			parting.New(server.Config).MaxAge = maxAge
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") }))
+			shutdown.New(server.Config).MaxAge = maxAge
 			server.EnableHTTP2 = version == 2
 			server.StartTLS()
 			t.Cleanup(server.Close)
@@ -43,7 +43,7 @@ func TestOldConnectionsEnd(t *testing.T) {
 	}
 }
 
-// connection asks, and returns our end of the connection that was used.
+// connection sends a request and returns the local address of the connection that was used.
 func connection(t *testing.T, client *http.Client, address string) (local string, major int) {
 	t.Helper()
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { local = info.Conn.LocalAddr().(*net.TCPAddr).String() }}
@@ -55,7 +55,7 @@ func connection(t *testing.T, client *http.Client, address string) (local string
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "here" {
+	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "answer" {
 		t.Fatalf("%q, %v", body, err)
 	}
 	if err := res.Body.Close(); err != nil {
