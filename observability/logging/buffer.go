@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -9,93 +10,87 @@ import (
 )
 
 const (
-	// delay is how long a line may wait for others.
-	delay = 20 * time.Millisecond
-	// enough is how many bytes do not wait.
-	enough = 32 << 10
+	// maxDelay is how long a line stays in the buffer at most.
+	maxDelay = 20 * time.Millisecond
+	// maxBuffered is the size at which the buffer is written at once, in bytes.
+	maxBuffered = 32 << 10
 )
 
-// Buffer has the lines of busy moments written together: writing each by itself
-// costs as much again as making it, and whoever answers requests would wait for it.
+// Buffer collects log lines and writes them together: one write per line would cost
+// as much as formatting it, and the request would wait for it.
 //
-// A line of the level warn or above is written before the logger's call returns, and
-// so is what came before it. Others wait for 20 ms at most; a process that is killed
-// loses those. A writer that cannot keep up is waited for. A Buffer is safe for
-// concurrent use.
+// A record of the level warn or above flushes the buffer before the logger's call
+// returns. Other lines are written within 20 ms; a process that is killed loses them.
+// A slow writer blocks the callers. A Buffer is safe for concurrent use.
 type Buffer struct {
 	next io.Writer
-	// writing is held during a write, and taken before mu: batches stay in order.
-	writing sync.Mutex
-	spare   []byte
 
 	mu    sync.Mutex
-	lines []byte
+	lines bytes.Buffer
 	timer *time.Timer
 }
 
-// NewBuffer returns a Buffer in front of a writer. Flush it before the end.
+// NewBuffer returns a Buffer that writes to next. Call Flush before the process ends.
 func NewBuffer(next io.Writer) *Buffer {
 	b := &Buffer{next: next}
-	b.timer = time.AfterFunc(time.Hour, func() { _ = b.Flush() }) // nobody is left to tell
-	b.timer.Stop()
+	b.timer = time.AfterFunc(maxDelay, func() { _ = b.Flush() }) // there is nowhere to report the error
 	return b
 }
 
-// Write takes lines, whole ones. It fails only where it is the one to write what
-// was gathered.
+// Write buffers whole lines. It returns an error only if the buffer is full and
+// writing it fails.
 func (b *Buffer) Write(lines []byte) (int, error) {
 	b.mu.Lock()
-	if len(b.lines) == 0 {
-		b.timer.Reset(delay)
+	defer b.mu.Unlock()
+	if b.lines.Len() == 0 {
+		b.timer.Reset(maxDelay)
 	}
-	b.lines = append(b.lines, lines...)
-	full := len(b.lines) >= enough
-	b.mu.Unlock()
-	if full {
-		return len(lines), b.Flush()
+	b.lines.Write(lines)
+	if b.lines.Len() >= maxBuffered {
+		return len(lines), b.flush()
 	}
 	return len(lines), nil
 }
 
-// Flush writes what was gathered. What the writer does not take is lost.
+// Flush writes the buffered lines. If the write fails, they are lost.
 func (b *Buffer) Flush() error {
-	b.writing.Lock()
-	defer b.writing.Unlock()
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.flush()
+}
+
+func (b *Buffer) flush() error {
 	b.timer.Stop()
-	lines := b.lines
-	b.lines = b.spare[:0]
-	b.mu.Unlock()
-	b.spare = lines
-	if len(lines) == 0 {
+	if b.lines.Len() == 0 {
 		return nil
 	}
-	_, err := b.next.Write(lines)
+	_, err := b.next.Write(b.lines.Bytes())
+	b.lines.Reset()
 	return err
 }
 
-// prompt flushes after records that should not wait.
-type prompt struct {
+// flushOnWarn flushes the buffer after each record of the level warn or above.
+type flushOnWarn struct {
 	slog.Handler
 
 	buffer *Buffer
 }
 
 // Handle implements slog.Handler.
-func (p prompt) Handle(ctx context.Context, r slog.Record) error {
-	err := p.Handler.Handle(ctx, r)
+func (f flushOnWarn) Handle(ctx context.Context, r slog.Record) error {
+	err := f.Handler.Handle(ctx, r)
 	if err == nil && r.Level >= slog.LevelWarn {
-		err = p.buffer.Flush()
+		err = f.buffer.Flush()
 	}
 	return err
 }
 
 // WithAttrs implements slog.Handler.
-func (p prompt) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return prompt{Handler: p.Handler.WithAttrs(attrs), buffer: p.buffer}
+func (f flushOnWarn) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return flushOnWarn{Handler: f.Handler.WithAttrs(attrs), buffer: f.buffer}
 }
 
 // WithGroup implements slog.Handler.
-func (p prompt) WithGroup(name string) slog.Handler {
-	return prompt{Handler: p.Handler.WithGroup(name), buffer: p.buffer}
+func (f flushOnWarn) WithGroup(name string) slog.Handler {
+	return flushOnWarn{Handler: f.Handler.WithGroup(name), buffer: f.buffer}
 }

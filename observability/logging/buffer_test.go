@@ -28,7 +28,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), s.err
 }
 
-// written returns the messages that came so far, and by how many calls.
+// written returns the messages written so far, and the number of writes.
 func (s *sink) written() (messages []string, calls int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *sink) expect(t *testing.T, calls int, messages ...string) {
 	}
 }
 
-func TestLinesAreWrittenTogetherAndSoon(t *testing.T) {
+func TestLinesAreWrittenTogetherWithin20ms(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{}
@@ -77,7 +77,7 @@ func TestLinesAreWrittenTogetherAndSoon(t *testing.T) {
 	})
 }
 
-func TestWarningsDoNotWait(t *testing.T) {
+func TestWarningsFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{}
@@ -94,13 +94,13 @@ func TestWarningsDoNotWait(t *testing.T) {
 	})
 }
 
-func TestFlushWritesTheRest(t *testing.T) {
+func TestFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{err: errors.New("the disk is full")}
 		logger, buffer := buffered(t, out)
 		if err := buffer.Flush(); err != nil {
-			t.Errorf("nothing was gathered: %v", err)
+			t.Errorf("Flush of an empty buffer = %v", err)
 		}
 		logger.Info("a")
 		if err := buffer.Flush(); !errors.Is(err, out.err) {
@@ -110,8 +110,8 @@ func TestFlushWritesTheRest(t *testing.T) {
 	})
 }
 
-// TestMuchDoesNotWait: no more is kept than a write takes.
-func TestMuchDoesNotWait(t *testing.T) {
+// TestFullBufferIsWritten: a buffer of 32 KiB is written without delay.
+func TestFullBufferIsWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{}
@@ -128,8 +128,8 @@ func TestMuchDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestLinesOfManyStayWholeAndInOrder: of each that writes.
-func TestLinesOfManyStayWholeAndInOrder(t *testing.T) {
+// TestConcurrentWriters: lines stay whole, and those of one writer stay in order.
+func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	const many, each = 16, 500
 	out := &sink{}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Milliseconds is an attribute of a duration in milliseconds, to the microsecond.
-// Its key should end in _ms.
+// Milliseconds returns an attribute with a duration in milliseconds, rounded to the
+// microsecond. The key should end in _ms.
 func Milliseconds(key string, d time.Duration) slog.Attr {
 	const perMilli = 1000
 	return slog.Float64(key, math.Round(float64(d)/float64(time.Microsecond))/perMilli)

@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/observability/logging"
 )
 
-// secret stands for the random part of a token; no line may hold it.
+// secret is the random part of a token; no line may contain it.
 const secret = "Zm9v-YmFy_MTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ub3A"
 
 func TestNewRefusesUnknownSettings(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNewRefusesUnknownSettings(t *testing.T) {
 	}
 }
 
-func TestNewWritesFromItsLevelOn(t *testing.T) {
+func TestNewWritesItsLevelAndAbove(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		level string
@@ -148,7 +148,7 @@ type stringer string
 
 func (s stringer) String() string { return string(s) }
 
-func TestTokensAreCutOutOfEveryPlace(t *testing.T) {
+func TestTokensAreRemovedEverywhere(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"kith_at_", "kith_rt_", "kith_pat_"} {
 		token := prefix + secret

@@ -1,15 +1,18 @@
 package logging
 
 import (
+	"bytes"
+	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
-// redacted stands where a secret was.
+// redacted replaces a secret.
 const redacted = "[redacted]"
 
 // redact is the logger's ReplaceAttr: it replaces the values of sensitive keys,
@@ -24,57 +27,39 @@ func redact(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// redactAny redacts the values that hold keys of their own. Bytes become text,
-// because the JSON format would write them in base64, where a token is not seen.
+// redactAny redacts values that have keys of their own. Bytes become text, because the
+// JSON format would encode them in base64, which hides a token from tokenRemover.
 func redactAny(v slog.Value) slog.Value {
 	switch x := v.Any().(type) {
 	case []byte:
 		return slog.StringValue(string(x))
 	case http.Header:
-		return slog.AnyValue(redactLists(x))
+		return redactMap(x, []string{redacted})
 	case url.Values:
-		return slog.AnyValue(redactLists(x))
+		return redactMap(x, []string{redacted})
 	case map[string][]string:
-		return slog.AnyValue(redactLists(x))
+		return redactMap(x, []string{redacted})
 	case map[string]string:
-		return slog.AnyValue(redactStrings(x))
+		return redactMap(x, redacted)
 	default:
 		return v
 	}
 }
 
-func redactLists(values map[string][]string) map[string][]string {
-	clean := make(map[string][]string, len(values))
-	for key, value := range values {
+func redactMap[V any](values map[string]V, replacement V) slog.Value {
+	clean := maps.Clone(values)
+	for key := range clean {
 		if sensitive(key) {
-			value = []string{redacted}
+			clean[key] = replacement
 		}
-		clean[key] = value
 	}
-	return clean
+	return slog.AnyValue(clean)
 }
 
-func redactStrings(values map[string]string) map[string]string {
-	clean := make(map[string]string, len(values))
-	for key, value := range values {
-		if sensitive(key) {
-			value = redacted
-		}
-		clean[key] = value
-	}
-	return clean
-}
-
-// odd tells whether a key with the letter is not in our spelling.
-func odd(r rune) bool { return r == '-' || 'A' <= r && r <= 'Z' || r >= utf8.RuneSelf }
-
-// sensitive says whether the value of key is a secret. Case does not matter, and
-// a hyphen is as good as an underscore.
+// sensitive reports whether the value of key is a secret. It ignores case and treats
+// a hyphen as an underscore.
 func sensitive(key string) bool {
-	if strings.ContainsFunc(key, odd) {
-		key = strings.ReplaceAll(strings.ToLower(key), "-", "_")
-	}
-	switch key {
+	switch strings.ReplaceAll(strings.ToLower(key), "-", "_") {
 	case "authorization", "cookie", "set_cookie",
 		"token", "access_token", "refresh_token", "service_token",
 		"password", "client_secret", "code", "code_verifier", "idempotency_key":
@@ -82,4 +67,30 @@ func sensitive(key string) bool {
 	default:
 		return false
 	}
+}
+
+// tokenPattern matches access, refresh and personal tokens. Their characters are those
+// of base64url (RFC 4648, section 5), which neither log format escapes.
+var tokenPattern = regexp.MustCompile(`kith_(at|rt|pat)_[A-Za-z0-9_-]+`)
+
+// removeTokens returns line with the secret part of each token replaced. It does not
+// change its argument.
+func removeTokens(line []byte) []byte {
+	if !bytes.Contains(line, []byte("kith_")) { // nearly all lines
+		return line
+	}
+	return tokenPattern.ReplaceAll(line, []byte("kith_${1}_"+redacted))
+}
+
+// tokenRemover removes Kith tokens from finished lines, because ReplaceAttr does not
+// see messages, errors, nested structs and map keys. A token must not be split over
+// two writes; slog writes a line at once.
+type tokenRemover struct{ next io.Writer }
+
+// Write writes the line without tokens. The count is that of the original line.
+func (t tokenRemover) Write(line []byte) (int, error) {
+	if _, err := t.next.Write(removeTokens(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }

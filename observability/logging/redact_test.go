@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestScrub(t *testing.T) {
+func TestRemoveTokens(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, line, want string }{
 		{"no token", "GET /mcp", "GET /mcp"},
@@ -28,37 +28,37 @@ func TestScrub(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			line := []byte(tt.line)
-			if got := string(scrub(line)); got != tt.want {
-				t.Errorf("scrub(%q) = %q, want %q", tt.line, got, tt.want)
+			if got := string(removeTokens(line)); got != tt.want {
+				t.Errorf("removeTokens(%q) = %q, want %q", tt.line, got, tt.want)
 			}
 			if string(line) != tt.line {
-				t.Errorf("scrub changed its argument to %q", line)
+				t.Errorf("removeTokens changed its argument to %q", line)
 			}
 		})
 	}
 }
 
-func FuzzScrub(f *testing.F) {
+func FuzzRemoveTokens(f *testing.F) {
 	f.Add([]byte("kith_at_abc"), []byte(" kith_pat_x"))
 	f.Add([]byte("kith_"), []byte("kith_rt_"))
 	f.Fuzz(func(t *testing.T, before, after []byte) {
 		const secret = "S3cret"
 		line := bytes.Join([][]byte{before, []byte("kith_pat_" + secret), after}, nil)
-		clean := scrub(line)
+		clean := removeTokens(line)
 		if bytes.Contains(clean, []byte("kith_pat_"+secret)) {
-			t.Errorf("scrub(%q) = %q", line, clean)
+			t.Errorf("removeTokens(%q) = %q", line, clean)
 		}
-		if again := scrub(clean); !bytes.Equal(again, clean) {
-			t.Errorf("scrubbing %q again gives %q", clean, again)
+		if again := removeTokens(clean); !bytes.Equal(again, clean) {
+			t.Errorf("removing tokens from %q again gives %q", clean, again)
 		}
 	})
 }
 
-func TestScrubberCountsWhatItWasGiven(t *testing.T) {
+func TestWriteCountsTheOriginalLine(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	line := "kith_at_abc kith_at_def\n"
-	n, err := (&scrubber{next: &out}).Write([]byte(line))
+	n, err := tokenRemover{&out}.Write([]byte(line))
 	if n != len(line) || err != nil {
 		t.Errorf("Write = %d, %v; want %d, nil", n, err, len(line))
 	}
@@ -67,10 +67,10 @@ func TestScrubberCountsWhatItWasGiven(t *testing.T) {
 	}
 }
 
-func TestScrubberReportsTheWritersError(t *testing.T) {
+func TestWriteReturnsTheWritersError(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
-	n, err := (&scrubber{next: failing{full}}).Write([]byte("line\n"))
+	n, err := tokenRemover{failing{full}}.Write([]byte("line\n"))
 	if n != 0 || !errors.Is(err, full) {
 		t.Errorf("Write = %d, %v; want 0, %v", n, err, full)
 	}
@@ -80,10 +80,10 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func BenchmarkScrub(b *testing.B) {
+func BenchmarkRemoveTokens(b *testing.B) {
 	line := []byte(strings.Repeat(`{"time":"2026-01-01T00:00:00Z","level":"INFO","msg":"answered","route":"mcp"}`, 4))
 	b.ReportAllocs()
 	for b.Loop() {
-		scrub(line)
+		removeTokens(line)
 	}
 }

@@ -50,7 +50,7 @@ func TestValidRequestID(t *testing.T) {
 	}
 }
 
-func TestRequestIDTravelsInTheContext(t *testing.T) {
+func TestRequestIDInContext(t *testing.T) {
 	t.Parallel()
 	if got := logging.RequestID(t.Context()); got != "" {
 		t.Errorf("RequestID of a bare context = %q, want none", got)
