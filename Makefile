@@ -94,7 +94,7 @@ update: ## Rewrite the golden files from what the code does now
 	cd observability && go test . -update
 	cd sandbox && go test . -update
 	cd backend && go test -short ./internal/demo -run Due -update
-	cd edge && go test ./internal/mcp ./internal/docs -update
+	cd edge && go test ./internal/mcp ./internal/discovery -update
 	cd deploy && go test ./cmd/kith -run Reference -update
 	cd deploy/manifests && GOWORK=off go test . -run OperatorRules -update
 

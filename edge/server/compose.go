@@ -14,12 +14,12 @@ import (
 	"github.com/kith-crm/kith/edge/internal/concurrency"
 	"github.com/kith-crm/kith/edge/internal/content"
 	"github.com/kith-crm/kith/edge/internal/cors"
-	"github.com/kith-crm/kith/edge/internal/docs"
+	"github.com/kith-crm/kith/edge/internal/discovery"
+	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
 	"github.com/kith-crm/kith/edge/internal/identity"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
 	"github.com/kith-crm/kith/edge/internal/manners"
 	"github.com/kith-crm/kith/edge/internal/mcp"
-	"github.com/kith-crm/kith/edge/internal/openapi"
 	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
@@ -27,7 +27,6 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/sandboxmount"
 	"github.com/kith-crm/kith/edge/internal/upstream"
-	"github.com/kith-crm/kith/edge/internal/wellknown"
 )
 
 // RouteNames returns the names under which requests are observed and logged.
@@ -266,7 +265,7 @@ func (p *parts) addResourceMetadata(handlers map[string]route.Handler) error {
 		route.ResourceMCP:   route.PathMCPDeprecated,
 		route.ResourceMCPV1: route.PathMCPCurrent,
 	} {
-		handler, err := wellknown.ProtectedResource(p.BaseURL, path, p.catalog.Scopes())
+		handler, err := discovery.ProtectedResource(p.BaseURL, path, p.catalog.Scopes())
 		if err != nil {
 			return err
 		}
@@ -316,7 +315,7 @@ func (p *parts) addSandbox(handlers map[string]route.Handler) error {
 }
 
 func (p *parts) addDocuments(handlers map[string]route.Handler) error {
-	documents, err := docs.New(docs.Options{
+	documents, err := discovery.New(discovery.Options{
 		BaseURL: p.BaseURL, Version: p.Version, Routes: p.routes, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,
 		Policies: p.limits.policies, Requests: p.SandboxRequests, DemoUsername: p.SandboxUsername,
 	})

@@ -1,0 +1,83 @@
+package discovery
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/edge/internal/discovery/static"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// typeLinkset is the media type of RFC 9264, section 4.2, with the profile of RFC
+// 9727, section 7.2.
+const typeLinkset = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+
+// linksetJSON is a set of links (RFC 9264, section 4.2).
+type linksetJSON struct {
+	Linkset []contextJSON `json:"linkset"`
+}
+
+// contextJSON are the links of one anchor, by their relations (RFC 8631).
+type contextJSON struct {
+	Anchor      string       `json:"anchor"`
+	Item        []targetJSON `json:"item,omitempty"`
+	ServiceDesc []targetJSON `json:"service-desc,omitempty"`
+	ServiceDoc  []targetJSON `json:"service-doc,omitempty"`
+	ServiceMeta []targetJSON `json:"service-meta,omitempty"`
+}
+
+type targetJSON struct {
+	Href string `json:"href"`
+	Type string `json:"type,omitzero"`
+}
+
+// newAPICatalog makes the catalogue of the APIs: the HTTP API, whose anchor is the
+// service itself, and the MCP servers. HEAD is answered with the link that RFC
+// 9727, section 2, asks for.
+func newAPICatalog(s *site) (*static.Document, error) {
+	self := s.BaseURL + pathAPICatalog
+	index := contextJSON{Anchor: self, Item: []targetJSON{{Href: s.BaseURL + pathHome}}}
+	contexts := []contextJSON{{
+		Anchor:      s.BaseURL + pathHome,
+		ServiceDesc: s.targets("application/json", pathOpenAPI),
+		ServiceDoc:  append(s.targets("text/html", pathErrors), s.targets("text/plain", pathLLMs)...),
+		ServiceMeta: s.targets("application/json", pathIndex),
+	}}
+	for _, r := range s.mcpServers() {
+		if r.State == route.Deprecated {
+			continue
+		}
+		index.Item = append(index.Item, targetJSON{Href: s.BaseURL + r.Pattern})
+		contexts = append(contexts, contextJSON{
+			Anchor:      s.BaseURL + r.Pattern,
+			ServiceDoc:  append(s.targets("text/html", pathPeopleDocs), s.targets("text/markdown", pathAgentDocs)...),
+			ServiceMeta: s.targets("application/json", s.metaOf(r)),
+		})
+	}
+	body, err := json.Marshal(linksetJSON{append([]contextJSON{index}, contexts...)}, jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, fmt.Errorf("marshal API catalogue: %w", err)
+	}
+	return static.New(typeLinkset, append(body, '\n'), http.Header{
+		"Link": {"<" + self + `>; rel="api-catalog"`},
+	}), nil
+}
+
+// metaOf returns what describes an MCP server to machines: the metadata of the
+// resource, or what the sandbox tells of itself.
+func (s *site) metaOf(r route.Route) string {
+	if r.SandboxOnly {
+		return route.SandboxPrefix
+	}
+	return route.ResourcePrefix + r.Pattern
+}
+
+func (s *site) targets(media, path string) []targetJSON {
+	if !s.serves(path) {
+		return nil
+	}
+	return []targetJSON{{Href: s.BaseURL + path, Type: media}}
+}

@@ -1,0 +1,18 @@
+package discovery_test
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/discovery"
+)
+
+// BenchmarkNew is what the documents add to the start of the process.
+func BenchmarkNew(b *testing.B) {
+	o := options(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := discovery.New(o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

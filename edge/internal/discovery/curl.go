@@ -1,0 +1,42 @@
+package discovery
+
+import (
+	"net/http"
+	"strings"
+)
+
+// request is an HTTP request to show.
+type request struct {
+	Method string
+	Path   string // with its query
+	Accept string // "" leaves the header out
+	Body   string // JSON; "" for none
+	// Bearer says that a token goes with it, from the environment.
+	Bearer bool
+}
+
+// tokenVariable is the environment variable that examples take a token from.
+const tokenVariable = "$KITH_TOKEN"
+
+// curl returns the request as a command for a POSIX shell, a part to a line.
+func (q request) curl(baseURL string) string {
+	words := []string{"curl -sS " + shellQuote(baseURL+q.Path)}
+	if q.Accept != "" {
+		words = append(words, "-H "+shellQuote("Accept: "+q.Accept))
+	}
+	if q.Bearer {
+		words = append(words, `-H "Authorization: Bearer `+tokenVariable+`"`)
+	}
+	implied := http.MethodGet
+	if q.Body != "" {
+		implied = http.MethodPost
+		words = append(words, "-H "+shellQuote("Content-Type: application/json"), "-d "+shellQuote(q.Body))
+	}
+	if q.Method != implied {
+		words = append(words, "-X "+q.Method)
+	}
+	return strings.Join(words, " \\\n  ")
+}
+
+// shellQuote makes one word of a POSIX shell (section 2.2.2).
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,0 +1,169 @@
+package discovery_test
+
+import (
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/discovery"
+	"github.com/kith-crm/kith/edge/internal/mcp"
+	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+)
+
+// update says to rewrite the golden files: go test ./internal/discovery -update.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const base = "https://kith.example"
+
+// ownRows are the rows of the documents themselves, and of what they speak of.
+func ownRows() []route.Route {
+	get := []string{http.MethodGet}
+	return []route.Route{
+		{Name: "landing", Methods: get, Pattern: "/"},
+		{Name: "agent-index", Methods: get, Pattern: "/v1"},
+		{Name: "llms", Methods: get, Pattern: "/llms.txt"},
+		{Name: "mcp-docs", Methods: get, Pattern: "/mcp/docs"},
+		{Name: "docs-mcp", Methods: get, Pattern: "/docs/mcp"},
+		{Name: "docs-errors", Methods: get, Pattern: "/docs/errors"},
+		{Name: "docs-error", Methods: get, Pattern: "/docs/errors/{code}"},
+		{Name: "api-catalog", Methods: get, Pattern: "/.well-known/api-catalog"},
+		{Name: "docs-stylesheet", Methods: get, Pattern: "/assets/docs.css"},
+		{Name: "try-script", Methods: get, Pattern: "/assets/try.js"},
+		{Name: "openapi", Methods: get, Pattern: "/openapi.json"},
+		{Name: "batch", Methods: []string{http.MethodPost}, Pattern: "/api/batch", RatePolicy: "batch"},
+	}
+}
+
+// rows are the table as it is mounted, with the rows that it lacks.
+func rows(sandbox bool) []route.Route {
+	mounted := route.Mounted(route.Table(), sandbox)
+	for _, r := range ownRows() {
+		if slices.ContainsFunc(mounted, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
+			continue
+		}
+		r.State, r.Protocol, r.Anonymous, r.Summary = route.Current, route.HTTP, true, "Of this test."
+		mounted = append(mounted, r)
+	}
+	return mounted
+}
+
+// requests are ready-made requests like those of the sandbox.
+func requests() []sandboxmount.Request {
+	return []sandboxmount.Request{
+		{Title: "Read the demo member's public profile", Method: "GET", Path: "/sandbox/api/human/demo", Accept: "application/json"},
+		{Title: "Find members who work on climate", Method: "GET", Path: "/sandbox/api/network/members?q=climate&per_page=5", Accept: "application/json"},
+		{
+			Title: "List the tools", Method: "POST", Path: "/sandbox/mcp/v1", Accept: "application/json, text/event-stream",
+			Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
+		},
+		{
+			Title: "Search the network for microgrids", Method: "POST", Path: "/sandbox/mcp/v1", Accept: "application/json, text/event-stream",
+			Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_connections","arguments":{"query":"microgrids"}}}`,
+		},
+		{
+			Title: "Open one connection", Method: "POST", Path: "/sandbox/mcp/v1",
+			Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}}`,
+		},
+	}
+}
+
+func loadCatalog(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func options(t testing.TB) discovery.Options {
+	t.Helper()
+	return discovery.Options{
+		BaseURL: base, Version: "1.2.3", Routes: rows(true), Catalog: loadCatalog(t), Protocols: mcp.Versions(),
+		Problems: problem.NewWriter(base), Policies: ratelimit.Defaults(), Requests: requests(), DemoUsername: "demo",
+	}
+}
+
+func build(t testing.TB, change func(*discovery.Options)) *discovery.Docs {
+	t.Helper()
+	o := options(t)
+	if change != nil {
+		change(&o)
+	}
+	d, err := discovery.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// withoutSandbox are the options of a server that has none.
+func withoutSandbox(o *discovery.Options) {
+	o.Routes, o.Requests, o.DemoUsername = rows(false), nil, ""
+}
+
+// bare are the options of a server with nothing but the documents and MCP.
+func bare(o *discovery.Options) {
+	withoutSandbox(o)
+	wanted := ownRows()
+	o.Routes = slices.DeleteFunc(o.Routes, func(r route.Route) bool {
+		return r.Protocol != route.MCP && (r.Pattern == "/api/batch" || r.Pattern == "/openapi.json" ||
+			!slices.ContainsFunc(wanted, func(w route.Route) bool { return w.Pattern == r.Pattern }))
+	})
+	o.Policies = nil
+}
+
+// variants are the kinds of servers that there are.
+func variants() map[string]func(*discovery.Options) {
+	return map[string]func(*discovery.Options){"whole": nil, "without sandbox": withoutSandbox, "bare": bare}
+}
+
+// get asks a handler; headers are names and values in turn.
+func get(h route.Handler, argument string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h(w, r, argument)
+	return w
+}
+
+// text asks for a document in a media type, and fails unless it is that.
+func text(t testing.TB, h route.Handler, argument, media string) string {
+	t.Helper()
+	w := get(h, argument, "Accept", media)
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != media+"; charset=utf-8" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	return w.Body.String()
+}
+
+// golden compares a text with a file, or writes the file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (go test -update writes it)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is stale (-file +code):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,106 @@
+package discovery
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/discovery/static"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// landing is the content of the page for people at /.
+type landing struct {
+	Summary string
+	// Tries are requests for the sandbox; none without one.
+	Tries []try
+	// MCP and MCPSandbox are the addresses for MCP clients; MCPSandbox is "" without a sandbox.
+	MCP, MCPSandbox string
+	Tools           int
+	Endpoints       []endpoint
+	Documents       []entryLink
+	// ToolDocs, SignUp, Settings and Sandbox are paths; "" for what is not served.
+	ToolDocs, SignUp, Settings, Sandbox string
+}
+
+// endpoint is a row of the table of paths.
+type endpoint struct {
+	Methods, Path, Summary, Needs, Limit string
+	Deprecated                           bool
+}
+
+type entryLink struct{ Title, Path, Note string }
+
+// newLanding makes the page at /. Who prefers Markdown is sent the site index.
+func newLanding(s *site, p *pages, llms *static.Document) (*static.Choice, error) {
+	page, err := p.render(pageContent{
+		Title: "A personal CRM for AI agents", Path: pathHome, Markdown: true, Landing: s.landing(), Policy: tryPolicy,
+	})
+	if err != nil {
+		return nil, err
+	}
+	text := static.New(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnAccept}})
+	return static.NewChoice(s.Problems, page, text), nil
+}
+
+func (s *site) landing() *landing {
+	l := &landing{
+		Summary: summary, Tries: s.tries(), Tools: len(s.Catalog.Tools()), MCP: s.BaseURL + route.PathMCPCurrent,
+		MCPSandbox: s.address(route.PathMCPSandbox), Endpoints: s.endpoints(),
+		ToolDocs: s.served(pathPeopleDocs), SignUp: s.served(pathSignUp), Settings: s.served(pathSettings),
+		Sandbox: s.served(route.SandboxPrefix),
+	}
+	for _, e := range []entryLink{
+		{"Tools", pathPeopleDocs, "every tool with its arguments, price, scopes and an example"},
+		{"Errors", pathErrors, "what each code means and what to do about it"},
+		{"Sandbox", route.SandboxPrefix, "the demo account, with requests that work as printed"},
+		{"Agent index", pathIndex, "addresses, limits and deprecations as JSON"},
+		{"OpenAPI", pathOpenAPI, "every path, its parameters and its answers"},
+		{"llms.txt", pathLLMs, "the site index for agents"},
+	} {
+		if s.serves(e.Path) {
+			l.Documents = append(l.Documents, e)
+		}
+	}
+	return l
+}
+
+// endpoints lists the paths of the API: not the pages, and none twice for being
+// mounted under the sandbox too.
+func (s *site) endpoints() []endpoint {
+	var list []endpoint
+	for _, r := range s.Routes {
+		if r.Protocol == route.Page || r.SameAs != "" || s.isDocument(r) {
+			continue
+		}
+		limit := "none"
+		if p, limited := s.policy(r); limited {
+			limit = quota(p)
+		}
+		list = append(list, endpoint{
+			Methods: strings.Join(r.Methods, ", "), Path: r.Pattern, Summary: r.Summary, Needs: needs(r),
+			Limit: limit, Deprecated: r.State == route.Deprecated,
+		})
+	}
+	return list
+}
+
+// isDocument says whether the row is one of this package's own, or a file of a page.
+func (s *site) isDocument(r route.Route) bool {
+	switch r.Pattern {
+	case pathHome, pathPeopleDocs, pathErrors, pathErrors + "/{code}":
+		return true
+	default:
+		return strings.HasPrefix(r.Pattern, "/assets/")
+	}
+}
+
+func needs(r route.Route) string {
+	switch {
+	case r.Anonymous:
+		return "nothing"
+	case r.Pattern == route.PathMCPCurrent:
+		return "a token for tool calls"
+	default:
+		return "a token"
+	}
+}

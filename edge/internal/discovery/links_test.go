@@ -1,0 +1,151 @@
+package discovery_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/discovery"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+var (
+	markdownLink  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	wholeAddress  = regexp.MustCompile(regexp.QuoteMeta(base) + `[^"'\x60\s|)\\<>]*`)
+	headingAnchor = regexp.MustCompile("(?m)^#{1,6} `?([^`\n]+?)`?$")
+)
+
+// linksOf returns the links of a page, as they stand.
+func linksOf(t *testing.T, page string) []string {
+	t.Helper()
+	var links []string
+	for _, e := range parsePage(t, page) {
+		for _, attribute := range []string{"href", "src", "action"} {
+			if link := e.attributes[attribute]; link != "" {
+				links = append(links, link)
+			}
+		}
+	}
+	return links
+}
+
+// checkLinks fails unless every link leads to a row, or out of the service.
+func checkLinks(t *testing.T, finder *route.Finder, document string, links []string) {
+	t.Helper()
+	for _, link := range links {
+		path, own := strings.CutPrefix(link, base)
+		switch {
+		case strings.HasPrefix(link, "#"):
+			continue // checked where the anchors are known
+		case strings.HasPrefix(link, "/"):
+			path = link
+		case !own:
+			t.Errorf("%s leads to %q", document, link)
+			continue
+		}
+		path, _, _ = strings.Cut(path, "#")
+		path, _, _ = strings.Cut(path, "?")
+		if path == "" {
+			continue // the service itself, as an issuer has it
+		}
+		if _, _, ok := finder.Find(path); !ok && !strings.Contains(path, "{") {
+			t.Errorf("%s leads to %q, which nothing serves", document, link)
+		}
+	}
+}
+
+// TestLinksLeadSomewhere follows every link of every document, on every kind of
+// server: the rows must serve it.
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	for variant, change := range variants() {
+		o := options(t)
+		if change != nil {
+			change(&o)
+		}
+		finder, err := route.NewFinder(o.Routes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := discovery.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, p := range pagesOf(d) {
+			links := linksOf(t, text(t, p.handler, p.argument, "text/html"))
+			checkLinks(t, finder, variant+"/"+name, links)
+			if len(links) < 5 {
+				t.Errorf("%s has the links %q only", name, links)
+			}
+			checkMarkdownLinks(t, finder, variant+"/"+name, text(t, p.handler, p.argument, "text/markdown"))
+		}
+		checkMarkdownLinks(t, finder, variant+"/llms.txt", get(d.LLMs(), "").Body.String())
+		for name, handler := range map[string]route.Handler{"/v1": d.AgentIndex(), "api-catalog": d.APICatalog()} {
+			body := get(handler, "").Body.String()
+			checkLinks(t, finder, variant+name, wholeAddress.FindAllString(body, -1))
+		}
+	}
+}
+
+func checkMarkdownLinks(t *testing.T, finder *route.Finder, document, body string) {
+	t.Helper()
+	anchors := map[string]bool{}
+	for _, m := range headingAnchor.FindAllStringSubmatch(body, -1) {
+		anchors[strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")] = true
+	}
+	var links []string
+	for _, m := range markdownLink.FindAllStringSubmatch(body, -1) {
+		links = append(links, m[1])
+		if anchor, ok := strings.CutPrefix(m[1], "#"); ok && !anchors[anchor] {
+			t.Errorf("%s names the heading %q, which is not there", document, anchor)
+		}
+		if strings.HasPrefix(m[1], "/") {
+			t.Errorf("%s has the link %q, which is not whole", document, m[1])
+		}
+	}
+	checkLinks(t, finder, document, links)
+	checkLinks(t, finder, document, wholeAddress.FindAllString(body, -1))
+}
+
+// Links to a place in another page find it.
+func TestLinksFindTheirPlace(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	var wanted []string
+	for _, p := range pagesOf(build(t, nil)) {
+		body := text(t, p.handler, p.argument, "text/html")
+		for _, e := range parsePage(t, body) {
+			ids[p.path+"#"+e.attributes["id"]] = true
+		}
+		for _, link := range linksOf(t, body) {
+			if strings.HasPrefix(link, "/") && strings.Contains(link, "#") {
+				wanted = append(wanted, link)
+			}
+		}
+	}
+	for _, link := range wanted {
+		if !ids[link] {
+			t.Errorf("nothing is at %s", link)
+		}
+	}
+	if len(wanted) == 0 {
+		t.Error("no page links to a place in another")
+	}
+}
+
+// What a server does not have, its documents do not speak of.
+func TestDocumentsKeepToTheTable(t *testing.T) {
+	t.Parallel()
+	d := build(t, bare)
+	for path, handler := range everyHandler(d) {
+		if strings.HasPrefix(path, "/assets/") {
+			continue
+		}
+		body := get(handler, "not_found").Body.String()
+		for _, absent := range []string{"/oauth/", "/sandbox", "/openapi.json", "/settings", "/sign-in", "/api/batch"} {
+			if strings.Contains(body, absent) {
+				t.Errorf("%s speaks of %s", path, absent)
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package openapi_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+	"github.com/kith-crm/kith/edge/internal/mcp"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+const base = "https://kith.example"
+
+// planned are rows that the table gets when this document is served.
+func planned() []route.Route {
+	return []route.Route{{
+		Name: "openapi", Methods: []string{http.MethodGet}, Pattern: "/openapi.json", State: route.Current,
+		Protocol: route.HTTP, Anonymous: true, Summary: "This document.",
+	}}
+}
+
+// rows are the table as it is mounted.
+func rows(sandbox bool) []route.Route {
+	table := route.Table()
+	for _, r := range planned() {
+		if !slices.ContainsFunc(table, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
+			table = append(table, r)
+		}
+	}
+	return route.Mounted(table, sandbox)
+}
+
+func options(t testing.TB) openapi.Options {
+	t.Helper()
+	tools, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openapi.Options{
+		BaseURL: base, Version: "1.2.3", Rows: rows(true), Catalog: tools, Protocols: mcp.Versions(),
+		Policies: ratelimit.Defaults(), DemoUsername: "demo",
+	}
+}
+
+// variants are the kinds of servers that there are.
+func variants() map[string]func(*openapi.Options) {
+	return map[string]func(*openapi.Options){
+		"whole": func(*openapi.Options) {},
+		"without sandbox": func(o *openapi.Options) {
+			o.Rows, o.DemoUsername = rows(false), ""
+		},
+		"without limits": func(o *openapi.Options) {
+			for i := range o.Policies {
+				o.Policies[i].Quota = 0
+			}
+		},
+	}
+}
+
+// build makes a document and returns its bytes.
+func build(t testing.TB, change func(*openapi.Options)) []byte {
+	t.Helper()
+	o := options(t)
+	if change != nil {
+		change(&o)
+	}
+	document, err := openapi.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document.Body()
+}
+
+// load reads a document by kin-openapi, which resolves its references.
+func load(t testing.TB, body []byte) *openapi3.T {
+	t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}

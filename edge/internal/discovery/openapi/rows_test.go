@@ -1,0 +1,189 @@
+package openapi_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// eachVariant runs the test for each kind of server.
+func eachVariant(t *testing.T, run func(t *testing.T, o openapi.Options, document *openapi3.T)) {
+	t.Helper()
+	t.Parallel()
+	for name, change := range variants() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t)
+			change(&o)
+			run(t, o, load(t, build(t, change)))
+		})
+	}
+}
+
+// operation returns what the document has for a row and a method.
+func operation(t *testing.T, document *openapi3.T, r route.Route, method string) *openapi3.Operation {
+	t.Helper()
+	if item := document.Paths.Value(r.Pattern); item != nil && item.GetOperation(method) != nil {
+		return item.GetOperation(method)
+	}
+	t.Fatalf("%s %s is not in the document", method, r.Pattern)
+	return nil
+}
+
+// TestEveryRow: every row and method is in the document, in the table's order, and
+// nothing else is.
+func TestEveryRow(t *testing.T) {
+	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
+		var want, got []string
+		for _, r := range o.Rows {
+			for _, method := range r.Methods {
+				want = append(want, method+" "+r.Pattern)
+			}
+		}
+		for path, item := range document.Paths.Map() {
+			for method := range item.Operations() {
+				got = append(got, method+" "+path)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-rows +document:\n%s", diff)
+		}
+	})
+}
+
+// TestEveryParameter: the parameter of a pattern is described, and so are the
+// query parameters that the table names.
+func TestEveryParameter(t *testing.T) {
+	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
+		for _, r := range o.Rows {
+			item := document.Paths.Value(r.Pattern)
+			for _, method := range r.Methods {
+				parameters := append(slices.Clone(item.Parameters), operation(t, document, r, method).Parameters...)
+				if _, rest, parametric := strings.Cut(r.Pattern, "{"); parametric {
+					name, _, _ := strings.Cut(rest, "}")
+					if p := parameters.GetByInAndName(openapi3.ParameterInPath, name); p == nil || !p.Required {
+						t.Errorf("%s: {%s} is not described", r.Name, name)
+					}
+				}
+				for _, name := range r.Query {
+					if parameters.GetByInAndName(openapi3.ParameterInQuery, name) == nil {
+						t.Errorf("%s: %s is not described", r.Name, name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestNoOtherInSource: nothing is described that no row has.
+func TestNoOtherInSource(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	described, err := openapi.Described(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range o.Rows {
+		for _, method := range r.Methods {
+			described[r.Pattern] = slices.DeleteFunc(described[r.Pattern], func(m string) bool { return strings.EqualFold(m, method) })
+		}
+	}
+	for path, methods := range described {
+		if len(methods) > 0 {
+			t.Errorf("%s %s is described, but not in the table", methods, path)
+		}
+	}
+}
+
+// TestCredentials: a path needs none exactly where the table says so. Of the MCP
+// server only tools/call does, so that its path takes callers without one, too.
+func TestCredentials(t *testing.T) {
+	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
+		for _, r := range o.Rows {
+			for _, method := range r.Methods {
+				needed := operation(t, document, r, method).Security
+				if needed == nil {
+					t.Errorf("%s %s: nothing is said of credentials", method, r.Name)
+					continue
+				}
+				without := len(*needed) == 0
+				for _, way := range *needed {
+					without = without || len(way) == 0
+					for scheme := range way {
+						if (scheme == "session") != (r.Protocol == route.Page) || document.Components.SecuritySchemes[scheme] == nil {
+							t.Errorf("%s %s: %s", method, r.Name, scheme)
+						}
+					}
+				}
+				if without != (r.Anonymous || r.Name == route.MCPCurrent) {
+					t.Errorf("%s %s: anonymous in the table: %v, in the document: %v", method, r.Name, r.Anonymous, without)
+				}
+			}
+		}
+	})
+}
+
+// TestCopies: what is mounted under the sandbox as well has the same parameters,
+// bodies and answers there, but for what takes a credential.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	document := load(t, build(t, nil))
+	copies := 0
+	for _, r := range o.Rows {
+		if r.SameAs == "" {
+			continue
+		}
+		copies++
+		original := r
+		original.Pattern = strings.TrimPrefix(r.Pattern, route.SandboxPrefix)
+		for _, method := range r.Methods {
+			a, b := *operation(t, document, original, method), *operation(t, document, r, method)
+			if !slices.Equal(b.Tags, []string{"Sandbox"}) || b.OperationID == a.OperationID {
+				t.Errorf("%s: %v %s", r.Name, b.Tags, b.OperationID)
+			}
+			if len(*b.Security) > 0 || b.Responses.Status(http.StatusUnauthorized) != nil {
+				t.Errorf("%s: takes a credential", r.Name)
+			}
+			a.Responses.Delete("401")
+			b.Tags, b.OperationID, b.Description, b.Security = a.Tags, a.OperationID, a.Description, a.Security
+			if diff := cmp.Diff(text(t, &a), text(t, &b)); diff != "" {
+				t.Errorf("%s:\n%s", r.Name, diff)
+			}
+		}
+	}
+	if copies < 5 {
+		t.Errorf("there are %d copies", copies)
+	}
+}
+
+func text(t *testing.T, o *openapi3.Operation) string {
+	t.Helper()
+	body, err := o.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// TestUndescribed: a row without a description is named, and so is a method.
+func TestUndescribed(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.Rows = append(o.Rows,
+		route.Route{Name: "novel", Methods: []string{"GET"}, Pattern: "/novel"},
+		route.Route{Name: "put-identity", Methods: []string{"PUT"}, Pattern: "/agent/identity"})
+	_, err := openapi.New(o)
+	if err == nil || !strings.Contains(err.Error(), `"novel"`) || !strings.Contains(err.Error(), `"put-identity"`) {
+		t.Errorf("got %v", err)
+	}
+}

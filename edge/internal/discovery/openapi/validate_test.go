@@ -1,0 +1,107 @@
+package openapi_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+)
+
+// validate has kin-openapi check a document, its examples and its formats.
+func validate(t *testing.T, body []byte) error {
+	t.Helper()
+	return load(t, body).Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
+}
+
+func TestValid(t *testing.T) {
+	t.Parallel()
+	for name, change := range variants() {
+		if err := validate(t, build(t, change)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestExamplesAreValidated: kin-openapi looks at them, in each place where they are.
+func TestExamplesAreValidated(t *testing.T) {
+	t.Parallel()
+	whole := build(t, nil)
+	for what, change := range map[string][2]string{
+		"a member":           {`"value":{"object":"human"`, `"value":{"object":"robot"`},
+		"a problem":          {`"status":404`, `"status":"404"`},
+		"a result":           {`"isError":false`, `"isError":"no"`},
+		"a body":             {`"method":"ping"}`, `"method":"pong"}`},
+		"a form":             {`"grant_type":"refresh_token"`, `"grant_type":"password"`},
+		"a parameter":        {`"example":"S256"`, `"example":"plain"`},
+		"a header":           {`"example":119`, `"example":-1`},
+		"a member of a list": {`"open_to":["introductions"`, `"open_to":[1`},
+	} {
+		if !bytes.Contains(whole, []byte(change[0])) {
+			t.Errorf("%s: %s is not there", what, change[0])
+		}
+		if err := validate(t, bytes.ReplaceAll(whole, []byte(change[0]), []byte(change[1]))); err == nil {
+			t.Errorf("%s: a wrong example is accepted", what)
+		}
+	}
+}
+
+// TestServe: the document is one like the others (package static).
+func TestServe(t *testing.T) {
+	t.Parallel()
+	document, err := openapi.New(options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(method, match string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, "/openapi.json", nil)
+		r.Header.Set("If-None-Match", match)
+		w := httptest.NewRecorder()
+		document.Serve(w, r, "")
+		return w
+	}
+	w := ask(http.MethodGet, "")
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "public, max-age=300" ||
+		w.Header().Get("ETag") != document.ETag() || !bytes.Equal(w.Body.Bytes(), document.Body()) {
+		t.Errorf("got %d %v", w.Code, w.Header())
+	}
+	if again := ask(http.MethodGet, document.ETag()); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		t.Errorf("got %d %v", again.Code, again.Header())
+	}
+	if head := ask(http.MethodHead, ""); head.Code != http.StatusOK || head.Body.Len() > 0 {
+		t.Errorf("HEAD: got %d %v", head.Code, head.Header())
+	}
+	if twin := build(t, nil); !bytes.Equal(twin, document.Body()) {
+		t.Error("two servers of one kind have different documents")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string]func(*openapi.Options){
+		"base URL":  func(o *openapi.Options) { o.BaseURL = "" },
+		"version":   func(o *openapi.Options) { o.Version = "" },
+		"rows":      func(o *openapi.Options) { o.Rows = nil },
+		"catalogue": func(o *openapi.Options) { o.Catalog = nil },
+		"versions":  func(o *openapi.Options) { o.Protocols = nil },
+	} {
+		o := options(t)
+		change(&o)
+		if _, err := openapi.New(o); err == nil {
+			t.Errorf("without %s: no error", what)
+		}
+	}
+}
+
+// BenchmarkNew is what a start pays for the document.
+func BenchmarkNew(b *testing.B) {
+	o := options(b)
+	for b.Loop() {
+		if _, err := openapi.New(o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package discovery
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// resourceJSON is the metadata of RFC 9728, section 2.
+type resourceJSON struct {
+	Resource               string   `json:"resource"`
+	AuthorizationServers   []string `json:"authorization_servers"`
+	ScopesSupported        []string `json:"scopes_supported"`
+	BearerMethodsSupported []string `json:"bearer_methods_supported"`
+	ResourceName           string   `json:"resource_name"`
+	ResourceDocumentation  string   `json:"resource_documentation"`
+}
+
+// ProtectedResource returns the handler of the metadata of the resource at path,
+// made once. baseURL has no slash at the end; scopes
+// are those that a token can have.
+func ProtectedResource(baseURL, path string, scopes []string) (route.Handler, error) {
+	body, err := json.Marshal(resourceJSON{
+		Resource:               baseURL + path,
+		AuthorizationServers:   []string{baseURL},
+		ScopesSupported:        scopes,
+		BearerMethodsSupported: []string{"header"},
+		ResourceName:           "Kith",
+		ResourceDocumentation:  baseURL + "/mcp/docs",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("marshal resource metadata: %w", err)
+	}
+	length := strconv.Itoa(len(body))
+	return func(w http.ResponseWriter, r *http.Request, _ string) {
+		h := w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("Cache-Control", "public, max-age=300")
+		h.Set("Content-Length", length)
+		w.WriteHeader(http.StatusOK)
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(body) // the caller may be gone
+		}
+	}, nil
+}

@@ -1,0 +1,157 @@
+package discovery_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/discovery"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// everyHandler has each document under its path.
+func everyHandler(d *discovery.Docs) map[string]route.Handler {
+	all := map[string]route.Handler{
+		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/.well-known/api-catalog": d.APICatalog(), "/docs/mcp": d.PeopleDocs(),
+		"/mcp/docs": d.AgentDocs(), "/docs/errors": d.ErrorList(), "/docs/errors/{code}": d.Error(), "/": d.Landing(),
+	}
+	for _, a := range d.Assets() {
+		all[a.Path] = a.Serve
+	}
+	return all
+}
+
+func TestDocumentsAreCacheable(t *testing.T) {
+	t.Parallel()
+	for path, handler := range everyHandler(build(t, nil)) {
+		w := get(handler, "gone")
+		h := w.Header()
+		etag := h.Get("ETag")
+		if w.Code != http.StatusOK || h.Get("Cache-Control") != "public, max-age=300" || !strings.HasPrefix(etag, `"`) ||
+			!strings.Contains(h.Get("Vary"), "Accept-Encoding") || w.Body.Len() == 0 {
+			t.Errorf("%s: %d %v", path, w.Code, h)
+		}
+		if again := get(handler, "gone", "If-None-Match", "W/"+etag); again.Code != http.StatusNotModified || again.Body.Len() > 0 ||
+			again.Header().Get("ETag") != etag {
+			t.Errorf("%s: %d %v", path, again.Code, again.Header())
+		}
+		head := httptest.NewRecorder()
+		handler(head, httptest.NewRequest(http.MethodHead, "/", nil), "gone")
+		if head.Code != http.StatusOK || head.Body.Len() > 0 || head.Header().Get("Content-Length") != h.Get("Content-Length") {
+			t.Errorf("HEAD %s: %d %v", path, head.Code, head.Header())
+		}
+	}
+}
+
+func TestFormsByAccept(t *testing.T) {
+	t.Parallel()
+	d := build(t, nil)
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for accept, want := range map[string][2]string{ // of people's and of agents' documents
+		"":                                 {"text/html", "text/markdown"},
+		"*/*":                              {"text/html", "text/markdown"},
+		"text/*":                           {"text/html", "text/markdown"},
+		browser:                            {"text/html", "text/html"},
+		"text/markdown":                    {"text/markdown", "text/markdown"},
+		"text/html;q=0.5, text/markdown":   {"text/markdown", "text/markdown"},
+		"text/html, text/markdown;q=0.9":   {"text/html", "text/html"},
+		"text/html;q=0":                    {"text/markdown", "text/markdown"},
+		"application/json":                 {"text/html", "text/markdown"},
+		"text/html;q=0, text/markdown;q=0": {"", ""},
+		"*/*;q=0":                          {"", ""},
+	} {
+		for i, handler := range []route.Handler{d.PeopleDocs(), d.AgentDocs()} {
+			var headers []string
+			if accept != "" {
+				headers = []string{"Accept", accept}
+			}
+			w := get(handler, "", headers...)
+			if want[i] == "" {
+				if w.Code != http.StatusNotAcceptable || w.Header().Get("Content-Type") != "application/problem+json" {
+					t.Errorf("%q: %d %v", accept, w.Code, w.Header())
+				}
+				continue
+			}
+			if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != want[i]+"; charset=utf-8" {
+				t.Errorf("%q: %d %s", accept, w.Code, got)
+			}
+			if !strings.HasPrefix(w.Header().Get("Vary"), "Accept,") {
+				t.Errorf("%q: Vary %q", accept, w.Header().Get("Vary"))
+			}
+		}
+	}
+}
+
+func TestAPICatalogIsALinkset(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		w := httptest.NewRecorder()
+		build(t, nil).APICatalog()(w, httptest.NewRequest(method, "/.well-known/api-catalog", nil), "")
+		if got := w.Header().Get("Content-Type"); got != `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` {
+			t.Errorf("%s: %s", method, got)
+		}
+		if got := w.Header().Get("Link"); got != `<https://kith.example/.well-known/api-catalog>; rel="api-catalog"` {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
+
+func TestAssetsAreKept(t *testing.T) {
+	t.Parallel()
+	d := build(t, nil)
+	all := parsePage(t, text(t, d.Landing(), "", "text/html"))
+	var loaded []string
+	for _, e := range all {
+		if address := e.attributes["href"] + e.attributes["src"]; strings.HasPrefix(address, "/assets/") && strings.Contains(address, "?v=") {
+			loaded = append(loaded, address)
+		}
+	}
+	if len(loaded) != 2 || len(d.Assets()) != 2 {
+		t.Fatalf("pages load %q of %v", loaded, d.Assets())
+	}
+	for _, a := range d.Assets() {
+		for _, address := range loaded {
+			if !strings.HasPrefix(address, a.Path+"?") {
+				continue
+			}
+			for target, want := range map[string]string{
+				address: "public, max-age=31536000, immutable", a.Path: "public, max-age=300", a.Path + "?v=other": "public, max-age=300",
+			} {
+				w := httptest.NewRecorder()
+				a.Serve(w, httptest.NewRequest(http.MethodGet, target, nil), "")
+				if w.Header().Get("Cache-Control") != want || w.Header().Get("Cross-Origin-Resource-Policy") != "same-origin" {
+					t.Errorf("%s: %v", target, w.Header())
+				}
+			}
+		}
+	}
+}
+
+// TestIndexTellsTheWay walks as a stranger does: /llms.txt, /v1, the sandbox.
+func TestIndexTellsTheWay(t *testing.T) {
+	t.Parallel()
+	d := build(t, nil)
+	if !strings.Contains(get(d.LLMs(), "").Body.String(), "("+base+"/v1)") {
+		t.Fatal("/llms.txt does not name /v1")
+	}
+	var index struct {
+		MCP struct {
+			Sandbox string
+		}
+		Authentication struct {
+			Methods []struct{ Type, Sandbox string }
+		}
+	}
+	if err := json.Unmarshal(get(d.AgentIndex(), "").Body.Bytes(), &index); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{index.MCP.Sandbox, index.Authentication.Methods[0].Sandbox} {
+		u, err := url.Parse(address)
+		if err != nil || u.Host != "kith.example" || !strings.Contains(u.Path, "/sandbox") {
+			t.Errorf("/v1 tells %q", address)
+		}
+	}
+}

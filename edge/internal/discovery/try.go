@@ -1,0 +1,141 @@
+package discovery
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+)
+
+// callJSON is the body of a tools/call.
+type callJSON struct {
+	Version string     `json:"jsonrpc"`
+	ID      int        `json:"id"`
+	Method  string     `json:"method"`
+	Params  paramsJSON `json:"params"`
+}
+
+type paramsJSON struct {
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments"`
+}
+
+const methodCallTool = "tools/call"
+
+func newCall(tool string, arguments jsontext.Value) callJSON {
+	return callJSON{Version: "2.0", ID: 1, Method: methodCallTool, Params: paramsJSON{Name: tool, Arguments: arguments}}
+}
+
+// toolCall returns the tool and the arguments of a ready-made request, if it is one
+// of tools/call.
+func toolCall(q sandboxmount.Request) (paramsJSON, bool) {
+	var call callJSON
+	if q.Body == "" || json.Unmarshal([]byte(q.Body), &call) != nil {
+		return paramsJSON{}, false
+	}
+	return call.Params, call.Method == methodCallTool && call.Params.Name != ""
+}
+
+// try is a request of the landing page, of which a visitor can change one value.
+type try struct {
+	ID    string // of its elements
+	Title string
+	// Intro is what it shows.
+	Intro string
+	request
+
+	Curl string
+	// Label and Value are the field's; without a label there is none.
+	Label, Value string
+	// Pattern is the path with a mark in place of the value, if that is in the path.
+	Pattern string
+	// Argument is the name of the tool's argument that the value is, if it is one.
+	Argument string
+}
+
+// valueMark stands for the visitor's value in a path.
+const valueMark = "{}"
+
+// tries returns what there is to try: of the ready-made requests the first of a
+// profile, of a search in the directory and of a tool.
+func (s *site) tries() []try {
+	var tries []try
+	seen := map[string]bool{}
+	for _, q := range s.Requests {
+		t, ok := s.try(q)
+		if !ok || seen[t.ID] {
+			continue
+		}
+		seen[t.ID] = true
+		t.request = request{Method: q.Method, Path: q.Path, Accept: q.Accept, Body: q.Body}
+		t.Title, t.Curl = q.Title, t.curl(s.BaseURL)
+		tries = append(tries, t)
+	}
+	return tries
+}
+
+// try says what kind of request it is; false if it is none of the three.
+func (s *site) try(q sandboxmount.Request) (try, bool) {
+	r, ok := s.row(q.Path)
+	if !ok {
+		return try{}, false
+	}
+	if r.Protocol == route.MCP {
+		return tryTool(q)
+	}
+	switch r.HandlerName() {
+	case route.Profile:
+		return tryProfile(q, r.Pattern)
+	case route.Members:
+		return tryDirectory(q)
+	default:
+		return try{}, false
+	}
+}
+
+func tryProfile(q sandboxmount.Request, pattern string) (try, bool) {
+	prefix, _, _ := strings.Cut(pattern, "{")
+	return try{
+		ID: "profile", Intro: "What a member shows to everybody, as JSON. With .md after the name it is Markdown.",
+		Label: "Username", Value: strings.TrimPrefix(q.Path, prefix), Pattern: prefix + valueMark,
+	}, true
+}
+
+func tryDirectory(q sandboxmount.Request) (try, bool) {
+	path, raw, _ := strings.Cut(q.Path, "?")
+	query, err := url.ParseQuery(raw)
+	if err != nil || !query.Has("q") {
+		return try{}, false
+	}
+	value := query.Get("q")
+	query.Del("q")
+	pattern := path + "?q=" + valueMark
+	if rest := query.Encode(); rest != "" {
+		pattern += "&" + rest
+	}
+	return try{
+		ID: "directory", Intro: "A page of the members who chose to be listed.",
+		Label: "Search words", Value: value, Pattern: pattern,
+	}, true
+}
+
+// tryTool takes a call whose first argument, or only one, is a string.
+func tryTool(q sandboxmount.Request) (try, bool) {
+	call, ok := toolCall(q)
+	var arguments map[string]any
+	if !ok || json.Unmarshal(call.Arguments, &arguments) != nil {
+		return try{}, false
+	}
+	value, ok := arguments["query"].(string)
+	if !ok {
+		return try{}, false
+	}
+	return try{
+		ID: "tool", Intro: "One call of the tool " + call.Name + ", as an agent makes it: JSON-RPC by POST, no session, no credential.",
+		Label: "Query", Value: value, Argument: "query",
+	}, true
+}

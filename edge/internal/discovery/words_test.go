@@ -1,0 +1,53 @@
+package discovery
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/problem"
+)
+
+// TestEveryProblemHasWords compares the codes with the words about them, both ways.
+func TestEveryProblemHasWords(t *testing.T) {
+	t.Parallel()
+	words := problemAdvice()
+	for _, code := range problem.Codes() {
+		a, ok := words[code]
+		if !ok {
+			t.Errorf("%s has no words in problemwords.go", code)
+			continue
+		}
+		for _, text := range []string{a.Meaning, a.Action} {
+			if len(text) < 20 || !strings.HasSuffix(text, ".") || strings.Count(text, "`")%2 != 0 {
+				t.Errorf("%s: %q is no sentence", code, text)
+			}
+		}
+	}
+	for code := range words {
+		if !slices.Contains(problem.Codes(), code) {
+			t.Errorf("there are words about %s, which does not exist", code)
+		}
+	}
+}
+
+func TestCurlIsOneCommand(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		request request
+		want    string
+	}{
+		"read":   {request{Method: "GET", Path: "/a?b=c&d=e"}, `curl -sS 'https://kith.example/a?b=c&d=e'`},
+		"accept": {request{Method: "GET", Path: "/a", Accept: "text/html"}, "curl -sS 'https://kith.example/a' \\\n  -H 'Accept: text/html'"},
+		"quote": {
+			request{Method: "POST", Path: "/a", Body: `{"a":"it's"}`},
+			"curl -sS 'https://kith.example/a' \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"a\":\"it'\\''s\"}'",
+		},
+		"token":  {request{Method: "GET", Path: "/a", Bearer: true}, "curl -sS 'https://kith.example/a' \\\n  -H \"Authorization: Bearer $KITH_TOKEN\""},
+		"method": {request{Method: "DELETE", Path: "/a"}, "curl -sS 'https://kith.example/a' \\\n  -X DELETE"},
+	} {
+		if got := test.request.curl("https://kith.example"); got != test.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
