@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes Kith's database and its user. The user owns the database and takes on the two
-# roles of row-level security; it is no superuser and makes no roles.
+# Creates Kith's database and its user. The user owns the database and can take on the two
+# roles of row-level security. It is not a superuser and cannot create roles.
 set -eu
 psql --set=ON_ERROR_STOP=1 --set=password="$KITH_DATABASE_PASSWORD" --username=postgres <<'SQL'
 CREATE ROLE kith_tenant NOLOGIN;
