@@ -8,8 +8,7 @@ import (
 	"net"
 	"time"
 
-	"connectrpc.com/connect"
-
+	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/tracing"
 )
 
@@ -71,10 +70,8 @@ type Config struct {
 	// JobWorkers is how many jobs this process works on at once; 0 means 2, and a
 	// negative number none: its jobs wait for another process.
 	JobWorkers int
-	// Metrics observes each call; nil observes nothing.
-	Metrics connect.Interceptor
-	// Observers count what else happens.
-	Observers Observers
+	// Metrics takes the metrics of the backend; nil reports none.
+	Metrics *metrics.Registry
 	// Tracer makes the spans of calls, pages, statements and jobs; nil makes none.
 	Tracer *tracing.Tracer
 	// Logger takes what operators should know; nil discards it.

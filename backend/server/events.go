@@ -8,29 +8,29 @@ import (
 	"github.com/kith-crm/kith/backend/internal/authserver"
 )
 
-// Kinds of events of authorization and sign-in that go by no path alone.
+// Kinds of events at the token endpoint, by grant type.
 const (
-	eventCode    = "code"    // an authorization code is exchanged
-	eventRefresh = "refresh" // a refresh token is rotated
-	eventToken   = "token"   // anything else at the token endpoint
+	eventCode    = "code"    // exchange of an authorization code
+	eventRefresh = "refresh" // rotation of a refresh token
+	eventToken   = "token"   // any other request
 )
 
 // Results of events.
 const (
 	resultOK      = "ok"
-	resultDenied  = "denied"  // the member said no
-	resultRefused = "refused" // what was sent is not right
+	resultDenied  = "denied"  // the member did not consent
+	resultRefused = "refused" // the request is invalid
 	resultLimited = "limited" // too many attempts
-	resultFailed  = "failed"  // our fault
+	resultFailed  = "failed"  // an error of the service
 )
 
-// OAuthResults are the results that OAuthObserver is told.
-func OAuthResults() []string {
+// oauthResults is the closed set of results.
+func oauthResults() []string {
 	return []string{resultOK, resultDenied, resultRefused, resultLimited, resultFailed}
 }
 
-// OAuthKinds are the kinds that OAuthObserver is told.
-func OAuthKinds() []string {
+// oauthKinds is the closed set of kinds.
+func oauthKinds() []string {
 	kinds := []string{eventCode, eventRefresh}
 	for _, kind := range events() {
 		kinds = append(kinds, kind)
@@ -38,7 +38,7 @@ func OAuthKinds() []string {
 	return kinds
 }
 
-// events names the requests that are events.
+// events maps each request that is an event to its kind.
 func events() map[string]string {
 	return map[string]string{
 		"POST " + authserver.PathRegister:  "register",
@@ -62,11 +62,8 @@ func events() map[string]string {
 	}
 }
 
-// observeEvents tells of each event that next answers.
-func observeEvents(next http.Handler, o OAuthObserver) http.Handler {
-	if o == nil {
-		return next
-	}
+// observeEvents calls observe for each event that next answers.
+func observeEvents(next http.Handler, observe func(kind, result string)) http.Handler {
 	kinds := events()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, ok := kinds[r.Method+" "+r.URL.Path]
@@ -75,8 +72,8 @@ func observeEvents(next http.Handler, o OAuthObserver) http.Handler {
 			return
 		}
 		status := &statusWriter{ResponseWriter: w}
-		result := resultFailed // of a panic
-		defer func() { o.Observe(kind, result) }()
+		result := resultFailed // if next panics
+		defer func() { observe(kind, result) }()
 		next.ServeHTTP(status, r)
 		if kind == eventToken {
 			kind = tokenEvent(r.PostForm)
@@ -85,7 +82,7 @@ func observeEvents(next http.Handler, o OAuthObserver) http.Handler {
 	})
 }
 
-// tokenEvent tells what was asked of the token endpoint, once it has read the form.
+// tokenEvent returns the kind of a request to the token endpoint, from its parsed form.
 func tokenEvent(form url.Values) string {
 	switch form.Get("grant_type") {
 	case "authorization_code":
@@ -96,12 +93,12 @@ func tokenEvent(form url.Values) string {
 	return eventToken
 }
 
-// resultOf reads the result from an answer. A client learns of a refusal by the
-// address that the browser is sent back to.
+// resultOf returns the result of a response. The error of an authorization request is
+// in the query of the redirect (RFC 6749, section 4.1.2.1).
 func resultOf(status int, location string) string {
 	_, query, _ := strings.Cut(location, "?")
-	told, _ := url.ParseQuery(query) // an application's own query may be odd
-	switch failure := told.Get("error"); {
+	parameters, _ := url.ParseQuery(query) // a client's own parameters may be malformed
+	switch failure := parameters.Get("error"); {
 	case status == http.StatusTooManyRequests:
 		return resultLimited
 	case status >= http.StatusInternalServerError, failure == "server_error", failure == "temporarily_unavailable":
@@ -115,7 +112,7 @@ func resultOf(status int, location string) string {
 	}
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 
@@ -129,5 +126,5 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController reach the writer beneath.
+// Unwrap returns the wrapped writer to http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

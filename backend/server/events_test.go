@@ -10,11 +10,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/store"
 )
 
-// eventList keeps what an observer is told.
-type eventList []string
-
-func (l *eventList) Observe(kind, result string) { *l = append(*l, kind+" "+result) }
-
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -37,7 +32,7 @@ func TestEvents(t *testing.T) {
 		{"GET", "/oauth/authorize", "", http.StatusSeeOther, "https://a.example/cb?error=invalid_scope", "authorize refused"},
 		{"GET", "/oauth/authorize", "", http.StatusSeeOther, "https://a.example/cb?error=server_error", "authorize failed"},
 	} {
-		told := &eventList{}
+		var observed []string
 		next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if c.status == 0 {
 				panic("no")
@@ -54,14 +49,14 @@ func TestEvents(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		func() {
 			defer func() { _ = recover() }()
-			observeEvents(next, told).ServeHTTP(httptest.NewRecorder(), r)
+			observeEvents(next, func(kind, result string) { observed = append(observed, kind+" "+result) }).ServeHTTP(httptest.NewRecorder(), r)
 		}()
-		if got := strings.Join(*told, "; "); got != c.want {
-			t.Errorf("%s %s %d %s: told %q, not %q", c.method, c.path, c.status, c.location, got, c.want)
+		if got := strings.Join(observed, "; "); got != c.want {
+			t.Errorf("%s %s %d %s: observed %q, not %q", c.method, c.path, c.status, c.location, got, c.want)
 		}
-		for _, event := range *told {
+		for _, event := range observed {
 			kind, result, _ := strings.Cut(event, " ")
-			if !slices.Contains(OAuthKinds(), kind) || !slices.Contains(OAuthResults(), result) {
+			if !slices.Contains(oauthKinds(), kind) || !slices.Contains(oauthResults(), result) {
 				t.Errorf("%s is not in the lists", event)
 			}
 		}

@@ -11,24 +11,24 @@ import (
 	"github.com/kith-crm/kith/backend/internal/store"
 )
 
-// jobs are the workers of this process, and who waits for them.
+// jobs are the workers of this process, and the callers that wait for a job.
 type jobs struct {
 	*job.Hub
 	runner *job.Runner
 }
 
-// JobKinds are the kinds of jobs that a backend works on.
+// JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
 	return []string{kindSweep, importer.JobKind, importer.UndoKind, embedder.KindName}
 }
 
-// kinds are what the workers can do. A kind of job is entered here, and its name above.
+// kinds returns the kinds with their handlers. Add a kind here, and its name above.
 func kinds(c Config, data *store.Store, provider embedding.Provider) []job.Kind {
 	return []job.Kind{sweep(c, data), importer.Kind(data), importer.Undo(data), embedder.New(data, provider)}
 }
 
-// newJobs composes the workers.
-func newJobs(c Config, data *store.Store, provider embedding.Provider) *jobs {
+// newJobs returns the workers.
+func newJobs(c Config, data *store.Store, provider embedding.Provider, m *counters) *jobs {
 	hub := &job.Hub{}
 	config := job.Config{
 		Queue:   data,
@@ -36,8 +36,8 @@ func newJobs(c Config, data *store.Store, provider embedding.Provider) *jobs {
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: hub.Changed,
 	}
-	if c.Observers.Jobs != nil {
-		config.Observe = c.Observers.Jobs.Observe
+	if m != nil {
+		config.Observe = m.jobs.Observe
 	}
 	if c.Tracer != nil {
 		config.Trace = c.Tracer.Job
@@ -50,15 +50,15 @@ func (j *jobs) Wake() { j.runner.Wake() }
 
 const kindSweep = "sweep"
 
-// sweepEvery is how often rows that have ended are deleted.
+// sweepEvery is how often expired rows are deleted.
 const sweepEvery = time.Hour
 
-// sweep is the system's job that deletes what has ended.
+// sweep is the system job that deletes expired rows.
 func sweep(c Config, data *store.Store) job.Kind {
 	return job.Kind{Name: kindSweep, Every: sweepEvery, Run: func(ctx context.Context, _ *job.Run) (any, error) {
 		swept, err := data.Sweep(ctx, c.Now())
 		if n := swept.Total(); n > 0 {
-			c.Logger.InfoContext(ctx, "swept what has ended", "rows", n)
+			c.Logger.InfoContext(ctx, "deleted expired rows", "rows", n)
 		}
 		return swept, err
 	}}

@@ -90,10 +90,15 @@ func (p *people) stop(ctx context.Context) {
 	}
 }
 
-// compose puts the RPCs and, where the service has a public address, the pages
-// behind one handler. The pages answer trusted callers only: a browser reaches
-// them through the edge.
-func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider, calls http.Handler, service rpc.ServiceCredential) (err error) {
+// compose builds the server's handler: the RPCs and, if the service has a public
+// address, the pages. The pages serve trusted callers only: a browser reaches them
+// through the edge.
+func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider) error {
+	service := rpc.NewServiceCredential(s.config.ServiceToken)
+	calls, err := s.newRPCHandler(rpcs, service)
+	if err != nil {
+		return err
+	}
 	if s.config.BaseURL == "" {
 		s.handler = calls
 		return nil
@@ -102,7 +107,10 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider, call
 	if s.people, err = newPeople(s.config, s.store, rpcs, vectors, s.jobs.Wake, site); err != nil {
 		return err
 	}
-	pages := observeEvents(site, s.config.Observers.OAuth)
+	var pages http.Handler = site
+	if s.counters != nil {
+		pages = observeEvents(site, s.counters.oauth.Observe)
+	}
 	if s.config.Tracer != nil {
 		pages = s.config.Tracer.Pages(pages)
 	}

@@ -17,13 +17,13 @@ type Embeddings struct {
 	URL, Key string
 	// Model is the name of the model there.
 	Model string
-	// Dimensions is asked of the server; 0 takes what the model gives.
+	// Dimensions is the requested length of a vector; 0 means the model's own.
 	Dimensions int
 	// PerMinute bounds the requests of this process; 0 means 300.
 	PerMinute int
 }
 
-// provider returns the remote provider; the built-in one of nil.
+// provider returns the remote provider, or the built-in one for nil.
 func (e *Embeddings) provider() (embedding.Provider, error) {
 	if e == nil {
 		return embedding.Local{}, nil
@@ -31,13 +31,13 @@ func (e *Embeddings) provider() (embedding.Provider, error) {
 	return embedding.NewRemote(embedding.RemoteConfig{URL: e.URL, Key: e.Key, Model: e.Model, Dimensions: e.Dimensions, PerMinute: e.PerMinute})
 }
 
-// newSearch composes the searches by words and by likeness.
-func newSearch(c Config, data *store.Store, provider embedding.Provider) (*finder.Finder, *recall.Searcher) {
+// newSearch returns the search by words, and the search by words and vectors over it.
+func newSearch(c Config, data *store.Store, provider embedding.Provider, m *counters) (*finder.Finder, *recall.Searcher) {
 	find := finder.New(func(ctx context.Context, t tenant.ID, since int64) (finder.Documents, error) {
 		return data.Tenant(t, true).LoadDocuments(ctx, since)
 	}, c.SearchMemory)
-	if c.Observers.Builds != nil {
-		find.OnBuild(c.Observers.Builds.Observe)
+	if m != nil {
+		find.OnBuild(m.builds.Observe)
 	}
 	return find, recall.New(recall.Config{
 		Finder: find, Provider: provider, MaxBytes: c.VectorMemory,

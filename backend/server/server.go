@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/credit"
 	"github.com/kith-crm/kith/backend/internal/demo"
+	"github.com/kith-crm/kith/backend/internal/finder"
+	"github.com/kith-crm/kith/backend/internal/recall"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/token"
@@ -27,7 +28,9 @@ type Server struct {
 	seeder   *demo.Seeder
 	recorder *token.Recorder
 	jobs     *jobs
-	search   held
+	finder   *finder.Finder
+	recall   *recall.Searcher
+	counters *counters // nil without metrics
 	http     *http.Server
 	drainer  *shutdown.Drainer
 	listener net.Listener
@@ -37,8 +40,8 @@ type Server struct {
 // recordEvery is how long uses of credentials are gathered before they are written.
 const recordEvery = 10 * time.Second
 
-// New opens the store, whose schema must be the binary's, and composes the
-// handler. Stop gives the store back.
+// New opens the database, whose schema must be the binary's, and builds the handler.
+// Stop closes the database.
 func New(ctx context.Context, c Config) (*Server, error) {
 	c, err := c.resolved()
 	if err != nil {
@@ -48,42 +51,71 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	plans, err := credit.NewPlans(c.Credits)
-	if err != nil {
-		return nil, err
-	}
 	provider, err := c.Embeddings.provider()
 	if err != nil {
 		return nil, err
 	}
-	opening := c.storeConfig()
-	opening.Plans = plans
-	data, err := store.Open(ctx, opening)
+	m, err := newCounters(c.Metrics, rpcs.ToolNames())
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.openStore(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		config: c, store: data, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
-		recorder: token.NewRecorder(data.MarkUsed, recordEvery, c.Logger), jobs: newJobs(c, data, provider),
+		config: c, store: data, counters: m, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
+		recorder: token.NewRecorder(data.MarkUsed, recordEvery, c.Logger), jobs: newJobs(c, data, provider, m),
 	}
-	find, recalls := newSearch(c, data, provider)
-	s.search = held{find, recalls}
-	service := rpc.NewServiceCredential(c.ServiceToken)
-	options := rpc.Options{
-		Catalog: rpcs, Store: data, Finder: find, Recall: recalls, Service: service,
-		Used: s.recorder.Used, Jobs: s.jobs, BaseURL: c.BaseURL, Now: c.Now, Metrics: c.Metrics, Tracer: c.Tracer, Logger: c.Logger,
-	}
-	if c.Observers.Calls != nil {
-		options.Keyed = c.Observers.Calls.Keyed
-	}
-	calls, err := rpc.NewHandler(options)
+	s.finder, s.recall = newSearch(c, data, provider, m)
+	err = s.compose(rpcs, provider)
 	if err == nil {
-		err = s.compose(rpcs, provider, calls, service)
+		err = s.registerState(c.Metrics)
 	}
 	if err != nil {
 		return nil, errors.Join(err, data.Close())
 	}
 	return s, nil
+}
+
+// openStore opens the database. m is nil without metrics.
+func (c Config) openStore(ctx context.Context, m *counters) (*store.Store, error) {
+	plans, err := credit.NewPlans(c.Credits)
+	if err != nil {
+		return nil, err
+	}
+	options := store.Config{
+		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema, Plans: plans,
+	}
+	var observers queryObservers
+	if m != nil {
+		options.Credits = m.credits
+		observers = append(observers, m.queries)
+	}
+	if c.Tracer != nil {
+		system := "sqlite"
+		if store.IsPostgres(c.DatabaseURL) {
+			system = "postgresql"
+		}
+		observers = append(observers, c.Tracer.Queries(system))
+	}
+	if len(observers) > 0 {
+		options.Queries = observers
+	}
+	return store.Open(ctx, options)
+}
+
+// newRPCHandler returns the handler of all RPCs.
+func (s *Server) newRPCHandler(rpcs *catalog.Catalog, service rpc.ServiceCredential) (http.Handler, error) {
+	c := s.config
+	options := rpc.Options{
+		Catalog: rpcs, Store: s.store, Finder: s.finder, Recall: s.recall, Service: service,
+		Used: s.recorder.Used, Jobs: s.jobs, BaseURL: c.BaseURL, Now: c.Now, Tracer: c.Tracer, Logger: c.Logger,
+	}
+	if s.counters != nil {
+		options.Metrics, options.Keyed = s.counters.rpcs, s.counters.idempotency.Observe
+	}
+	return rpc.NewHandler(options)
 }
 
 // Handler serves every RPC, health, reflection, the authorization server and the
@@ -92,9 +124,6 @@ func (s *Server) Handler() http.Handler { return rpc.InProcess(s.handler) }
 
 // Ready fails while the store cannot be reached.
 func (s *Server) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
-
-// PoolStats returns the state of each pool of database connections, by name.
-func (s *Server) PoolStats() map[string]func() sql.DBStats { return s.store.PoolStats() }
 
 // Start seeds the sandbox, begins the background work and, where an address is
 // set, listens. It returns once calls are answered.

@@ -22,7 +22,7 @@ func documentedMetrics(t *testing.T) map[string]string {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(kith_[a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(text), -1) {
 		documented[row[1]] = row[2]
 	}
-	if len(documented) < 40 {
+	if len(documented) < 36 {
 		t.Fatalf("only %d metrics are read from the list", len(documented))
 	}
 	return documented
@@ -85,17 +85,12 @@ func (s scrape) of(metric, kind string) (most float64, found bool) {
 }
 
 // still are the metrics that a run leaves at 0, with the reason.
-func still(way topology) map[string]string {
-	reasons := map[string]string{
+func still() map[string]string {
+	return map[string]string{
 		"kith_http_in_flight_requests": "no request is under way while the test scrapes; the metrics' own tests have some",
 		"kith_rate_limit_fallback":     "Redis does not go away here; edge/server's TestFallbackIsTold has it do so",
 		"kith_job_queue_age_seconds":   "workers are faster than a scrape; the store's TestCountJobs has a job wait",
 	}
-	if way.postgres {
-		reasons["kith_store_pool_waits_total"] = "there are more connections than callers"
-		reasons["kith_store_pool_wait_seconds_total"] = "the same"
-	}
-	return reasons
 }
 
 // absent are the metrics that a way to run the service does not have.
@@ -152,7 +147,7 @@ func TestMetrics(t *testing.T) {
 				callAtOnce(t, ada)
 				got = s.scrape(t)
 				shed, _ := got.of("kith_http_shed_total", "counter")
-				waits, _ := got.of("kith_store_pool_waits_total", "counter")
+				waits, _ := got.of("go_sql_wait_count_total", "counter")
 				return shed > 0 && (way.postgres || waits > 0)
 			})
 			judgeMetrics(t, way, got)
@@ -162,7 +157,7 @@ func TestMetrics(t *testing.T) {
 
 func judgeMetrics(t *testing.T, way topology, got scrape) {
 	t.Helper()
-	missing, quiet := absent(way), still(way)
+	missing, quiet := absent(way), still()
 	for name, kind := range documentedMetrics(t) {
 		most, found := got.of(name, kind)
 		_, mayBeMissing := missing[name]
@@ -172,6 +167,11 @@ func judgeMetrics(t *testing.T, way topology, got scrape) {
 			t.Errorf("%s is reported: %v, which is not as it is listed", name, found)
 		case found && most <= 0 && !mayBeQuiet:
 			t.Errorf("%s is %v: nothing moved it", name, most)
+		}
+	}
+	for _, pools := range []string{"go_sql_open_connections", "go_sql_max_open_connections"} {
+		if most, _ := got.of(pools, "gauge"); most <= 0 {
+			t.Errorf("%s is %v", pools, most)
 		}
 	}
 	for _, series := range moved() {

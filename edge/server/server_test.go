@@ -189,7 +189,6 @@ func TestObserversFit(t *testing.T) {
 		_ RateObserver    = (*metrics.RateLimits)(nil)
 		_ BatchObserver   = (*metrics.Batches)(nil)
 		_ BackendObserver = (*metrics.Backend)(nil)
-		_ metrics.Gate    = Gate(nil)
 	)
 	if names := RouteNames(); !slices.Contains(names, "mcp-v1") || !slices.Contains(names, "sandbox-profile") {
 		t.Errorf("names %v", names)

@@ -3,48 +3,50 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// unknown is the label value of a route or a tool that is not in the closed list.
+// unknown is the label value of a name that is not in its closed set.
 const unknown = "unknown"
 
-// Of native histograms: neighbouring buckets differ by at most this factor, and
-// one series keeps at most so many buckets, lowering its resolution beyond that
-// and returning to the full one no more often than once an hour.
+// Native histograms: neighbouring buckets differ by at most this factor. A series keeps
+// at most so many buckets; beyond that it lowers its resolution, and returns to the full
+// one after an hour at the earliest.
 const (
 	nativeBucketFactor = 1.1
 	nativeMaxBuckets   = 160
 	nativeMinReset     = time.Hour
 )
 
-// calls is a counter of finished calls, labelled by what was called and by how
-// it ended, and a histogram of their durations, labelled by what was called.
+// exemplarTrace is the label of an exemplar that holds the trace id.
+const exemplarTrace = "trace_id"
+
+// calls is a counter of finished calls, labelled by name and by how they ended, and a
+// histogram of their durations, labelled by name.
 type calls struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	// endings is the closed set of the ways a call can end. Each is the values
-	// of the counter's labels after the first. A series counts by index in it.
-	endings [][]string
-	traceID func(context.Context) string // nil without traces
+	anyName  bool                         // the caller guarantees that the names are a closed set
+	names    map[string]bool              // otherwise, the closed set
+	traceID  func(context.Context) string // nil without traces
 }
 
-// callsOptions are what newCalls needs. All fields are required.
+// callsOptions are what newCalls needs.
 type callsOptions struct {
-	requests     string     // name of the counter
-	requestsHelp string     // its help
-	seconds      string     // name of the histogram
-	secondsHelp  string     // its help
-	labels       []string   // the counter's labels; the first is the histogram's too
-	endings      [][]string // see calls
+	requests, requestsHelp string   // the counter
+	seconds, secondsHelp   string   // the histogram
+	labels                 []string // the counter's; the first is the histogram's too
+	names                  []string // the closed set of the first label's values
+	anyName                bool     // see calls
 }
 
 func newCalls(r prometheus.Registerer, o callsOptions) (*calls, error) {
+	if err := checkNames(o.labels[0], o.names); err != nil {
+		return nil, err
+	}
 	requests, err := register(r, prometheus.NewCounterVec(
 		prometheus.CounterOpts{Name: o.requests, Help: o.requestsHelp}, o.labels))
 	if err != nil {
@@ -54,10 +56,20 @@ func newCalls(r prometheus.Registerer, o callsOptions) (*calls, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &calls{requests: requests, seconds: seconds, endings: o.endings, traceID: traceIDOf(r)}, nil
+	return &calls{requests: requests, seconds: seconds, anyName: o.anyName, names: setOf(o.names), traceID: traceIDOf(r)}, nil
 }
 
-// histogram has the classic buckets given, and native ones.
+// observe counts a call that took d; a negative d counts as 0. values are those of the
+// counter's labels. A name (the first value) outside the closed set counts as "unknown".
+func (c *calls) observe(ctx context.Context, d time.Duration, values ...string) {
+	if !c.anyName && !c.names[values[0]] {
+		values[0] = unknown
+	}
+	c.requests.WithLabelValues(values...).Inc()
+	observeDuration(ctx, c.traceID, c.seconds.WithLabelValues(values[0]), max(d, 0))
+}
+
+// histogram returns options with the given classic buckets, and native ones.
 func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name:                            name,
@@ -74,57 +86,41 @@ func durationBuckets() []float64 {
 	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 }
 
-// series returns what calls of subject are reported to. subject must be valid UTF-8.
-func (c *calls) series(subject string) *series {
-	return &series{calls: c, subject: subject, counters: make([]atomic.Pointer[prometheus.Counter], len(c.endings))}
+// traceIDOf returns the TraceID of a Registry, or nil.
+func traceIDOf(r prometheus.Registerer) func(context.Context) string {
+	if registry, ok := r.(*Registry); ok {
+		return registry.TraceID
+	}
+	return nil
 }
 
-// seriesByName returns the series of each name, and of "unknown".
-func (c *calls) seriesByName(names []string) map[string]*series {
-	all := map[string]*series{unknown: c.series(unknown)}
-	for _, name := range names {
-		if all[name] == nil {
-			all[name] = c.series(name)
+// observeDuration observes d in seconds. If ctx is in a sampled trace, that is the
+// exemplar. traceID may be nil.
+func observeDuration(ctx context.Context, traceID func(context.Context) string, o prometheus.Observer, d time.Duration) {
+	if traceID != nil {
+		if id := traceID(ctx); id != "" {
+			if e, ok := o.(prometheus.ExemplarObserver); ok {
+				e.ObserveWithExemplar(d.Seconds(), prometheus.Labels{exemplarTrace: id})
+				return
+			}
 		}
 	}
-	return all
+	o.Observe(d.Seconds())
 }
 
-// series is what calls of one subject (a route, an RPC method, a tool) are reported to.
-type series struct {
-	calls   *calls
-	subject string
-
-	once     sync.Once
-	duration prometheus.Observer // set by once, before the first counter is
-	counters []atomic.Pointer[prometheus.Counter]
-}
-
-// observe counts a call that ended in calls.endings[ending] after d. A negative
-// d counts as 0. The trace of ctx, if it is sampled, is the duration's exemplar.
-func (s *series) observe(ctx context.Context, ending int, d time.Duration) {
-	counter := s.counters[ending].Load()
-	if counter == nil {
-		counter = s.open(ending)
+func setOf(values []string) map[string]bool {
+	set := make(map[string]bool, len(values))
+	for _, v := range values {
+		set[v] = true
 	}
-	(*counter).Inc()
-	observeIn(ctx, s.calls.traceID, s.duration, max(d, 0))
+	return set
 }
 
-// open creates the series of an ending in Prometheus, or finds it there.
-func (s *series) open(ending int) *prometheus.Counter {
-	s.once.Do(func() { s.duration = s.calls.seconds.WithLabelValues(s.subject) })
-	values := append([]string{s.subject}, s.calls.endings[ending]...)
-	counter := s.calls.requests.WithLabelValues(values...)
-	s.counters[ending].Store(&counter)
-	return &counter
-}
-
-// checkNames refuses what cannot be a label value. what names the list in the error.
-func checkNames(what string, names []string) error {
+// checkNames returns an error for a name that cannot be a label value.
+func checkNames(label string, names []string) error {
 	for _, name := range names {
 		if name == "" || !utf8.ValidString(name) {
-			return fmt.Errorf("check %s names: %q is empty or not UTF-8", what, name)
+			return fmt.Errorf("check %s names: %q is empty or not UTF-8", label, name)
 		}
 	}
 	return nil

@@ -1,55 +1,54 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// counts are counters over closed sets of label values, made beforehand so that
-// counting looks nothing up in Prometheus and shows zeros from the start.
-type counts map[string]map[string]prometheus.Counter
+// counts is a counter with two labels of closed sets. All its series exist from the
+// start, so that their rate is known from the first event on.
+type counts struct {
+	vec           *prometheus.CounterVec
+	first, second map[string]bool
+}
 
 // newCounts registers a counter with two labels, or joins the one that r has.
-// Each of the first label's values has all of the second's.
 func newCounts(r prometheus.Registerer, name, help string, labels [2]string, first, second []string) (counts, error) {
 	for i, values := range [][]string{first, second} {
 		if err := checkNames(labels[i], values); err != nil {
-			return nil, err
+			return counts{}, err
 		}
 	}
 	vec, err := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels[:]))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return counts{}, err
 	}
-	all := counts{}
-	for _, a := range append([]string{unknown}, first...) {
-		all[a] = map[string]prometheus.Counter{}
-		for _, b := range append([]string{unknown}, second...) {
-			if a != unknown && b != unknown {
-				all[a][b] = vec.WithLabelValues(a, b)
-			}
+	for _, a := range first {
+		for _, b := range second {
+			vec.WithLabelValues(a, b)
 		}
 	}
-	// What is in neither set is counted all the same, under one name.
-	lost := vec.WithLabelValues(unknown, unknown)
-	for _, row := range all {
-		row[unknown] = lost
-	}
-	for b := range all[unknown] {
-		all[unknown][b] = lost
-	}
-	return all, nil
+	vec.WithLabelValues(unknown, unknown)
+	return counts{vec: vec, first: setOf(first), second: setOf(second)}, nil
 }
 
-// of returns the counter of two values; "unknown" for one that is not in its set.
+// of returns the counter of two values; that of "unknown" for both if one of them is
+// not in its set.
 func (c counts) of(first, second string) prometheus.Counter {
-	row, ok := c[first]
-	if !ok {
-		row = c[unknown]
+	if !c.first[first] || !c.second[second] {
+		first, second = unknown, unknown
 	}
-	if counter, ok := row[second]; ok {
-		return counter
+	return c.vec.WithLabelValues(first, second)
+}
+
+// newOutcomes registers a counter with the label outcome, or joins the one that r has.
+// All its series exist from the start.
+func newOutcomes(r prometheus.Registerer, name, help string, outcomes []string) (*prometheus.CounterVec, error) {
+	vec, err := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"}))
+	if err != nil {
+		return nil, err
 	}
-	return row[unknown]
+	for _, outcome := range outcomes {
+		vec.WithLabelValues(outcome)
+	}
+	return vec, nil
 }

@@ -11,12 +11,6 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 )
 
-// gate is a bound that says what it is told to.
-type gate struct{ bound, refused int64 }
-
-func (g gate) Bound() int64   { return g.bound }
-func (g gate) Refused() int64 { return g.refused }
-
 // both registers collectors twice, as both halves of the all-in-one program do.
 func both[M any](t *testing.T, make func() (M, error)) M {
 	t.Helper()
@@ -63,22 +57,23 @@ kith_rate_limit_hits_total{outcome="unknown",policy="unknown"} 5
 	}
 }
 
-func TestGate(t *testing.T) {
+func TestConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	if err := metrics.NewGate(r, gate{bound: 64, refused: 3}); err != nil {
+	limit, shed := func() int64 { return 64 }, func() int64 { return 3 }
+	if err := metrics.NewConcurrencyLimit(r, limit, shed); err != nil {
 		t.Fatal(err)
 	}
 	wantMetrics(t, r, `
-# HELP kith_http_in_flight_bound HTTP requests that may be worked on at once at the moment; it falls while processors are short.
-# TYPE kith_http_in_flight_bound gauge
-kith_http_in_flight_bound 64
+# HELP kith_http_in_flight_limit HTTP requests that may be in flight at once; it falls while processors are short.
+# TYPE kith_http_in_flight_limit gauge
+kith_http_in_flight_limit 64
 # HELP kith_http_shed_total HTTP requests answered 503 because too many others were in flight.
 # TYPE kith_http_shed_total counter
 kith_http_shed_total 3
 `)
-	if metrics.NewGate(r, gate{}) == nil {
-		t.Error("a second gate is taken")
+	if metrics.NewConcurrencyLimit(r, limit, shed) == nil {
+		t.Error("a second limit is accepted")
 	}
 }
 
@@ -96,11 +91,11 @@ kith_batch_items_total{status="404"} 1
 `, "kith_batch_items_total")
 }
 
-func TestCalls(t *testing.T) {
+func TestCreditsAndIdempotency(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	m := both(t, func() (*metrics.Calls, error) { return metrics.NewCalls(r, []string{"search"}) })
-	m.Keyed(metrics.KeyReplayed)
+	both(t, func() (*metrics.Idempotency, error) { return metrics.NewIdempotency(r) }).Observe(metrics.KeyReplayed)
+	m := both(t, func() (*metrics.Credits, error) { return metrics.NewCredits(r, []string{"search"}) })
 	m.Charged("search", 2)
 	m.Refunded("search", 1)
 	m.Refused("search")
@@ -149,29 +144,29 @@ kith_oauth_events_total{kind="unknown",result="unknown"} 1
 `, "kith_job_runs_total", "kith_oauth_events_total")
 }
 
-func TestFigures(t *testing.T) {
+func TestGauges(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	figures := map[string]metrics.Figure{"kith_search_index_bytes": {Help: "Bytes.", Value: func() float64 { return 7 }}}
-	if err := metrics.NewFigures(r, figures); err != nil {
+	gauges := map[string]metrics.Gauge{"kith_search_index_bytes": {Help: "Bytes.", Value: func() float64 { return 7 }}}
+	if err := metrics.NewGauges(r, gauges); err != nil {
 		t.Fatal(err)
 	}
 	wantMetrics(t, r, "# HELP kith_search_index_bytes Bytes.\n# TYPE kith_search_index_bytes gauge\nkith_search_index_bytes 7\n")
-	if metrics.NewFigures(r, figures) == nil {
-		t.Error("the same figure is taken twice")
+	if metrics.NewGauges(r, gauges) == nil {
+		t.Error("the same gauge is accepted twice")
 	}
 }
 
-func TestNamesThatAreNone(t *testing.T) {
+func TestInvalidNames(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
 	if _, err := metrics.NewRateLimits(r, []string{""}); err == nil {
-		t.Error("an empty policy is taken")
+		t.Error("an empty policy is accepted")
 	}
 	if _, err := metrics.NewOAuth(r, []string{"\xff"}, nil); err == nil {
-		t.Error("a kind that is no text is taken")
+		t.Error("a kind that is not UTF-8 is accepted")
 	}
 	if _, err := metrics.NewJobs(r, []string{""}); err == nil {
-		t.Error("an empty kind is taken")
+		t.Error("an empty kind is accepted")
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RateLimits counts what the rate policies decided.
+// RateLimits counts the decisions of the rate policies.
 type RateLimits struct {
 	hits     counts
 	fallback prometheus.Gauge
 }
 
 // NewRateLimits registers the kith_rate_limit_* metrics with r, or joins those
-// that r has. policies is the closed list of their names.
+// that r has. policies is the closed set of their names.
 func NewRateLimits(r prometheus.Registerer, policies []string) (*RateLimits, error) {
 	hits, err := newCounts(r, "kith_rate_limit_hits_total", "Requests and batch items counted under a rate policy, by policy and outcome (admitted, refused).",
 		[2]string{"policy", "outcome"}, policies, []string{"admitted", "refused"})
@@ -26,13 +26,13 @@ func NewRateLimits(r prometheus.Registerer, policies []string) (*RateLimits, err
 	return &RateLimits{hits: hits, fallback: fallback}, err
 }
 
-// Observe counts a decision.
+// Observe counts requests and batch items under a policy.
 func (m *RateLimits) Observe(policy string, admitted, refused int) {
 	m.hits.of(policy, "admitted").Add(float64(admitted))
 	m.hits.of(policy, "refused").Add(float64(refused))
 }
 
-// Fallback tells whether the edge counts by itself.
+// Fallback sets whether the edge counts by itself because Redis does not answer.
 func (m *RateLimits) Fallback(active bool) {
 	if active {
 		m.fallback.Set(1)
@@ -41,33 +41,22 @@ func (m *RateLimits) Fallback(active bool) {
 	}
 }
 
-// Gate is what NewGate reports on.
-type Gate interface {
-	// Bound is how many requests may be worked on at the moment, Refused how many
-	// were not admitted so far.
-	Bound() int64
-	Refused() int64
-}
-
-// NewGate registers the metrics of the bound on requests that are worked on at
-// once. It fails if r has them already.
-func NewGate(r prometheus.Registerer, g Gate) error {
-	for _, c := range []prometheus.Collector{
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "kith_http_in_flight_bound", Help: "HTTP requests that may be worked on at once at the moment; it falls while processors are short.",
-		}, func() float64 { return float64(g.Bound()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "kith_http_shed_total", Help: "HTTP requests answered 503 because too many others were in flight.",
-		}, func() float64 { return float64(g.Refused()) }),
-	} {
-		if err := r.Register(c); err != nil {
-			return err
-		}
+// NewConcurrencyLimit registers the metrics of the limit on requests in flight. limit
+// returns its present value, shed how many requests were refused so far. It fails if r
+// has the metrics already.
+func NewConcurrencyLimit(r prometheus.Registerer, limit, shed func() int64) error {
+	err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kith_http_in_flight_limit", Help: "HTTP requests that may be in flight at once; it falls while processors are short.",
+	}, func() float64 { return float64(limit()) }))
+	if err != nil {
+		return err
 	}
-	return nil
+	return r.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "kith_http_shed_total", Help: "HTTP requests answered 503 because too many others were in flight.",
+	}, func() float64 { return float64(shed()) }))
 }
 
-// Batches counts what batches hold.
+// Batches counts batch requests and their items.
 type Batches struct {
 	items    prometheus.Histogram
 	statuses *prometheus.CounterVec
@@ -86,7 +75,7 @@ func NewBatches(r prometheus.Registerer) (*Batches, error) {
 	return &Batches{items: items, statuses: statuses}, err
 }
 
-// Observe counts a batch: how many of its items were answered with which status.
+// Observe counts a batch. statuses has the number of its items by status code.
 func (m *Batches) Observe(statuses map[int]int) {
 	total := 0
 	for status, n := range statuses {
@@ -100,7 +89,7 @@ func (m *Batches) Observe(statuses map[int]int) {
 }
 
 // Backend counts the requests that the edge makes to the backend.
-type Backend struct{ requests map[string]prometheus.Counter }
+type Backend struct{ requests *prometheus.CounterVec }
 
 // Outcomes of requests to the backend.
 const (
@@ -111,25 +100,15 @@ const (
 
 // NewBackend registers kith_backend_requests_total with r, or joins it.
 func NewBackend(r prometheus.Registerer) (*Backend, error) {
-	vec, err := register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "kith_backend_requests_total",
-		Help: "HTTP requests of the edge to the backend, by outcome (answered, unreachable, abandoned by the caller).",
-	}, []string{"outcome"}))
-	if err != nil {
-		return nil, err
-	}
-	m := &Backend{requests: map[string]prometheus.Counter{}}
-	for _, outcome := range []string{BackendAnswered, BackendUnreachable, BackendAbandoned} {
-		m.requests[outcome] = vec.WithLabelValues(outcome)
-	}
-	return m, nil
+	requests, err := newOutcomes(r, "kith_backend_requests_total", "HTTP requests of the edge to the backend, by outcome (answered, unreachable, abandoned by the caller).",
+		[]string{BackendAnswered, BackendUnreachable, BackendAbandoned})
+	return &Backend{requests: requests}, err
 }
 
 // Observe counts a request. An outcome that is none of the constants counts as unreachable.
 func (m *Backend) Observe(outcome string) {
-	counter, ok := m.requests[outcome]
-	if !ok {
-		counter = m.requests[BackendUnreachable]
+	if outcome != BackendAnswered && outcome != BackendAbandoned {
+		outcome = BackendUnreachable
 	}
-	counter.Inc()
+	m.requests.WithLabelValues(outcome).Inc()
 }

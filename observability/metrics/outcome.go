@@ -1,19 +1,19 @@
 package metrics
 
-// Outcome is how a tool call ended. The zero value is OutcomeInternal, so that a
-// path that forgets to say does not look like a success.
+// Outcome is how a tool call ended. The zero value is OutcomeInternal, so that a code
+// path that forgets to set it does not count as a success.
 type Outcome uint8
 
 // The closed set of outcomes.
 const (
-	// OutcomeInternal is a fault of ours.
+	// OutcomeInternal is an error of the service.
 	OutcomeInternal Outcome = iota
-	// OutcomeOK is a call that did what was asked.
+	// OutcomeOK is a successful call.
 	OutcomeOK
-	// OutcomeToolError is a call that the tool answered with an error of its
-	// domain, such as "not found".
+	// OutcomeToolError is a call that the tool answered with a domain error, such as
+	// "not found".
 	OutcomeToolError
-	// OutcomeInvalidArguments is a call whose arguments break the tool's schema.
+	// OutcomeInvalidArguments is a call whose arguments violate the tool's schema.
 	OutcomeInvalidArguments
 	// OutcomeRefused is a known caller without the scope or the credits.
 	OutcomeRefused
@@ -23,15 +23,14 @@ const (
 	OutcomeUnknownTool
 	// OutcomeRateLimited is a call over its rate policy.
 	OutcomeRateLimited
-	// OutcomeUnavailable is a call that could not reach what it needs.
+	// OutcomeUnavailable is a call that failed because the backend or the database was
+	// unreachable.
 	OutcomeUnavailable
-	// OutcomeAbandoned is a call whose caller went away before the answer.
+	// OutcomeAbandoned is a call whose caller disconnected before the answer.
 	OutcomeAbandoned
-
-	outcomeCount // not an outcome
 )
 
-// String is the outcome's label value. It is "internal" for what is no outcome.
+// String returns the outcome's label value; "internal" for any other number.
 func (o Outcome) String() string {
 	switch o {
 	case OutcomeOK:
@@ -55,13 +54,4 @@ func (o Outcome) String() string {
 	default:
 		return "internal"
 	}
-}
-
-// outcomeEndings lists the outcomes in the order of their numbers.
-func outcomeEndings() [][]string {
-	var endings [][]string
-	for o := range outcomeCount {
-		endings = append(endings, []string{o.String()})
-	}
-	return endings
 }

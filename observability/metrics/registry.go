@@ -15,37 +15,36 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes bounds the scrapes that are answered at the same time; the next one gets 503.
+// maxScrapes bounds the scrapes served at the same time; more get 503.
 const maxScrapes = 4
 
-// BuildInfo says which build is running. The zero value is a development build.
+// BuildInfo describes the running build. The zero value is a development build.
 type BuildInfo struct {
 	// Version is the released version, "v1.4.0". Defaults to "dev".
 	Version string
 	// Revision is the commit it was built from. Defaults to "unknown".
 	Revision string
-	// Date is that of the commit, in RFC 3339. Defaults to "unknown".
+	// Date is the commit's, in RFC 3339. Defaults to "unknown".
 	Date string
-	// GoVersion is the toolchain. Defaults to that of the running binary.
+	// GoVersion is the toolchain's. Defaults to that of the running binary.
 	GoVersion string
 }
 
-// Registry holds the collectors of one process. There is no global one: whoever
-// builds a collector is handed a registry.
+// Registry holds the collectors of one process. There is no global registry: the
+// constructor of a collector takes one.
 type Registry struct {
 	*prometheus.Registry
 
-	// TraceID returns the id of the sampled trace that a context belongs to, or "".
-	// Durations observed in one are exemplars. Nil: there are no traces. It is set
-	// before collectors are built.
+	// TraceID returns the id of the sampled trace of a context, or "". Durations get it
+	// as their exemplar. Nil means no traces. Set it before building collectors.
 	TraceID func(context.Context) string
 }
 
-// New builds a registry that holds the collectors of the Go runtime and of the
-// process, and kith_build_info.
+// New returns a registry with the collectors of the Go runtime and of the process, and
+// kith_build_info.
 func New(build BuildInfo) *Registry {
 	r := &Registry{Registry: prometheus.NewRegistry()}
-	// A new registry cannot refuse these three: their names are fixed and distinct.
+	// An empty registry accepts these three: their names are fixed and distinct.
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -54,9 +53,9 @@ func New(build BuildInfo) *Registry {
 	return r
 }
 
-// Handler serves the registry to scrapers, in OpenMetrics where they ask for it.
-// A collector that fails is logged and left out; the others are still served. A
-// nil log discards the failures.
+// Handler serves the registry to scrapers, in OpenMetrics if they ask for it. If a
+// collector fails, its error is logged and the others are served. A nil log discards
+// the errors.
 func (r *Registry) Handler(log *slog.Logger) http.Handler {
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{
@@ -80,7 +79,7 @@ func newBuildInfo(build BuildInfo) prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
-// labelOr returns value as a legal label value, or fallback if it is empty.
+// labelOr returns value as a valid label value, or fallback if it is empty.
 func labelOr(value, fallback string) string {
 	if value == "" {
 		return fallback
@@ -88,8 +87,8 @@ func labelOr(value, fallback string) string {
 	return strings.ToValidUTF8(value, "_")
 }
 
-// register adds c to r, or returns the same collector if r has it already: in
-// the all-in-one program both halves report to one registry.
+// register adds c to r, or returns the same collector if r has it already: in the
+// all-in-one program both halves use one registry.
 func register[C prometheus.Collector](r prometheus.Registerer, c C) (C, error) {
 	err := r.Register(c)
 	if err == nil {

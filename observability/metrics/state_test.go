@@ -41,16 +41,16 @@ func TestQueue(t *testing.T) {
 	}
 	var failure error
 	count := func(context.Context) ([]metrics.JobCount, error) { return counts, failure }
-	if _, err := metrics.NewQueue(r, []string{"sweep", "import"}, count); err != nil {
+	if err := metrics.NewQueue(r, []string{"sweep", "import"}, count); err != nil {
 		t.Fatal(err)
 	}
 	wantMetrics(t, r, `
-# HELP kith_job_queue_age_seconds How long the longest waiting of the jobs that could run has waited for a worker, by kind.
+# HELP kith_job_queue_age_seconds How long the oldest job that could run has waited for a worker, by kind.
 # TYPE kith_job_queue_age_seconds gauge
 kith_job_queue_age_seconds{kind="import"} 0
 kith_job_queue_age_seconds{kind="sweep"} 3
 kith_job_queue_age_seconds{kind="unknown"} 0
-# HELP kith_jobs Jobs that have not ended, by kind and state (scheduled for later, queued for a worker, running).
+# HELP kith_jobs Unfinished jobs, by kind and state (scheduled for later, queued for a worker, running).
 # TYPE kith_jobs gauge
 kith_jobs{kind="import",state="queued"} 0
 kith_jobs{kind="import",state="running"} 0
@@ -65,11 +65,11 @@ kith_jobs{kind="unknown",state="scheduled"} 0
 	if failure = errors.New("the store is down"); testutil.CollectAndCount(gathered{r}) != 0 {
 		t.Error("jobs that cannot be counted are reported")
 	}
-	if _, err := metrics.NewQueue(r, nil, count); err == nil {
-		t.Error("a second queue is taken")
+	if err := metrics.NewQueue(r, nil, count); err == nil {
+		t.Error("a second queue is accepted")
 	}
-	if _, err := metrics.NewQueue(r, []string{""}, count); err == nil {
-		t.Error("an empty kind is taken")
+	if err := metrics.NewQueue(r, []string{""}, count); err == nil {
+		t.Error("an empty kind is accepted")
 	}
 }
 
@@ -113,16 +113,11 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// holdings are what a search says it holds.
-type holdings struct{}
-
-func (holdings) Indexes() (held int, bytes int64) { return 1, 2 }
-func (holdings) Vectors() (held int, bytes int64) { return 3, 4 }
-
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	if err := metrics.NewSearch(r, holdings{}); err != nil {
+	indexes, vectors := func() (int, int64) { return 1, 2 }, func() (int, int64) { return 3, 4 }
+	if err := metrics.NewSearch(r, indexes, vectors); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{
@@ -178,7 +173,7 @@ func TestCertificates(t *testing.T) {
 	wantSamples(t, r, "kith_tls_certificate_expiry_timestamp_seconds",
 		`kith_tls_certificate_expiry_timestamp_seconds{use="backend"} 200`, `kith_tls_certificate_expiry_timestamp_seconds{use="edge"} 100`)
 	if metrics.NewCertificate(r, "", time.Now()) == nil {
-		t.Error("a certificate for nothing is taken")
+		t.Error("a certificate without a use is accepted")
 	}
 }
 

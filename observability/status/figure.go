@@ -97,9 +97,7 @@ func figures() []figure {
 		{"Statement duration, 99th percentile", "ms", "kith_store_query_duration_seconds", func(s span) float64 {
 			return milli * s.quantile(0.99, "kith_store_query_duration_seconds")
 		}},
-		{"Database connections in use", "", "kith_store_pool_connections", func(s span) float64 {
-			return s.to.sum("kith_store_pool_connections", labels{"state": "in_use"})
-		}},
+		{"Database connections in use", "", "go_sql_in_use_connections", func(s span) float64 { return s.to.sum("go_sql_in_use_connections", nil) }},
 		{"Jobs that wait", "", "kith_jobs", func(s span) float64 { return s.to.sum("kith_jobs", labels{"state": "queued"}) }},
 		{"Age of the oldest waiting job", "s", "kith_job_queue_age_seconds", func(s span) float64 { return s.to.most("kith_job_queue_age_seconds") }},
 		{"Search indexes", "MiB", "kith_search_index_bytes", func(s span) float64 { return s.to.sum("kith_search_index_bytes", nil) / mebi }},

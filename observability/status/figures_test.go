@@ -3,6 +3,7 @@ package status_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/prometheus/client_golang/prometheus"
+	prom "github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/status"
@@ -22,17 +24,19 @@ import (
 // reports is what the collectors of a process read when they are scraped.
 type reports struct {
 	shed, bytes int64
-	pool        sql.DBStats
 	jobs        []metrics.JobCount
 	day         time.Time
 }
 
-func (r *reports) Bound() int64                     { return 128 }
-func (r *reports) Refused() int64                   { return r.shed }
-func (r *reports) Indexes() (held int, bytes int64) { return 1, r.bytes }
-func (r *reports) Vectors() (held int, bytes int64) { return 0, 0 }
+// connector opens connections to no database.
+type connector struct{}
 
-func (r *reports) count(context.Context) ([]metrics.JobCount, error) { return r.jobs, nil }
+func (connector) Connect(context.Context) (driver.Conn, error) { return idleConn{}, nil }
+func (connector) Driver() driver.Driver                        { return nil }
+
+type idleConn struct{ driver.Conn }
+
+func (idleConn) Close() error { return nil }
 
 // stream is a Connect call that only knows its method.
 type stream struct{ connect.StreamingHandlerConn }
@@ -84,13 +88,16 @@ func collectors(t *testing.T, reg prometheus.Registerer, r *reports) (work func(
 	t.Helper()
 	http, httpErr := metrics.NewHTTP(reg, []string{"mcp"})
 	tools, toolsErr := metrics.NewTools(reg, []string{"undo"})
-	calls, callsErr := metrics.NewCalls(reg, []string{"undo"})
+	credits, creditsErr := metrics.NewCredits(reg, []string{"undo"})
 	rpc, rpcErr := metrics.NewConnect(reg)
 	queries, queriesErr := metrics.NewQueries(reg)
-	_, poolErr := metrics.NewDBPool(reg, "writer", func() sql.DBStats { return r.pool })
-	_, queueErr := metrics.NewQueue(reg, []string{"sweep", "import"}, r.count)
-	err := errors.Join(httpErr, toolsErr, callsErr, rpcErr, queriesErr, poolErr, queueErr, metrics.NewGate(reg, r),
-		metrics.NewSearch(reg, r), metrics.NewSandbox(reg, func() time.Time { return r.day }))
+	db := sql.OpenDB(connector{})
+	t.Cleanup(func() { _ = db.Close() })
+	err := errors.Join(httpErr, toolsErr, creditsErr, rpcErr, queriesErr, reg.Register(prom.NewDBStatsCollector(db, "writer")),
+		metrics.NewQueue(reg, []string{"sweep", "import"}, func(context.Context) ([]metrics.JobCount, error) { return r.jobs, nil }),
+		metrics.NewConcurrencyLimit(reg, func() int64 { return 128 }, func() int64 { return r.shed }),
+		metrics.NewSearch(reg, func() (int, int64) { return 1, r.bytes }, func() (int, int64) { return 0, 0 }),
+		metrics.NewSandbox(reg, func() time.Time { return r.day }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +113,13 @@ func collectors(t *testing.T, reg prometheus.Registerer, r *reports) (work func(
 		for range 150 {
 			tools.Observe(t.Context(), "undo", metrics.OutcomeOK, 200*time.Millisecond)
 		}
-		calls.Charged("undo", 50)
-		calls.Refunded("undo", 9)
+		credits.Charged("undo", 50)
+		credits.Refunded("undo", 9)
+		for range 3 {
+			if _, err := db.Conn(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
 		for range 60 {
 			queries.Observe(t.Context(), "select", metrics.QueryOK, 7*time.Millisecond)
 		}
@@ -117,7 +129,7 @@ func collectors(t *testing.T, reg prometheus.Registerer, r *reports) (work func(
 			}
 		}
 		*r = reports{
-			shed: 30, bytes: 5 << 20, pool: sql.DBStats{InUse: 3, Idle: 4}, day: time.Now().Add(-3 * time.Hour),
+			shed: 30, bytes: 5 << 20, day: time.Now().Add(-3 * time.Hour),
 			jobs: []metrics.JobCount{
 				{Kind: "import", State: "queued", Count: 7, Waited: 90 * time.Second}, {Kind: "import", State: "running", Count: 2},
 				{Kind: "sweep", State: "scheduled", Count: 1}, // the periodic one waits for its time, not for a worker

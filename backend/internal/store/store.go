@@ -182,17 +182,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	return translate(s.engine.serviceRead.PingContext(ctx))
 }
 
-// PoolStats returns the state of each pool of connections, by name.
-func (s *Store) PoolStats() map[string]func() sql.DBStats {
-	stats := map[string]func() sql.DBStats{}
+// Pools returns each pool of connections by its name, for metrics.
+func (s *Store) Pools() map[string]*sql.DB {
+	pools := map[string]*sql.DB{}
 	names := []string{"read", "write"}
 	if s.engine.name == postgresName {
 		names = []string{"service", "tenant"}
 	}
 	for i, db := range s.engine.pools()[:2] {
-		stats[names[i]] = db.Stats
+		pools[names[i]] = db.DB
 	}
-	return stats
+	return pools
 }
 
 // pools returns each pool once.

@@ -161,10 +161,6 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 	if err != nil {
 		return nil, err
 	}
-	calls, observers, err := r.backendObservers()
-	if err != nil {
-		return nil, err
-	}
 	core, err := backend.New(r.ctx, backend.Config{
 		TLS: listenerTLS, DatabaseURL: r.settings.DatabaseURL, Addr: addr, ServiceToken: serviceToken, Sandbox: r.settings.Sandbox,
 		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
@@ -174,15 +170,12 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
 		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
 		ConnectionMaxAge: r.settings.ConnectionAge,
-		Metrics:          calls, Observers: observers, Tracer: r.tracer, Logger: r.logger,
+		Metrics:          r.backendMetrics(), Tracer: r.tracer, Logger: r.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.onStop(core.Stop)
-	if err := r.watchBackend(core); err != nil {
-		return nil, err
-	}
 	if err := r.watchCertificate("backend", listenerTLS); err != nil {
 		return nil, err
 	}

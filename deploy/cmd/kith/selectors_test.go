@@ -41,18 +41,24 @@ func reported(t *testing.T) values {
 	if err := r.observeEdge(&c); err != nil {
 		t.Fatal(err)
 	}
-	calls, observers, err := r.backendObservers()
+	rpcs, err := metrics.NewConnect(r.registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	countEveryEnding(t, c, observers)
-	refuse := calls.WrapStreamingHandler(func(context.Context, connect.StreamingHandlerConn) error {
+	queries, queriesErr := metrics.NewQueries(r.registry)
+	jobs, jobsErr := metrics.NewJobs(r.registry, backend.JobKinds())
+	if err := errors.Join(queriesErr, jobsErr); err != nil {
+		t.Fatal(err)
+	}
+	countEveryEnding(t, c, queries, jobs)
+	refuse := rpcs.WrapStreamingHandler(func(context.Context, connect.StreamingHandlerConn) error {
 		return connect.NewError(connect.CodeUnauthenticated, errors.New("no token"))
 	})
 	if refuse(t.Context(), ping{}) == nil {
 		t.Fatal("the call succeeded")
 	}
-	if err := metrics.NewGate(r.registry, idle{}); err != nil {
+	one := func() int64 { return 1 }
+	if err := metrics.NewConcurrencyLimit(r.registry, one, one); err != nil {
 		t.Fatal(err)
 	}
 	if err := metrics.NewCertificate(r.registry, "edge", time.Now()); err != nil {
@@ -65,19 +71,13 @@ func reported(t *testing.T) values {
 	return labelValues(gathered)
 }
 
-// idle is a bound on requests that nobody has reached.
-type idle struct{}
-
-func (idle) Bound() int64   { return 1 }
-func (idle) Refused() int64 { return 0 }
-
 // ping is a call that only knows its method.
 type ping struct{ connect.StreamingHandlerConn }
 
 func (ping) Spec() connect.Spec { return connect.Spec{Procedure: "/kith.test.v1.PingService/Ping"} }
 
 // countEveryEnding makes the series that are made when they first count.
-func countEveryEnding(t *testing.T, c edge.Config, o backend.Observers) {
+func countEveryEnding(t *testing.T, c edge.Config, queries *metrics.Queries, jobs *metrics.Jobs) {
 	t.Helper()
 	for outcome := range metrics.OutcomeAbandoned + 1 {
 		c.Tools.Observe(t.Context(), "undo_change", outcome, 0)
@@ -90,11 +90,11 @@ func countEveryEnding(t *testing.T, c edge.Config, o backend.Observers) {
 	c.Batches.Observe(map[int]int{200: 1})
 	for _, outcome := range []string{metrics.QueryOK, metrics.QueryConflict, metrics.QueryUnavailable, metrics.QueryFailed, metrics.QueryAbandoned} {
 		for _, operation := range []string{"select", "begin", "commit", "rollback"} {
-			o.Queries.Observe(t.Context(), operation, outcome, 0)
+			queries.Observe(t.Context(), operation, outcome, 0)
 		}
 	}
 	for _, outcome := range []string{"succeeded", "failed", "cancelled", "retried", "yielded", "stopped", "lost"} {
-		o.Jobs.Observe(t.Context(), backend.JobKinds()[0], outcome, 1, 0)
+		jobs.Observe(t.Context(), backend.JobKinds()[0], outcome, 1, 0)
 	}
 }
 

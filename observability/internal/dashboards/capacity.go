@@ -1,7 +1,6 @@
 package dashboards
 
 func capacity() Dashboard {
-	const only = `{job=~"kith.*",instance=~"$instance"}`
 	return Dashboard{
 		Name: "capacity", Title: "Kith: capacity",
 		Description: "How much is used of what there is, and what an answer costs. Nothing here is of one member.",
@@ -12,9 +11,9 @@ func capacity() Dashboard {
 				{Title: "Processor time of an answer", Description: "Processor time of all processes, divided by the HTTP requests answered.", Unit: "s",
 					Link: "deploy/docs/performance.md", Queries: one(`sum(rate(process_cpu_seconds_total{job=~"kith.*"}`+window+`)) / (`+rate("", "kith_http_requests_total")+` > 0)`, "an answer")},
 				{Title: "Room at the edge", Description: "Requests under way, as a share of how many may be; an edge without a bound is not shown.", Unit: "percentunit", Bound: 0.8,
-					Link: runbook("KithOverloaded"), Queries: one(`kith_http_in_flight_requests{instance=~"$instance"} / (kith_http_in_flight_bound > 0)`, "{{instance}}")},
+					Link: runbook("KithOverloaded"), Queries: one(`kith_http_in_flight_requests{instance=~"$instance"} / (kith_http_in_flight_limit > 0)`, "{{instance}}")},
 				{Title: "Connections in use of the pool", Description: "Of the fullest pool of each backend; a pool without a bound is not shown.", Unit: "percentunit", Bound: 0.8,
-					Link: runbook("KithStorePoolExhausted"), Queries: one(`max by (instance) (sum by (instance, pool) (kith_store_pool_connections{state="in_use",instance=~"$instance"}) / on (instance, pool) (kith_store_pool_max_connections > 0))`, "{{instance}}")},
+					Link: runbook("KithStorePoolExhausted"), Queries: one("max by (instance) (go_sql_in_use_connections"+only+" / (go_sql_max_open_connections > 0))", "{{instance}}")},
 			}},
 			{"Memory and what is in it", []Panel{
 				{Title: "Memory", Description: "Resident memory, by process.", Unit: "bytes", Queries: one("process_resident_memory_bytes"+only, "{{job}} {{instance}}")},

@@ -49,6 +49,9 @@ const runbooks = "observability/runbooks/"
 
 func runbook(alert string) string { return runbooks + alert + ".md" }
 
+// only selects the processes of Kith in metrics that other programs report too.
+const only = `{job=~"kith.*",instance=~"$instance"}`
+
 const operations = "deploy/docs/operations.md"
 
 // window is Grafana's word for a few scrapes at the width that is shown.

@@ -22,7 +22,7 @@ func edge() Dashboard {
 				{Title: "Requests under way", Description: "Requests that are being served, and how many may be; the bound falls while processors are short.", Unit: "short",
 					Link: runbook("KithOverloaded"), Queries: []Query{
 						{`kith_http_in_flight_requests{instance=~"$instance"}`, "{{instance}}"},
-						{`kith_http_in_flight_bound{instance=~"$instance"} > 0`, "{{instance}} bound"},
+						{`kith_http_in_flight_limit{instance=~"$instance"} > 0`, "{{instance}} limit"},
 					}},
 				{Title: "Turned away", Description: "Requests answered 503 at once because too many were under way.", Unit: "reqps", Bound: 1,
 					Link: runbook("KithOverloaded"), Queries: one(rate("instance", `kith_http_shed_total{instance=~"$instance"}`), "{{instance}}")},

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/observability/metrics"
+)
+
+// counters are the collectors that the parts of a backend report to.
+type counters struct {
+	rpcs        *metrics.Connect
+	oauth       *metrics.OAuth
+	idempotency *metrics.Idempotency
+	credits     *metrics.Credits
+	jobs        *metrics.Jobs
+	queries     *metrics.Queries
+	builds      *metrics.Builds
+}
+
+// newCounters registers the counters with r. It returns nil for a nil r.
+func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
+	if r == nil {
+		return nil, nil //nolint:nilnil // metrics are optional
+	}
+	var m counters
+	var errs [7]error
+	m.rpcs, errs[0] = metrics.NewConnect(r)
+	m.oauth, errs[1] = metrics.NewOAuth(r, oauthKinds(), oauthResults())
+	m.idempotency, errs[2] = metrics.NewIdempotency(r)
+	m.credits, errs[3] = metrics.NewCredits(r, tools)
+	m.jobs, errs[4] = metrics.NewJobs(r, JobKinds())
+	m.queries, errs[5] = metrics.NewQueries(r)
+	m.builds, errs[6] = metrics.NewBuilds(r)
+	return &m, errors.Join(errs[:]...)
+}
+
+// registerState registers what is read from the server at each scrape.
+func (s *Server) registerState(r *metrics.Registry) error {
+	if r == nil {
+		return nil
+	}
+	var errs []error
+	for name, pool := range s.store.Pools() {
+		errs = append(errs, r.Register(collectors.NewDBStatsCollector(pool, name)))
+	}
+	if file := s.store.File(); file != "" {
+		errs = append(errs, metrics.NewDisk(r, file))
+	}
+	if s.config.Sandbox {
+		errs = append(errs, metrics.NewSandbox(r, s.seeder.Day))
+	}
+	return errors.Join(append(errs, metrics.NewStoreUp(r, s.Ready), metrics.NewQueue(r, JobKinds(), s.countJobs),
+		metrics.NewSearch(r, s.finder.Held, s.recall.Held))...)
+}
+
+// countJobs counts the unfinished jobs. It fails while the database is down.
+func (s *Server) countJobs(ctx context.Context) ([]metrics.JobCount, error) {
+	rows, err := s.store.CountJobs(ctx)
+	counts := make([]metrics.JobCount, len(rows))
+	for i, r := range rows {
+		counts[i] = metrics.JobCount(r)
+	}
+	return counts, err
+}
+
+// queryObservers passes each statement on to metrics and traces.
+type queryObservers []store.QueryObserver
+
+// Observe implements store.QueryObserver.
+func (list queryObservers) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
+	for _, o := range list {
+		o.Observe(ctx, operation, outcome, d)
+	}
+}
