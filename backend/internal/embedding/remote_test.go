@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/kith-crm/kith/backend/internal/embedding"
 )
 
@@ -102,8 +105,12 @@ func TestRemoteAsksInBatches(t *testing.T) {
 	var sizes []int
 	s := serve(t, func(_ int, _ http.ResponseWriter, a asked) bool {
 		sizes = append(sizes, len(a.Input))
-		if a.Model != "small" || a.Format != "float" || a.Dimensions != 0 || a.header.Get("Authorization") != "Bearer "+secretKey {
-			t.Errorf("asked %+v", a)
+		want := asked{Model: "small", Input: a.Input, Format: "float"}
+		if diff := cmp.Diff(want, a, cmpopts.IgnoreUnexported(asked{})); diff != "" {
+			t.Errorf("request (-want +got):\n%s", diff)
+		}
+		if got := a.header.Get("Authorization"); got != "Bearer "+secretKey {
+			t.Errorf("credential %q", got)
 		}
 		return false
 	})
@@ -193,7 +200,10 @@ func TestRemoteMendsWhatPasses(t *testing.T) {
 			always := serve(t, func(_ int, w http.ResponseWriter, a asked) bool { c.wrong(w, a); return true })
 			_, err = always.provider(t, nil).Embed(t.Context(), texts(2))
 			var known *embedding.ProviderError
-			if !errors.As(err, &known) || known.Final != c.final || !strings.Contains(known.Message, c.says) || strings.Contains(known.Message, secretKey) {
+			if !errors.As(err, &known) || known.Final != c.final {
+				t.Fatalf("always: %v", err)
+			}
+			if !strings.Contains(known.Message, c.says) || strings.Contains(known.Message, secretKey) {
 				t.Errorf("always: %v", err)
 			}
 			if want := map[bool]int32{true: 1, false: 4}[c.final]; always.calls.Load() != want {

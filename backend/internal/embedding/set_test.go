@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/kith-crm/kith/backend/internal/embedding"
@@ -49,8 +51,12 @@ func TestSetFollowsChanges(t *testing.T) {
 	want := func(asked embedding.Vector, current int, want ...string) {
 		t.Helper()
 		near, spread := s.Nearest(asked, 10, nil)
-		if got := ids(near); !slices.Equal(got, want) || s.Len() != len(want) || spread.Count != len(want) || s.Current() != current {
-			t.Errorf("found %v of %d, %d of them current; want %v, %d", got, s.Len(), s.Current(), want, current)
+		type state struct {
+			IDs                   []string
+			Len, Counted, Current int
+		}
+		if diff := cmp.Diff(state{want, len(want), len(want), current}, state{ids(near), s.Len(), spread.Count, s.Current()}, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 	want(east, 0)

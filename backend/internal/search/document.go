@@ -2,12 +2,8 @@ package search
 
 import (
 	"cmp"
-	"encoding/binary"
-	"math"
 	"slices"
-	"strings"
 	"time"
-	"unsafe"
 )
 
 // Document is what the index knows of one connection. Only ID is required.
@@ -50,59 +46,17 @@ type ranked struct {
 // compareRank is the order among equally scored documents: starred, the more
 // recent contact, name, id. Ids are unique, so the order is total.
 func compareRank(a, b ranked) int {
-	if a.doc.Starred != b.doc.Starred {
-		if a.doc.Starred {
-			return -1
-		}
+	switch {
+	case a.doc.Starred && !b.doc.Starred:
+		return -1
+	case b.doc.Starred && !a.doc.Starred:
 		return 1
 	}
-	if c := b.doc.LastInteractionAt.Compare(a.doc.LastInteractionAt); c != 0 {
-		return c
-	}
-	return compareName(a, b)
-}
-
-// keyedRank has at hand what nearly always decides compareRank: to look into the
-// documents takes most of the time that it takes to sort them.
-type keyedRank struct {
-	ranked
-
-	contact int64  // when, in seconds, or never
-	prefix  uint64 // the beginning of the name's key, in its order
-}
-
-const never = math.MinInt64
-
-func keyRank(r ranked) keyedRank {
-	k := keyedRank{ranked: r, contact: never}
-	if !r.doc.LastInteractionAt.IsZero() {
-		k.contact = r.doc.LastInteractionAt.Unix()
-	}
-	if r.doc.Starred {
-		k.contact = math.MaxInt64 // they are few
-	}
-	var first [8]byte
-	copy(first[:], r.key)
-	k.prefix = binary.BigEndian.Uint64(first[:])
-	return k
-}
-
-// compareKeyedRank is compareRank.
-func compareKeyedRank(a, b keyedRank) int {
-	switch {
-	case a.contact != b.contact:
-		return cmp.Compare(b.contact, a.contact)
-	case a.contact == never && a.prefix != b.prefix:
-		return cmp.Compare(a.prefix, b.prefix)
-	}
-	return compareRank(a.ranked, b.ranked)
+	return cmp.Or(b.doc.LastInteractionAt.Compare(a.doc.LastInteractionAt), compareName(a, b))
 }
 
 func compareName(a, b ranked) int {
-	if c := strings.Compare(a.key, b.key); c != 0 {
-		return c
-	}
-	return strings.Compare(a.doc.ID, b.doc.ID)
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc.ID, b.doc.ID))
 }
 
 // interner shares equal strings among the documents of one Put: organisations,
@@ -144,16 +98,13 @@ func (in interner) keep(d *Document) *Document {
 	return &c
 }
 
-// bytes estimates what the document holds, without the text of shared strings.
-func (d *Document) bytes() int64 {
-	n := int(unsafe.Sizeof(*d)) + len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
+// textBytes estimates the memory of the texts, without those that are shared.
+func (d *Document) textBytes() int64 {
+	n := len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
 	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Notes, d.Interactions} {
 		for _, s := range list {
-			n += stringHeader + len(s)
+			n += stringBytes + len(s)
 		}
 	}
-	n += stringHeader * (len(d.Organizations) + len(d.Tags) + len(d.Groups))
-	return int64(n)
+	return int64(n + stringBytes*(len(d.Organizations)+len(d.Tags)+len(d.Groups)))
 }
-
-const stringHeader = int(unsafe.Sizeof(""))

@@ -24,7 +24,7 @@ func TestEditDistance(t *testing.T) {
 		{"", "ab", 2},
 		{strings.Repeat("a", 40), strings.Repeat("a", 40), 3}, // too long to compare
 	} {
-		if got := editDistance(c.a, c.b, 2); got != c.want {
+		if got := editDistance([]rune(c.a), c.b, 2); got != c.want {
 			t.Errorf("%q to %q: %d edits, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -37,17 +37,19 @@ func TestSignaturesMissNothing(t *testing.T) {
 	word := rapid.StringMatching(`[abcé小]{1,9}`)
 	rapid.Check(t, func(t *rapid.T) {
 		terms := rapid.SliceOfNDistinct(word, 1, 30, rapid.ID).Draw(t, "terms")
-		b := newBuilder(1)
+		b := newBuilder()
 		for _, w := range terms {
 			b.word(kind(fieldName), []byte(w))
 		}
-		v := newVocabulary(b.terms, b.posts)
+		v := newVocabulary(b.terms)
 		query := foldWord(rapid.StringMatching(`[abcé小]{4,9}`).Draw(t, "query"))
 		limit := rapid.IntRange(1, 2).Draw(t, "limit")
 		found := map[string]int{}
-		v.misspelt(query, limit, func(term, edits int) { found[v.terms[term].typed] = edits })
+		for term, edits := range v.misspelt(query, limit) {
+			found[term.typed] = edits
+		}
 		for _, w := range terms {
-			d := editDistance(query, foldWord(w), limit)
+			d := editDistance([]rune(query), foldWord(w), limit)
 			if long := len(foldWord(w)) >= minFuzzyRunes-1 && len([]rune(w)) >= minFuzzyRunes-1; !long || d > limit {
 				d = 0
 			}
@@ -77,7 +79,7 @@ func TestEditDistanceNeedsNoMoreThanTheBand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, limit := word.Draw(t, "a"), word.Draw(t, "b"), rapid.IntRange(0, 3).Draw(t, "limit")
 		want := min(wholeTable([]rune(a), []rune(b)), limit+1)
-		if got := editDistance(a, b, limit); got != want {
+		if got := editDistance([]rune(a), b, limit); got != want {
 			t.Errorf("%q to %q within %d: %d, want %d", a, b, limit, got, want)
 		}
 	})

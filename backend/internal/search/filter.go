@@ -64,12 +64,16 @@ func (f *filter) admitted(s *segment) bitset {
 	for k := range valueKinds {
 		if f.contained[k] != "" {
 			found := newBitset(s.len())
-			s.values.containing(k, f.contained[k], found.setAll)
+			for value, docs := range s.values[k] {
+				if strings.Contains(value, f.contained[k]) {
+					found.setAll(docs)
+				}
+			}
 			all.and(found)
 		}
 		if f.equal[k] != "" {
 			found := newBitset(s.len())
-			found.setAll(s.values.docs(k, f.equal[k]))
+			found.setAll(s.values[k][f.equal[k]])
 			all.and(found)
 		}
 	}
@@ -89,7 +93,7 @@ func (f *filter) contacted(s *segment) bitset {
 		if at.IsZero() || at.Before(f.after) || !f.before.IsZero() && !at.Before(f.before) {
 			continue
 		}
-		found.set(i)
+		found.set(uint32(i))
 	}
 	return found
 }

@@ -47,7 +47,10 @@ func check(t *testing.T, r search.Result) {
 		t.Errorf("total %d of %d hits", r.Total, len(r.Hits))
 	}
 	for _, h := range r.Hits {
-		if h.Score < 0 || h.Score > 1 || h.Doc == nil || h.Doc.ID != h.ID {
+		if h.Score < 0 || h.Score > 1 {
+			t.Errorf("score %v", h.Score)
+		}
+		if h.Doc == nil || h.Doc.ID != h.ID {
 			t.Errorf("hit %+v", h)
 		}
 		if utf8.RuneCountInString(h.Snippet) > 160 {

@@ -9,14 +9,14 @@ func (r *run) identified() bool {
 	}
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.best.reset(maxWindow)
+		p.best = best{k: maxWindow, floor: -1}
 		seen := map[uint32]bool{}
-		values := &p.view.seg.values
-		p.identify(values.docs(valueEmail, h.email), seen, func(*Document) int { return scoreEmail })
+		values := p.view.seg.values
+		p.identify(values[valueEmail][h.email], seen, func(*Document) int { return scoreEmail })
 		if h.phone != "" {
-			p.identify(values.docs(valuePhone, phoneKey(h.phone)), seen, h.phoneScore)
+			p.identify(values[valuePhone][phoneKey(h.phone)], seen, h.phoneScore)
 		}
-		p.identify(values.docs(valueURL, h.url), seen, func(*Document) int { return scoreURL })
+		p.identify(values[valueURL][h.url], seen, func(*Document) int { return scoreURL })
 	}
 	return r.total() > 0
 }

@@ -12,7 +12,7 @@ import (
 type Index struct {
 	mu      sync.Mutex // held by updates
 	state   atomic.Pointer[snapshot]
-	scratch sync.Pool // of *scratch
+	minPart int // how many documents are worth a goroutine and a segment of their own
 }
 
 // snapshot is a state of the index; it never changes.
@@ -31,7 +31,7 @@ type view struct {
 
 // New returns an empty index.
 func New() *Index {
-	ix := &Index{}
+	ix := &Index{minPart: 10_000}
 	ix.state.Store(&snapshot{})
 	return ix
 }
@@ -114,7 +114,7 @@ func (c *change) remove(id string) {
 		}
 		v, c.views[i], c.own[fresh] = fresh, fresh, true
 	}
-	v.dead.set(doc)
+	v.dead.set(uint32(doc))
 	v.live--
 }
 
@@ -136,16 +136,13 @@ func (c *change) add(docs []*Document) {
 	c.views = append(c.views, &view{seg: newSegment(docs), live: len(docs)})
 }
 
-// minPart is how many documents are worth a goroutine and a segment of their own.
-const minPart = 10_000
-
-// addParts appends segments that are built at the same time, if there are many
-// documents; fewer than would be merged at once.
+// addParts appends the documents in segments that are built at the same time. There are
+// fewer of them than would be merged at once.
 func (c *change) addParts(docs []*Document) {
 	if len(docs) == 0 {
 		return
 	}
-	n := max(1, min(len(docs)/minPart, mergeFan-1, runtime.GOMAXPROCS(0)))
+	n := max(1, min(len(docs)/c.ix.minPart, mergeFan-1, runtime.GOMAXPROCS(0)))
 	views := make([]*view, n)
 	var group sync.WaitGroup
 	for i := range views {

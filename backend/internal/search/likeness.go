@@ -6,5 +6,5 @@ import "unicode/utf8"
 // forgives: none in a short word, one in a longer one, two in a long one.
 func Misspelt(a, b string) bool {
 	limit := min(editsFor(a, utf8.RuneCountInString(a)), editsFor(b, utf8.RuneCountInString(b)))
-	return editDistance(a, b, limit) <= limit
+	return editDistance([]rune(a), b, limit) <= limit
 }

@@ -1,9 +1,8 @@
 package search
 
 import (
-	"bytes"
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Words are the words of a query, for texts that are in no index.
@@ -35,7 +34,7 @@ func (w Words) Hits(text string) int {
 	var scan scanner
 	scan.reset(text)
 	for scan.next() {
-		word := foldBytes(scan.word)
+		word := foldWord(string(scan.word))
 		for i := range w.tokens {
 			counts[i] = min(counts[i]+w.tokens[i].hit(&scan, word), mostHits)
 		}
@@ -50,61 +49,36 @@ func (w Words) Hits(text string) int {
 	return sum
 }
 
-// absentFrom tells of plain English at a glance that a word cannot be in it, which
-// is so of most texts: reading it word by word takes ten times as long.
+var withoutJoiners = strings.NewReplacer("'", "", "&", "", "`", "")
+
+// absentFrom tells of an ASCII text that it cannot hold all words. Most notes do not,
+// and reading one word by word takes ten times as long.
 func (w Words) absentFrom(text string) bool {
-	plain := make([]byte, 0, len(text))
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= utf8.RuneSelf:
-			return false
-		case 'A' <= c && c <= 'Z':
-			plain = append(plain, c+'a'-'A')
-		case !isJoiner(rune(c)):
-			plain = append(plain, c)
-		}
+	if !isASCII(text) {
+		return false
 	}
-	for i := range w.tokens {
-		if !bytes.Contains(plain, []byte(w.tokens[i].folded)) {
-			return true
-		}
-	}
-	return false
+	plain := strings.ToLower(withoutJoiners.Replace(text))
+	return slices.ContainsFunc(w.tokens, func(t token) bool { return !strings.Contains(plain, t.folded) })
 }
 
 // hit is what the current word of scan, folded, counts for the token.
-func (t *token) hit(scan *scanner, word []byte) int {
+func (t *token) hit(scan *scanner, word string) int {
 	if t.unspaced {
-		return partHit * strings.Count(string(word), t.folded)
+		return partHit * strings.Count(word, t.folded)
 	}
 	best := t.worthIn(word)
-	if len(scan.joints) > 0 {
-		scan.parts(func(part []byte) { best = max(best, t.worthIn(foldBytes(part))) })
-	}
+	scan.parts(func(part []byte) { best = max(best, t.worthIn(foldWord(string(part)))) })
 	return best
 }
 
-func (t *token) worthIn(word []byte) int {
-	n := len(t.folded)
+func (t *token) worthIn(word string) int {
 	switch {
-	case len(word) < n || string(word[:n]) != t.folded:
-		return 0
-	case len(word) == n:
+	case word == t.folded:
 		return wholeHit
-	case t.runes >= minWordyPrefix:
+	case t.runes >= minWordyPrefix && strings.HasPrefix(word, t.folded):
 		return partHit
 	}
 	return 0
-}
-
-// foldBytes is foldWord without a copy of the words that it leaves as they are.
-func foldBytes(word []byte) []byte {
-	for _, c := range word {
-		if c >= utf8.RuneSelf {
-			return []byte(foldWord(string(word)))
-		}
-	}
-	return word
 }
 
 // Snippet returns the text around the first hit, at most 160 characters on one
@@ -113,7 +87,7 @@ func (w Words) Snippet(text string) string {
 	var scan scanner
 	scan.reset(text)
 	for scan.next() {
-		word := foldBytes(scan.word)
+		word := foldWord(string(scan.word))
 		for i := range w.tokens {
 			if w.tokens[i].hit(&scan, word) > 0 {
 				return cut(scan.text, scan.start)

@@ -1,18 +1,20 @@
 package search
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // judge scores the documents of one segment from the tables of all tokens.
 type judge struct {
-	tables  []table
+	tables  []*table
 	docs    []ranked
 	nameKey string // of the query
 	chunked bool   // see plan
 	strong  bool   // admit only documents whose score cannot be bettered by guesses
 
-	name, other quality // of the only token, for which last was given
-	last        grade
-	known       bool
+	lastMatch match // of the only token
+	last      grade // given for lastMatch
 }
 
 // grade is what the tables say of a document.
@@ -29,8 +31,8 @@ type grade struct {
 func (j *judge) limits(d int) (limit closeness, named, ok bool) {
 	worst, best := exact, unmatched
 	for i := range j.tables {
-		t := &j.tables[i]
-		name, other := closenessOf(t.name[d]), closenessOf(t.other[d])
+		m := j.tables[i].best[d]
+		name, other := closenessOf(m.name), closenessOf(m.other)
 		if name == unmatched && other == unmatched {
 			return 0, false, false
 		}
@@ -46,10 +48,10 @@ func (j *judge) limits(d int) (limit closeness, named, ok bool) {
 // chosen is the match of one token that counts: the name as far as the limit
 // allows, else the other fields.
 func (t *table) chosen(d int, limit closeness, named bool) quality {
-	if named && closenessOf(t.name[d]) <= limit {
-		return t.name[d]
+	if m := t.best[d]; !named || closenessOf(m.name) > limit {
+		return m.other
 	}
-	return t.other[d]
+	return t.best[d].name
 }
 
 // score returns the score of document d in thousandths, or false if it is no
@@ -62,21 +64,17 @@ func (j *judge) score(d int) (int, bool) {
 	return g.score, g.ok
 }
 
-// gradeOf remembers the last grade of a single token: runs of documents agree.
+// gradeOf returns the grade of document d. For a single token it keeps the last one,
+// since neighbours mostly match alike.
 func (j *judge) gradeOf(d int) grade {
-	if len(j.tables) > 1 {
-		return j.assess(d)
-	}
-	if !j.known || !j.sameAsLast(d) {
-		j.name, j.other = j.tables[0].name[d], j.tables[0].other[d]
-		j.last, j.known = j.assess(d), true
+	if !j.matchesLikeLast(d) {
+		j.lastMatch, j.last = j.tables[0].best[d], j.assess(d)
 	}
 	return j.last
 }
 
-// sameAsLast tells whether the only token matches d as it did the last document.
-func (j *judge) sameAsLast(d int) bool {
-	return j.tables[0].name[d] == j.name && j.tables[0].other[d] == j.other
+func (j *judge) matchesLikeLast(d int) bool {
+	return len(j.tables) == 1 && j.tables[0].best[d] == j.lastMatch
 }
 
 func (j *judge) assess(d int) grade {
@@ -111,19 +109,18 @@ func (j *judge) fullScore(limit closeness) int {
 	return 0
 }
 
-// best keeps the k best of the documents offered in ascending order, so that of
-// equal scores the first stay.
+const topScore = 1000
+
+// scored is a document number with its score.
+type scored struct{ score, doc int }
+
+// best keeps the k best of the documents that are offered in ascending order; of equal
+// scores the first stay.
 type best struct {
-	keys  []uint64 // score inverted, then document: the smallest is the best
+	hits  []scored
 	k     int
 	floor int // scores up to here are out
 	total int
-}
-
-const topScore = 1000
-
-func (b *best) reset(k int) {
-	b.keys, b.k, b.floor, b.total = b.keys[:0], k, -1, 0
 }
 
 func (b *best) offer(score, doc int) {
@@ -131,19 +128,17 @@ func (b *best) offer(score, doc int) {
 	if score <= b.floor {
 		return
 	}
-	b.keys = append(b.keys, uint64(topScore-score)<<32|uint64(doc))
-	if len(b.keys) >= 2*b.k+16 {
+	b.hits = append(b.hits, scored{score, doc})
+	if len(b.hits) >= 2*b.k+16 {
 		b.prune()
-		b.floor, _ = openKey(b.keys[b.k-1])
+		b.floor = b.hits[b.k-1].score
 	}
 }
 
-// prune sorts the keys and drops all but the k best.
+// prune sorts the hits and drops all but the k best.
 func (b *best) prune() {
-	slices.Sort(b.keys)
-	b.keys = b.keys[:min(len(b.keys), b.k)]
-}
-
-func openKey(key uint64) (score, doc int) {
-	return topScore - int(key>>32), int(uint32(key))
+	slices.SortFunc(b.hits, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.doc, y.doc))
+	})
+	b.hits = b.hits[:min(len(b.hits), b.k)]
 }

@@ -1,34 +1,26 @@
 package search
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"slices"
-)
+import "slices"
 
-// Search answers q from the state of the index at the moment of the call.
+// Search answers q from the state of the index at the time of the call.
 func (ix *Index) Search(q Query) Result {
 	p := newPlan(&q)
-	s, _ := ix.scratch.Get().(*scratch)
-	if s == nil {
-		s = &scratch{}
-	}
-	defer ix.scratch.Put(s)
-	defer s.release()
-
-	r := run{plan: &p, scratch: s}
+	r := run{plan: &p}
 	for _, v := range ix.state.Load().views {
-		s.open(v, p.filter.excluded(v))
+		r.parts = append(r.parts, part{view: v, out: p.filter.excluded(v)})
 	}
-	r.parts = s.parts
+	defer func() {
+		for i := range r.parts {
+			r.parts[i].release()
+		}
+	}()
 	return r.answer()
 }
 
 // run is one search over all segments.
 type run struct {
-	plan    *plan
-	scratch *scratch
-	parts   []part
+	plan  *plan
+	parts []part
 
 	byIdentifier bool // the query is an address, a number or a URL that was found
 }
@@ -36,14 +28,14 @@ type run struct {
 // part is a search in one segment.
 type part struct {
 	view   *view
-	out    bitset // not to be returned
-	tables []table
-	domain []quality // not 0 where the domain of an address is the query
+	out    bitset   // excluded documents
+	tables []*table // one per token; none when a token has no match
+	domain bitset   // documents with an address at the domain that is the query
 	best   best
 }
 
-// answer runs the passes: each is dearer than the one before and is run only if
-// the page is not full yet. What an earlier pass finds, later ones score alike.
+// answer runs the passes. Each costs more than the one before and runs only if the
+// page is not full yet. A later pass scores the hits of an earlier one the same.
 func (r *run) answer() Result {
 	switch {
 	case r.plan.all:
@@ -80,7 +72,7 @@ func (r *run) total() int {
 func (r *run) everything() {
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.best.reset(r.keep())
+		p.best = best{k: r.keep(), floor: -1}
 		for d := range p.view.seg.docs {
 			if !p.out.has(d) {
 				p.best.offer(0, d)
@@ -97,95 +89,66 @@ func (r *run) keep() int {
 	return maxWindow
 }
 
-// match fills the tables of every segment and scores what is in all of them.
+// match fills the tables of every segment and scores the documents in all of them.
 func (r *run) match(reach reach, strong bool) {
-	r.scratch.rewind()
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.best.reset(r.keep())
-		p.domain = nil
-		if r.fill(p, reach) || p.domain != nil {
-			r.scan(p, strong)
-		}
-	}
-}
-
-// fill enters the matches of every token; it reports false as soon as a token
-// has none, for then no document has all.
-func (r *run) fill(p *part, reach reach) bool {
-	seg := p.view.seg
-	if docs := seg.values.docs(valueDomain, r.plan.handles.domain); len(docs) > 0 {
-		p.domain = r.scratch.take(seg.len())
-		for _, d := range docs {
-			p.domain[d] = qualityOf(exact, fieldDomain)
-		}
-	}
-	p.tables = p.tables[:0]
-	for i := range r.plan.tokens {
-		t := table{name: r.scratch.take(seg.len()), other: r.scratch.take(seg.len())}
-		m := matcher{words: &seg.words, token: &r.plan.tokens[i], reach: reach, table: &t}
-		m.fill()
-		p.tables = append(p.tables, t)
-		if t.hits() == 0 {
-			p.tables = p.tables[:0]
-			return false
-		}
-	}
-	return true
-}
-
-// scan offers the documents found by the rarest token, and those of the domain.
-func (r *run) scan(p *part, strong bool) {
-	j := judge{tables: p.tables, docs: p.view.seg.docs, nameKey: r.plan.nameKey, chunked: r.plan.chunked, strong: strong}
-	lead := p.lead()
-	for at := 0; at < len(j.docs); at += 8 {
-		var found uint64
-		for _, column := range lead {
-			found |= binary.LittleEndian.Uint64(column[at:])
-		}
-		for found != 0 {
-			lane := bits.TrailingZeros64(found) / 8
-			found &^= 0xff << (8 * lane)
-			if d := at + lane; !p.out.has(d) {
+		p.best = best{k: r.keep(), floor: -1}
+		p.fill(r.plan, reach)
+		j := judge{tables: p.tables, docs: p.view.seg.docs, nameKey: r.plan.nameKey, chunked: r.plan.chunked, strong: strong}
+		for d := range p.candidates().all() {
+			if !p.out.has(d) {
 				p.consider(&j, d)
 			}
 		}
 	}
 }
 
+// fill enters the matches of every token. As soon as a token has none it stops and
+// leaves no table, because then no document has all tokens.
+func (p *part) fill(plan *plan, reach reach) {
+	seg := p.view.seg
+	p.release()
+	p.domain = nil
+	if docs := seg.values[valueDomain][plan.handles.domain]; len(docs) > 0 {
+		p.domain = newBitset(seg.len())
+		p.domain.setAll(docs)
+	}
+	for i := range plan.tokens {
+		m := matcher{words: &seg.words, token: &plan.tokens[i], reach: reach, table: newTable(seg.len())}
+		m.fill()
+		p.tables = append(p.tables, m.table)
+		if m.table.hits == 0 {
+			p.release()
+			return
+		}
+	}
+}
+
+// release gives the tables back.
+func (p *part) release() {
+	for _, t := range p.tables {
+		tables.Put(t)
+	}
+	p.tables = nil
+}
+
+// candidates are the documents found by the rarest token, and those of the domain.
+func (p *part) candidates() bitset {
+	if len(p.tables) == 0 {
+		return p.domain
+	}
+	rarest := slices.MinFunc(p.tables, func(a, b *table) int { return a.hits - b.hits })
+	return rarest.found.or(p.domain)
+}
+
+// consider scores document d and offers it to the best.
 func (p *part) consider(j *judge, d int) {
-	if p.domain != nil && p.domain[d] != 0 {
+	if p.domain.has(d) {
 		p.best.offer(scoreDomain, d)
-		return
-	}
-	if j.known && j.last.ok && j.last.full == 0 && j.last.score <= p.best.floor && j.sameAsLast(d) {
-		p.best.total++ // one more match like the last that is not among the best
-		return
-	}
-	if score, ok := j.score(d); ok {
+	} else if j.matchesLikeLast(d) && j.last.ok && j.last.full == 0 && j.last.score <= p.best.floor {
+		p.best.total++
+	} else if score, ok := j.score(d); ok {
 		p.best.offer(score, d)
 	}
 }
-
-// lead returns the columns that together name every candidate: those of the
-// rarest token, and the domain.
-func (p *part) lead() [][]quality {
-	columns := make([][]quality, 0, 3)
-	if p.domain != nil {
-		columns = append(columns, full(p.domain))
-	}
-	if len(p.tables) == 0 {
-		return columns
-	}
-	t := slices.MinFunc(p.tables, func(a, b table) int { return a.hits() - b.hits() })
-	if t.nameHits > 0 {
-		columns = append(columns, full(t.name))
-	}
-	if t.otherHits > 0 {
-		columns = append(columns, full(t.other))
-	}
-	return columns
-}
-
-// full extends a column to the eight bytes that are read at once.
-func full(column []quality) []quality { return column[:cap(column)] }

@@ -1,10 +1,5 @@
 package search
 
-import (
-	"strings"
-	"unsafe"
-)
-
 // segment is an immutable index over some documents. Document numbers follow
 // compareRank: of two equally good matches the smaller number is the better.
 type segment struct {
@@ -34,30 +29,8 @@ const (
 	valueKinds
 )
 
-// valueTable finds documents by whole values.
-type valueTable struct {
-	ids    [valueKinds]map[string]uint32
-	starts []uint32 // of each id, and one more
-	posts  []uint32 // ascending within an id
-}
-
-// docs lists the documents that have the value.
-func (v *valueTable) docs(k valueKind, value string) []uint32 {
-	id, ok := v.ids[k][value]
-	if !ok {
-		return nil
-	}
-	return v.posts[v.starts[id]:v.starts[id+1]]
-}
-
-// containing calls do with the documents of every value that contains text.
-func (v *valueTable) containing(k valueKind, text string, do func(docs []uint32)) {
-	for value, id := range v.ids[k] {
-		if strings.Contains(value, text) {
-			do(v.posts[v.starts[id]:v.starts[id+1]])
-		}
-	}
-}
+// valueTable lists the documents that have a value, in ascending order.
+type valueTable [valueKinds]map[string][]uint32
 
 // presence is one of the things that [Query.Has] asks for.
 type presence uint8
@@ -87,7 +60,7 @@ func (d *Document) present() [presences]bool {
 
 // newSegment indexes docs, none of them archived and no id twice.
 func newSegment(docs []*Document) *segment {
-	b := newBuilder(len(docs))
+	b := newBuilder()
 	s := &segment{docs: b.rank(docs), byID: make(map[string]uint32, len(docs))}
 	for p := range s.has {
 		s.has[p] = newBitset(len(docs))
@@ -97,31 +70,34 @@ func newSegment(docs []*Document) *segment {
 		s.byID[s.docs[i].doc.ID] = uint32(i)
 		for p, ok := range s.docs[i].doc.present() {
 			if ok {
-				s.has[p].set(i)
+				s.has[p].set(uint32(i))
 			}
 		}
 	}
-	s.words = newVocabulary(b.terms, b.posts)
-	s.values = b.valueTable()
+	s.words, s.values = newVocabulary(b.terms), b.values
 	s.size = s.bytes()
 	return s
 }
 
+// Estimates of the memory, in bytes, of an entry of a map from strings and of a
+// document without its texts.
+const (
+	entryBytes    = 64
+	documentBytes = 400
+)
+
 func (s *segment) bytes() int64 {
-	n := s.words.bytes() + int64(len(s.byID))*mapEntry + int64(4*(len(s.values.starts)+len(s.values.posts)))
-	for _, ids := range s.values.ids {
-		n += int64(len(ids)) * mapEntry
-	}
-	for k := valueCompany; k < valueKinds; k++ {
-		for value := range s.values.ids[k] {
-			n += 2 * int64(len(value)) // as entered and folded
+	n := s.words.bytes() + int64(len(s.docs))*(entryBytes+documentBytes)
+	for k, values := range s.values {
+		for value, docs := range values {
+			n += int64(entryBytes + numberBytes*len(docs))
+			if valueKind(k) >= valueCompany {
+				n += 2 * int64(len(value)) // as entered and folded
+			}
 		}
 	}
 	for i := range s.docs {
-		n += s.docs[i].doc.bytes() + int64(unsafe.Sizeof(ranked{})) + int64(len(s.docs[i].key)) + 1
+		n += s.docs[i].doc.textBytes() + int64(len(s.docs[i].key))
 	}
 	return n
 }
-
-// mapEntry estimates what one entry of a map from strings to numbers takes.
-const mapEntry = 36

@@ -108,16 +108,17 @@ func (s *scanner) finish() bool {
 	return len(s.word) > 0
 }
 
-// join appends the words of text to buffer, one space between them.
-func (s *scanner) join(text string, buffer []byte) []byte {
-	s.reset(text)
+// nameKey returns the folded words of a name, joined by one space.
+func (s *scanner) nameKey(name string) string {
+	var key []byte
+	s.reset(name)
 	for s.next() {
-		if len(buffer) > 0 {
-			buffer = append(buffer, ' ')
+		if len(key) > 0 {
+			key = append(key, ' ')
 		}
-		buffer = append(buffer, s.word...)
+		key = append(key, s.word...)
 	}
-	return buffer
+	return foldWord(string(key))
 }
 
 // parts calls do with the pieces of a joined word: o and brien.

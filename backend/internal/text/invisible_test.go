@@ -18,7 +18,8 @@ func TestEveryFormatCharacterInvisible(t *testing.T) {
 		if ignorable && !text.Invisible(r) {
 			t.Errorf("%U is not invisible", r)
 		}
-		if !ignorable && r != 0x2800 && text.Invisible(r) && unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z) {
+		visible := unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z) && !ignorable && r != 0x2800 // blank braille
+		if visible && text.Invisible(r) {
 			t.Errorf("%U is invisible", r)
 		}
 	}
