@@ -1,21 +1,26 @@
-// Package e2e tests Kith from outside: the real binary, over real sockets, on
-// each way to run it.
+// Package e2e holds the tests of Kith from outside: the real binary, over real
+// sockets, on each way to run it.
 //
 //	sqlite    kith serve on a SQLite file
 //	postgres  kith serve on PostgreSQL
 //	split     kith backend + kith edge, two processes on PostgreSQL
 //
-// A test gets its own processes and its own database, so all of them run in
-// parallel. Outside judges (the official MCP SDK, the conformance suite, the
-// inspector, openid-client) are npm packages; `npm ci` in this folder installs
-// them. What a person does, a real Chromium does; pictures of the pages are left
-// in .tmp/screenshots. `make test` provides PostgreSQL, the packages and the
-// browser; `go test -short` leaves out what needs them.
+// Each area is a package of its own in a folder here; harness has what they share.
+// One area, and one test of it, run like this:
 //
-// Tests in JavaScript are files *.test.mjs by subject, each run by a Go test that
-// starts the service and tells them of it by environment variables. The secrets
-// that they meet they leave in a file, and every log and span is searched for them.
+//	deploy/e2e/with-services.sh go test ./deploy/e2e/mcp
+//	deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestVersionHeader
+//	go test -short ./deploy/e2e/mcp # SQLite only, and only Go is needed
 //
-// Nothing here knows how the service is built: what is asserted is in the
-// specification, in the rulings, or is what a caller would expect.
+// with-services.sh starts PostgreSQL and Redis for a command. The official MCP SDK,
+// its conformance suite, the inspector and openid-client are npm packages, which
+// `npm ci` in this folder installs. A real Chromium opens the pages; pictures of
+// them are left in .tmp/screenshots. `make test` provides all of it.
+//
+// Tests in JavaScript are files *.test.mjs beside the Go test that runs them: it
+// starts the service and passes its address by environment variables. They write
+// the secrets they meet to a file, and every log and span is searched for those.
+//
+// The tests don't know how the service is built: they check the specification, the
+// rulings, or what a caller would expect.
 package e2e

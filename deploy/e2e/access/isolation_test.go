@@ -1,0 +1,270 @@
+package access
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestTwoMembers: whatever the one keeps, the other finds it by no tool; not its
+// text, not that it exists.
+func TestTwoMembers(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada, eve := s.NewMember(t), s.NewMember(t)
+		owner := ada.Agent(t)
+		kept := newKeepsake(t, owner, ada.Username)
+		thief := eve.Agent(t)
+		own := thief.Create(t, harness.Arguments{"name": "Mallory Own"})
+		attempts := kept.attempts(own)
+		for _, tool := range thief.Tools(t) {
+			if !slices.ContainsFunc(attempts, func(a attempt) bool { return a.tool == tool.Name }) {
+				t.Errorf("%s: nobody tried to get at another member's data with this tool; add an attempt", tool.Name)
+			}
+		}
+		for _, try := range attempts {
+			kept.checkAttempt(t, thief, try)
+		}
+		for _, tool := range []string{"get_job", "cancel_job"} {
+			if result := thief.Try(t, tool, harness.Arguments{"task_id": kept.task}); !result.IsError {
+				t.Errorf("%s answers %s", tool, result.Text())
+			}
+		}
+		kept.checkUntouched(t, owner)
+	})
+}
+
+// keepsake is what the first member keeps.
+type keepsake struct {
+	member, person, second, name, email, text, summary, tag, organization, externalKey, cursor string
+	note, interaction, group, groupName, reminder, reminderText, change                        string
+	importID                                                                                   string
+	task                                                                                       int   // number of the import's job
+	changes                                                                                    []any // recorded ones
+}
+
+func newKeepsake(t *testing.T, a harness.Agent, member string) keepsake {
+	t.Helper()
+	k := keepsake{
+		member: member, name: "Wilhelmina Quagmire", email: "wilhelmina@quagmire.example", organization: "Quagmire Holdings", tag: "confidant",
+		text: harness.Secrets.Text("note"), summary: harness.Secrets.Text("summary"), externalKey: "calendar-7781", groupName: "Inner Circle", reminderText: harness.Secrets.Text("reminder"),
+	}
+	k.person = a.Create(t, harness.Arguments{
+		"name": k.name, "emails": []string{k.email}, "organization": k.organization, "tags": []string{k.tag}, "phones": []string{"+49 30 1234567"},
+	})
+	k.second = a.Create(t, harness.Arguments{"name": "Second Quagmire", "organization": k.organization})
+	people := []string{k.person}
+	note := a.Call(t, "add_note", harness.Arguments{"connection_ids": people, "body": k.text})
+	k.note, k.change = harness.At[string](t, note, "note", "id"), harness.At[string](t, note, "change_id")
+	k.interaction = harness.At[string](t, a.Call(t, "log_interaction", harness.Arguments{
+		"connection_ids": people, "kind": "call", "summary": k.summary, "external_key": k.externalKey,
+	}), "interaction", "id")
+	k.group = harness.At[string](t, a.Call(t, "save_group", harness.Arguments{"name": k.groupName}), "group", "id")
+	a.Call(t, "update_membership", harness.Arguments{"connection_ids": people, "add_groups": []string{k.group}})
+	k.reminder = harness.At[string](t, a.Call(t, "create_reminder", harness.Arguments{"text": k.reminderText, "due_on": "2026-01-01", "connection_id": k.person}), "reminder", "id")
+	a.Call(t, "link_connections", harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague"})
+	for _, start := range []harness.Arguments{{"content": "Name\nThird Quagmire\n", "dry_run": true}, {"content": "Name\nNobody\n", "dry_run": true}, {"content": "Name\nThird Quagmire\n"}} {
+		job := a.AwaitJob(t, a.Call(t, "import_file", start)["task_id"])
+		k.task, k.importID = int(harness.At[float64](t, job, "job_id")), harness.At[string](t, job, "result", "import_id")
+	}
+	k.cursor = harness.At[string](t, a.Call(t, "search_connections", harness.Arguments{"query": "quagmire", "limit": 1}), "next_cursor")
+	k.changes = harness.At[[]any](t, a.Call(t, "list_changes", harness.Arguments{"limit": 50}), "changes")
+	return k
+}
+
+// traces are the texts that give the keepsake away.
+func (k keepsake) traces() []string {
+	return []string{
+		k.importID, "Third Quagmire", k.person, k.second, k.note, k.interaction, k.group, k.reminder, k.change, "Wilhelmina", "Second Quagmire", "wilhelmina@", k.text, k.summary,
+		k.tag, k.organization, "1234567", k.groupName, k.reminderText, k.member,
+	}
+}
+
+// creditsLeft is what an answer says of the caller's own credits.
+var creditsLeft = regexp.MustCompile(`"remaining":\d+`)
+
+// attempt is a tool call by which somebody else might get at it.
+type attempt struct {
+	tool      string
+	arguments harness.Arguments
+	stranger  string // what is in it that is not the caller's, if it must be refused
+	silent    bool   // it is not refused, but answered with nothing
+}
+
+// checkAttempt wants a call to show nothing, and to be answered as if there were
+// nothing.
+func (k keepsake) checkAttempt(t *testing.T, thief harness.Agent, try attempt) {
+	t.Helper()
+	sent := harness.Encode(t, try.arguments)
+	got := thief.Post(t, harness.ToolCall(t, try.tool, try.arguments))
+	for _, trace := range k.traces() {
+		if strings.Contains(got.Body, trace) && !strings.Contains(sent, trace) {
+			t.Errorf("%s %s shows %q: %s", try.tool, sent, trace, got.Body)
+		}
+	}
+	if try.stranger == "" {
+		return
+	}
+	// An id of somebody else's and one of nobody's are answered alike.
+	nobody := try.stranger[:4] + strings.Repeat("0", len(try.stranger)-4)
+	other := thief.Post(t, harness.ToolCall(t, try.tool, harness.RawJSON(strings.ReplaceAll(sent, try.stranger, nobody))))
+	is, want := creditsLeft.ReplaceAllString(got.Body, ""), creditsLeft.ReplaceAllString(strings.ReplaceAll(other.Body, nobody, try.stranger), "")
+	if is != want || strings.Contains(is, `"isError":true`) == try.silent {
+		t.Errorf("%s %s tells that there is something:\n%s\n%s", try.tool, sent, is, want)
+	}
+}
+
+func (k keepsake) attempts(own string) []attempt {
+	var list []attempt
+	for _, query := range []string{k.name, "wilhelmina", "wil", "quagmire", k.email, k.text, k.summary, k.tag, k.organization, "+49 30 1234567", k.person} {
+		list = append(list,
+			attempt{tool: "search_connections", arguments: harness.Arguments{"query": query}},
+			attempt{tool: "search_notes", arguments: harness.Arguments{"query": query}},
+			attempt{tool: "resolve_people", arguments: harness.Arguments{"entries": []string{query}}},
+			attempt{tool: "search_directory", arguments: harness.Arguments{"query": query}},
+		)
+	}
+	list = append(list, k.wholes()...)
+	list = append(list, k.intrusions(own)...)
+	return append(list, k.thefts(own)...)
+}
+
+// wholes are calls that ask for everything.
+func (k keepsake) wholes() []attempt {
+	return []attempt{
+		{tool: "search_connections", arguments: harness.Arguments{"query": "quagmire", "limit": 1, "cursor": k.cursor}},
+		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "company": "quagmire"}},
+		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "tag": k.tag}},
+		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "group": k.groupName}},
+		{tool: "get_account", arguments: harness.Arguments{}},
+		{tool: "list_timeline", arguments: harness.Arguments{}},
+		{tool: "list_timeline", arguments: harness.Arguments{"limit": 50, "kinds": []string{"note", "call"}}},
+		{tool: "find_duplicates", arguments: harness.Arguments{"min_score": 0.5, "limit": 50}},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "limit": 200}},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "csv", "tag": k.tag}},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "vcard", "group": k.groupName}},
+		{tool: "list_groups", arguments: harness.Arguments{}},
+		{tool: "list_due", arguments: harness.Arguments{"days": 366, "limit": 50}},
+		{tool: "find_people_at", arguments: harness.Arguments{"organization": k.organization}},
+		{tool: "find_people_at", arguments: harness.Arguments{"organization": "quagmire.example"}},
+		{tool: "suggest_introductions", arguments: harness.Arguments{"limit": 20}},
+		{tool: "get_network_stats", arguments: harness.Arguments{}},
+		{tool: "search_directory", arguments: harness.Arguments{"limit": 50}},
+		{tool: "search_directory", arguments: harness.Arguments{"query": k.member}},
+		{tool: "list_changes", arguments: harness.Arguments{"limit": 50}},
+		{tool: "create_connection", arguments: harness.Arguments{"name": "Some One", "emails": []string{k.email}}},
+		{tool: "create_connection", arguments: harness.Arguments{"name": "Other One", "emails": []string{"x" + k.email}, "on_duplicate": "error"}},
+		{tool: "save_group", arguments: harness.Arguments{"name": k.groupName}},
+		{tool: "update_my_profile", arguments: harness.Arguments{"headline": "Nobody in particular"}},
+		{tool: "import_file", arguments: harness.Arguments{"content": "Name,E-mail\nAny One," + k.email + "\n"}},
+		{tool: "embed_objects", arguments: harness.Arguments{}},
+		{tool: "get_job", arguments: harness.Arguments{"task_id": 1, "wait_seconds": 20}},
+		{tool: "get_job", arguments: harness.Arguments{"task_id": 2, "wait_seconds": 20}},
+		{tool: "get_job", arguments: harness.Arguments{"task_id": k.task}},
+		{tool: "search_connections", arguments: harness.Arguments{"query": k.name, "mode": "semantic"}},
+	}
+}
+
+// intrusions are calls that read what is somebody else's by its id.
+func (k keepsake) intrusions(own string) []attempt {
+	return []attempt{
+		{tool: "get_connection", arguments: harness.Arguments{"id": k.person, "include": []string{"notes", "interactions", "positions"}}, stranger: k.person},
+		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "group": k.group}, stranger: k.group},
+		{tool: "list_timeline", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "search_notes", arguments: harness.Arguments{"query": "likes", "connection_id": k.person}, stranger: k.person},
+		{tool: "list_due", arguments: harness.Arguments{"connection_id": k.person, "days": 366}, stranger: k.person},
+		{tool: "find_duplicates", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{k.person}}, stranger: k.person},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{own, k.person}}, stranger: k.person},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "csv", "group": k.group}, stranger: k.group},
+		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{k.person}}, stranger: k.person},
+		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{own, k.person}}, stranger: k.person},
+		{tool: "suggest_introductions", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "find_similar_connections", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
+		{tool: "get_member_profile", arguments: harness.Arguments{"username": k.member}, stranger: k.member},
+		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.person}, stranger: k.person, silent: true},
+		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.note}, stranger: k.note, silent: true},
+		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change, "dry_run": true}, stranger: k.change},
+		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": []string{k.person}}, stranger: k.person},
+	}
+}
+
+// thefts are calls that write to what is somebody else's, or tie it to one's own.
+func (k keepsake) thefts(own string) []attempt {
+	theirs, both := []string{k.person}, []string{own, k.person}
+	return []attempt{
+		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": []string{own}, "kind": "call", "external_key": k.externalKey}},
+		{tool: "update_connection", arguments: harness.Arguments{"id": k.person, "name": "Stolen"}, stranger: k.person},
+		{tool: "update_connection", arguments: harness.Arguments{"id": k.person, "expected_version": 1, "bio": "Stolen"}, stranger: k.person},
+		{tool: "add_note", arguments: harness.Arguments{"connection_ids": theirs, "body": "stolen"}, stranger: k.person},
+		{tool: "add_note", arguments: harness.Arguments{"connection_ids": both, "body": "stolen"}, stranger: k.person},
+		{tool: "update_note", arguments: harness.Arguments{"id": k.note, "body": "stolen"}, stranger: k.note},
+		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": theirs, "kind": "call"}, stranger: k.person},
+		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": both, "kind": "call"}, stranger: k.person},
+		{tool: "archive_connections", arguments: harness.Arguments{"ids": theirs}, stranger: k.person},
+		{tool: "archive_connections", arguments: harness.Arguments{"ids": both}, stranger: k.person},
+		{tool: "delete_connection", arguments: harness.Arguments{"id": k.person, "confirm_name": k.name}, stranger: k.person, silent: true},
+		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": theirs, "dry_run": false}, stranger: k.person},
+		{tool: "merge_connections", arguments: harness.Arguments{"into_id": k.person, "from_ids": []string{own}, "dry_run": false}, stranger: k.person},
+		{tool: "link_connections", arguments: harness.Arguments{"from_id": own, "to_id": k.person, "type": "friend"}, stranger: k.person},
+		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": own, "type": "friend"}, stranger: k.person},
+		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague", "remove": true}, stranger: k.person},
+		{tool: "save_group", arguments: harness.Arguments{"id": k.group, "name": "Stolen"}, stranger: k.group},
+		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": theirs, "add_tags": []string{"stolen"}}, stranger: k.person},
+		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": both, "remove_tags": []string{k.tag}}, stranger: k.person},
+		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": []string{own}, "add_groups": []string{k.group}}, stranger: k.group},
+		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2026-01-01", "connection_id": k.person}, stranger: k.person},
+		{tool: "complete_reminder", arguments: harness.Arguments{"id": k.reminder}, stranger: k.reminder},
+		{tool: "set_cadence", arguments: harness.Arguments{"connection_id": k.person, "days": 1}, stranger: k.person},
+		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change}, stranger: k.change},
+		{tool: "undo_change", arguments: harness.Arguments{"import_id": k.importID}, stranger: k.importID},
+		{tool: "cancel_job", arguments: harness.Arguments{"task_id": k.task}},
+	}
+}
+
+func (k keepsake) checkUntouched(t *testing.T, owner harness.Agent) {
+	t.Helper()
+	if changes := harness.At[[]any](t, owner.Call(t, "list_changes", harness.Arguments{"limit": 50}), "changes"); harness.Encode(t, changes) != harness.Encode(t, k.changes) {
+		t.Errorf("the other member changed something: %v", changes)
+	}
+	c := owner.Call(t, "get_connection", harness.Arguments{"id": k.person, "include": []string{"notes", "interactions"}})
+	notes, interactions := harness.At[[]any](t, c, "notes"), harness.At[[]any](t, c, "interactions")
+	if harness.At[string](t, c, "connection", "name") != k.name || harness.At[float64](t, c, "connection", "version") != 1 || len(notes) != 1 || len(interactions) != 1 ||
+		harness.At[string](t, notes[0], "body") != k.text || len(harness.At[[]any](t, c, "connection", "relationships")) != 1 {
+		t.Errorf("the other member changed it: %v", c)
+	}
+	due := harness.At[[]any](t, owner.Call(t, "list_due", harness.Arguments{}), "items")
+	if len(due) != 1 || harness.At[string](t, due[0], "reminder_id") != k.reminder {
+		t.Errorf("what is due was changed: %v", due)
+	}
+	if found := owner.Find(t, "stolen"); len(found) != 0 {
+		t.Errorf("the other member wrote into it: %v", found)
+	}
+}
+
+// TestMembersAtOnce: calls of many members at the same time, over the same pooled
+// connections, are never mixed up.
+func TestMembersAtOnce(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		const members, rounds = 6, 25
+		for range members {
+			m := s.NewMember(t)
+			a := m.Agent(t)
+			id := a.Create(t, harness.Arguments{"name": "Friend of " + m.Username})
+			t.Run(m.Username, func(t *testing.T) {
+				t.Parallel()
+				for range rounds {
+					if name := harness.At[string](t, a.Call(t, "get_account", harness.Arguments{}), "member", "username"); name != m.Username {
+						t.Fatalf("this is the account of %s", name)
+					}
+					if found := a.Find(t, "Friend"); !slices.Equal(found, []string{id}) {
+						t.Fatalf("found %v, want %s", found, id)
+					}
+					a.Call(t, "log_interaction", harness.Arguments{"connection_ids": []string{id}, "kind": "message", "summary": "hello"})
+				}
+			})
+		}
+	})
+}

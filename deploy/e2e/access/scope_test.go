@@ -1,0 +1,105 @@
+package access
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// checkRefusal wants the error for a live credential that may not do this.
+func checkRefusal(t *testing.T, a harness.Agent, body, reason string, scopes []string) {
+	t.Helper()
+	got := a.Post(t, body)
+	r := got.Reply(t)
+	if got.Status != http.StatusOK || r.Error == nil || r.Error.Code != harness.CodeRefused {
+		t.Fatalf("got %d %s, want -32001", got.Status, got.Body)
+	}
+	if r.Error.Data.Reason != reason || !slices.Equal(r.Error.Data.RequiredScopes, scopes) {
+		t.Errorf("data is %+v, want %s %v", r.Error.Data, reason, scopes)
+	}
+	if string(r.ID) != "1" || r.Result != nil || got.Header.Get("WWW-Authenticate") != "" || got.Header.Get("Retry-After") != "" {
+		t.Errorf("got %s with %v", got.Body, got.Header)
+	}
+	harness.CheckJSONBody(t, got)
+}
+
+// TestMissingScope: each tool needs its group, and a writing one `write` as well.
+func TestMissingScope(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		without := func(missing ...string) harness.Agent {
+			var held []string
+			for _, scope := range []string{"connections", "timeline", "organize", "reminders", "insights", "imports", "directory", "account", "write"} {
+				if !slices.Contains(missing, scope) {
+					held = append(held, scope)
+				}
+			}
+			return s.Agent(harness.PathCurrent, ada.Token(t, held...).Bearer)
+		}
+		noWrite := without("write")
+		groups := map[string]harness.Agent{}
+		good := map[string]harness.Arguments{"get_account": {}, "get_job": ada.Agent(t).Call(t, "embed_objects", harness.Arguments{})}
+		for _, tool := range noWrite.Tools(t) {
+			t.Run(tool.Name, func(t *testing.T) {
+				writes := slices.Contains(tool.Meta.Scopes, "write")
+				if writes == tool.Annotations.ReadOnly {
+					t.Errorf("scopes %v, but readOnlyHint %v", tool.Meta.Scopes, tool.Annotations.ReadOnly)
+				}
+				if known := tool.Meta.InScope == nil || *tool.Meta.InScope; known == writes {
+					t.Errorf("tools/list says in_scope %v to a token without write", known)
+				}
+				// Not even the arguments are looked at before the scope is.
+				if writes {
+					checkRefusal(t, noWrite, harness.ToolCall(t, tool.Name, harness.Arguments{"bogus": 1}), "missing_scope", tool.Meta.Scopes)
+				}
+				if len(tool.Meta.Scopes) == 0 { // any live credential will do
+					s.Agent(harness.PathCurrent, ada.Token(t, "directory").Bearer).Call(t, tool.Name, good[tool.Name])
+					return
+				}
+				if _, made := groups[tool.Meta.Group]; !made {
+					groups[tool.Meta.Group] = without(tool.Meta.Group)
+				}
+				checkRefusal(t, groups[tool.Meta.Group], harness.ToolCall(t, tool.Name, harness.Arguments{}), "missing_scope", tool.Meta.Scopes)
+			})
+		}
+	})
+}
+
+// TestWriteScopeAlone: `write` by itself opens nothing.
+func TestWriteScopeAlone(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		a := s.Agent(harness.PathCurrent, s.NewMember(t).Token(t, "write").Bearer)
+		checkRefusal(t, a, harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Nobody"}), "missing_scope", []string{"connections", "write"})
+		checkRefusal(t, a, harness.ToolCall(t, "search_connections", harness.Arguments{"query": "nobody"}), "missing_scope", []string{"connections"})
+	})
+}
+
+// TestSandboxRefusesEveryWrite: with good arguments, bad ones, and even with the
+// token of a member who could write at home.
+func TestSandboxRefusesEveryWrite(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		member := s.NewMember(t).Token(t).Bearer
+		for _, path := range []string{harness.PathSandbox, harness.PathSandboxOld} {
+			for _, bearer := range []string{"", member} {
+				visitor := s.Agent(path, bearer)
+				writing := 0
+				for _, tool := range visitor.Tools(t) {
+					if tool.Annotations.ReadOnly {
+						continue
+					}
+					writing++
+					checkRefusal(t, visitor, harness.ToolCall(t, tool.Name, harness.Arguments{}), "read_only_account", tool.Meta.Scopes)
+				}
+				if writing < 19 {
+					t.Errorf("%s lists %d writing tools", path, writing)
+				}
+				checkRefusal(t, visitor, harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Zebedee Quux"}), "read_only_account", []string{"connections", "write"})
+				if found := visitor.Find(t, "Zebedee Quux"); len(found) != 0 {
+					t.Errorf("%s: the refused write is found: %v", path, found)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package harness
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+)
+
+// The paths of the MCP server.
+const (
+	PathCurrent    = "/mcp/v1"
+	PathDeprecated = "/mcp"
+	PathSandbox    = "/mcp/sandbox"
+	PathSandboxOld = "/sandbox/mcp/v1"
+)
+
+// JSONType is the one header that MCP requests need.
+const JSONType = "Content-Type: application/json"
+
+// Agent calls the MCP server under one path with one bearer; "" is none.
+type Agent struct {
+	Service *Service
+	Path    string
+	Bearer  string
+}
+
+// Agent returns a caller of a path with a bearer; "" is none.
+func (s *Service) Agent(path, bearer string) Agent { return Agent{s, path, bearer} }
+
+func (m *Member) Agent(t *testing.T) Agent {
+	t.Helper()
+	return Agent{m.Service, PathCurrent, m.Token(t).Bearer}
+}
+
+func (s *Service) SandboxAgent() Agent { return Agent{Service: s, Path: PathSandbox} }
+
+// Reply is a JSON-RPC message of the server.
+type Reply struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result"`
+	Error   *replyError     `json:"error"`
+}
+
+type replyError struct {
+	Code    int         `json:"code"`
+	Message string      `json:"message"`
+	Data    refusalData `json:"data"`
+}
+
+type refusalData struct {
+	Reason         string   `json:"reason"`
+	RequiredScopes []string `json:"required_scopes"`
+}
+
+// ToolResult is the result of tools/call.
+type ToolResult struct {
+	Content []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"content"`
+	Structured map[string]any `json:"structuredContent"`
+	IsError    bool           `json:"isError"`
+}
+
+// Text is what a model reads of the result.
+func (r ToolResult) Text() string {
+	if len(r.Content) == 0 {
+		return ""
+	}
+	return r.Content[0].Text
+}
+
+// Post sends a body as it is.
+func (a Agent) Post(t *testing.T, body string, headers ...string) Response {
+	t.Helper()
+	lines := append([]string{JSONType}, headers...)
+	if a.Bearer != "" {
+		lines = append(lines, "Authorization: Bearer "+a.Bearer)
+	}
+	return a.Service.Send(t, http.MethodPost, a.Path, body, lines...)
+}
+
+// Request is a JSON-RPC request as text; params nil leaves them out.
+func Request(t *testing.T, method string, params any) string {
+	t.Helper()
+	message := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
+	if params != nil {
+		message["params"] = params
+	}
+	return Encode(t, message)
+}
+
+// ToolCall is the request to run a tool.
+func ToolCall(t *testing.T, tool string, arguments any) string {
+	t.Helper()
+	return Request(t, "tools/call", map[string]any{"name": tool, "arguments": arguments})
+}
+
+func Encode(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Reply reads the body as a JSON-RPC message.
+func (a Response) Reply(t *testing.T) Reply {
+	t.Helper()
+	var r Reply
+	if err := json.Unmarshal([]byte(a.Body), &r); err != nil {
+		t.Fatalf("the answer %d is no JSON-RPC message: %v\n%s", a.Status, err, a.Body)
+	}
+	if r.Version != "2.0" {
+		t.Errorf("jsonrpc is %q", r.Version)
+	}
+	return r
+}
+
+// Try runs a tool that may fail in its own way.
+func (a Agent) Try(t *testing.T, tool string, arguments any) ToolResult {
+	t.Helper()
+	got := a.Post(t, ToolCall(t, tool, arguments))
+	r := got.Reply(t)
+	if got.Status != http.StatusOK || r.Error != nil {
+		t.Fatalf("%s: got %d %s", tool, got.Status, got.Body)
+	}
+	var result ToolResult
+	if err := json.Unmarshal(r.Result, &result); err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return result
+}
+
+// Call runs a tool that must succeed, and returns its structured content.
+func (a Agent) Call(t *testing.T, tool string, arguments any) map[string]any {
+	t.Helper()
+	result := a.Try(t, tool, arguments)
+	if result.IsError {
+		t.Fatalf("%s failed: %s", tool, result.Text())
+	}
+	return result.Structured
+}
+
+// Arguments saves typing.
+type Arguments = map[string]any
+
+// RawJSON is a value that is sent as it is.
+type RawJSON string
+
+// MarshalJSON implements json.Marshaler.
+func (r RawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
+
+// Create adds a person and returns the id.
+func (a Agent) Create(t *testing.T, fields Arguments) string {
+	t.Helper()
+	return At[string](t, a.Call(t, "create_connection", fields), "connection", "id")
+}
+
+// Find returns the ids of the people that a search finds.
+func (a Agent) Find(t *testing.T, query string) []string {
+	t.Helper()
+	var ids []string
+	for _, hit := range At[[]any](t, a.Call(t, "search_connections", Arguments{"query": query}), "hits") {
+		ids = append(ids, At[string](t, hit, "id"))
+	}
+	return ids
+}
+
+// At returns the member of a JSON value under the path.
+func At[T any](t *testing.T, value any, path ...string) T {
+	t.Helper()
+	for _, name := range path {
+		object, ok := value.(map[string]any)
+		if !ok {
+			t.Fatalf("%v: there is no %s", value, name)
+		}
+		value = object[name]
+	}
+	typed, ok := value.(T)
+	if !ok {
+		t.Fatalf("%v is %T, not %T", path, value, typed)
+	}
+	return typed
+}

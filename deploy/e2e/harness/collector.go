@@ -1,0 +1,206 @@
+package harness
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
+	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kith-crm/kith/backend/server"
+)
+
+// Span is what a collector is told of one.
+type Span struct {
+	Service, Name, kind string
+	Trace, ID, Parent   string
+	Links               []string // of traces
+	Attributes          map[string]string
+}
+
+// Collector takes spans by OTLP over HTTP.
+type Collector struct {
+	URL string
+
+	mu       sync.Mutex
+	requests int
+	spans    []Span // of a collector of one test
+	keeps    bool
+	words    map[string]bool // everything that was told in text, once
+	faults   []error
+}
+
+// startCollector starts one that listens until close is called.
+func startCollector(keeps bool) (c *Collector, closeIt func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	c = &Collector{URL: "http://" + listener.Addr().String(), keeps: keeps, words: map[string]bool{}}
+	server := &http.Server{Handler: c, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	return c, func() { _ = server.Close() }, nil
+}
+
+// NewCollector starts a collector for one test.
+func NewCollector(t *testing.T) *Collector {
+	t.Helper()
+	c, closeIt, err := startCollector(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		closeIt()
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// everyTrace takes the spans of all services that have no collector of their own,
+// so that the whole run is searched; TestMain sets it.
+var everyTrace *Collector
+
+// ServeHTTP implements http.Handler.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // A process that a test kills cannot finish its request.
+	}
+	var told collectorv1.ExportTraceServiceRequest
+	err = proto.Unmarshal(body, &told)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+		c.faults = append(c.faults, fmt.Errorf("%s %s: no spans: %w", r.Method, r.URL, err))
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	for _, from := range told.GetResourceSpans() {
+		who := attributesOf(from.GetResource().GetAttributes())
+		for _, scope := range from.GetScopeSpans() {
+			for _, s := range scope.GetSpans() {
+				c.add(who["service.name"], s)
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+func (c *Collector) add(service string, s *tracev1.Span) {
+	got := Span{
+		Service: service, Name: s.GetName(), kind: s.GetKind().String(), Trace: hex.EncodeToString(s.GetTraceId()),
+		ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()), Attributes: attributesOf(s.GetAttributes()),
+	}
+	c.words["name="+got.Name] = true
+	for key, value := range got.Attributes {
+		c.words[key+"="+value] = true
+	}
+	for _, text := range []string{s.GetStatus().GetMessage(), s.GetTraceState()} {
+		c.words["text="+text] = true
+	}
+	for _, event := range s.GetEvents() {
+		c.words["text=event "+event.GetName()] = true
+	}
+	for _, link := range s.GetLinks() {
+		c.words["text="+link.GetTraceState()] = true
+		got.Links = append(got.Links, hex.EncodeToString(link.GetTraceId()))
+	}
+	if c.keeps {
+		c.spans = append(c.spans, got)
+	}
+}
+
+func attributesOf(list []*commonv1.KeyValue) map[string]string {
+	out := map[string]string{}
+	for _, a := range list {
+		switch v := a.GetValue().GetValue().(type) {
+		case *commonv1.AnyValue_StringValue:
+			out[a.GetKey()] = v.StringValue
+		case *commonv1.AnyValue_IntValue:
+			out[a.GetKey()] = strconv.FormatInt(v.IntValue, 10)
+		default:
+			out[a.GetKey()] = fmt.Sprint(v)
+		}
+	}
+	return out
+}
+
+// Trace returns the spans of the trace that has one like this, the whole of it as
+// far as it has arrived.
+func (c *Collector) Trace(like func(Span) bool) []Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.IndexFunc(c.spans, like)
+	if at < 0 {
+		return nil
+	}
+	var whole []Span
+	for _, s := range c.spans {
+		if s.Trace == c.spans[at].Trace {
+			whole = append(whole, s)
+		}
+	}
+	return whole
+}
+
+func (c *Collector) RequestCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests
+}
+
+// allowed is the closed list of what spans are called and tell, in its forms.
+func allowed() *regexp.Regexp {
+	return regexp.MustCompile(`^(text=` +
+		`|name=[a-z][a-z.]*(-[a-z0-9.]+){0,4}` + // routes, operations, "page", "unknown"
+		`|name=job (` + strings.Join(server.JobKinds(), "|") + `)` +
+		`|(name|rpc\.method)=kith\.[a-z]+\.v1\.[A-Za-z]+Service/[A-Za-z]+` +
+		`|name=(GET |POST )?/[a-z/._{}$-]*` + // patterns of pages
+		`|http\.request\.method=(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|other)` +
+		`|http\.response\.status_code=[1-5][0-9][0-9]` +
+		`|rpc\.system\.name=(connectrpc|grpc)|rpc\.response\.status_code=[A-Z_]+` +
+		`|db\.system\.name=(sqlite|postgresql)` +
+		`|db\.operation\.name=(select|insert|update|delete|with|begin|commit|rollback|other)` +
+		`|error\.type=[A-Z_]+|error\.type=(conflict|unavailable|failed|abandoned)` +
+		`|kith\.(tool|outcome)=[a-z_]*|kith\.rpc=(initialize|ping|tools/list|tools/call|other)` +
+		`|kith\.principal=(anonymous|demo|credential)` +
+		`|kith\.(items|job\.attempt)=[0-9]{1,2})$`)
+}
+
+// memberName is in the form of the names of these tests' members.
+var memberName = regexp.MustCompile(`\b[mp]-[a-z0-9]{12}\b`)
+
+// check holds everything that was told to the closed list, and looks for secrets
+// in it.
+func (c *Collector) check() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	errs := c.faults
+	may := allowed()
+	for _, word := range slices.Sorted(maps.Keys(c.words)) {
+		if kind, _ := Secrets.leak(word); kind != "" {
+			errs = append(errs, fmt.Errorf("a span shows a %s: %q", kind, word))
+		}
+		if !may.MatchString(word) || memberName.MatchString(word) {
+			errs = append(errs, fmt.Errorf("a span tells %q, which is in no closed list", word))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ContactFile is a file of people, and what becomes of its rows when it is imported
+// for a member who knows nobody.
+type ContactFile struct {
+	Name, Content             string
+	Created, Repeated, Failed int // again are rows of people who were in rows before
+}
+
+func (f ContactFile) Rows() int { return f.Created + f.Repeated + f.Failed }
+
+// Every so many rows of a generated file there is one of somebody who was in the
+// first row, and one of nobody.
+const (
+	everyRepeated = 100
+	everyNobody   = 250
+)
+
+// Generate makes a file of so many rows.
+func Generate(name, header string, rows int, row func(i int) string) ContactFile {
+	f := ContactFile{Name: name}
+	var b strings.Builder
+	b.WriteString(header)
+	nobody := strings.Repeat(",", strings.Count(row(0), ",")-1) + "nobody\n"
+	for i := range rows {
+		switch {
+		case i%everyNobody == everyNobody-1:
+			f.Failed++
+			b.WriteString(nobody)
+		case i%everyRepeated == everyRepeated-1:
+			f.Repeated++
+			b.WriteString(row(0))
+		default:
+			f.Created++
+			b.WriteString(row(i))
+		}
+	}
+	f.Content = b.String()
+	return f
+}
+
+// GoogleFile has the columns of Google's export of people with an address and a
+// phone number each.
+func GoogleFile(rows int) ContactFile {
+	const header = "First Name,Middle Name,Last Name,Phonetic First Name,Phonetic Middle Name,Phonetic Last Name,Name Prefix,Name Suffix,Nickname,File As," +
+		"Organization Name,Organization Title,Organization Department,Birthday,Notes,Photo,Labels,E-mail 1 - Label,E-mail 1 - Value,Phone 1 - Label,Phone 1 - Value\n"
+	return Generate("contacts.csv", header, rows, func(i int) string {
+		return fmt.Sprintf("Given%d,,Family%d,,,,,,,,Firm %d,Head of %d,,,,,* myContacts,,p%d@mail.example,,+1 415 2%06d\n", i, i%997, i%400, i%30, i, i)
+	})
+}
+
+// NameFile is a table of names with as many rows as an agent can pass.
+func NameFile() ContactFile {
+	const most = 1 << 20
+	f := ContactFile{Name: "names.csv"}
+	var b strings.Builder
+	b.WriteString("Name\n")
+	for row := ""; b.Len()+len(row) < most; f.Created++ {
+		b.WriteString(row)
+		row = fmt.Sprintf("Some One %d\n", 100_000+f.Created)
+	}
+	f.Created--
+	f.Content = b.String()
+	return f
+}

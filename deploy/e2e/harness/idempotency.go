@@ -1,0 +1,127 @@
+package harness
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// HoldKeys keeps the service from ending what it keeps answers of, until release is
+// called.
+func (s *Service) HoldKeys(t *testing.T) (release func()) {
+	t.Helper()
+	if !s.Topology.Postgres {
+		return LockDatabase(t, s.DatabaseURL)
+	}
+	tx, err := s.OpenDatabase(t).BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = tx.ExecContext(t.Context(), "LOCK TABLE idempotency_keys IN SHARE MODE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// inFlight is one keyed request, sent by many at once while its end is held up. All
+// but one have been answered; that one is being worked on.
+type inFlight struct {
+	Refused    []Response
+	Unanswered net.Conn // of the one that is not answered
+	Answer     chan Response
+}
+
+// SendAtOnce sends the request. Those who are answered must have got a 409.
+func (d KeyedEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight {
+	t.Helper()
+	const callers = 4
+	type arrival struct {
+		conn   net.Conn
+		answer Response
+	}
+	arrivals := make(chan arrival, callers)
+	conns := map[net.Conn]bool{}
+	for range callers {
+		conn := d.Service.Dial(t)
+		conns[conn] = true
+		if _, err := io.WriteString(conn, d.request(body, key)); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			var got Response // stays empty when the connection is closed before it comes
+			if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+				got = ReadResponse(t, res)
+			}
+			arrivals <- arrival{conn, got}
+		}()
+	}
+	f := &inFlight{Answer: make(chan Response, 1)}
+	for range callers - 1 {
+		early := <-arrivals
+		f.Refused = append(f.Refused, early.answer)
+		delete(conns, early.conn)
+		if got := early.answer; got.Status != http.StatusConflict || got.Header.Get("Retry-After") != "1" || got.Header.Get("Idempotency-Replayed") != "" || !strings.Contains(got.Body, "Idempotency-Key") {
+			t.Errorf("while the first is at work: got %d %v %s", got.Status, got.Header, got.Body)
+		}
+	}
+	for conn := range conns {
+		f.Unanswered = conn
+	}
+	go func() { f.Answer <- (<-arrivals).answer }()
+	return f
+}
+
+// Keyed runs a tool with a key.
+func (a Agent) Keyed(t *testing.T, key, body string) Response {
+	t.Helper()
+	return a.Post(t, body, KeyLine(key))
+}
+
+// CheckReplay wants an answer again, or not.
+func CheckReplay(t *testing.T, what string, got Response, want bool) {
+	t.Helper()
+	if replayed := got.Header.Get("Idempotency-Replayed") == "true"; got.Status != http.StatusOK || replayed != want {
+		t.Errorf("%s: got %d, replayed %v, want %v: %s", what, got.Status, replayed, want, Excerpt(got.Body))
+	}
+}
+
+// KeyedEndpoint is a path that takes keys, with a caller who may do something there.
+type KeyedEndpoint struct {
+	Service *Service
+	Path    string
+	Bearer  string // "" for none
+	Status  int    // of an answer that is kept
+	// does returns the body of a request that does something with the word.
+	MakeBody func(word string) string
+}
+
+const PathRegister = "/oauth/register"
+
+// KeyLine is the header line of a key.
+func KeyLine(key string) string { return "Idempotency-Key: " + key }
+
+// Send sends a body through a bare socket, with header lines as they are: a client
+// library would tidy them up.
+func (d KeyedEndpoint) Send(t *testing.T, body string, lines ...string) Response {
+	t.Helper()
+	return d.Service.SendRaw(t, d.request(body, lines...))
+}
+
+func (d KeyedEndpoint) request(body string, lines ...string) string {
+	head := []string{"POST " + d.Path + " HTTP/1.1", "Host: localhost", "Connection: close", fmt.Sprint("Content-Length: ", len(body))}
+	if d.Bearer != "" {
+		head = append(head, "Authorization: Bearer "+d.Bearer)
+	}
+	if !strings.Contains(strings.Join(lines, "\n"), "Content-Type") {
+		head = append(head, JSONType)
+	}
+	return strings.Join(append(head, lines...), "\r\n") + "\r\n\r\n" + body
+}

@@ -1,0 +1,132 @@
+package harness
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// PlainBinary is the program under test as it is released, for command lines and
+// for tests of many rows. A command line starts fifty times slower with the race
+// detector, and does one thing.
+var PlainBinary string
+
+// serviceBinary is the program as it runs as a service: with the race detector
+// where the tests have it.
+var serviceBinary string
+
+// What the program is told that it is.
+const (
+	StampedVersion = "9.8.7-test"
+	StampedCommit  = "0123456789abcdef0123456789abcdef01234567"
+	StampedDate    = "2026-11-22T10:00:00Z"
+)
+
+// Main runs the tests of a package and exits: each package's TestMain calls it. It
+// builds kith, and checks at the end what all services of the package sent.
+func Main(m *testing.M) {
+	flag.Parse()
+	setParallel()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// setParallel runs more tests at once than there are processors, unless the
+// command line says how many: most of a test's time is spent waiting.
+func setParallel() {
+	const name, each = "test.parallel", 3
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == name })
+	if !asked {
+		_ = flag.Set(name, strconv.Itoa(each*runtime.GOMAXPROCS(0))) // the testing package's own flag
+	}
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "kith-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := buildAll(dir); err != nil {
+		return 1, fmt.Errorf("kith cannot be built: %w", err)
+	}
+	originals = newSeeded(dir)
+	traces, closeCollector, err := startCollector(false)
+	if err != nil {
+		return 1, err
+	}
+	defer closeCollector()
+	everyTrace = traces
+	code = m.Run()
+	return code, errors.Join(originals.remove(), rateHeaders.check(), everyTrace.check())
+}
+
+// buildAll builds kith once for all packages, into .tmp/e2e. What is up to date
+// there is not linked again.
+func buildAll(dir string) error {
+	built := Repository(".tmp", "e2e")
+	if err := os.MkdirAll(built, 0o755); err != nil {
+		return err
+	}
+	lock, err := os.Create(filepath.Join(built, "lock"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	if PlainBinary, err = build(dir, "kith"); err != nil {
+		return err
+	}
+	serviceBinary = PlainBinary
+	if raceDetector {
+		serviceBinary, err = build(dir, "kith-race", "-race")
+	}
+	return err
+}
+
+// build builds kith and puts a link to it into the folder, which other users may
+// enter: a test runs the program as one of them.
+func build(dir, name string, flags ...string) (path string, err error) {
+	target := Repository(".tmp", "e2e", name)
+	args := append([]string{"build", "-ldflags=-X main.buildVersion=" + StampedVersion + " -X main.buildCommit=" + StampedCommit + " -X main.buildDate=" + StampedDate, "-o", target}, flags...)
+	command := exec.Command("go", append(args, "github.com/kith-crm/kith/deploy/cmd/kith")...)
+	command.Stdout, command.Stderr = os.Stderr, os.Stderr
+	if err := command.Run(); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name)
+	if os.Link(target, path) != nil { // on another file system
+		program, err := os.ReadFile(target)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(path, program, 0o755); err != nil {
+			return "", err
+		}
+	}
+	return path, os.Chmod(dir, 0o755)
+}
+
+// Repository returns the path of a file of this repository. Tests run in the folder
+// of their package, which is deploy/e2e/<area>.
+func Repository(parts ...string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return filepath.Join(parts...)
+	}
+	return filepath.Join(append([]string{here, "..", "..", ".."}, parts...)...)
+}

@@ -1,0 +1,20 @@
+package harness
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/internal/freeport"
+)
+
+var ports = freeport.NewFinder()
+
+// FreeAddress returns an address of this machine on which nobody listens, and
+// which no other test of this process gets.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	address, err := ports.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}

@@ -1,0 +1,128 @@
+package harness
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// secretList holds everything that no log and no span may ever show: tokens,
+// passwords, names of members, their addresses and what they wrote. It is shared by
+// all tests, so that each process is searched for the secrets of all tests that ran
+// so far.
+type secretList struct {
+	mu     sync.Mutex
+	values map[string]string             // to what it is
+	heads  map[[headLength]byte][]string // values by how they begin
+}
+
+// headLength is how much of a value is looked up at once. Nothing shorter is kept:
+// it could not be told from an ordinary word.
+const headLength = 8
+
+var Secrets = newSecretList()
+
+func newSecretList() *secretList {
+	return &secretList{values: map[string]string{}, heads: map[[headLength]byte][]string{}}
+}
+
+// Keep registers a value and returns it. It is also found where a log escapes it.
+func (l *secretList) Keep(kind, value string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	escaped, _ := json.Marshal(value) // a string can be
+	for _, form := range []string{value, string(escaped[1 : len(escaped)-1])} {
+		if _, known := l.values[form]; known || len(form) < headLength {
+			continue
+		}
+		l.values[form] = kind
+		head := [headLength]byte([]byte(form[:headLength]))
+		l.heads[head] = append(l.heads[head], form)
+	}
+	return value
+}
+
+// personal are the fields of requests that hold what nobody else should read.
+func personal(field string) bool {
+	switch field {
+	case "body", "text", "summary", "bio", "met_how", "notes", "note", "description",
+		"email", "emails", "add_emails", "phone", "phones", "add_phones", "password", "new_password":
+		return true
+	default:
+		return false
+	}
+}
+
+// ordinary tells whether a text may stand in a log by chance.
+func ordinary(text string) bool { return len(text) < 16 && !strings.ContainsAny(text, "@ +0123456789") }
+
+// maxSearched bounds the bodies of requests that are searched for what is personal.
+const maxSearched = 64 << 10
+
+// keepBody registers what a request tells of people, in JSON or in a form.
+func (l *secretList) keepBody(body string) {
+	var message any
+	if len(body) > maxSearched {
+		return
+	}
+	if json.Unmarshal([]byte(body), &message) == nil {
+		l.keepFields("", message)
+		return
+	}
+	if form, err := url.ParseQuery(body); err == nil {
+		for field, values := range form {
+			for _, value := range values {
+				l.keepFields(field, value)
+			}
+		}
+	}
+}
+
+func (l *secretList) keepFields(field string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			l.keepFields(name, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			l.keepFields(field, inner)
+		}
+	case string:
+		if personal(field) && !ordinary(v) {
+			l.Keep(field, v)
+		}
+	}
+}
+
+// Text returns a sentence that occurs nowhere else, registered as a secret.
+func (l *secretList) Text(kind string) string {
+	return l.Keep(kind, "likes "+rand.Text()+" a lot")
+}
+
+// leak returns the first line of the text that shows a secret, and what it shows.
+func (l *secretList) leak(text string) (kind, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at := range len(text) - headLength + 1 {
+		for _, value := range l.heads[[headLength]byte([]byte(text[at:at+headLength]))] {
+			if strings.HasPrefix(text[at:], value) {
+				start := strings.LastIndexByte(text[:at], '\n') + 1
+				end, _, _ := strings.Cut(text[at+len(value):], "\n")
+				return l.values[value], text[start:at+len(value)] + end
+			}
+		}
+	}
+	return "", ""
+}
+
+// MustNotBeIn fails the test if a secret occurs in the text.
+func (l *secretList) MustNotBeIn(t *testing.T, where, text string) {
+	t.Helper()
+	if kind, line := l.leak(text); kind != "" {
+		t.Errorf("%s shows a %s: %s", where, kind, line)
+	}
+}

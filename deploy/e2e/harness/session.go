@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"html"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Session is a browser as far as forms go: it keeps cookies.
+type Session struct {
+	Service *Service
+	Client  *http.Client
+}
+
+func (s *Service) NewSession(t *testing.T) *Session {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := *Client
+	client.Jar = jar
+	return &Session{s, &client}
+}
+
+// Send gets a page, or sends a form from one.
+func (v *Session) Send(t *testing.T, path string, form url.Values) Response {
+	t.Helper()
+	method := http.MethodGet
+	if form != nil {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, v.Service.Base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", FormType)
+		req.Header.Set("Origin", v.Service.Base)
+	}
+	res, err := v.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ReadResponse(t, res)
+}
+
+var inputPattern = regexp.MustCompile(`<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"`)
+
+// Form returns the values that a page's inputs have.
+func Form(page Response) url.Values {
+	values := url.Values{}
+	for _, input := range inputPattern.FindAllStringSubmatch(page.Body, -1) {
+		values.Add(input[1], html.UnescapeString(input[2]))
+	}
+	return values
+}
+
+type TokenPair struct {
+	Access  string `json:"access_token"`
+	Refresh string `json:"refresh_token"`
+	Scope   string
+}

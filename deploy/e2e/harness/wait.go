@@ -1,0 +1,55 @@
+package harness
+
+import (
+	"testing"
+	"time"
+)
+
+// Timeout is how long anything may take before a test gives up on it. It is
+// generous: a slow machine must not fail a test.
+const Timeout = 90 * time.Second
+
+// LongTimeout is how long an import of the largest files may take, or its
+// undoing, or many small jobs.
+const LongTimeout = 8 * time.Minute
+
+// Fewer is how many rows or jobs a test of many takes: with the race detector, by
+// which each of them takes several times as long, a fifth.
+func Fewer(n int) int {
+	if raceDetector {
+		return n / 5
+	}
+	return n
+}
+
+// tick is how long a wait sleeps before it looks again.
+const tick = 5 * time.Millisecond
+
+// Eventually waits until done reports true.
+func Eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	Within(t, Timeout, what, done)
+}
+
+// Within is eventually, with a patience of its own.
+func Within(t *testing.T, most time.Duration, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(most); !done(); time.Sleep(tick) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: still not so after %s", what, most)
+		}
+	}
+}
+
+// awaitStatus reports whether the address comes to answer with the status.
+func awaitStatus(address string, status int) bool {
+	for deadline := time.Now().Add(Timeout); time.Now().Before(deadline); time.Sleep(tick) {
+		if res, err := Client.Get(address); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == status {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,39 @@
+package idempotency
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestKeysOfAGrant: a key is its grant's. It outlives the access token that it was
+// sent with; what that token's successor may not do, it is not told of either.
+func TestKeysOfAGrant(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		person := s.NewPerson(t)
+		g := s.NewGrant(t, person, "connections account write")
+		key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
+		first := g.Agent().Keyed(t, key, body)
+		harness.CheckReplay(t, "the first", first, false)
+		old := g.Agent()
+		g.Refresh(t, "")
+		harness.CheckChallenge(t, old, body, harness.InvalidToken, harness.KeyLine(key))
+		again := g.Agent().Keyed(t, key, body)
+		harness.CheckReplay(t, "with the next access token", again, true)
+		if again.Body != first.Body {
+			t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
+		}
+		another := s.NewGrant(t, person, "connections account write")
+		harness.CheckReplay(t, "by another client of the same person", another.Agent().Keyed(t, key, body), false)
+
+		g.Refresh(t, "connections account")
+		refused := g.Agent().Keyed(t, key, body)
+		if r := refused.Reply(t); r.Error == nil || r.Error.Code != harness.CodeRefused || refused.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("with a token that may not write: got %d %v %s", refused.Status, refused.Header, refused.Body)
+		}
+		g.Refresh(t, "")
+		harness.CheckReplay(t, "with all scopes again", g.Agent().Keyed(t, key, body), true)
+		g.Revoke(t)
+		harness.CheckChallenge(t, g.Agent(), body, harness.InvalidToken, harness.KeyLine(key))
+	})
+}

@@ -1,0 +1,108 @@
+package idempotency
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// awaitHeld waits until somebody in PostgreSQL waits for what hold has.
+func awaitHeld(t *testing.T, s *harness.Service) {
+	t.Helper()
+	db := s.OpenDatabase(t)
+	const waiting = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database() AND NOT granted"
+	harness.Eventually(t, "the first is at its end", func() bool {
+		n := 0
+		if err := db.QueryRowContext(t.Context(), waiting).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	})
+}
+
+// checkInFlight: of many who come at once with one key, one is served, and the
+// others are told so at once. Later all of them get its answer.
+func checkInFlight(t *testing.T, d harness.KeyedEndpoint) {
+	key, word := harness.KeyLine(harness.NewWord()), harness.NewWord()
+	body := d.MakeBody(word)
+	release := d.Service.HoldKeys(t)
+	f := d.SendAtOnce(t, body, key)
+	if got := d.Send(t, d.MakeBody(harness.NewWord()), key); got.Status != http.StatusConflict {
+		t.Errorf("another body under the key: got %d %s", got.Status, got.Body)
+	}
+	release()
+	first := <-f.Answer
+	isKept(t, d, "the first", first, false)
+	again := d.Send(t, body, key)
+	isKept(t, d, "another after it", again, true)
+	if again.Body != first.Body {
+		t.Errorf("it was answered\n%s\nand is now\n%s", first.Body, again.Body)
+	}
+	isDoneOnce(t, d, word)
+}
+
+// checkHangUp: a caller who hangs up in the middle has it done all the same, and
+// learns of it when they come back.
+func checkHangUp(t *testing.T, d harness.KeyedEndpoint) {
+	key, word := harness.KeyLine(harness.NewWord()), harness.NewWord()
+	body := d.MakeBody(word)
+	release := d.Service.HoldKeys(t)
+	f := d.SendAtOnce(t, body, key)
+	if err := f.Unanswered.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-f.Answer; got.Status != 0 {
+		t.Fatalf("the first was answered before it was done: %d %s", got.Status, got.Body)
+	}
+	if got := d.Send(t, body, key); got.Status != http.StatusConflict {
+		t.Errorf("while it is at work: got %d %s", got.Status, got.Body)
+	}
+	release()
+	var got harness.Response
+	harness.Eventually(t, "it is done", func() bool {
+		got = d.Send(t, body, key)
+		return got.Status != http.StatusConflict
+	})
+	isKept(t, d, "the next attempt", got, true)
+	isDoneOnce(t, d, word)
+}
+
+// isDoneOnce wants one person of the name to be on file, where the door is one to
+// add people by.
+func isDoneOnce(t *testing.T, d harness.KeyedEndpoint, word string) {
+	t.Helper()
+	if d.Bearer == "" {
+		return
+	}
+	if found := (d.Service.Agent(d.Path, d.Bearer)).Find(t, word); len(found) != 1 {
+		t.Errorf("%s: it was done %d times", d.Path, len(found))
+	}
+}
+
+// TestKeysAmongServices: services on one database know of each other's keys, of
+// those in flight as well.
+func TestKeysAmongServices(t *testing.T) {
+	harness.EachTopologyThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
+		other := s.StartBeside(t)
+		a := s.NewMember(t).Agent(t)
+		there := doors(t, other, a)
+		for i, here := range doors(t, s, a) {
+			key, body := harness.KeyLine(harness.NewWord()), here.MakeBody(harness.NewWord())
+			release := s.HoldKeys(t)
+			f := here.SendAtOnce(t, body, key)
+			awaitHeld(t, s) // until then it is in flight in its own process only
+			if got := there[i].Send(t, body, key); got.Status != http.StatusConflict {
+				t.Errorf("%s: the other service answers %d %s", here.Path, got.Status, got.Body)
+			}
+			release()
+			first := <-f.Answer
+			isKept(t, here, "here", first, false)
+			again := there[i].Send(t, body, key)
+			isKept(t, here, "there", again, true)
+			if again.Body != first.Body {
+				t.Errorf("%s: it was answered %s and is there %s", here.Path, first.Body, again.Body)
+			}
+		}
+	})
+}

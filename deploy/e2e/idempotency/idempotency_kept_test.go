@@ -1,0 +1,212 @@
+package idempotency
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// checkKeptFailures: a tool that failed in its own way is kept like one that did
+// well, and stays so when the reason is gone.
+func checkKeptFailures(t *testing.T, a harness.Agent) {
+	email := harness.NewWord() + "@example.com"
+	id := a.Create(t, harness.Arguments{"name": "In The Way", "emails": []string{email}})
+	for name, body := range map[string]string{
+		"on file already":  harness.ToolCall(t, "create_connection", harness.Arguments{"name": "In The Way", "emails": []string{email}, "on_duplicate": "error"}),
+		"not there":        harness.ToolCall(t, "get_connection", harness.Arguments{"id": "con_00000000000000000000000000"}),
+		"a stale version":  harness.ToolCall(t, "update_connection", harness.Arguments{"id": id, "expected_version": 7, "nickname": "Stale"}),
+		"not there either": harness.ToolCall(t, "add_note", harness.Arguments{"connection_ids": []string{"con_00000000000000000000000000"}, "body": "x"}),
+	} {
+		key := harness.NewWord()
+		first := a.Keyed(t, key, body)
+		harness.CheckReplay(t, name, first, false)
+		if !strings.Contains(first.Body, `"isError":true`) {
+			t.Fatalf("%s: it did not fail: %s", name, first.Body)
+		}
+		if name == "on file already" {
+			a.Call(t, "update_connection", harness.Arguments{"id": id, "remove_emails": []string{email}})
+		}
+		again := a.Keyed(t, key, body)
+		harness.CheckReplay(t, name+", again", again, true)
+		if again.Body != first.Body {
+			t.Errorf("%s: it was answered %s and is now %s", name, first.Body, again.Body)
+		}
+	}
+}
+
+// checkKeptRead: a read with a key is answered as it was, too, whatever happened
+// since; another key reads anew.
+func checkKeptRead(t *testing.T, a harness.Agent) {
+	id := a.Create(t, harness.Arguments{"name": "Before " + harness.NewWord()})
+	key, body := harness.NewWord(), harness.ToolCall(t, "get_connection", harness.Arguments{"id": id})
+	first := a.Keyed(t, key, body)
+	harness.CheckReplay(t, "the first", first, false)
+	a.Call(t, "update_connection", harness.Arguments{"id": id, "name": "After " + harness.NewWord()})
+	again := a.Keyed(t, key, body)
+	harness.CheckReplay(t, "the second", again, true)
+	if again.Body != first.Body {
+		t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
+	}
+	if got := a.Keyed(t, harness.NewWord(), body); !strings.Contains(got.Body, `"After `) {
+		t.Errorf("another key reads %s", got.Body)
+	}
+}
+
+// checkReplaysAreFree: credits are taken for the first, and for nothing after it.
+func checkReplaysAreFree(t *testing.T, a harness.Agent) {
+	used := func() float64 {
+		return harness.At[float64](t, a.Call(t, "get_account", harness.Arguments{}), "credits", "used")
+	}
+	key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
+	before := used()
+	a.Keyed(t, key, body)
+	if after := used(); after != before+2 {
+		t.Errorf("the first cost %v", after-before)
+	}
+	for range 3 {
+		harness.CheckReplay(t, "again", a.Keyed(t, key, body), true)
+		a.Keyed(t, key, body+" ") // 422
+	}
+	if after := used(); after != before+2 {
+		t.Errorf("all together cost %v", after-before)
+	}
+}
+
+// checkPureMethods: what does nothing is done each time; its key has to be one all
+// the same.
+func checkPureMethods(t *testing.T, s *harness.Service, a harness.Agent) {
+	key := harness.KeyLine(harness.NewWord())
+	for _, d := range doors(t, s, a) {
+		if d.Path == harness.PathRegister {
+			continue
+		}
+		for name, body := range harness.Messages(t) {
+			if strings.HasSuffix(name, "call") {
+				continue
+			}
+			for _, text := range []string{body, body, body + " "} {
+				if got := d.Send(t, text, key); got.Status >= http.StatusBadRequest || got.Header.Get("Idempotency-Replayed") != "" {
+					t.Errorf("%s: %s: got %d %v %s", d.Path, name, got.Status, got.Header, got.Body)
+				}
+			}
+			for _, lines := range [][]string{{"Idempotency-Key:"}, {key, key}, {key + "\tx"}} {
+				if got := d.Send(t, body, lines...); got.Status != http.StatusBadRequest {
+					t.Errorf("%s: %s with %q: got %d %s", d.Path, name, lines, got.Status, got.Body)
+				}
+			}
+		}
+	}
+}
+
+// checkNotKept: what was refused before it was done leaves its key for another
+// request, even for another body.
+func checkNotKept(t *testing.T, ada *harness.Member) {
+	s := ada.Service
+	a := ada.Agent(t)
+	reader := s.Agent(harness.PathCurrent, ada.Token(t, "connections").Bearer)
+	search := harness.ToolCall(t, "search_connections", harness.Arguments{"query": "x"})
+	create := harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Never Made"})
+	for name, test := range map[string]struct {
+		caller  harness.Agent
+		body    string
+		headers []string
+		status  int
+	}{
+		"400, no JSON":             {a, "{", nil, http.StatusBadRequest},
+		"400, a batch":             {a, "[]", nil, http.StatusBadRequest},
+		"400, a version":           {a, search, []string{"MCP-Protocol-Version: 1999-01-01"}, http.StatusBadRequest},
+		"401":                      {s.Agent(harness.PathCurrent, ""), search, nil, http.StatusUnauthorized},
+		"403":                      {a, search, []string{"Origin: https://evil.example"}, http.StatusForbidden},
+		"413":                      {a, harness.Padded(harness.MaxBody + 1), nil, http.StatusRequestEntityTooLarge},
+		"415":                      {a, search, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
+		"an unknown method":        {a, harness.Request(t, "no/such/method", nil), nil, http.StatusOK},
+		"an unknown tool":          {a, harness.ToolCall(t, "no_such_tool", harness.Arguments{}), nil, http.StatusOK},
+		"arguments that are none":  {a, harness.ToolCall(t, "get_account", []int{1}), nil, http.StatusOK},
+		"arguments that are wrong": {a, harness.ToolCall(t, "search_connections", harness.Arguments{"query": ""}), nil, http.StatusOK},
+		"a write, wrong arguments": {a, harness.ToolCall(t, "create_connection", harness.Arguments{"nam": "X"}), nil, http.StatusOK},
+		"-32001":                   {reader, create, nil, http.StatusOK},
+		"-32001 in the sandbox":    {s.Agent(harness.PathSandbox, ""), create, nil, http.StatusOK},
+		"-32001 of the other path": {s.Agent(harness.PathSandboxOld, ""), create, nil, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := harness.NewWord()
+			for range 2 {
+				got := test.caller.Post(t, test.body, append(test.headers, harness.KeyLine(key))...)
+				if got.Status != test.status || got.Header.Get("Idempotency-Replayed") != "" {
+					t.Fatalf("got %d %v %s", got.Status, got.Header, got.Body)
+				}
+			}
+			caller := test.caller
+			if caller.Bearer == "" && caller.Path == harness.PathCurrent {
+				caller = a
+			}
+			harness.CheckReplay(t, "a good request", caller.Keyed(t, key, search), false)
+			harness.CheckReplay(t, "and again", caller.Keyed(t, key, search), true)
+		})
+	}
+	if found := a.Find(t, "Never Made"); len(found) != 0 {
+		t.Errorf("what was refused was done: %v", found)
+	}
+}
+
+// checkOtherCredentials: a key is its sender's. Another token of the same member
+// starts anew with it, and so does another member.
+func checkOtherCredentials(t *testing.T, ada *harness.Member) {
+	first := ada.Agent(t)
+	key, name := harness.NewWord(), harness.NewWord()
+	body := harness.ToolCall(t, "create_connection", harness.Arguments{"name": name, "on_duplicate": "create"})
+	answered := first.Keyed(t, key, body)
+	harness.CheckReplay(t, "the first", answered, false)
+	for whose, other := range map[string]harness.Agent{"the member's other token": ada.Agent(t), "another member's": ada.Service.NewMember(t).Agent(t)} {
+		got := other.Keyed(t, key, body)
+		harness.CheckReplay(t, whose, got, false)
+		if got.Body == answered.Body {
+			t.Errorf("%s shows the answer of the first: %s", whose, got.Body)
+		}
+		harness.CheckReplay(t, whose+", another body", other.Keyed(t, harness.NewWord(), harness.ToolCall(t, "get_account", harness.Arguments{})), false)
+	}
+	if found := first.Find(t, name); len(found) != 2 {
+		t.Errorf("the member has %d of them, not one by each token", len(found))
+	}
+}
+
+// checkRevoked: whoever may not call any more is not told what was answered.
+func checkRevoked(t *testing.T, ada *harness.Member) {
+	token := ada.Token(t)
+	a := ada.Service.Agent(harness.PathCurrent, token.Bearer)
+	key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
+	harness.CheckReplay(t, "the first", a.Keyed(t, key, body), false)
+	harness.CheckReplay(t, "alive", a.Keyed(t, key, body), true)
+	ada.Revoke(t, token)
+	harness.CheckChallenge(t, a, body, harness.InvalidToken, harness.KeyLine(key))
+}
+
+// checkBuckets: a caller without a credential is known by its address, of which
+// the second half does not count in IPv6. A credential is the same from anywhere.
+func checkBuckets(t *testing.T, s *harness.Service, a harness.Agent) {
+	from := func(address string) string { return "X-Forwarded-For: " + address }
+	for _, d := range doors(t, s, a) {
+		anonymous := d.Bearer == ""
+		for _, test := range []struct {
+			one, other string
+			same       bool
+		}{
+			{"192.0.2.1", "192.0.2.2", false},
+			{"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+			{"2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true},
+			{"192.0.2.1", "::ffff:192.0.2.1", true},
+		} {
+			key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
+			first := d.Send(t, body, key, from(test.one))
+			isKept(t, d, "from "+test.one, first, false)
+			got := d.Send(t, body, key, from(test.other))
+			isKept(t, d, "from "+test.other, got, test.same || !anonymous)
+			isKept(t, d, "again from "+test.one, d.Send(t, body, key, from(test.one)), true)
+			if d.Path == harness.PathRegister && (got.Body == first.Body) != test.same {
+				t.Errorf("%s and %s: got %s and %s", test.one, test.other, first.Body, got.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package idempotency
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestIdempotency: what a key is, what it stands for, and what becomes of the
+// request that comes again with it. Each rule holds at each door.
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			s.LimitAll("100000/3600") // so that there is something to count
+			s.Settings["KITH_TRUSTED_PROXIES"] = "127.0.0.0/8"
+			s.Start()
+			ada := s.NewMember(t)
+			a := ada.Agent(t)
+			for name, check := range map[string]func(*testing.T, harness.KeyedEndpoint){
+				"no key": checkNoKeys, "a key": checkKeys, "another request": checkOtherRequests, "a replay": checkReplay,
+				"in flight": checkInFlight, "the caller hangs up": checkHangUp,
+			} {
+				t.Run(name, func(t *testing.T) {
+					for _, d := range doors(t, s, a) {
+						t.Run(d.Path, func(t *testing.T) { check(t, d) })
+					}
+				})
+			}
+			t.Run("tool errors", func(t *testing.T) { checkKeptFailures(t, a) })
+			t.Run("a read", func(t *testing.T) { checkKeptRead(t, a) })
+			t.Run("credits", func(t *testing.T) { checkReplaysAreFree(t, a) })
+			t.Run("methods that do nothing", func(t *testing.T) { checkPureMethods(t, s, a) })
+			t.Run("what is not kept", func(t *testing.T) { checkNotKept(t, ada) })
+			t.Run("other credentials", func(t *testing.T) { checkOtherCredentials(t, ada) })
+			t.Run("revoked", func(t *testing.T) { checkRevoked(t, ada) })
+			t.Run("addresses", func(t *testing.T) { checkBuckets(t, s, a) })
+			t.Run("other paths", func(t *testing.T) { checkPathsWithoutKeys(t, s) })
+		})
+	}
+}
+
+// checkNoKeys sends what is no key. Nothing is done.
+func checkNoKeys(t *testing.T, d harness.KeyedEndpoint) {
+	long := strings.Repeat("k", 256)
+	for name, lines := range map[string][]string{
+		"two lines":            {harness.KeyLine("a"), harness.KeyLine("b")},
+		"one line twice":       {harness.KeyLine("a"), harness.KeyLine("a")},
+		"two spellings":        {harness.KeyLine("a"), "IDEMPOTENCY-KEY: a"},
+		"empty":                {"Idempotency-Key:"},
+		"spaces":               {"Idempotency-Key:   "},
+		"an empty second line": {harness.KeyLine("a"), "Idempotency-Key:"},
+		"256 characters":       {harness.KeyLine(long)},
+		"a tab":                {harness.KeyLine("a\tb")},
+		"a control character":  {harness.KeyLine("a\x01b")},
+		"DEL":                  {harness.KeyLine("a\x7fb")},
+		"NUL":                  {harness.KeyLine("a\x00b")},
+		"UTF-8":                {harness.KeyLine("schlüssel")},
+		"Latin-1":              {harness.KeyLine("schl\xfcssel")},
+		"an emoji":             {harness.KeyLine("🔑")},
+	} {
+		word := harness.NewWord()
+		got := d.Send(t, d.MakeBody(word), lines...)
+		if got.Status != http.StatusBadRequest || got.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%s: got %d %s", name, got.Status, got.Body)
+		}
+		// What HTTP itself does not allow never reaches the service.
+		if got.Header.Get("X-Request-Id") != "" && !strings.Contains(got.Body, "Idempotency-Key") {
+			t.Errorf("%s: the answer does not name the header: %s", name, got.Body)
+		}
+		if d.Path == harness.PathCurrent || d.Path == harness.PathDeprecated {
+			if found := (d.Service.Agent(d.Path, d.Bearer)).Find(t, word); len(found) != 0 {
+				t.Errorf("%s: it was done all the same", name)
+			}
+		}
+	}
+}
+
+// checkKeys sends what is a key, as it is.
+func checkKeys(t *testing.T, d harness.KeyedEndpoint) {
+	word := harness.NewWord()
+	for _, key := range []string{
+		d.Path[len(d.Path)-1:], // with which no other path of this caller ends
+		word + strings.Repeat("k", 255-len(word)), word + ", b", `"` + word + `"`, "a  " + word, word + "~!@#$%^&*()", strings.ToUpper(word), word,
+	} {
+		body := d.MakeBody(harness.NewWord())
+		isKept(t, d, key, d.Send(t, body, harness.KeyLine(key)), false)
+		isKept(t, d, key+" again", d.Send(t, body, "idempotency-key:"+key+" "), true)
+	}
+}
+
+// checkOtherRequests: a key stands for one request, byte for byte.
+func checkOtherRequests(t *testing.T, d harness.KeyedEndpoint) {
+	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
+	first := d.Send(t, body, key)
+	isKept(t, d, "the first", first, false)
+	others := map[string]harness.Response{
+		"another body": d.Send(t, d.MakeBody(harness.NewWord()), key),
+		"white space":  d.Send(t, body+" ", key),
+		"another id":   d.Send(t, strings.Replace(body, `"id":1`, `"id":2`, 1)+"\n", key),
+	}
+	for _, other := range doors(t, d.Service, harness.Agent{Bearer: "whoever"}) {
+		if other.Path != d.Path && (other.Bearer == "") == (d.Bearer == "") {
+			other.Bearer = d.Bearer
+			others["through "+other.Path] = other.Send(t, other.MakeBody(harness.NewWord()), key)
+		}
+	}
+	for name, got := range others {
+		if got.Status != http.StatusUnprocessableEntity || got.Header.Get("Retry-After") != "" || got.Header.Get("Idempotency-Replayed") != "" || !strings.Contains(got.Body, "Idempotency-Key") {
+			t.Errorf("%s: got %d %v %s", name, got.Status, got.Header, got.Body)
+		}
+	}
+	again := d.Send(t, body, key)
+	isKept(t, d, "the first again", again, true)
+	if again.Body != first.Body {
+		t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
+	}
+}
+
+// checkReplay: status, body and what tells of the body are as they were; what
+// tells of this very request is new.
+func checkReplay(t *testing.T, d harness.KeyedEndpoint) {
+	d.Send(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`) // from here on the credential is known, and counted
+	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
+	first := d.Send(t, body, key, "Origin: "+d.Service.Base)
+	isKept(t, d, "the first", first, false)
+	again := d.Send(t, body, key, "Origin: "+d.Service.Base)
+	isKept(t, d, "the second", again, true)
+	if again.Body != first.Body {
+		t.Errorf("it was answered\n%s\nand is now\n%s", first.Body, again.Body)
+	}
+	for _, name := range []string{"Content-Type", "Content-Length", "Location", "Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Deprecation", "Link"} {
+		if fmt.Sprint(first.Header[name]) != fmt.Sprint(again.Header[name]) {
+			t.Errorf("%s was %q and is %q", name, first.Header[name], again.Header[name])
+		}
+	}
+	if again.Header.Get("Access-Control-Allow-Origin") == "" || again.Header.Get("X-Request-Id") == first.Header.Get("X-Request-Id") || again.Header.Get("Set-Cookie") != "" {
+		t.Errorf("the headers are %v, and were %v", again.Header, first.Header)
+	}
+	if left := remaining(t, again); left != remaining(t, first)-1 {
+		t.Errorf("%d requests are left, and %d were", left, remaining(t, first))
+	}
+	harness.Eventually(t, "a replay has another date", func() bool {
+		again = d.Send(t, body, key)
+		return again.Header.Get("Date") != first.Header.Get("Date")
+	})
+	isKept(t, d, "the last", again, true)
+}
+
+// remaining is what an answer says is left of a rate policy.
+func remaining(t *testing.T, got harness.Response) int {
+	t.Helper()
+	n, err := strconv.Atoi(got.Header.Get("Ratelimit-Remaining"))
+	if err != nil {
+		t.Errorf("the rate limit is not told: %v", got.Header)
+	}
+	return n
+}
+
+// checkPathsWithoutKeys: elsewhere the header means nothing, whatever it holds.
+func checkPathsWithoutKeys(t *testing.T, s *harness.Service) {
+	for path, bodies := range map[string][2]string{
+		"/api/batch":      {`{"requests":[{"id":"1","path":"/api/human/demo"}]}`, `{"requests":[{"id":"2","path":"/api/human/demo"}]}`},
+		"/agent/identity": {`{"type":"anonymous"}`, `{"type":"anonymous" }`},
+	} {
+		d := harness.KeyedEndpoint{Service: s, Path: path}
+		for _, lines := range [][]string{{harness.KeyLine("k")}, {harness.KeyLine("k"), harness.KeyLine("l")}, {"Idempotency-Key:"}} {
+			for _, body := range bodies {
+				if got := d.Send(t, body, lines...); got.Status != http.StatusOK || got.Header.Get("Idempotency-Replayed") != "" {
+					t.Errorf("%s with %q: got %d %v %s", path, lines, got.Status, got.Header, got.Body)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package idempotency
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestKeysOverTheLimit: a request that was one too many was not done, and its key
+// is for the one that comes in time. Replays count like any other request.
+func TestKeysOverTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			s.LimitAll("2/1")
+			s.Start()
+			a := s.NewMember(t).Agent(t)
+			for _, d := range doors(t, s, a) {
+				t.Run(d.Path, func(t *testing.T) { checkOverLimit(t, d) })
+			}
+		})
+	}
+}
+
+func checkOverLimit(t *testing.T, d harness.KeyedEndpoint) {
+	t.Helper()
+	var key, body string
+	harness.Eventually(t, "a request is one too many", func() bool {
+		key, body = harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
+		got := d.Send(t, body, key)
+		if got.Status == http.StatusTooManyRequests && (got.Header.Get("Retry-After") == "" || got.Header.Get("Idempotency-Replayed") != "") {
+			t.Errorf("got %v", got.Header)
+		}
+		return got.Status == http.StatusTooManyRequests
+	})
+	inTime := func() (got harness.Response) {
+		harness.Eventually(t, "a request is in time", func() bool {
+			got = d.Send(t, body, key)
+			return got.Status != http.StatusTooManyRequests
+		})
+		return got
+	}
+	isKept(t, d, "the first in time", inTime(), false)
+	isKept(t, d, "the second", inTime(), true)
+	harness.Eventually(t, "a replay is one too many", func() bool { return d.Send(t, body, key).Status == http.StatusTooManyRequests })
+}
+
+// TestKeysWithoutCredits: what could not be paid for was not done, and is done
+// under its key once it can be.
+func TestKeysWithoutCredits(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			s.Settings["KITH_CREDITS_FREE"] = "3"
+			s.Start()
+			ada := s.NewMember(t)
+			a := ada.Agent(t)
+			a.Create(t, harness.Arguments{"name": "All That Can Be Paid For"})
+			a.Call(t, "search_connections", harness.Arguments{"query": "x"})
+			bodies := map[string]string{
+				"a write": harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}),
+				"a read":  harness.ToolCall(t, "search_connections", harness.Arguments{"query": harness.NewWord()}),
+			}
+			for what, body := range bodies {
+				for range 2 {
+					got := a.Keyed(t, what, body)
+					harness.CheckReplay(t, what+" without credits", got, false)
+					if !strings.Contains(got.Body, `"isError":true`) || !strings.Contains(got.Body, "credits") {
+						t.Errorf("%s: got %s", what, got.Body)
+					}
+				}
+			}
+			s.Operate(t, "", "member", "set-plan", ada.Username, "pro")
+			for what, body := range bodies {
+				got := a.Keyed(t, what, body)
+				harness.CheckReplay(t, what+" with credits", got, false)
+				if !strings.Contains(got.Body, `"isError":false`) {
+					t.Errorf("%s: got %s", what, got.Body)
+				}
+				harness.CheckReplay(t, what+" again", a.Keyed(t, what, body), true)
+			}
+		})
+	}
+}
+
+// TestKeysInAnOutage: while the store is away a request with a key is a 503, since
+// nobody can tell whether it was done. It is done under its key afterwards, and
+// what was done before is answered as before.
+func TestKeysInAnOutage(t *testing.T) {
+	harness.EachTopologyThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
+		set := s.RestartOverProxy(t)
+		for _, d := range doors(t, s, s.NewMember(t).Agent(t)) {
+			before, during, word := harness.KeyLine(harness.NewWord()), harness.KeyLine(harness.NewWord()), harness.NewWord()
+			first := d.Send(t, d.MakeBody("old"+word), before)
+			isKept(t, d, "before", first, false)
+			set(true)
+			for _, got := range []harness.Response{d.Send(t, d.MakeBody("old"+word), before), d.Send(t, d.MakeBody(word), during)} {
+				harness.CheckUnavailable(t, d.Path, got)
+			}
+			set(false)
+			var got harness.Response
+			harness.Eventually(t, "the store is back", func() bool {
+				got = d.Send(t, d.MakeBody(word), during)
+				return got.Status != http.StatusServiceUnavailable
+			})
+			isKept(t, d, "afterwards", got, false)
+			isKept(t, d, "and again", d.Send(t, d.MakeBody(word), during), true)
+			isDoneOnce(t, d, word)
+			again := d.Send(t, d.MakeBody("old"+word), before)
+			isKept(t, d, "what was before", again, true)
+			if again.Body != first.Body {
+				t.Errorf("%s: it was answered %s and is now %s", d.Path, first.Body, again.Body)
+			}
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package idempotency
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// keyedWrite is a write that is to be done once, however often it is sent.
+type keyedWrite struct {
+	tool, mark string // the mark is in the effect, and nowhere else
+	key, body  string
+	impatient  bool // its client sends it once, and goes on without an answer
+
+	first    keyedAnswer // what came first; its text is empty if nothing did
+	attempts int
+}
+
+// keyedAnswer is the answer to a keyed write, byte for byte.
+type keyedAnswer struct {
+	text     string
+	replayed bool
+}
+
+// crashRound is a service that dies again and again while clients write.
+type crashRound struct {
+	agent  harness.Agent
+	client *http.Client
+	down   sync.RWMutex // held while the service is being started again
+	turn   atomic.Int64 // how many writes the clients have taken
+	done   atomic.Int64 // how many of those they are through with
+
+	mu     sync.Mutex
+	again  map[string]int // how often they had to send again, by reason
+	faults []error        // answers that nobody should get
+}
+
+// errAgain is the reason to send a write again.
+type errAgain string
+
+func (e errAgain) Error() string { return string(e) }
+
+// send sends a write once.
+func (r *crashRound) send(ctx context.Context, w *keyedWrite) (keyedAnswer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.agent.Service.Base+r.agent.Path, strings.NewReader(w.body))
+	if err != nil {
+		return keyedAnswer{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+r.agent.Bearer)
+	req.Header.Set("Idempotency-Key", w.key)
+	res, err := r.client.Do(req)
+	if err != nil {
+		return keyedAnswer{}, errAgain("no answer")
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return keyedAnswer{}, errAgain("half an answer")
+	}
+	switch {
+	case res.StatusCode == http.StatusOK && strings.Contains(string(text), `"isError":false`):
+		return keyedAnswer{string(text), res.Header.Get("Idempotency-Replayed") == "true"}, nil
+	case res.StatusCode == http.StatusConflict, res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
+		return keyedAnswer{}, errAgain(res.Status)
+	default:
+		return keyedAnswer{}, fmt.Errorf("%s: got %d %s", w.tool, res.StatusCode, text)
+	}
+}
+
+// insist sends a write until it is answered, or once if its client is impatient.
+func (r *crashRound) insist(ctx context.Context, w *keyedWrite) (keyedAnswer, error) {
+	for {
+		// Whoever comes while the service is being started waits for that.
+		r.down.RLock()
+		r.down.RUnlock() //nolint:staticcheck // there is nothing to do in between
+		w.attempts++
+		got, err := r.send(ctx, w)
+		why, tryAgain := errors.AsType[errAgain](err)
+		if !tryAgain || ctx.Err() != nil {
+			return got, err
+		}
+		r.mu.Lock()
+		r.again[string(why)]++
+		r.mu.Unlock()
+		if w.impatient {
+			return got, nil
+		}
+	}
+}
+
+// each has n clients take the writes, one after the other.
+func (r *crashRound) each(t *testing.T, n int, writes []*keyedWrite, do func(*keyedWrite) error) *sync.WaitGroup {
+	t.Helper()
+	r.turn.Store(0)
+	r.done.Store(0)
+	wait := &sync.WaitGroup{}
+	for range n {
+		wait.Go(func() {
+			for i := r.turn.Add(1) - 1; int(i) < len(writes); i = r.turn.Add(1) - 1 {
+				if err := do(writes[i]); err != nil {
+					r.mu.Lock()
+					r.faults = append(r.faults, err)
+					r.mu.Unlock()
+				}
+				r.done.Add(1)
+			}
+		})
+	}
+	return wait
+}
+
+// crash kills the service after every so many writes until all are done, and
+// returns how often.
+func (r *crashRound) crash(t *testing.T, writes int, killAndStart func()) (kills int) {
+	t.Helper()
+	const atLeast, more = 30, 60
+	for {
+		next := r.done.Load() + atLeast + mathrand.Int64N(more)
+		harness.Eventually(t, "writes go on", func() bool { done := r.done.Load(); return done >= next || int(done) == writes })
+		if int(r.done.Load()) == writes {
+			return kills
+		}
+		r.restart(killAndStart)
+		kills++
+	}
+}
+
+func (r *crashRound) restart(killAndStart func()) {
+	r.down.Lock()
+	defer r.down.Unlock()
+	killAndStart()
+}
+
+// deaths are the ways in which a service may die: a process with all of it, or one
+// of two alone.
+func deaths(way harness.Topology) map[string]func(s *harness.Service) {
+	if !way.Split {
+		return map[string]func(s *harness.Service){"the process": func(s *harness.Service) { s.Backend.Kill(); s.Start() }}
+	}
+	return map[string]func(s *harness.Service){
+		"the backend": func(s *harness.Service) { s.Backend.Kill(); s.StartBackend() },
+		"the edge":    func(s *harness.Service) { s.Edge.Kill(); s.StartEdge() },
+	}
+}
+
+// TestKeyedWritesThroughCrashes: with a key, every write that was answered was
+// done once, and one that was not was done once or not at all, however often it
+// was sent and the service was killed; so is what was paid.
+func TestKeyedWritesThroughCrashes(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		for name, die := range deaths(way) {
+			t.Run(way.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := harness.NewService(t, way)
+				s.Settings["KITH_CREDITS_FREE"] = "100000"
+				s.Settings["KITH_SANDBOX"] = "false" // seeding it takes a while at each start
+				s.Start()
+				checkCrashes(t, s, die)
+			})
+		}
+	}
+}
+
+func checkCrashes(t *testing.T, s *harness.Service, die func(*harness.Service)) {
+	t.Helper()
+	const clients, total, kills = 16, 1000, 8
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	t.Cleanup(transport.CloseIdleConnections)
+	r := &crashRound{agent: s.NewMember(t).Agent(t), client: &http.Client{Transport: transport, Timeout: harness.Timeout}, again: map[string]int{}}
+	person := r.agent.Create(t, harness.Arguments{"name": "Constant Companion"})
+	writes := keyedWrites(t, person, total)
+	clientsAtWork := r.each(t, clients, writes, func(w *keyedWrite) (err error) {
+		w.first, err = r.insist(t.Context(), w)
+		return err
+	})
+	if n := r.crash(t, total, func() { die(s) }); n < kills {
+		t.Errorf("the service was killed %d times", n)
+	} else {
+		t.Logf("%d kills; sent again: %v", n, r.again)
+	}
+	clientsAtWork.Wait()
+	books := readBooks(t, r.agent)
+	done := effects(t, r.agent)
+	checkOnce(t, writes, done)
+	books.check(t, writes, done)
+	r.checkReplays(t, clients, writes, done)
+	for _, err := range r.faults {
+		t.Error(err)
+	}
+}
+
+// keyedWrites are writes of three tools, each with a mark and a key of its own.
+func keyedWrites(t *testing.T, person string, n int) []*keyedWrite {
+	t.Helper()
+	const impatient = 5 // every fifth client is
+	writes := make([]*keyedWrite, n)
+	for i := range writes {
+		w := &keyedWrite{mark: rand.Text(), key: rand.Text(), impatient: i%impatient == 0}
+		var args harness.Arguments
+		switch i % 3 {
+		case 0:
+			w.tool, args = "create_connection", harness.Arguments{"name": w.mark, "on_duplicate": "create"}
+		case 1:
+			w.tool, args = "add_note", harness.Arguments{"connection_ids": []string{person}, "body": w.mark}
+		default:
+			w.tool, args = "log_interaction", harness.Arguments{"connection_ids": []string{person}, "kind": "call", "summary": w.mark}
+		}
+		w.body = harness.ToolCall(t, w.tool, args)
+		writes[i] = w
+	}
+	return writes
+}

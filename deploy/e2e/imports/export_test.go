@@ -1,0 +1,49 @@
+package imports
+
+import (
+	"archive/zip"
+	"encoding/base64"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// What a person downloads, another one's agent imports as it is.
+func TestDownloadIsImported(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		person := s.NewPerson(t)
+		name := harness.NewWord() + " " + harness.NewWord()
+		made := (&harness.Member{Service: s, Username: person["MEMBER_USERNAME"]}).Agent(t).Call(t, "create_connection", harness.Arguments{"name": name, "tags": []string{"kept"}})
+		v := s.NewSession(t)
+		values := harness.Form(v.Send(t, "/sign-in", nil))
+		values.Set("login", person["MEMBER_USERNAME"])
+		values.Set("password", person["MEMBER_PASSWORD"])
+		v.Send(t, "/sign-in", values)
+		got := v.Send(t, "/settings/account/export", nil)
+		if got.Status != http.StatusOK || got.Header.Get("Content-Type") != "application/zip" || got.Header.Get("Content-Encoding") != "" {
+			t.Fatalf("got %d %v", got.Status, got.Header)
+		}
+		archive, err := zip.NewReader(strings.NewReader(got.Body), int64(len(got.Body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"account.json", "contacts.json", "contacts.csv", "contacts.vcf", "contacts.jscontact.json"} {
+			if content, err := fs.ReadFile(archive, file); err != nil || !strings.Contains(string(content), name) {
+				t.Errorf("%s: %v\n%s", file, err, content)
+			}
+		}
+		other := s.NewMember(t).Agent(t)
+		task := other.Call(t, "import_file", harness.Arguments{"filename": "export.zip", "content_base64": base64.StdEncoding.EncodeToString([]byte(got.Body))})
+		done := other.Call(t, "get_job", harness.Arguments{"task_id": task["task_id"], "wait_seconds": 20})
+		if state, created := harness.At[string](t, done, "job", "state"), harness.At[float64](t, done, "job", "result", "created"); state != "succeeded" || created != 1 {
+			t.Errorf("the import %s, %g created", state, created)
+		}
+		hits := harness.At[[]any](t, other.Call(t, "search_connections", harness.Arguments{"query": name}), "hits")
+		if len(hits) != 1 || harness.At[string](t, hits[0], "name") != name || harness.At[string](t, hits[0], "id") == harness.At[string](t, made, "connection", "id") {
+			t.Errorf("found %v", hits)
+		}
+	})
+}

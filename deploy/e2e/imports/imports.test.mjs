@@ -1,0 +1,67 @@
+// A person imports a large file on the settings page, and takes it back.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { setting } from '../harness/client.mjs';
+
+const timeout = Number(setting('PATIENCE'));
+const rows = Number(setting('ROWS'));
+// The service dies under the page, which is no fault of the page.
+const DOWN = /^Failed to load resource: (net::ERR_|the server responded with a status of 50[234])/;
+
+async function atImports(work) {
+  const browser = await openBrowser();
+  try {
+    const ada = await newPerson(browser);
+    await ada.page.goto('/settings/imports');
+    await signIn(ada.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
+    await expectHeading(ada.page, 'Imports');
+    await work(ada.page);
+    await ada.leave({ tolerate: DOWN });
+  } finally {
+    await browser.close(); // or the process would not end
+  }
+}
+
+/** Reads what the page says of the import until it is done; nobody loads it again. */
+async function watch(page) {
+  const seen = [];
+  const list = page.locator('#imports');
+  for (const end = Date.now() + timeout; ;) {
+    assert.ok(Date.now() < end, `the import is not done: ${await list.innerText()}`);
+    const text = await list.innerText();
+    const [, done, total] = text.match(/(\d+) of (\d+|\?) rows/) ?? [];
+    if (done === undefined) return { seen, text };
+    if (total !== '?') assert.equal(Number(total), rows);
+    if (seen.at(-1) !== Number(done)) seen.push(Number(done));
+    await page.waitForTimeout(100);
+  }
+}
+
+test('an import, with its progress', { skip: setting('PART') !== 'import', timeout }, () => atImports(async (page) => {
+  await page.getByLabel('File', { exact: true }).setInputFiles(setting('FILE'));
+  await press(page, 'Bring the file');
+  await expectNotice(page, 'The import has begun.');
+  let loads = 0;
+  page.on('load', () => loads++);
+  const { seen, text } = await watch(page);
+  assert.ok(text.includes(setting('REPORT')), text);
+  assert.match(text, /succeeded/);
+  assert.deepEqual(seen, [...seen].sort((a, b) => a - b), 'the progress went back');
+  assert.ok(seen.length >= 4, `the progress was seen to be ${seen}`);
+  assert.equal(loads, 0, 'the page was loaded again');
+}));
+
+test('the import is taken back', { skip: setting('PART') !== 'undo', timeout }, () => atImports(async (page) => {
+  page.context().setDefaultTimeout(timeout);
+  const undo = page.getByRole('button', { name: 'Take back the import of' });
+  await undo.click();
+  await expectNotice(page, 'The import is being taken back.');
+  const list = page.locator('#imports');
+  for (const end = Date.now() + timeout; /Being taken back/.test(await list.innerText());) {
+    assert.ok(Date.now() < end, `it is not taken back: ${await list.innerText()}`);
+    await page.waitForTimeout(100);
+  }
+  assert.doesNotMatch(await list.innerText(), /stay as they are/);
+  assert.equal(await undo.count(), 0, 'it could be taken back twice');
+}));

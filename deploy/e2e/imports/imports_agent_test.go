@@ -1,0 +1,188 @@
+package imports
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestImportByAgent: an agent tries a file, imports it, finds that importing it
+// again changes nothing, and takes the import back.
+func TestImportByAgent(t *testing.T) {
+	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+		a, f := s.NewMember(t).Agent(t), harness.GoogleFile(600)
+		call := harness.Arguments{"filename": f.Name, "content": f.Content}
+
+		tried := a.Import(t, harness.Arguments{"filename": f.Name, "content": f.Content, "dry_run": true})
+		checkReport(t, f, tried, f.Created, f.Repeated, true)
+		checkOnFile(t, f, a, 0)
+
+		done := a.Import(t, call)
+		checkReport(t, f, done, f.Created, f.Repeated, false)
+		checkOnFile(t, f, a, f.Created)
+		if found := a.Find(t, "p7@mail.example"); len(found) != 1 {
+			t.Errorf("the seventh is found as %v", found)
+		}
+		changes := harness.Encode(t, a.Call(t, "list_changes", harness.Arguments{}))
+
+		again := a.Import(t, call)
+		checkReport(t, f, again, 0, f.Created+f.Repeated, false)
+		checkOnFile(t, f, a, f.Created)
+		if now := harness.Encode(t, a.Call(t, "list_changes", harness.Arguments{})); now != changes {
+			t.Errorf("the second import changed something: %s", now)
+		}
+
+		importID := harness.At[string](t, done, "import_id")
+		tried = a.Call(t, "undo_change", harness.Arguments{"import_id": importID, "dry_run": true})
+		if int(harness.At[float64](t, tried, "restored_count")) != f.Created || len(harness.At[[]any](t, tried, "conflicts")) > 0 {
+			t.Errorf("undoing it would do %v", tried)
+		}
+		checkOnFile(t, f, a, f.Created)
+		undone := undo(t, a, importID)
+		if int(harness.At[float64](t, undone, "restored_count")) != f.Created || harness.At[float64](t, undone, "conflict_count") > 0 {
+			t.Errorf("undoing it did %v", undone)
+		}
+		checkOnFile(t, f, a, 0)
+		if again := a.Call(t, "undo_change", harness.Arguments{"import_id": importID}); again["already_undone"] != true || again["task_id"] != nil {
+			t.Errorf("undoing it again answers %v", again)
+		}
+		undo(t, a, harness.At[string](t, undone, "undo_id"))
+		checkOnFile(t, f, a, f.Created)
+	})
+}
+
+// undo takes an import back to the end, and returns the report.
+func undo(t *testing.T, a harness.Agent, importID string) map[string]any {
+	t.Helper()
+	job := a.AwaitJob(t, a.Call(t, "undo_change", harness.Arguments{"import_id": importID})["task_id"])
+	if state := harness.At[string](t, job, "state"); state != "succeeded" {
+		t.Fatalf("the undo %s: %v", state, job["error"])
+	}
+	return harness.At[map[string]any](t, job, "result")
+}
+
+// maxErrors is how many rows that failed are told.
+const maxErrors = 50
+
+// checkReport wants a report to have these counts, which sum.
+func checkReport(t *testing.T, f harness.ContactFile, report map[string]any, created, skipped int, dry bool) {
+	t.Helper()
+	for name, want := range map[string]int{"total": f.Rows(), "created": created, "updated": 0, "skipped": skipped, "failed": f.Failed} {
+		if got := harness.At[float64](t, report, name); int(got) != want {
+			t.Errorf("%s: %s is %v, and should be %d", f.Name, name, got, want)
+		}
+	}
+	if harness.At[bool](t, report, "dry_run") != dry || len(harness.At[[]any](t, report, "errors")) != min(f.Failed, maxErrors) {
+		t.Errorf("the report is %v", report)
+	}
+}
+
+// TestCancelledImport: what an import did that is stopped on its way stays until it
+// is taken back. The job has no result, and names the import.
+func TestCancelledImport(t *testing.T) {
+	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+		a, f := s.NewMember(t).Agent(t), harness.NameFile()
+		task := a.Call(t, "import_file", harness.Arguments{"filename": f.Name, "content": f.Content})["task_id"]
+		harness.Eventually(t, "the import is at work", func() bool {
+			return harness.At[float64](t, a.Call(t, "get_job", harness.Arguments{"task_id": task}), "job", "progress", "done") > 0
+		})
+		a.Call(t, "cancel_job", harness.Arguments{"task_id": task})
+		job := a.AwaitJob(t, task)
+		created := harness.At[float64](t, job, "progress", "done")
+		if harness.At[string](t, job, "state") != "cancelled" || int(created) >= f.Rows() || job["result"] != nil {
+			t.Errorf("it is %v", job)
+		}
+		checkOnFile(t, f, a, int(created))
+		undo(t, a, harness.At[string](t, job, "import_id"))
+		checkOnFile(t, f, a, 0)
+	})
+}
+
+var uploadPattern = regexp.MustCompile(`fil_[0-9A-Z]{26}`)
+
+// upload leaves a file on the settings page for the person's agent, and returns
+// its id.
+func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {
+	t.Helper()
+	const path = "/settings/imports"
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for name, values := range harness.Form(v.Send(t, path, nil)) {
+		_ = w.WriteField(name, values[0]) // into memory
+	}
+	_ = w.WriteField("action", "keep")
+	part, err := w.CreateFormFile("file", f.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = part.Write([]byte(f.Content))
+	_ = w.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.Service.Base+path, &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	req.Header.Set("Origin", v.Service.Base)
+	res, err := v.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := harness.ReadResponse(t, res); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	return uploadPattern.FindString(v.Send(t, path, nil).Body)
+}
+
+// TestUploadForAgent: what a person uploads, their agent imports, by its id, or over
+// plain HTTP, where the oldest comes first; another member's agent does not.
+func TestUploadForAgent(t *testing.T) {
+	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+		person := s.NewPerson(t)
+		ada, eve := s.Agent(harness.PathCurrent, (&harness.Member{Service: s, Username: person["MEMBER_USERNAME"]}).Token(t).Bearer), s.NewMember(t).Agent(t)
+		v := s.NewSession(t)
+		signIn(t, v, person)
+		first, second, third := harness.GoogleFile(20), linkedInFile(30), harness.NameFile()
+		uploadID := upload(t, v, first)
+		if stolen := eve.Try(t, "import_file", harness.Arguments{"upload_id": uploadID}); !stolen.IsError || !strings.Contains(stolen.Text(), "no file "+uploadID) {
+			t.Errorf("another member is answered %s", stolen.Text())
+		}
+		checkReport(t, first, ada.Import(t, harness.Arguments{"upload_id": uploadID, "dry_run": true}), first.Created, 0, true)
+		checkReport(t, first, ada.Import(t, harness.Arguments{"upload_id": uploadID}), first.Created, 0, false)
+		if again := ada.Try(t, "import_file", harness.Arguments{"upload_id": uploadID}); !again.IsError {
+			t.Errorf("what was imported is imported again: %s", again.Text())
+		}
+
+		upload(t, v, second)
+		upload(t, v, third)
+		started := ada.StartJob(t, "file_import")
+		var job struct {
+			ID   int `json:"job_id"`
+			Poll string
+		}
+		if err := json.Unmarshal([]byte(started.Body), &job); err != nil || started.Status != http.StatusAccepted || started.Header.Get("Location") != job.Poll ||
+			started.Header.Get("Retry-After") == "" {
+			t.Fatalf("got %d %v %s", started.Status, started.Header, started.Body)
+		}
+		checkReport(t, second, harness.At[map[string]any](t, ada.AwaitJob(t, job.ID), "result"), second.Created, 0, false)
+		checkOnFile(t, second, ada, first.Created+second.Created)
+		polled := s.Send(t, http.MethodGet, strings.TrimPrefix(job.Poll, s.Base), "", "Authorization: Bearer "+ada.Bearer)
+		if polled.Status != http.StatusOK || polled.Header.Get("Retry-After") != "" || !strings.Contains(polled.Body, `"created":30`) {
+			t.Errorf("got %d %v %s", polled.Status, polled.Header, polled.Body)
+		}
+
+		next := ada.StartJob(t, "file_import")
+		ada.Call(t, "cancel_job", harness.Arguments{"task_id": job.ID + 1})
+		ada.AwaitJob(t, job.ID+1)
+		none := ada.StartJob(t, "file_import")
+		if next.Status != http.StatusAccepted || none.Status != http.StatusConflict || !strings.Contains(none.Body, "/settings/imports") ||
+			strings.Contains(none.Body, "content_base64") {
+			t.Errorf("the next file: %d %s; no file: %d %s", next.Status, next.Body, none.Status, none.Body)
+		}
+	})
+}

@@ -1,0 +1,19 @@
+package mcp
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestAssistantsWeek: an assistant does a week's work for a member, with every
+// tool that there is; what it found, wrote, took back and paid is right.
+func TestAssistantsWeek(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		harness.RunNodeTests(t, "week.test.mjs", map[string]string{
+			"BASE_URL": s.Base, "MCP_PATH": harness.PathCurrent, "MEMBER_USERNAME": ada.Username, "MEMBER_TOKEN": ada.Token(t).Bearer,
+			"READER_TOKEN": ada.Token(t, "connections").Bearer,
+		})
+	})
+}

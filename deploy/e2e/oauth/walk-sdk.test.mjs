@@ -1,0 +1,177 @@
+// The official SDK's own auth(), from the 401 of a tool call to revocation; a
+// person with a browser does what only a person can.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { auth, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { answerConsent, expectHeading, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
+import { listenForCallback } from '../harness/callback.mjs';
+import { call, setting } from '../harness/client.mjs';
+import { callWith, until } from '../harness/raw.mjs';
+import { keep } from '../harness/secrets.mjs';
+
+const base = setting('BASE_URL');
+
+let browser;
+let callback;
+let ada;
+
+before(async () => {
+  [browser, callback] = await Promise.all([openBrowser(), listenForCallback()]);
+  ada = await newPerson(browser);
+  await ada.page.goto('/sign-in');
+  await signIn(ada.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
+  await expectHeading(ada.page, 'Your profile');
+});
+
+after(async () => {
+  try {
+    await ada?.leave();
+  } finally {
+    await browser?.close();
+    callback?.close();
+  }
+});
+
+/** What an application keeps for auth(), in memory. */
+class Keeper {
+  #state;
+  #client;
+  #tokens;
+  #verifier;
+  #discovery;
+
+  constructor(name) {
+    this.name = name;
+    this.asked = []; // addresses that the person was sent to
+    this.pairs = []; // of tokens that were got
+  }
+
+  get redirectUrl() { return callback.uri; }
+  get clientMetadata() {
+    return { client_name: this.name, redirect_uris: [callback.uri], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' };
+  }
+
+  state() { return (this.#state = keep('state', crypto.randomUUID())); }
+  clientInformation() { return this.#client; }
+  saveClientInformation(client) { this.#client = client; }
+  tokens() { return this.#tokens; }
+  saveTokens(tokens) {
+    this.#tokens = tokens;
+    this.pairs.push(tokens);
+    keep('access token', tokens.access_token);
+    keep('refresh token', tokens.refresh_token);
+  }
+
+  redirectToAuthorization(url) { this.asked.push(url); }
+  saveCodeVerifier(verifier) { this.#verifier = keep('code verifier', verifier); }
+  codeVerifier() { return this.#verifier; }
+  saveDiscoveryState(discovery) { this.#discovery = discovery; }
+  discoveryState() { return this.#discovery; }
+  invalidateCredentials(what) {
+    if (what === 'all' || what === 'tokens') this.#tokens = undefined;
+    if (what === 'all' || what === 'client') this.#client = undefined;
+    if (what === 'all' || what === 'discovery') this.#discovery = undefined;
+  }
+
+  /** The person answers what was asked last, and the application gets the code. */
+  async code(decision = 'Allow') {
+    await ada.page.goto(this.asked.at(-1).href);
+    await answerConsent(ada.page, decision);
+    const { url } = await callback.next();
+    assert.equal(url.searchParams.get('state'), this.#state);
+    assert.equal(url.searchParams.get('iss'), base);
+    return url.searchParams.get('code');
+  }
+}
+
+async function start(path, keeper) {
+  const transport = new StreamableHTTPClientTransport(new URL(base + path), { authProvider: keeper });
+  const client = new Client({ name: 'kith-walk', version: '1.0.0' });
+  return { client, transport };
+}
+
+for (const path of ['/mcp/v1', '/mcp']) {
+  test(`${path}: from the first 401 to revocation`, async () => {
+    const keeper = new Keeper(`SDK at ${path}`);
+    let { client, transport } = await start(path, keeper);
+
+    // /mcp/v1 shows its tools to everybody, /mcp asks for a token at once.
+    if (path === '/mcp') {
+      await assert.rejects(client.connect(transport), UnauthorizedError);
+    } else {
+      await client.connect(transport);
+      assert.ok((await client.listTools()).tools.length >= 8);
+      await assert.rejects(client.callTool({ name: 'get_account', arguments: {} }), UnauthorizedError);
+    }
+    assert.equal(keeper.asked.length, 1);
+    const { authorizationServerUrl, resourceMetadataUrl, resourceMetadata } = keeper.discoveryState();
+    assert.equal(resourceMetadataUrl, `${base}/.well-known/oauth-protected-resource${path}`);
+    assert.equal(resourceMetadata.resource, base + path);
+    assert.equal(new URL(authorizationServerUrl).origin, base);
+    assert.ok(keeper.clientInformation().client_id);
+    const asked = keeper.asked[0].searchParams;
+    assert.equal(asked.get('resource'), base + path);
+    assert.equal(asked.get('code_challenge_method'), 'S256');
+
+    await transport.finishAuth(await keeper.code());
+    assert.equal(keeper.pairs.length, 1);
+    await client.close();
+    ({ client, transport } = await start(path, keeper));
+    await client.connect(transport);
+    await client.listTools();
+    const account = await call(client, 'get_account');
+    assert.equal(account.member.username, setting('MEMBER_USERNAME'));
+    assert.equal(account.credential.kind, 'oauth');
+    const { connection } = await call(client, 'create_connection', { name: `Sdk Walker of ${path}` });
+
+    // The access token dies of age; the next call brings a new pair, unasked.
+    const aged = keeper.tokens();
+    await until('the access token is dead', async () => (await callWith(aged.access_token)).status === 401);
+    const before = keeper.pairs.length;
+    assert.equal((await call(client, 'get_connection', { id: connection.id })).connection.name, connection.name);
+    assert.ok(keeper.pairs.length > before, 'no new pair was got');
+    assert.notEqual(keeper.tokens().refresh_token, aged.refresh_token);
+    assert.equal(keeper.asked.length, 1, 'the person was asked again');
+
+    // The person ends it in their settings: the call after has to ask again.
+    await ada.page.goto('/settings/mcp');
+    const row = ada.page.getByRole('region', { name: 'Connected agents' }).getByRole('listitem').filter({ has: ada.page.getByRole('heading', { name: keeper.name, exact: true }) });
+    await press(row, `Revoke the access of ${keeper.name}`);
+    await ada.page.getByRole('status').filter({ hasText: 'The agent is disconnected.' }).waitFor();
+    assert.equal((await callWith(keeper.tokens().access_token)).status, 401);
+    await assert.rejects(client.callTool({ name: 'get_account', arguments: {} }), UnauthorizedError);
+    assert.equal(keeper.asked.length, 2);
+    assert.equal(keeper.tokens(), undefined, 'the SDK keeps dead tokens');
+
+    // And it may be allowed once more, by the same registration.
+    const { client_id: registered } = keeper.clientInformation();
+    await transport.finishAuth(await keeper.code());
+    assert.equal(keeper.clientInformation().client_id, registered);
+    assert.equal((await call(client, 'get_account')).member.username, setting('MEMBER_USERNAME'));
+
+    // Revoked by the application itself (RFC 7009; the SDK has no call for it).
+    const { authorizationServerMetadata: server } = keeper.discoveryState();
+    const last = keeper.tokens();
+    const response = await fetch(server.revocation_endpoint, { method: 'POST', body: new URLSearchParams({ token: last.refresh_token, client_id: registered }) });
+    assert.equal(response.status, 200);
+    assert.equal((await callWith(last.access_token)).status, 401);
+    await assert.rejects(client.callTool({ name: 'get_account', arguments: {} }), UnauthorizedError);
+    await client.close();
+  });
+}
+
+test('auth() by itself, and a person who says no', async () => {
+  const keeper = new Keeper('SDK that is refused');
+  const options = { serverUrl: `${base}/mcp/v1`, scope: 'connections account' };
+  assert.equal(await auth(keeper, options), 'REDIRECT');
+  assert.equal(keeper.asked[0].searchParams.get('scope'), 'connections account');
+  assert.equal(await keeper.code('Don’t allow'), null);
+
+  assert.equal(await auth(keeper, options), 'REDIRECT');
+  assert.equal(await auth(keeper, { ...options, authorizationCode: await keeper.code() }), 'AUTHORIZED');
+  assert.deepEqual(keeper.tokens().scope.split(' ').sort(), ['account', 'connections']);
+  assert.equal(await auth(keeper, options), 'AUTHORIZED', 'a refresh does not do');
+  assert.equal(keeper.pairs.length, 2);
+});

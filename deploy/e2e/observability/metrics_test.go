@@ -1,0 +1,245 @@
+package observability
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// documentedMetrics are the metrics that observability/metrics.md lists: their
+// types by their names.
+func documentedMetrics(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(harness.Repository("observability", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(kith_[a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(text), -1) {
+		documented[row[1]] = row[2]
+	}
+	if len(documented) < 36 {
+		t.Fatalf("only %d metrics are read from the list", len(documented))
+	}
+	return documented
+}
+
+// scrape is what all processes of a service report: values by series as it is
+// written, the most of them where several have one.
+type scrape map[string]float64
+
+// readMetrics asks each process of the service.
+func readMetrics(t *testing.T, s *harness.Service) scrape {
+	t.Helper()
+	all := scrape{}
+	for _, p := range s.Programs() {
+		got := s.SendTo(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0")
+		if got.Status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(got.Body), "# EOF") {
+			t.Fatalf("%s: %d, no OpenMetrics: %s", p.Name, got.Status, harness.Shorten(got.Body))
+		}
+		for line := range strings.Lines(got.Body) {
+			line, _, _ = strings.Cut(line, " # ") // the exemplar
+			at := strings.LastIndexByte(line, ' ')
+			if strings.HasPrefix(line, "#") || at < 0 {
+				continue
+			}
+			value, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
+			if err != nil {
+				t.Fatalf("%s: %q: %v", p.Name, line, err)
+			}
+			all[line[:at]] = max(all[line[:at]], value)
+		}
+	}
+	return all
+}
+
+// of returns the greatest value of a metric's series, and whether there is one.
+func (s scrape) of(metric, kind string) (most float64, found bool) {
+	if kind == "histogram" {
+		metric += "_count"
+	}
+	for series, value := range s {
+		if name, _, _ := strings.Cut(series, "{"); name == metric {
+			most, found = max(most, value), true
+		}
+	}
+	return most, found
+}
+
+// still are the metrics that a run leaves at 0, with the reason.
+func still() map[string]string {
+	return map[string]string{
+		"kith_http_in_flight_requests": "no request is under way while the test scrapes; the metrics' own tests have some",
+		"kith_rate_limit_fallback":     "Redis does not go away here; edge/server's TestFallbackIsTold has it do so",
+		"kith_job_queue_age_seconds":   "workers are faster than a scrape; the store's TestCountJobs has a job wait",
+	}
+}
+
+// absent are the metrics that a way to run the service does not have.
+func absent(way harness.Topology) map[string]string {
+	reasons := map[string]string{"kith_tls_certificate_expiry_timestamp_seconds": "no listener has a certificate; TestCertificatesAreWatched gives them some"}
+	if way.Postgres {
+		reasons["kith_store_disk_free_bytes"] = "the database is no file of this machine's"
+		reasons["kith_store_disk_size_bytes"] = "the same"
+	}
+	return reasons
+}
+
+// moved are series that a run must count in, besides one of each metric.
+func moved() []string {
+	return []string{
+		`kith_batch_items_total{status="200"}`, `kith_batch_items_total{status="403"}`,
+		`kith_rate_limit_hits_total{outcome="admitted",policy="mcp"}`, `kith_rate_limit_hits_total{outcome="refused",policy="directory"}`,
+		`kith_tool_calls_total{outcome="ok",tool="create_connection"}`, `kith_tool_calls_total{outcome="refused",tool="create_connection"}`,
+		`kith_tool_calls_total{outcome="invalid_arguments",tool="create_connection"}`, `kith_tool_calls_total{outcome="unknown_tool",tool="unknown"}`,
+		`kith_backend_requests_total{outcome="answered"}`,
+		`kith_oauth_events_total{kind="register",result="ok"}`, `kith_oauth_events_total{kind="authorize",result="ok"}`,
+		`kith_oauth_events_total{kind="sign_in",result="ok"}`, `kith_oauth_events_total{kind="sign_in",result="refused"}`,
+		`kith_oauth_events_total{kind="consent",result="ok"}`, `kith_oauth_events_total{kind="code",result="ok"}`,
+		`kith_oauth_events_total{kind="refresh",result="ok"}`, `kith_oauth_events_total{kind="refresh",result="refused"}`,
+		`kith_oauth_events_total{kind="revoke",result="ok"}`, `kith_oauth_events_total{kind="register",result="refused"}`,
+		`kith_idempotency_keys_total{outcome="kept"}`, `kith_idempotency_keys_total{outcome="replayed"}`,
+		`kith_idempotency_keys_total{outcome="reused"}`,
+		`kith_credits_total{direction="charged",tool="create_connection"}`, `kith_credits_total{direction="charged",tool="search_connections"}`,
+		`kith_credit_decisions_total{outcome="refused",tool="create_connection"}`,
+		`kith_job_runs_total{kind="embed_objects",outcome="succeeded"}`,
+		`kith_store_queries_total{operation="select",outcome="ok"}`, `kith_store_queries_total{operation="commit",outcome="ok"}`,
+		`kith_search_build_duration_seconds_count{kind="whole"}`,
+		"process_cpu_seconds_total", "go_goroutines", `kith_jobs{kind="sweep",state="scheduled"}`,
+	}
+}
+
+// TestMetrics: every metric of the list is reported, and each moves in a run that
+// gives it a reason to.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			s.LimitAll("100000/3600")
+			s.Settings["KITH_RATE_DIRECTORY"] = "5/3600"
+			s.Settings["KITH_MAX_IN_FLIGHT"] = "4"
+			s.Settings["KITH_CREDITS_FREE"] = "60"
+			s.Start()
+			ada := s.NewMember(t).Agent(t)
+			provoke(t, s, ada)
+			var got scrape
+			harness.Eventually(t, "something was shed, and a writer waited for SQLite's one connection", func() bool {
+				callAtOnce(t, ada)
+				got = readMetrics(t, s)
+				shed, _ := got.of("kith_http_shed_total", "counter")
+				waits, _ := got.of("go_sql_wait_count_total", "counter")
+				return shed > 0 && (way.Postgres || waits > 0)
+			})
+			judgeMetrics(t, way, got)
+		})
+	}
+}
+
+func judgeMetrics(t *testing.T, way harness.Topology, got scrape) {
+	t.Helper()
+	missing, quiet := absent(way), still()
+	for name, kind := range documentedMetrics(t) {
+		most, found := got.of(name, kind)
+		_, mayBeMissing := missing[name]
+		_, mayBeQuiet := quiet[name]
+		switch {
+		case found == mayBeMissing:
+			t.Errorf("%s is reported: %v, which is not as it is listed", name, found)
+		case found && most <= 0 && !mayBeQuiet:
+			t.Errorf("%s is %v: nothing moved it", name, most)
+		}
+	}
+	for _, pools := range []string{"go_sql_open_connections", "go_sql_max_open_connections"} {
+		if most, _ := got.of(pools, "gauge"); most <= 0 {
+			t.Errorf("%s is %v", pools, most)
+		}
+	}
+	for _, series := range moved() {
+		if got[series] <= 0 {
+			t.Errorf("%s is %v: nothing moved it", series, got[series])
+		}
+	}
+	for series := range got {
+		if strings.HasPrefix(series, "kith_") && (strings.Contains(series, "m-") || strings.Contains(series, "/api/") || strings.Contains(series, "kith_pat")) {
+			t.Errorf("%s tells of a member, a path or a token", series)
+		}
+	}
+}
+
+// callAtOnce sends more requests at once than are let in. They write, and a member's
+// writes wait for each other.
+func callAtOnce(t *testing.T, a harness.Agent) {
+	t.Helper()
+	var wait sync.WaitGroup
+	body := harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
+	for range 64 {
+		wait.Go(func() {
+			if got := a.Post(t, body); got.Status != http.StatusOK && got.Status != http.StatusServiceUnavailable {
+				t.Errorf("got %d %s", got.Status, got.Body)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// provoke gives every metric a reason to move.
+func provoke(t *testing.T, s *harness.Service, a harness.Agent) {
+	t.Helper()
+	provokeTools(t, a, s.Agent(harness.PathCurrent, s.NewMember(t).Token(t, "connections").Bearer))
+	provokeSignIn(t, s)
+	const items = `{"requests":[{"id":"1","path":"/api/network/members"},{"id":"2","path":"/nothing"}]}`
+	if got := s.Send(t, http.MethodPost, "/api/batch", items, harness.JSONType); got.Status != http.StatusOK {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	for range 6 {
+		s.Send(t, http.MethodGet, "/api/network/members", "")
+	}
+	key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
+	harness.CheckReplay(t, "the first", a.Keyed(t, key, body), false)
+	harness.CheckReplay(t, "the second", a.Keyed(t, key, body), true)
+	a.Keyed(t, key, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}))
+	for range 40 { // until the credits are spent
+		a.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}))
+	}
+}
+
+func provokeTools(t *testing.T, a, reader harness.Agent) {
+	t.Helper()
+	a.Create(t, harness.Arguments{"name": "Maria Silva", "location": "Lisbon"})
+	a.Find(t, "Maria")
+	a.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"nobody": true}))
+	a.Post(t, harness.ToolCall(t, "no_such_tool", harness.Arguments{}))
+	reader.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": "X"}))
+	a.Call(t, "embed_objects", harness.Arguments{})
+	harness.Eventually(t, "the vectors are made", func() bool {
+		return readMetrics(t, a.Service)[`kith_job_runs_total{kind="embed_objects",outcome="succeeded"}`] > 0
+	})
+	a.Call(t, "search_connections", harness.Arguments{"query": "Mario", "mode": "semantic"})
+}
+
+func provokeSignIn(t *testing.T, s *harness.Service) {
+	t.Helper()
+	person := s.NewPerson(t)
+	g := s.NewGrant(t, person, "connections account write")
+	old := g.Tokens.Refresh
+	g.Refresh(t, "")
+	again := "grant_type=refresh_token&client_id=" + g.ClientID + "&refresh_token=" + old + "x"
+	s.Send(t, http.MethodPost, "/oauth/token", again, "Content-Type: "+harness.FormType)
+	g.Revoke(t)
+	s.Send(t, http.MethodPost, harness.PathRegister, `{}`, harness.JSONType)
+	v := s.NewSession(t)
+	values := harness.Form(v.Send(t, "/sign-in", nil))
+	values.Set("login", person["MEMBER_USERNAME"])
+	values.Set("password", "not the password")
+	if got := v.Send(t, "/sign-in", values); got.Status != http.StatusForbidden {
+		t.Errorf("got %d", got.Status)
+	}
+}

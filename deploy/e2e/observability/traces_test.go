@@ -1,0 +1,229 @@
+package observability
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// tracedTo has the service send its spans to a collector soon.
+func tracedTo(s *harness.Service, c *harness.Collector) {
+	s.Settings["OTEL_TRACES_EXPORTER"] = "otlp"
+	s.Settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
+	s.Settings["OTEL_BSP_SCHEDULE_DELAY"] = "50"
+}
+
+// under returns the paths of the spans of a trace, from its root, and what is
+// wrong with it.
+func under(t *testing.T, trace []harness.Span) []string {
+	t.Helper()
+	byID := map[string]harness.Span{}
+	for _, s := range trace {
+		byID[s.ID] = s
+	}
+	var paths []string
+	for _, s := range trace {
+		path := s.Name
+		for s.Parent != "" {
+			above, ok := byID[s.Parent]
+			if !ok {
+				path = "(lost) > " + path
+				break
+			}
+			s, path = above, above.Name+" > "+path
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// awaitTrace waits for a trace in which something is like this and all of these
+// paths are, and every span is under one root.
+func awaitTrace(t *testing.T, c *harness.Collector, what string, like func(harness.Span) bool, paths ...string) []harness.Span {
+	t.Helper()
+	var trace []harness.Span
+	whole := func() bool {
+		trace = c.Trace(like)
+		got := under(t, trace)
+		for _, path := range paths {
+			if !slices.Contains(got, path) {
+				return false
+			}
+		}
+		return len(trace) > 0 && !strings.Contains(strings.Join(got, "\n"), "(lost)")
+	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s: got\n%s", what, strings.Join(under(t, trace), "\n"))
+		}
+	}()
+	harness.Eventually(t, what, whole)
+	roots := 0
+	for _, s := range trace {
+		if s.Parent == "" {
+			roots++
+		}
+	}
+	if roots != 1 {
+		t.Errorf("%s: %d roots", what, roots)
+	}
+	return trace
+}
+
+// theirTrace is a traceparent of a caller who wants to be sampled, and says so with
+// an id that is sampled at every ratio.
+const theirTrace = "00000000000000010000000000000001"
+
+const theirParent = "Traceparent: 00-" + theirTrace + "-00000000000000aa-01"
+
+// TestTraces: one call of a tool is one trace, from the edge through the backend to
+// the database, however the service runs; the log lines name it, and metrics do.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s, c := harness.NewService(t, way), harness.NewCollector(t)
+			tracedTo(s, c)
+			s.Start()
+			ada := s.NewMember(t).Agent(t)
+			if got := ada.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord(), "emails": []string{harness.NewWord() + "@friend.example"}}), theirParent); got.Status != http.StatusOK {
+				t.Fatalf("got %d %s", got.Status, got.Body)
+			}
+			const call = "kith.connections.v1.ConnectionService/CreateConnection"
+			trace := awaitTrace(t, c, "a call", func(s harness.Span) bool { return s.Attributes["kith.tool"] == "create_connection" },
+				"mcp-v1", "mcp-v1 > "+call, "mcp-v1 > "+call+" > select", "mcp-v1 > "+call+" > "+call,
+				"mcp-v1 > "+call+" > "+call+" > insert", "mcp-v1 > "+call+" > "+call+" > commit")
+			judgeCall(t, s, trace)
+			judgeLines(t, s, trace[0].Trace)
+			harness.Eventually(t, "a duration has its exemplar", func() bool {
+				all := ""
+				for _, p := range s.Programs() {
+					all += s.SendTo(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0").Body
+				}
+				return strings.Contains(all, `# {trace_id="`+trace[0].Trace+`"}`)
+			})
+			s.Send(t, http.MethodGet, "/sign-in?next="+harness.NewWord(), "", theirParent)
+			awaitTrace(t, c, "a page", func(s harness.Span) bool { return s.Name == "sign-in" }, "sign-in", "sign-in > GET /sign-in")
+			ada.Call(t, "embed_objects", harness.Arguments{})
+			awaitTrace(t, c, "a job", func(s harness.Span) bool {
+				return s.Name == "job embed_objects" && s.Attributes["kith.outcome"] == "succeeded"
+			}, "job embed_objects", "job embed_objects > commit")
+		})
+	}
+}
+
+// judgeCall looks who made the spans of a call, and that the caller's trace is only
+// linked to.
+func judgeCall(t *testing.T, s *harness.Service, trace []harness.Span) {
+	t.Helper()
+	services := map[string]bool{}
+	for _, one := range trace {
+		services[one.Service] = true
+		if one.Trace == theirTrace {
+			t.Errorf("the caller's trace goes on in %s", one.Name)
+		}
+		if one.Parent == "" && !slices.Equal(one.Links, []string{theirTrace}) {
+			t.Errorf("the root links to %v", one.Links)
+		}
+	}
+	want := []string{"kith"}
+	if s.Topology.Split {
+		want = []string{"kith-backend", "kith-edge"}
+	}
+	if got := slices.Sorted(maps.Keys(services)); !slices.Equal(got, want) {
+		t.Errorf("services %v, want %v", got, want)
+	}
+}
+
+// judgeLines looks for the line of the request at the edge and that of the call in
+// the backend, by the trace.
+func judgeLines(t *testing.T, s *harness.Service, trace string) {
+	t.Helper()
+	for p, what := range map[*harness.Program]string{s.Edge: "request", s.Backend: "call"} {
+		if s.Edge == s.Backend {
+			what = "request"
+		}
+		harness.Eventually(t, "the "+what+" of the trace is in the log", func() bool {
+			for line := range strings.Lines(p.Stderr.String()) {
+				if strings.Contains(line, trace) && (strings.Contains(line, "msg="+what) || strings.Contains(line, `"msg":"`+what+`"`)) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+// TestNothingIsTracedUnlessAsked: not without the exporter, and not because a caller
+// asks for it.
+func TestNothingIsTracedUnlessAsked(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]map[string]string{
+		"no exporter": {"OTEL_TRACES_EXPORTER": ""}, "none": {"OTEL_TRACES_EXPORTER": "none"}, "disabled": {"OTEL_SDK_DISABLED": "true"},
+		"sampled never":  {"OTEL_TRACES_SAMPLER": "parentbased_always_off"},
+		"sampled rarely": {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.0000001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ways := harness.Topologies()
+			s, c := harness.NewService(t, ways[len(ways)-1]), harness.NewCollector(t)
+			tracedTo(s, c)
+			s.StartWith(settings)
+			ada := s.NewMember(t).Agent(t)
+			ada.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}), theirParent)
+			s.Send(t, http.MethodGet, "/sign-in", "", theirParent)
+			for _, p := range s.Programs() {
+				p.Stop() // which sends what waits
+				if strings.Contains(p.Stderr.String(), "trace_id") {
+					t.Errorf("the log of %s names a trace", p.Name)
+				}
+			}
+			if n := c.RequestCount(); n > 0 {
+				t.Errorf("the collector was sent spans %d times", n)
+			}
+		})
+	}
+}
+
+// TestCollectorDown: a collector that nobody runs fails no call and no stop, and the
+// log tells of it in its own form.
+func TestCollectorDown(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	tracedTo(s, &harness.Collector{URL: "http://" + harness.FreeAddress(t)})
+	s.StartWith(map[string]string{"KITH_LOG_FORMAT": "json"})
+	ada := s.NewMember(t).Agent(t)
+	for range 20 {
+		ada.Call(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
+	}
+	harness.Eventually(t, "the log tells of it", func() bool { return strings.Contains(s.Edge.Stderr.String(), "traces cannot be sent") })
+	s.Edge.Stop()
+	for line := range strings.Lines(s.Edge.Stderr.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("the log has the line %q", line)
+		}
+	}
+	if n := strings.Count(s.Edge.Stderr.String(), "traces cannot be sent"); n > 3 {
+		t.Errorf("the log tells of it %d times", n)
+	}
+}
+
+// TestTracesThatCannotBe: what cannot be set is refused at the start, in a sentence.
+func TestTracesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{
+		"OTEL_TRACES_EXPORTER": "zipkin", "OTEL_TRACES_SAMPLER": "sometimes", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+	} {
+		settings := map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "KITH_ADDR": "127.0.0.1:0", "KITH_ADMIN_ADDR": "off"}
+		settings[name] = value
+		done := harness.RunKith(t, harness.Environment(settings), "", "serve")
+		harness.CheckOneSentence(t, done, "kith: "+name)
+	}
+}

@@ -1,0 +1,24 @@
+package operations
+
+import (
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestFirstStart: on a new database, a service brings up the schema and the
+// sandbox by itself.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			s.DatabaseURL = harness.NewDatabase(t, way)
+			s.Start()
+			if found := s.SandboxAgent().Find(t, "investor"); len(found) == 0 {
+				t.Error("the sandbox holds no investor")
+			}
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package operations
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestMemberCommands: what operators get wrong is told in one sentence, and
+// changes nothing.
+func TestMemberCommands(t *testing.T) {
+	tests := map[string]struct {
+		input string
+		args  []string
+		words []string
+	}{
+		"a username that is taken":      {goodPassword, []string{"member", "create", "ada", "--email", "other@member.example", "--password-stdin"}, []string{"exists"}},
+		"an e-mail that is taken":       {goodPassword, []string{"member", "create", "other", "--email", "Ada@Member.example", "--password-stdin"}, []string{"exists"}},
+		"a weak password":               {"123456789", []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin"}, []string{"password", "10"}},
+		"no password":                   {"", []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin"}, []string{"password"}},
+		"a password of 300 characters":  {strings.Repeat("x", 300), []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin"}, []string{"password", "256"}},
+		"a password on the line":        {"", []string{"member", "create", "other", "--email", "other@member.example", "--password", "hunter2-hunter2"}, []string{"--password"}},
+		"without --password-stdin":      {goodPassword, []string{"member", "create", "other", "--email", "other@member.example"}, []string{"--password-stdin"}},
+		"no e-mail":                     {goodPassword, []string{"member", "create", "other", "--password-stdin"}, []string{"--email"}},
+		"an e-mail that is none":        {goodPassword, []string{"member", "create", "other", "--email", "Other <o@member.example>", "--password-stdin"}, []string{"e-mail"}},
+		"a short username":              {goodPassword, []string{"member", "create", "ab", "--email", "other@member.example", "--password-stdin"}, []string{"username", "3"}},
+		"a username in capitals":        {goodPassword, []string{"member", "create", "Other", "--email", "other@member.example", "--password-stdin"}, []string{"username", "lower-case"}},
+		"a username with a dot":         {goodPassword, []string{"member", "create", "o.ther", "--email", "other@member.example", "--password-stdin"}, []string{"username"}},
+		"a reserved username":           {goodPassword, []string{"member", "create", "admin", "--email", "other@member.example", "--password-stdin"}, []string{"reserved"}},
+		"the demo account's username":   {goodPassword, []string{"member", "create", "demo", "--email", "other@member.example", "--password-stdin"}, []string{"reserved"}},
+		"an unknown plan":               {goodPassword, []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin", "--plan", "gold"}, []string{"plan", "gold"}},
+		"an unknown plan for a member":  {"", []string{"member", "set-plan", "ada", "gold"}, []string{"plan", "gold"}},
+		"a plan for nobody":             {"", []string{"member", "set-plan", "nobody", "pro"}, []string{"nobody"}},
+		"a token for nobody":            {"", []string{"token", "create", "nobody", "--name", "x"}, []string{"nobody"}},
+		"a token without a name":        {"", []string{"token", "create", "ada"}, []string{"--name"}},
+		"a token with an empty name":    {"", []string{"token", "create", "ada", "--name", ""}, []string{"name"}},
+		"a token with a long name":      {"", []string{"token", "create", "ada", "--name", strings.Repeat("x", 101)}, []string{"name", "100"}},
+		"an unknown scope":              {"", []string{"token", "create", "ada", "--name", "x", "--scope", "everything"}, []string{"everything", "connections"}},
+		"an unknown scope beside one":   {"", []string{"token", "create", "ada", "--name", "x", "--scope", "account", "--scope", "Write"}, []string{"Write"}},
+		"an empty scope":                {"", []string{"token", "create", "ada", "--name", "x", "--scope", ""}, []string{"scope"}},
+		"an expiry that is none":        {"", []string{"token", "create", "ada", "--name", "x", "--expires", "tomorrow"}, []string{"tomorrow"}},
+		"an expiry in the past":         {"", []string{"token", "create", "ada", "--name", "x", "--expires=-1h"}, []string{"expires"}},
+		"a tool that is none":           {"", []string{"token", "create", "ada", "--name", "x", "--tool", "search_conections"}, []string{"search_conections", "search_connections"}},
+		"a tool out of its scopes":      {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--scope", "timeline"}, []string{"add_note", "write"}},
+		"a tool twice":                  {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--tool", "add_note"}, []string{"add_note", "twice"}},
+		"a day that is over":            {"", []string{"token", "create", "ada", "--name", "x", "--expires", "2020-01-31"}, []string{"2020-01-31"}},
+		"no days":                       {"", []string{"token", "create", "ada", "--name", "x", "--expires", "0d"}, []string{"expires"}},
+		"an expiry of nothing":          {"", []string{"token", "create", "ada", "--name", "x", "--expires=0s"}, []string{"expires"}},
+		"revoke what is not there":      {"", []string{"token", "revoke", "ada", "pat_01J00000000000000000000000"}, []string{"token"}},
+		"revoke somebody else's token":  {"", []string{"token", "revoke", "bob", "ADAS-TOKEN"}, []string{"token"}},
+		"suspend nobody":                {"", []string{"member", "suspend", "nobody"}, []string{"nobody"}},
+		"resume who is active":          {"", []string{"member", "resume", "ada"}, []string{"ada", "already"}},
+		"revoke a client that is none":  {"", []string{"client", "revoke", "cli_nobody"}, []string{"cli_nobody"}},
+		"the tokens of nobody":          {"", []string{"token", "list", "nobody"}, []string{"nobody"}},
+		"a flag that does not exist":    {"", []string{"member", "list", "--all"}, []string{"--all"}},
+		"an argument too many":          {"", []string{"member", "list", "ada"}, []string{"ada"}},
+		"a command that does not exist": {"", []string{"member", "delete", "ada"}, []string{"delete"}},
+	}
+	harness.EachDatabase(t, func(t *testing.T, databaseURL string) {
+		env := harness.Environment(map[string]string{"KITH_DATABASE_URL": databaseURL})
+		must := func(input string, args ...string) string {
+			t.Helper()
+			done := harness.RunKith(t, env, input, args...)
+			if done.Code != 0 {
+				t.Fatalf("kith %v: %s", args, done.Stderr)
+			}
+			return done.Stdout
+		}
+		must(goodPassword, "member", "create", "ada", "--email", "ada@member.example", "--password-stdin")
+		must(goodPassword+"\r\n", "member", "create", "bob", "--email", "bob@member.example", "--password-stdin", "--plan", "pro")
+		lines := strings.Split(strings.TrimSpace(must("", "token", "create", "ada", "--name", "laptop")), "\n")
+		harness.Secrets.Keep("personal token", lines[len(lines)-1])
+		tokens := must("", "token", "list", "ada")
+		id := strings.Fields(strings.Split(tokens, "\n")[1])[0]
+		members := must("", "member", "list")
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				args := append([]string(nil), test.args...)
+				for i := range args {
+					args[i] = strings.ReplaceAll(args[i], "ADAS-TOKEN", id)
+				}
+				harness.CheckOneSentence(t, harness.RunKith(t, env, test.input, args...), test.words...)
+			})
+		}
+		if now := must("", "member", "list"); now != members {
+			t.Errorf("the members were\n%s and are\n%s", members, now)
+		}
+		if now := must("", "token", "list", "ada"); now != tokens {
+			t.Errorf("ada's tokens were\n%s and are\n%s", tokens, now)
+		}
+	})
+}
+
+// TestRevokeTwice: the second time there is nothing to revoke.
+func TestRevokeTwice(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		token := ada.Token(t)
+		ada.Revoke(t, token)
+		harness.CheckOneSentence(t, harness.RunKith(t, harness.Environment(s.Database()), "", "token", "revoke", ada.Username, ada.TokenID(t, token)), "token")
+	})
+}
+
+// TestTokenIsTheLastLine: scripts read it from there, alone.
+func TestTokenIsTheLastLine(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		out := s.Operate(t, "", "token", "create", ada.Username, "--name", "script")
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		bearer := harness.Secrets.Keep("personal token", lines[len(lines)-1])
+		if !strings.HasPrefix(bearer, "kith_pat_") || len(bearer) < 50 || strings.ContainsAny(bearer, " \t\r") {
+			t.Errorf("the last line is %q", bearer)
+		}
+		if list := s.Operate(t, "", "token", "list", ada.Username); strings.Contains(list, bearer[len("kith_pat_"):]) {
+			t.Error("the list shows the token")
+		}
+		s.Agent(harness.PathCurrent, bearer).Call(t, "get_account", harness.Arguments{})
+	})
+}
+
+// TestDatabaseFileIsPrivate: what members keep is for the service's user alone,
+// even in a folder that others may read.
+func TestDatabaseFileIsPrivate(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	s.DatabaseURL = harness.NewDatabase(t, harness.SQLite)
+	folder := filepath.Dir(s.DatabaseURL)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	s.NewMember(t).Agent(t).Create(t, harness.Arguments{"name": "Private Person"})
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", filepath.Base(path), info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,89 @@
+package operations
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// step is one command of the README with what it prints there.
+type step struct{ command, output string }
+
+// TestReadme runs the README's tour in one shell, as it stands, and wants the
+// output that it shows.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	for name := range s.Settings {
+		if strings.HasPrefix(name, "KITH_RATE_") {
+			delete(s.Settings, name) // the tour shows a limit
+		}
+	}
+	s.Start()
+	text, err := os.ReadFile(harness.Repository("README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What comes after is another service, and a program that is not ours.
+	tour, _, found := strings.Cut(string(text), "### Internal callers")
+	steps := readSteps(tour)
+	if !found || len(steps) < 20 {
+		t.Fatalf("the tour has %d steps", len(steps))
+	}
+	const mark = "\x1e"
+	var script strings.Builder
+	for _, step := range steps {
+		script.WriteString(step.command + "\nprintf '" + mark + "'\n")
+	}
+	shell := exec.CommandContext(t.Context(), "bash")
+	shell.Dir = harness.Repository()
+	shell.Env = append(harness.BareEnvironment(), "KITH_DATABASE_URL="+s.DatabaseURL, "TZ=UTC")
+	shell.Stdin = strings.NewReader(strings.NewReplacer(
+		"http://localhost:8080", s.Base,
+		"$PWD/.tmp/bin", filepath.Dir(harness.PlainBinary), // where make run puts its program
+	).Replace(script.String()))
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	printed := strings.Split(string(out), mark)
+	for i, step := range steps {
+		got := stillWindow(strings.ReplaceAll(printed[i], s.Base, "http://localhost:8080"))
+		if want := stillWindow(step.output); got != want {
+			t.Errorf("%s\nprints\n%s\nand the README shows\n%s", step.command, got, want)
+		}
+	}
+}
+
+// readSteps finds the commands of the console blocks of a document. A command
+// goes on in lines that are indented by four spaces.
+func readSteps(document string) []step {
+	var steps []step
+	inside := false
+	for line := range strings.Lines(document) {
+		switch command, isCommand := strings.CutPrefix(line, "$ "); {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```console\n"
+		case !inside:
+		case isCommand:
+			steps = append(steps, step{command: command})
+		case strings.HasPrefix(line, "    "):
+			steps[len(steps)-1].command += line
+		default:
+			steps[len(steps)-1].output += strings.ReplaceAll(line, "\r", "")
+		}
+	}
+	return steps
+}
+
+var window = regexp.MustCompile(`r=\d+;t=\d+`)
+
+// stillWindow leaves out how much of a rate limit is left, and for how long.
+func stillWindow(text string) string {
+	return window.ReplaceAllString(strings.ReplaceAll(text, "\r", ""), "r=;t=")
+}

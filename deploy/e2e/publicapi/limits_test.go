@@ -1,0 +1,65 @@
+package publicapi
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestLimits: each policy admits its quota and refuses the next, in the shape of
+// its path, with the headers that say so.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Topologies() {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.NewService(t, way)
+			for _, policy := range []string{"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_AUTHORIZE", "OAUTH_TOKEN", "IDENTITY", "SETTINGS"} {
+				s.Settings["KITH_RATE_"+policy] = "3/60"
+			}
+			s.Start()
+			checkLimits(t, s)
+		})
+	}
+}
+
+func checkLimits(t *testing.T, s *harness.Service) {
+	t.Helper()
+	const form, anything = "Content-Type: application/x-www-form-urlencoded", "Accept: */*"
+	for _, c := range []struct{ policy, method, path, body, kind, refusal string }{
+		{"profile", http.MethodGet, "/api/human/demo", "", anything, `"code":"rate_limited"`},
+		{"directory", http.MethodGet, "/api/network/members", "", anything, `"code":"rate_limited"`},
+		{"batch", http.MethodPost, "/api/batch", `{"requests":[{"id":"1","path":"/nothing"}]}`, harness.JSONType, `"code":"rate_limited"`},
+		{"mcp-sandbox", http.MethodPost, "/mcp/sandbox", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, harness.JSONType, `"code":-32003`},
+		{"mcp", http.MethodPost, "/mcp/v1", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, harness.JSONType, `"code":-32003`},
+		{"oauth-register", http.MethodPost, "/oauth/register", `{"redirect_uris":["https://a.example/cb"]}`, harness.JSONType, `"error":`},
+		{"oauth-token", http.MethodPost, "/oauth/token", "grant_type=refresh_token", form, `"error":`},
+		{"oauth-authorize", http.MethodGet, "/oauth/authorize", "", anything, "Too many requests"},
+		{"settings", http.MethodGet, "/settings/mcp", "", anything, "Too many requests"},
+		{"identity", http.MethodPost, "/agent/identity", `{"type":"anonymous"}`, harness.JSONType, `"code":"rate_limited"`},
+	} {
+		var got harness.Response
+		for range 3 {
+			if got = s.Send(t, c.method, c.path, c.body, c.kind); got.Status == http.StatusTooManyRequests {
+				t.Fatalf("%s is refused within its quota: %s", c.policy, got.Body)
+			}
+		}
+		if want := []string{`"` + c.policy + `";q=3;w=60`}; !slices.Equal(got.Header["Ratelimit-Policy"], want) || got.Header.Get("Ratelimit-Remaining") != "0" {
+			t.Errorf("%s: %v", c.policy, got.Header)
+		}
+		got = s.Send(t, c.method, c.path, c.body, c.kind)
+		if got.Status != http.StatusTooManyRequests || !bytes.Contains([]byte(got.Body), []byte(c.refusal)) ||
+			got.Header.Get("Retry-After") == "" || got.Header.Get("Retry-After") != got.Header.Get("Ratelimit-Reset") {
+			t.Errorf("%s over its quota: %d %v %s", c.policy, got.Status, got.Header, got.Body)
+		}
+	}
+	// Both sandbox paths share one budget, and a deprecated path shares its successor's.
+	for _, path := range []string{harness.PathSandboxOld, harness.PathDeprecated} {
+		if got := s.Send(t, http.MethodPost, path, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, harness.JSONType); got.Status != http.StatusTooManyRequests {
+			t.Errorf("%s has a budget of its own: %d", path, got.Status)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package publicapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestUnknownMembers: one who does not exist and one who shows nothing are
+// answered alike.
+func TestUnknownMembers(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		private := s.NewMember(t).Username
+		unlike := regexp.MustCompile(`"instance":"[^"]*"`)
+		for _, suffix := range []string{"", ".json", ".md"} {
+			hidden := s.Send(t, http.MethodGet, "/api/human/"+private+suffix, "")
+			nobody := s.Send(t, http.MethodGet, "/api/human/nobody-at-all"+suffix, "")
+			if hidden.Status != http.StatusNotFound || nobody.Status != http.StatusNotFound {
+				t.Errorf("got %d and %d", hidden.Status, nobody.Status)
+			}
+			if a, b := unlike.ReplaceAllString(hidden.Body, ""), unlike.ReplaceAllString(nobody.Body, ""); a != b {
+				t.Errorf("they can be told apart:\n%s\n%s", a, b)
+			}
+			checkProblem(t, hidden)
+		}
+		if got := s.Send(t, http.MethodGet, "/api/network/members?per_page=100&q="+private, ""); strings.Contains(got.Body, private) {
+			t.Error("a private member is in the directory")
+		}
+	})
+}
+
+// TestSandboxMirrorsPublicReads: the same answer under /sandbox, byte for byte.
+func TestSandboxMirrorsPublicReads(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		for _, path := range []string{
+			"/api/human/" + harness.Demo, "/api/human/" + harness.Demo + ".json", "/api/human/" + harness.Demo + ".md",
+			"/api/network/members", "/api/network/members?q=climate&per_page=2",
+		} {
+			plain, mirrored := s.Send(t, http.MethodGet, path, ""), s.Send(t, http.MethodGet, "/sandbox"+path, "")
+			if plain.Status != http.StatusOK || mirrored.Status != http.StatusOK || plain.Body != mirrored.Body ||
+				plain.Header.Get("ETag") != mirrored.Header.Get("ETag") || plain.Header.Get("Content-Type") != mirrored.Header.Get("Content-Type") {
+				t.Errorf("%s: got %d %s\nand %d %s", path, plain.Status, plain.Body, mirrored.Status, mirrored.Body)
+			}
+		}
+	})
+}
+
+// TestProfile: three addresses, two representations, and what HTTP caches need.
+func TestProfile(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		plain := s.Send(t, http.MethodGet, "/api/human/"+harness.Demo, "")
+		var profile struct{ Object, Username, Name, URL string }
+		if err := json.Unmarshal([]byte(plain.Body), &profile); err != nil {
+			t.Fatal(err)
+		}
+		if profile.Object != "human" || profile.Username != harness.Demo || profile.Name == "" || profile.URL != s.Base+"/api/human/"+harness.Demo {
+			t.Errorf("the profile is %s", plain.Body)
+		}
+		if explicit := s.Send(t, http.MethodGet, "/api/human/"+harness.Demo+".json", ""); explicit.Body != plain.Body {
+			t.Error("the explicit extension changes the answer")
+		}
+		markdown := s.Send(t, http.MethodGet, "/api/human/"+harness.Demo+".md", "")
+		if !strings.HasPrefix(markdown.Header.Get("Content-Type"), "text/markdown") || !strings.Contains(markdown.Body, "\n# "+profile.Name+"\n") {
+			t.Errorf("got %q %s", markdown.Header.Get("Content-Type"), markdown.Body)
+		}
+		for _, path := range []string{"/api/human/" + harness.Demo, "/api/human/" + harness.Demo + ".md", "/api/network/members"} {
+			checkCaching(t, s, path)
+		}
+		if plain.Header.Get("ETag") == markdown.Header.Get("ETag") {
+			t.Error("two representations have one ETag")
+		}
+		for path, accept := range map[string]string{"/api/human/" + harness.Demo: "application/json;q=0", "/api/human/" + harness.Demo + ".md": "text/markdown;q=0, */*", "/api/network/members": "*/*;q=0"} {
+			if got := s.Send(t, http.MethodGet, path, "", "Accept: "+accept); got.Status != http.StatusNotAcceptable {
+				t.Errorf("%s with %s: got %d, want 406", path, accept, got.Status)
+			}
+		}
+	})
+}
+
+func checkCaching(t *testing.T, s *harness.Service, path string) {
+	t.Helper()
+	const plain = "Accept-Encoding: identity"
+	full := s.Send(t, http.MethodGet, path, "", plain)
+	tag := full.Header.Get("ETag")
+	if !strings.HasPrefix(tag, `"`) || full.Header.Get("Cache-Control") != "public, max-age=60" || !strings.Contains(full.Header.Get("Vary"), "Accept-Encoding") {
+		t.Errorf("%s: %v", path, full.Header)
+	}
+	for value, want := range map[string]int{
+		tag: http.StatusNotModified, "W/" + tag: http.StatusNotModified, `"x", ` + tag: http.StatusNotModified, "*": http.StatusNotModified, `"x"`: http.StatusOK,
+	} {
+		got := s.Send(t, http.MethodGet, path, "", plain, "If-None-Match: "+value)
+		if got.Status != want || want == http.StatusNotModified && (got.Body != "" || got.Header.Get("ETag") != tag) {
+			t.Errorf("%s with If-None-Match: %s: got %d %q, want %d", path, value, got.Status, got.Body, want)
+		}
+	}
+	head := s.Send(t, http.MethodHead, path, "", plain)
+	if head.Status != http.StatusOK || head.Body != "" || head.Header.Get("ETag") != tag || head.Header.Get("Content-Type") != full.Header.Get("Content-Type") {
+		t.Errorf("HEAD %s: got %d %q %v", path, head.Status, head.Body, head.Header)
+	}
+	// The representation that a caller got, compressed or not, is the one it has.
+	compressed := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip").Header.Get("ETag")
+	if got := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip", "If-None-Match: "+compressed); got.Status != http.StatusNotModified || got.Header.Get("ETag") != compressed {
+		t.Errorf("%s with gzip and %s: got %d %v", path, compressed, got.Status, got.Header)
+	}
+}
+
+// TestDirectory: it pages through everybody who chose to be listed, once.
+func TestDirectory(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		type page struct {
+			Object     string
+			Data       []struct{ Object, Username, URL string }
+			HasMore    bool    `json:"has_more"`
+			NextCursor *string `json:"next_cursor"`
+		}
+		seen := map[string]bool{}
+		for path, pages := "/api/network/members?per_page=2", 0; path != ""; pages++ {
+			var p page
+			got := s.Send(t, http.MethodGet, path, "")
+			if err := json.Unmarshal([]byte(got.Body), &p); err != nil || got.Status != http.StatusOK || p.Object != "list" || pages > 100 {
+				t.Fatalf("%s: got %d %s", path, got.Status, got.Body)
+			}
+			if p.HasMore != (p.NextCursor != nil) || len(p.Data) > 2 || p.HasMore && len(p.Data) != 2 {
+				t.Fatalf("%s: got %s", path, got.Body)
+			}
+			for _, m := range p.Data {
+				if seen[m.Username] || m.Object != "member" || m.URL != s.Base+"/api/human/"+m.Username {
+					t.Errorf("entry %+v", m)
+				}
+				seen[m.Username] = true
+			}
+			path = ""
+			if p.NextCursor != nil {
+				path = "/api/network/members?per_page=2&cursor=" + *p.NextCursor
+				// A cursor belongs to its query, and is what it was.
+				for _, tampered := range []string{path[:len(path)-2], path + "A", path + "&q=climate"} {
+					if got := s.Send(t, http.MethodGet, tampered, ""); got.Status != http.StatusBadRequest {
+						t.Errorf("%s: got %d %s, want 400", tampered, got.Status, got.Body)
+					}
+				}
+			}
+		}
+		if len(seen) < 3 || !seen[harness.Demo] {
+			t.Errorf("the directory has %v", seen)
+		}
+	})
+}

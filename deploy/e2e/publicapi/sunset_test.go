@@ -1,0 +1,72 @@
+package publicapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestSunset: the operator's date is announced, then sent, and then the path is
+// gone, from the description too. A date that moves earlier keeps the service from
+// starting. Time passes by setting back what the database keeps.
+func TestSunset(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		in := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
+		mcp := func() harness.Response {
+			return s.Send(t, http.MethodPost, harness.PathDeprecated, harness.Request(t, "ping", nil), harness.JSONType)
+		}
+		described := func() bool {
+			return strings.Contains(s.Send(t, http.MethodGet, "/openapi.json", "").Body, `"`+harness.PathDeprecated+`":`)
+		}
+		if got := mcp(); got.Header.Get("Sunset") != "" || got.Header.Get("Deprecation") != "true" {
+			t.Errorf("without a date: %v", got.Header)
+		}
+
+		refuseSunset(t, s, in(179), "the earliest date is")
+		restartFront(s, in(190))
+		at, err := time.Parse(time.DateOnly, in(190))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mcp(); got.Status != http.StatusUnauthorized || got.Header.Get("Sunset") != at.Format(http.TimeFormat) || !described() {
+			t.Errorf("announced: %d %v", got.Status, got.Header)
+		}
+		refuseSunset(t, s, in(189), "earlier")
+		restartFront(s, in(191))
+
+		harness.ExecDatabase(t, s.DatabaseURL, "UPDATE sunsets SET first_announced_at = '"+in(-200)+" 00:00:00+00:00', sunset_at = '"+in(-1)+" 00:00:00+00:00'")
+		restartFront(s, in(-1))
+		got := mcp()
+		if got.Status != http.StatusGone || !strings.Contains(got.Header.Get("Link"), s.Base+harness.PathCurrent) || got.Header.Get("Sunset") == "" || described() {
+			t.Errorf("after the date: %d %v, described: %t", got.Status, got.Header, described())
+		}
+	})
+}
+
+// restartFront starts the process that answers agents with another removal date.
+func restartFront(s *harness.Service, sunset string) {
+	s.T.Helper()
+	s.Settings["KITH_SUNSET_MCP"] = sunset
+	s.Edge.Stop()
+	if s.Topology.Split {
+		s.StartEdge()
+	} else {
+		s.Start()
+	}
+}
+
+// refuseSunset wants the process that answers agents not to start with a date.
+func refuseSunset(t *testing.T, s *harness.Service, sunset, why string) {
+	t.Helper()
+	command, own := "serve", s.Database()
+	if s.Topology.Split {
+		command, own = "edge", map[string]string{"KITH_BACKEND_URL": "http://" + s.BackendAddr, "KITH_SERVICE_TOKEN": s.ServiceToken}
+	}
+	done := harness.RunBriefly(t, t.TempDir(), harness.Environment(s.Settings, own, map[string]string{
+		"KITH_ADDR": harness.FreeAddress(t), "KITH_ADMIN_ADDR": "off", "KITH_SUNSET_MCP": sunset, "OTEL_TRACES_EXPORTER": "none", "KITH_LOG_LEVEL": "error",
+	}), nil, command)
+	harness.CheckOneSentence(t, done, "mcp", sunset, why)
+}

@@ -1,0 +1,176 @@
+package publicapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// TestPrintedLine: the line that kith prints when it is ready works as printed.
+func TestPrintedLine(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		_, line, found := strings.Cut(s.Edge.Stdout.String(), "Try it:\n")
+		if !found || !strings.Contains(line, s.Base) {
+			t.Fatalf("nothing to try is printed:\n%s", s.Edge.Stdout.String())
+		}
+		result := harness.Response{Body: harness.RunShell(t, line)}.Reply(t)
+		var tool harness.ToolResult
+		if err := json.Unmarshal(result.Result, &tool); err != nil || tool.IsError {
+			t.Fatalf("the line answers %s (%v)", result.Result, err)
+		}
+		if hits := harness.At[[]any](t, tool.Structured, "hits"); len(hits) == 0 {
+			t.Error("the line finds nobody")
+		}
+	})
+}
+
+// TestPrintedAddresses: what is printed beside it answers, too.
+func TestPrintedAddresses(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		out := s.Edge.Stdout.String()
+		for _, address := range []string{s.Base + "/mcp/v1 ", s.Base + "/mcp/sandbox ", s.Base + "/sandbox)", s.Base + "/api/network/members\n"} {
+			if !strings.Contains(out, address) {
+				t.Errorf("%q is not printed:\n%s", address, out)
+			}
+		}
+		_, operators, _ := strings.Cut(out, "Operators")
+		fields := strings.Fields(operators)
+		if len(fields) == 0 {
+			t.Fatal("no address for operators is printed")
+		}
+		for path, want := range map[string]string{"": "/metrics", "metrics": "kith_", "healthz": "ok", "readyz": "ready"} {
+			res, err := harness.Client.Get(fields[0] + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := harness.ReadResponse(t, res); got.Status != http.StatusOK || !strings.Contains(got.Body, want) {
+				t.Errorf("%s%s: got %d %s", fields[0], path, got.Status, harness.Shorten(got.Body))
+			}
+		}
+	})
+}
+
+// TestPrintedAddressesOfUnusualListeners: the system may choose the port, and the
+// host may be left out.
+func TestPrintedAddressesOfUnusualListeners(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]map[string]string{
+		"any port":               {"KITH_ADDR": "127.0.0.1:0", "KITH_ADMIN_ADDR": "off"},
+		"any port for operators": {"KITH_ADDR": harness.FreeAddress(t), "KITH_ADMIN_ADDR": "127.0.0.1:0"},
+		"no host for operators":  {"KITH_ADDR": harness.FreeAddress(t), "KITH_ADMIN_ADDR": harness.FreeAddress(t)[len("127.0.0.1"):]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings["KITH_DATABASE_URL"] = harness.SeededDatabase(t, harness.SQLite)
+			p := harness.StartProgram(t, harness.Environment(settings), "serve")
+			p.AwaitReady()
+			for _, address := range regexp.MustCompile(`http://[^ )]+`).FindAllString(strings.ReplaceAll(p.Stdout.String(), "\n", " "), -1) {
+				if u, err := url.Parse(address); err != nil || u.Hostname() == "" {
+					t.Errorf("%s names no host", address)
+				}
+				res, err := harness.Client.Get(address)
+				if err != nil {
+					t.Errorf("nobody listens at the printed address: %v", err)
+					continue
+				}
+				_ = res.Body.Close()
+			}
+		})
+	}
+}
+
+// sandboxIndex is GET /sandbox.
+type sandboxIndex struct {
+	Object      string
+	Seeded      bool
+	DemoAccount struct {
+		Username, URL string
+	} `json:"demo_account"`
+	Endpoints []struct{ Method, Path string }
+	Limits    map[string]any
+	Try       []struct {
+		Title, Method, Path, Curl string
+		Body                      json.RawMessage
+	}
+}
+
+// TestSandboxRequests: each request that GET /sandbox offers works as printed.
+func TestSandboxRequests(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		var index sandboxIndex
+		got := s.Send(t, http.MethodGet, "/sandbox", "")
+		if err := json.Unmarshal([]byte(got.Body), &index); err != nil || got.Status != http.StatusOK {
+			t.Fatalf("got %d %s", got.Status, got.Body)
+		}
+		if index.Object != "sandbox" || !index.Seeded || index.DemoAccount.Username != harness.Demo || len(index.Limits) == 0 || len(index.Try) < 3 {
+			t.Errorf("the index is %s", got.Body)
+		}
+		if profile := strings.TrimPrefix(index.DemoAccount.URL, s.Base); s.Send(t, http.MethodGet, profile, "").Status != http.StatusOK {
+			t.Errorf("there is nothing at %s", index.DemoAccount.URL)
+		}
+		for _, e := range index.Endpoints {
+			path := strings.NewReplacer("{username}", harness.Demo, "{code}", "rate_limited").Replace(e.Path)
+			body := harness.Request(t, "ping", nil)
+			switch {
+			case strings.HasSuffix(path, "/batch"):
+				body = `{"requests":[{"id":"1","path":"/api/human/demo"}]}`
+			case strings.HasSuffix(path, "/agent/identity"):
+				body = `{"type":"anonymous"}`
+			}
+			if status := s.Send(t, e.Method, path, body, harness.JSONType).Status; status != http.StatusOK {
+				t.Errorf("%s %s: got %d", e.Method, path, status)
+			}
+		}
+		for _, try := range index.Try {
+			t.Run(try.Title, func(t *testing.T) {
+				printed := harness.RunShell(t, try.Curl)
+				if strings.Contains(try.Curl, "text/markdown") {
+					if !strings.HasPrefix(printed, "---\n") || !strings.Contains(printed, "\n# ") {
+						t.Errorf("no Markdown: %s", harness.Shorten(printed))
+					}
+					return
+				}
+				var body map[string]any
+				if err := json.Unmarshal([]byte(printed), &body); err != nil {
+					t.Fatalf("no JSON: %s", printed)
+				}
+				if body["error"] != nil || body["code"] != nil || strings.Contains(printed, `"isError":true`) || len(printed) < 200 {
+					t.Errorf("got %s", printed)
+				}
+				if hits, has := body["data"].([]any); has && len(hits) == 0 {
+					t.Error("it finds nobody")
+				}
+				if strings.Contains(printed, `"hits":[]`) || strings.Contains(printed, `"entries":[]`) {
+					t.Error("it finds nothing")
+				}
+			})
+		}
+	})
+}
+
+// TestSandboxOff: it can be switched off, and nothing of it is left.
+func TestSandboxOff(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	s.DatabaseURL = harness.NewDatabase(t, harness.SQLite)
+	s.Settings["KITH_SANDBOX"] = "false"
+	s.Start()
+	for _, path := range []string{"/sandbox", "/sandbox/api/human/" + harness.Demo, "/sandbox/api/network/members", "/api/human/" + harness.Demo} {
+		if got := s.Send(t, http.MethodGet, path, ""); got.Status != http.StatusNotFound {
+			t.Errorf("%s: got %d", path, got.Status)
+		}
+	}
+	for _, path := range []string{harness.PathSandbox, harness.PathSandboxOld} {
+		if got := s.Send(t, http.MethodPost, path, harness.Request(t, "ping", nil), harness.JSONType); got.Status != http.StatusNotFound {
+			t.Errorf("%s: got %d", path, got.Status)
+		}
+	}
+	if strings.Contains(s.Edge.Stdout.String(), "sandbox") {
+		t.Errorf("it is printed all the same:\n%s", s.Edge.Stdout.String())
+	}
+}

@@ -1,0 +1,103 @@
+package resilience
+
+import (
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// writers add people until the service dies, and remember those that were
+// acknowledged.
+type writers struct {
+	mu           sync.Mutex
+	acknowledged map[string]string // id to name
+	wait         sync.WaitGroup
+}
+
+// start begins to write from n callers at once.
+func (w *writers) start(a harness.Agent, n int) {
+	w.acknowledged = map[string]string{}
+	for range n {
+		w.wait.Go(func() {
+			for {
+				name := "Person " + rand.Text()
+				id, alive := tryCreate(a, name)
+				if !alive {
+					return
+				}
+				w.mu.Lock()
+				w.acknowledged[id] = name
+				w.mu.Unlock()
+			}
+		})
+	}
+}
+
+func (w *writers) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.acknowledged)
+}
+
+// tryCreate adds a person. It reports false when no acknowledgement came.
+func tryCreate(a harness.Agent, name string) (id string, alive bool) {
+	text, alive := tryCall(a, "create_connection", `{"name":"`+name+`"}`)
+	_, rest, found := strings.Cut(text, `"structuredContent":{"connection":{"id":"`)
+	id, _, _ = strings.Cut(rest, `"`)
+	return id, alive && found
+}
+
+// tryCall calls a tool. It reports false when no answer came, or no success: what
+// was cut off is no answer.
+func tryCall(a harness.Agent, tool, arguments string) (text string, alive bool) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+	req, err := http.NewRequest(http.MethodPost, a.Service.Base+a.Path, strings.NewReader(body))
+	if err != nil {
+		return "", false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+a.Bearer)
+	res, err := harness.Client.Do(req)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	text = string(answer)
+	return text, err == nil && res.StatusCode == http.StatusOK && strings.Contains(text, `"isError":false`)
+}
+
+// TestCrash: kill -9 in the middle of writing loses nothing that was acknowledged.
+func TestCrash(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		const callers, writes, crashes = 4, 40, 2
+		a := s.NewMember(t).Agent(t)
+		for range crashes {
+			var w writers
+			w.start(a, callers)
+			harness.Eventually(t, "people are being added", func() bool { return w.count() >= writes })
+			s.Backend.Kill()
+			w.wait.Wait()
+			s.Restart()
+			if n := w.count(); n < writes {
+				t.Fatalf("only %d writes were acknowledged", n)
+			}
+			for id, name := range w.acknowledged {
+				c := a.Call(t, "get_connection", harness.Arguments{"id": id})
+				if got := harness.At[string](t, c, "connection", "name"); got != name {
+					t.Errorf("%s is %q, not %q", id, got, name)
+				}
+			}
+			for id, name := range w.acknowledged {
+				if found := a.Find(t, name); len(found) == 0 || found[0] != id {
+					t.Errorf("the search for %q finds %v, not %s", name, found, id)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package resilience
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/kith-crm/kith/deploy/e2e/harness"
+)
+
+// pendingRequest is a request that the server has begun to serve: it waits for
+// the rest of the body.
+type pendingRequest struct {
+	conn   net.Conn
+	reader *bufio.Reader
+	body   string
+}
+
+// beginRequest sends all of a POST but the body, and returns once the server asks
+// for it (RFC 9110, section 10.1.1), which is when the handler reads.
+func beginRequest(t *testing.T, addr, path, body string, headers ...string) *pendingRequest {
+	t.Helper()
+	p := &pendingRequest{conn: harness.Dial(t, addr), body: body}
+	p.reader = bufio.NewReader(p.conn)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\n%s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n", path, harness.JSONType, len(body))
+	for _, line := range headers {
+		head += line + "\r\n"
+	}
+	if _, err := io.WriteString(p.conn, head+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(p.reader, nil)
+	if err != nil || res.StatusCode != http.StatusContinue {
+		t.Fatalf("the server does not ask for the body: %v %v", res, err)
+	}
+	_ = res.Body.Close() // it has none
+	return p
+}
+
+// finish sends the body and reads the answer.
+func (p *pendingRequest) finish(t *testing.T) harness.Response {
+	t.Helper()
+	if _, err := io.WriteString(p.conn, p.body); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(p.reader, nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	return harness.ReadResponse(t, res)
+}
+
+// awaitRefusal waits until nobody listens there any more.
+func awaitRefusal(t *testing.T, addr string) {
+	t.Helper()
+	harness.Eventually(t, "new connections are refused", func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	})
+}
+
+// TestGracefulStop: a call in flight at SIGTERM is answered, its write is kept,
+// new connections are refused meanwhile, and the exit code is 0.
+func TestGracefulStop(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		a := s.NewMember(t).Agent(t)
+		pending := beginRequest(t, s.Addr, harness.PathCurrent, harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Last Minute"}), "Authorization: Bearer "+a.Bearer)
+		s.Edge.Signal()
+		awaitRefusal(t, s.Addr)
+		got := pending.finish(t)
+		if got.Status != http.StatusOK || got.Reply(t).Error != nil {
+			t.Errorf("the call in flight: got %d %s", got.Status, got.Body)
+		}
+		for _, p := range s.Programs() {
+			p.Stop()
+		}
+		s.Start()
+		if found := a.Find(t, "Last Minute"); len(found) != 1 {
+			t.Errorf("the write in flight is lost: %v", found)
+		}
+	})
+}
+
+// TestGracefulStopOfBackend: the same for an internal caller of the backend.
+func TestGracefulStopOfBackend(t *testing.T) {
+	harness.EachTopologyThat(t, harness.IsSplit, func(t *testing.T, s *harness.Service) {
+		bearer := s.NewMember(t).Token(t).Bearer
+		pending := beginRequest(t, s.BackendAddr, "/kith.connections.v1.ConnectionService/SearchConnections", `{"query":"x"}`,
+			"Authorization: Bearer "+bearer, "Kith-Service-Token: "+s.ServiceToken)
+		s.Backend.Signal()
+		awaitRefusal(t, s.BackendAddr)
+		if got := pending.finish(t); got.Status != http.StatusOK {
+			t.Errorf("the call in flight: got %d %s", got.Status, got.Body)
+		}
+		s.Backend.AwaitExit()
+	})
+}
+
+// TestStopTimeout: a call that does not end cannot keep the process for ever.
+func TestStopTimeout(t *testing.T) {
+	t.Parallel()
+	s := harness.NewService(t, harness.SQLite)
+	s.Settings["KITH_STOP_TIMEOUT"] = "200ms"
+	s.Start()
+	beginRequest(t, s.Addr, harness.PathSandbox, harness.Request(t, "ping", nil))
+	s.Edge.Signal()
+	s.Edge.Ended = true
+	harness.Eventually(t, "the process has ended", func() bool {
+		select {
+		case <-s.Edge.Exited:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// TestRestart: what was written is there after a stop and a start, and so are tokens.
+func TestRestart(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		a := s.NewMember(t).Agent(t)
+		id := a.Create(t, harness.Arguments{"name": "Lasting Friend"})
+		for _, p := range s.Programs() {
+			p.Stop()
+		}
+		s.Start()
+		if found := a.Find(t, "lasting"); !slices.Equal(found, []string{id}) {
+			t.Errorf("found %v, want %s", found, id)
+		}
+		if found := s.SandboxAgent().Find(t, "microgrids"); len(found) == 0 {
+			t.Error("the sandbox is empty")
+		}
+	})
+}

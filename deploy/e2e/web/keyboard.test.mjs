@@ -1,0 +1,98 @@
+// Sign-in and consent with the keyboard alone: Tab, Enter, the space bar and letters.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { BOXES, expectHeading, expectNotice, newPerson, openBrowser } from '../harness/browser.mjs';
+import { listenForCallback } from '../harness/callback.mjs';
+import { setting } from '../harness/client.mjs';
+import { register } from '../harness/openid.mjs';
+import { callWith } from '../harness/raw.mjs';
+
+let browser;
+let callback;
+let ada;
+let bearer; // of the agent that she lets in
+
+before(async () => {
+  [browser, callback] = await Promise.all([openBrowser(), listenForCallback()]);
+  ada = await newPerson(browser);
+});
+
+after(async () => {
+  try {
+    await ada?.leave();
+  } finally {
+    await browser?.close();
+    callback?.close();
+  }
+});
+
+/** Goes on by Tab until the element has the focus; where the focus is must show at each stop. */
+async function tabTo(page, element) {
+  const stops = [];
+  for (let i = 0; i < 30; i++) {
+    await page.keyboard.press('Tab');
+    const stop = await page.evaluate(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      const { left, right, width, height } = document.activeElement.getBoundingClientRect();
+      return {
+        name: document.activeElement.textContent.trim() || document.activeElement.id,
+        shown: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && right > 0 && left < innerWidth && width > 1 && height > 1,
+      };
+    });
+    assert.ok(stop.shown, `the focus on ${stop.name} does not show`);
+    stops.push(stop.name);
+    if (await element.evaluate((wanted) => wanted === document.activeElement)) return;
+  }
+  assert.fail(`Tab does not lead there, but to ${stops.join(', ')}`);
+}
+
+test('from sign-in to the code', async () => {
+  const { page } = ada;
+  const client = await register('Keyboard client', callback);
+  const { url, checks } = await client.ask();
+  await page.goto(url.href);
+
+  // A mistake first: the summary leads to the field.
+  await expectHeading(page, 'Sign in');
+  await tabTo(page, page.getByLabel('Username or e-mail address'));
+  await page.keyboard.type(setting('MEMBER_USERNAME'));
+  await tabTo(page, page.getByLabel('Password'));
+  await page.keyboard.type('not the password');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  assert.match(await page.title(), /^Error: Sign in/);
+  await tabTo(page, page.getByRole('link', { name: 'Skip to the content' }));
+  await page.keyboard.press('Enter');
+  await tabTo(page, page.getByRole('alert').getByRole('link'));
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.name), 'login');
+  await tabTo(page, page.getByLabel('Password'));
+  await page.keyboard.type(setting('MEMBER_PASSWORD'));
+  await tabTo(page, page.getByRole('button', { name: 'Sign in', exact: true }));
+  await page.keyboard.press('Enter');
+
+  await expectHeading(page, 'Allow access to your account?');
+  await tabTo(page, page.getByLabel(BOXES.timeline, { exact: true }));
+  await page.keyboard.press('Space');
+  await tabTo(page, page.getByRole('button', { name: 'Allow', exact: true }));
+  await page.keyboard.press('Enter');
+  const tokens = await client.redeem((await callback.next()).url, checks);
+  await expectHeading(page, 'Back at the client'); // the browser is there, too
+  assert.deepEqual(tokens.scope.split(' ').sort(), ['account', 'connections', 'write']);
+  bearer = tokens.access_token;
+});
+
+test('from a change to its undo', async () => {
+  const { page } = ada;
+  const { message: { result } } = await callWith(bearer, 'create_connection', { name: 'Grace Hopper' });
+  await page.goto('/settings/activity');
+  await expectHeading(page, 'Activity');
+  await tabTo(page, page.getByRole('button', { name: /^Undo “Added Grace Hopper” of / }));
+  await page.keyboard.press('Enter');
+  await expectHeading(page, 'Undo this change?');
+  await tabTo(page, page.getByRole('button', { name: 'Undo “Added Grace Hopper”', exact: true }));
+  await page.keyboard.press('Enter');
+  await expectNotice(page, 'The change is undone.');
+  const { message: gone } = await callWith(bearer, 'get_connection', { id: result.structuredContent.connection.id });
+  assert.equal(gone.result.isError, true);
+});
