@@ -1,18 +1,18 @@
 package catalog
 
-// Words say in plain language what a scope lets an agent do. People read them
-// before they allow it, so they name every kind of act: a tool that does something
+// Words describe in plain language what a scope lets an agent do. People read them
+// on the consent page, so they name every kind of action: a tool that does something
 // new needs a word here.
 type Words struct {
 	// Title names the scope in a few words.
 	Title string
 	// Read is what the scope permits by itself.
 	Read string
-	// Write is what it permits together with ScopeWrite; empty when that is nothing.
+	// Write is what it permits together with ScopeWrite; empty if nothing.
 	Write string
 }
 
-// Summary is all of the words but the title, as Markdown.
+// Summary returns Read and Write as Markdown, without the title.
 func (w Words) Summary() string {
 	switch {
 	case w.Read == "":
@@ -23,13 +23,13 @@ func (w Words) Summary() string {
 	return w.Read + " With `" + ScopeWrite + "`: " + w.Write
 }
 
-// ScopeWords returns the words of a scope. One without words of its own is
-// described by its name.
+// ScopeWords returns the words of a scope. A scope without an entry is described
+// by its name.
 func ScopeWords(scope string) Words {
 	words, ok := map[string]Words{
 		"connections": {
 			"Your people",
-			"Search and read the people in your network, and export all of them, with what is kept about them: addresses, jobs, tags, notes, interactions and reminders.",
+			"Search and read the people in your network, and export all of them, with their addresses, jobs, tags, notes, interactions and reminders.",
 			"Add and change people, say how they are related, merge duplicates, archive people (who are deleted 30 days later unless brought back), and delete people (you can restore them for 30 days).",
 		},
 		"timeline": {
@@ -40,7 +40,7 @@ func ScopeWords(scope string) Words {
 		"organize": {
 			"Groups and tags",
 			"See your groups and tags, and who is in them.",
-			"Make and change groups, and change which groups and tags people have.",
+			"Create and change groups, and change the groups and tags of people.",
 		},
 		"reminders": {
 			"Reminders",
@@ -49,13 +49,13 @@ func ScopeWords(scope string) Words {
 		},
 		"insights": {
 			"Insights",
-			"Ask questions of your network: who works where, whom to introduce, how to prepare a meeting.",
+			"Ask questions about your network: who works where, whom to introduce, how to prepare for a meeting.",
 			"",
 		},
 		"imports": {
 			"Imports",
-			"See your imports and what came of them.",
-			"Import people from files, which adds people and changes those you have, and prepare search by likeness.",
+			"See your imports and their results.",
+			"Import people from files, which adds people and changes those you have, and prepare semantic search.",
 		},
 		"directory": {
 			"Member directory",
@@ -64,7 +64,7 @@ func ScopeWords(scope string) Words {
 		},
 		"account": {
 			"Account",
-			"See your plan, your credits, and what was changed in your account.",
+			"See your plan, your credits, and the changes in your account.",
 			"Undo changes and imports, and cancel jobs.",
 		},
 		ScopeWrite: {

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/access/v1/access.proto
 
-// What a bearer stands for.
+// The principal of a bearer token.
 
 package accessv1
 
@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Nothing to say: the credential is in the Authorization header.
+// No arguments: the credential is in the Authorization header.
 type GetPrincipalRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -66,23 +66,23 @@ func (*GetPrincipalRequest) Descriptor() ([]byte, []int) {
 // The authenticated caller.
 type GetPrincipalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Username of the member whose access it is.
+	// Username of the member whose data it reaches.
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
 	// Stable id of the credential.
 	CredentialId string `protobuf:"bytes,2,opt,name=credential_id,proto3" json:"credential_id,omitempty"`
 	// token or oauth.
 	CredentialKind string `protobuf:"bytes,3,opt,name=credential_kind,proto3" json:"credential_kind,omitempty"`
-	// Name that the member gave it, or the client's.
+	// The name that the member gave it, or the client's name.
 	CredentialName string `protobuf:"bytes,4,opt,name=credential_name,proto3" json:"credential_name,omitempty"`
-	// Scopes held.
+	// Its scopes.
 	Scopes []string `protobuf:"bytes,5,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// When it stops working; absent when it does not expire.
+	// When it expires; absent if it does not.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
-	// Whether every write is refused, as in the sandbox.
+	// Whether all writes are refused, as in the sandbox.
 	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
-	// Id that the OAuth client was registered under; empty for a personal token.
+	// Id of the OAuth client; empty for a personal token.
 	ClientId string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
-	// Names of the tools that the credential is limited to; empty when it is not.
+	// Names of the tools that the credential is limited to; empty if it is not limited.
 	Tools         []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -188,7 +188,7 @@ type Refusal struct {
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Scopes that the call needs.
 	RequiredScopes []string `protobuf:"bytes,2,rep,name=required_scopes,proto3" json:"required_scopes,omitempty"`
-	// Tools that the credential is limited to, where that is the reason.
+	// Tools that the credential is limited to, if that is the reason.
 	AllowedTools  []string `protobuf:"bytes,3,rep,name=allowed_tools,proto3" json:"allowed_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

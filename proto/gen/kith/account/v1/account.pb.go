@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/account/v1/account.proto
 
-// The member's account, as the calling agent may know it.
+// The member's account, as the calling agent may see it.
 
 package accountv1
 
@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Nothing to say.
+// No arguments.
 type GetAccountRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -66,17 +66,17 @@ func (*GetAccountRequest) Descriptor() ([]byte, []int) {
 // The account and the credential.
 type GetAccountResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose data this credential reaches.
+	// The member whose data this credential reaches.
 	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// The credential of this call.
 	Credential *Credential `protobuf:"bytes,2,opt,name=credential,proto3" json:"credential,omitempty"`
 	// Tools that this credential cannot call.
 	UnavailableTools []*UnavailableTool `protobuf:"bytes,3,rep,name=unavailable_tools,proto3" json:"unavailable_tools,omitempty"`
-	// What a successful call of each tool costs.
+	// The price of a successful call of each tool.
 	Prices []*ToolPrice `protobuf:"bytes,4,rep,name=prices,proto3" json:"prices,omitempty"`
-	// What is left of this month's credits; absent for the demo account.
+	// This month's credits; absent for the demo account.
 	Credits *Credits `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
-	// What embed_objects and searches by likeness use.
+	// The provider that embed_objects and semantic searches use.
 	Embeddings    *Embeddings `protobuf:"bytes,6,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -154,14 +154,14 @@ func (x *GetAccountResponse) GetEmbeddings() *Embeddings {
 	return nil
 }
 
-// Who makes vectors.
+// The provider of vectors.
 type Embeddings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// local when they are made inside the service, else the host that texts are sent to.
+	// local if they are made inside the service, else the host that texts are sent to.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Name of the model. That of the built-in provider likens spelling, not meaning.
+	// Name of the model. That of the built-in provider compares spelling, not meaning.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Whether the member allows the provider; always true for local.
+	// Whether the member allowed the provider; always true for local.
 	Allowed       bool `protobuf:"varint,3,opt,name=allowed,proto3" json:"allowed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -223,11 +223,11 @@ type Credits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The month, YYYY-MM, UTC.
 	Period string `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
-	// How many the plan gives.
+	// Credits of the plan.
 	Allowance int32 `protobuf:"varint,2,opt,name=allowance,proto3" json:"allowance,omitempty"`
-	// How many are spent.
+	// Credits spent.
 	Used int32 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
-	// How many are left.
+	// Credits left.
 	Remaining int32 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	// When the next month's allowance begins.
 	ResetsAt      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=resets_at,proto3" json:"resets_at,omitempty"`
@@ -300,18 +300,18 @@ func (x *Credits) GetResetsAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// The person whose data it is.
+// The member whose data it is.
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Public name in addresses.
+	// Public name in URLs.
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
 	// Display name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// IANA time zone that decides what "today" is.
+	// IANA time zone, which decides what "today" is.
 	Timezone string `protobuf:"bytes,3,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	// free or pro.
 	Plan string `protobuf:"bytes,4,opt,name=plan,proto3" json:"plan,omitempty"`
-	// Whether every write is refused, as in the sandbox.
+	// Whether all writes are refused, as in the sandbox.
 	ReadOnly      bool `protobuf:"varint,5,opt,name=read_only,proto3" json:"read_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -382,20 +382,20 @@ func (x *Member) GetReadOnly() bool {
 	return false
 }
 
-// What the caller called with.
+// The credential of the caller.
 type Credential struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id under which the member sees and revokes it.
+	// Id, by which the member can find and revoke it.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// token (made by the member) or oauth (granted to a client).
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Name that the member gave it, or the client's.
+	// The name that the member gave it, or the client's name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Scopes held.
+	// Its scopes.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// When it stops working; absent when it does not expire.
+	// When it expires; absent if it does not.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
-	// Names of the tools that it is limited to; empty when it is not.
+	// Names of the tools that it is limited to; empty if it is not limited.
 	Tools         []string `protobuf:"bytes,6,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -473,7 +473,7 @@ func (x *Credential) GetTools() []string {
 	return nil
 }
 
-// A tool out of reach.
+// A tool that the credential cannot call.
 type UnavailableTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool.
@@ -592,7 +592,7 @@ func (x *ToolPrice) GetCredits() int32 {
 	return 0
 }
 
-// Which changes to list.
+// The changes to list.
 type ListChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only changes of this object: a connection, note, group and so on.
@@ -601,7 +601,7 @@ type ListChangesRequest struct {
 	Mine *bool `protobuf:"varint,2,opt,name=mine,proto3,oneof" json:"mine,omitempty"`
 	// Changes per page, 10 by default.
 	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// next_cursor of the page before.
+	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -670,7 +670,7 @@ type ListChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The changes.
 	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
-	// Whether a further page exists.
+	// Whether there is another page.
 	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
@@ -734,21 +734,21 @@ type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id, for undo_change.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The tool, or page, that made it.
+	// The tool or page that made it.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
 	// Who made it: the agent's or token's name, or the member.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What was changed, in one line.
+	// Summary in one line.
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
-	// What was changed.
+	// The objects that changed.
 	Objects []*ChangedObject `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
-	// Whether undo_change can take it back.
+	// Whether undo_change can undo it.
 	Undoable bool `protobuf:"varint,6,opt,name=undoable,proto3" json:"undoable,omitempty"`
-	// The change that undid it; absent when none did.
+	// The change that undid it; absent if none did.
 	UndoneBy *string `protobuf:"bytes,7,opt,name=undone_by,proto3,oneof" json:"undone_by,omitempty"`
-	// The change that it undid; absent for all but undos.
+	// The change that it undid; only for undos.
 	Undoes *string `protobuf:"bytes,8,opt,name=undoes,proto3,oneof" json:"undoes,omitempty"`
-	// When.
+	// When it was made.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -847,7 +847,7 @@ func (x *Change) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// An object of a change.
+// An object that a change touched.
 type ChangedObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// connection, note, interaction, group, membership, reminder, relationship or profile.
@@ -920,14 +920,14 @@ func (x *ChangedObject) GetFields() []string {
 	return nil
 }
 
-// What to undo.
+// The change or import to undo.
 type UndoChangeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change, from a writing tool or list_changes.
 	ChangeId *string `protobuf:"bytes,1,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// A whole import, from its job's result; or the undo_id of undoing one.
 	ImportId *string `protobuf:"bytes,2,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
-	// Only tell what would happen; not for imports of more than some thousand rows.
+	// Only report what would happen; not for imports of more than a few thousand rows.
 	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -984,19 +984,19 @@ func (x *UndoChangeRequest) GetDryRun() bool {
 	return false
 }
 
-// What was undone, or why nothing was.
+// What was undone, or why nothing was undone.
 type UndoChangeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was put back.
+	// The restored objects, at most 100.
 	Restored []*ChangedObject `protobuf:"bytes,1,rep,name=restored,proto3" json:"restored,omitempty"`
-	// How many objects were put back in all.
+	// How many objects were restored in all.
 	RestoredCount int32 `protobuf:"varint,2,opt,name=restored_count,proto3" json:"restored_count,omitempty"`
-	// What stands in the way; when there is any, nothing was undone. Of an import,
-	// what would stay as it is.
+	// Objects that changed since; if there are any, nothing was undone. For an import,
+	// the objects that would stay as they are.
 	Conflicts []*Conflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
-	// Whether it had been undone before.
+	// Whether it was undone before this call.
 	AlreadyUndone bool `protobuf:"varint,4,opt,name=already_undone,proto3" json:"already_undone,omitempty"`
-	// The recorded undo, itself undoable; absent when nothing was written.
+	// The undo as a recorded change, itself undoable; absent if nothing was written.
 	ChangeId *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// The job that undoes an import; absent for a change, a dry run, and an import
 	// that was undone before.
@@ -1077,14 +1077,14 @@ func (x *UndoChangeResponse) GetTaskId() int32 {
 	return 0
 }
 
-// Something that was changed again since.
+// An object that was changed again since.
 type Conflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// connection, note, interaction, group, membership, reminder, relationship or profile.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// What is in the way.
+	// Why it cannot be restored.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

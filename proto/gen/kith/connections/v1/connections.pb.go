@@ -27,18 +27,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What to look for: a query, filters, or both.
+// A query, filters, or both.
 type SearchConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name, organisation, title, place, e-mail, phone, web address, tag, or words of the bio, of how they met, of a note or an interaction, in any mix. May be left out beside a filter, to list everybody who passes it; there are no wildcards.
+	// Name, organisation, title, place, e-mail, phone, web address, tag, or words of the bio, of how they met, of a note or an interaction, in any mix. Leave it out to list everyone who matches the filters. There are no wildcards.
 	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
-	// Only people whose current or past organisation contains this; one that nobody has is an error that names the nearest.
+	// Only people whose current or past organisation contains this; an unknown one is an error that names the most similar.
 	Company *string `protobuf:"bytes,2,opt,name=company,proto3,oneof" json:"company,omitempty"`
 	// Only people whose job title contains this.
 	Title *string `protobuf:"bytes,3,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	// Only people whose place contains this.
 	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// Only people with this tag; one that nobody has is an error that names the nearest.
+	// Only people with this tag; an unknown one is an error that names the most similar.
 	Tag *string `protobuf:"bytes,5,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
 	// Only people last contacted after this day (YYYY-MM-DD).
 	LastContactAfter *string `protobuf:"bytes,6,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
@@ -46,13 +46,13 @@ type SearchConnectionsRequest struct {
 	LastContactBefore *string `protobuf:"bytes,7,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
 	// Only people who have all of these: email, phone, url, note, interaction.
 	Has []string `protobuf:"bytes,8,rep,name=has,proto3" json:"has,omitempty"`
-	// auto (default: words, and likeness once embed_objects made vectors), keyword (words only) or semantic (likeness only). mode_used in the answer says what was done.
+	// auto (default: keywords, and vectors once embed_objects made them), keyword (keywords only) or semantic (vectors only). mode_used in the answer says what was used.
 	Mode *string `protobuf:"bytes,9,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
-	// Order: relevance (default), name, last_contact (latest first) or recent (newest on file first).
+	// Order: relevance (default), name, last_contact (latest first) or recent (newest record first).
 	Sort *string `protobuf:"bytes,10,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	// Hits per page, 10 by default.
 	Limit *int32 `protobuf:"varint,11,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// next_cursor of the page before.
+	// next_cursor of the previous page.
 	Cursor *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	// Only people in this group: its id or name.
 	Group         *string `protobuf:"bytes,13,opt,name=group,proto3,oneof" json:"group,omitempty"`
@@ -186,15 +186,15 @@ type SearchConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The people found, best first.
 	Hits []*ConnectionHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// Whether a further page exists.
+	// Whether there is another page.
 	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
 	// How the search was done: keyword, semantic, or hybrid (both, fused by rank).
 	ModeUsed string `protobuf:"bytes,4,opt,name=mode_used,proto3" json:"mode_used,omitempty"`
-	// Why likeness was not used although it was asked for, or what is out of date; else empty.
+	// Why vectors were requested and not used, or what is out of date; else empty.
 	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
-	// People without a vector of what is on file now, whom only words find; 0 with mode_used keyword.
+	// People without a current vector, whom only keywords find; 0 with mode_used keyword.
 	StaleVectors  int32 `protobuf:"varint,6,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -283,13 +283,13 @@ type ConnectionHit struct {
 	Headline string `protobuf:"bytes,3,opt,name=headline,proto3" json:"headline,omitempty"`
 	// Current organisation.
 	Organization string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
-	// First e-mail address on file.
+	// Preferred e-mail address.
 	Email string `protobuf:"bytes,5,opt,name=email,proto3" json:"email,omitempty"`
-	// Relative fitness between 0 and 1; only to be compared within one answer.
+	// Relevance between 0 and 1; compare it within one answer only.
 	Score float64 `protobuf:"fixed64,6,opt,name=score,proto3" json:"score,omitempty"`
-	// Where the query matched, such as name, email, bio, met_how or note; meaning when likeness found the person.
+	// Where the query matched, such as name, email, bio, met_how or note; meaning if vectors found the person.
 	MatchedFields []string `protobuf:"bytes,7,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
-	// The words around a match in the bio, in how they met, in a note or interaction, else empty.
+	// The words around a match in the bio, in how they met, in a note or interaction; else empty.
 	Snippet       string `protobuf:"bytes,8,opt,name=snippet,proto3" json:"snippet,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -381,12 +381,12 @@ func (x *ConnectionHit) GetSnippet() string {
 	return ""
 }
 
-// Which connection to read.
+// The connection to read.
 type GetConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection, from search_connections.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What to add to the answer: notes, interactions (the latest 10 of each), positions.
+	// Lists to add to the answer: notes, interactions (the latest 10 of each), positions.
 	Include       []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -436,16 +436,16 @@ func (x *GetConnectionRequest) GetInclude() []string {
 	return nil
 }
 
-// The connection, and what include asked for.
+// The connection, and the lists in include.
 type GetConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The person.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
-	// Latest notes, if asked for.
+	// Latest notes, if requested.
 	Notes []*v1.Note `protobuf:"bytes,2,rep,name=notes,proto3" json:"notes,omitempty"`
-	// Latest interactions, if asked for.
+	// Latest interactions, if requested.
 	Interactions []*v1.Interaction `protobuf:"bytes,3,rep,name=interactions,proto3" json:"interactions,omitempty"`
-	// Positions, current ones first, if asked for.
+	// Positions, current ones first, if requested.
 	Positions     []*Position `protobuf:"bytes,4,rep,name=positions,proto3" json:"positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -512,11 +512,11 @@ func (x *GetConnectionResponse) GetPositions() []*Position {
 // A person in the member's network.
 type Connection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id, con_ and 26 characters.
+	// Id: con_ and 26 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Full name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What friends call them.
+	// Nickname.
 	Nickname string `protobuf:"bytes,3,opt,name=nickname,proto3" json:"nickname,omitempty"`
 	// Current title and organisation in one line.
 	Headline string `protobuf:"bytes,4,opt,name=headline,proto3" json:"headline,omitempty"`
@@ -544,25 +544,25 @@ type Connection struct {
 	MetHow string `protobuf:"bytes,15,opt,name=met_how,proto3" json:"met_how,omitempty"`
 	// Where the record came from: manual, agent, import or directory.
 	Source string `protobuf:"bytes,16,opt,name=source,proto3" json:"source,omitempty"`
-	// When the last interaction took place; absent when none is on file.
+	// When the last interaction took place; absent if there is none.
 	LastInteractionAt *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=last_interaction_at,proto3,oneof" json:"last_interaction_at,omitempty"`
-	// Grows by one with each change; pass it as expected_version.
+	// Increases by one with each change; pass it as expected_version.
 	Version int32 `protobuf:"varint,18,opt,name=version,proto3" json:"version,omitempty"`
-	// When the record was made.
+	// When the record was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	// When the record was last changed.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
-	// Birthday, anniversaries and other dates that come round each year.
+	// Birthday, anniversaries and other yearly dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,21,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
 	// Names of the groups they are in.
 	Groups []string `protobuf:"bytes,22,rep,name=groups,proto3" json:"groups,omitempty"`
-	// How they are related to other people on file.
+	// How they are related to other people in the network.
 	Relationships []*Relationship `protobuf:"bytes,23,rep,name=relationships,proto3" json:"relationships,omitempty"`
-	// Days between contacts that the member wants; 0 when the person has no interval of their own.
+	// Keep-in-touch interval in days; 0 if the person has none of their own.
 	CadenceDays int32 `protobuf:"varint,24,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
-	// How close the member is to them, 0 to 100, from the interactions on file.
+	// How close the member is to them, 0 to 100, from recorded interactions.
 	Strength int32 `protobuf:"varint,25,opt,name=strength,proto3" json:"strength,omitempty"`
-	// When they were put away; absent when they are not.
+	// When they were archived; absent if they are not.
 	ArchivedAt    *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=archived_at,proto3,oneof" json:"archived_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -780,14 +780,14 @@ func (x *Connection) GetArchivedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// A date that comes round each year. Year, month and day may be unknown, but not all.
+// A yearly date. Year, month and day may be unknown, but not all.
 type ImportantDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// birthday, anniversary or other.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The date: YYYY-MM-DD, --MM-DD without the year, or YYYY or YYYY-MM.
 	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
-	// What it is, for kind other.
+	// Label, for kind other.
 	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -844,14 +844,14 @@ func (x *ImportantDate) GetLabel() string {
 	return ""
 }
 
-// How a person is related to another one on file.
+// How a person is related to another one.
 type Relationship struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the other one.
+	// Id of the other person.
 	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	// Their name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What the other one is to this person: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend or other.
+	// What the other person is to this person: spouse, parent, child, sibling, colleague, manager, report, introduced_by, introduced, friend or other.
 	Type          string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -915,9 +915,9 @@ type Position struct {
 	Organization string `protobuf:"bytes,1,opt,name=organization,proto3" json:"organization,omitempty"`
 	// Job title.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// When it began: YYYY, YYYY-MM or YYYY-MM-DD; empty when unknown.
+	// Start: YYYY, YYYY-MM or YYYY-MM-DD; empty if unknown.
 	StartedOn string `protobuf:"bytes,3,opt,name=started_on,proto3" json:"started_on,omitempty"`
-	// When it ended; empty when it goes on or is unknown.
+	// End; empty if it continues or is unknown.
 	EndedOn string `protobuf:"bytes,4,opt,name=ended_on,proto3" json:"ended_on,omitempty"`
 	// Whether they still hold it.
 	Current       bool `protobuf:"varint,5,opt,name=current,proto3" json:"current,omitempty"`
@@ -990,14 +990,14 @@ func (x *Position) GetCurrent() bool {
 	return false
 }
 
-// The person to add. A name, an e-mail or a web address is needed at least.
+// The person to add. A name, an e-mail or a web address is required.
 type CreateConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Full name. Left out, it is taken from the first e-mail or web address.
+	// Full name. If left out, it is taken from the first e-mail or web address.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What friends call them.
+	// Nickname.
 	Nickname *string `protobuf:"bytes,2,opt,name=nickname,proto3,oneof" json:"nickname,omitempty"`
-	// Current organisation; made if it is not on file yet.
+	// Current organisation; created if unknown.
 	Organization *string `protobuf:"bytes,3,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
 	// Current job title.
 	Title *string `protobuf:"bytes,4,opt,name=title,proto3,oneof" json:"title,omitempty"`
@@ -1011,7 +1011,7 @@ type CreateConnectionRequest struct {
 	Location *string `protobuf:"bytes,8,opt,name=location,proto3,oneof" json:"location,omitempty"`
 	// About the person, in the member's words.
 	Bio *string `protobuf:"bytes,9,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
-	// Tags; made if they are not on file yet.
+	// Tags; created if unknown.
 	Tags []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Mark as important.
 	Starred *bool `protobuf:"varint,11,opt,name=starred,proto3,oneof" json:"starred,omitempty"`
@@ -1019,9 +1019,9 @@ type CreateConnectionRequest struct {
 	MetOn *string `protobuf:"bytes,12,opt,name=met_on,proto3,oneof" json:"met_on,omitempty"`
 	// How they met.
 	MetHow *string `protobuf:"bytes,13,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
-	// If the person is on file: return_existing (default), create a second one all the same, or error.
+	// If the person exists: return_existing (default), create (adds a second one), or error.
 	OnDuplicate *string `protobuf:"bytes,14,opt,name=on_duplicate,proto3,oneof" json:"on_duplicate,omitempty"`
-	// Birthday, anniversaries and other dates that come round each year.
+	// Birthday, anniversaries and other yearly dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,15,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1162,17 +1162,17 @@ func (x *CreateConnectionRequest) GetImportantDates() []*ImportantDate {
 	return nil
 }
 
-// The connection made, or the one that was there.
+// The new connection, or the existing one.
 type CreateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The person on file now.
+	// The stored person.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
-	// Id of the person that was already there; absent when there was none.
+	// Id of the existing person; absent if there was none.
 	DuplicateOf *string `protobuf:"bytes,2,opt,name=duplicate_of,proto3,oneof" json:"duplicate_of,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
-	// People who have an e-mail, phone or web address of this one and whose names
-	// tell that they are somebody else; five at most. find_duplicates has the pairs,
+	// People who share an e-mail, phone or web address with this one and whose names
+	// show that they are other people; five at most. find_duplicates has the pairs,
 	// with a min_score of 0.4 where three or more people share the address.
 	SameAddress   []*SameAddress `protobuf:"bytes,4,rep,name=same_address,proto3" json:"same_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1237,14 +1237,14 @@ func (x *CreateConnectionResponse) GetSameAddress() []*SameAddress {
 	return nil
 }
 
-// Somebody else with the same address.
+// Another person with the same address.
 type SameAddress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Full name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What is the same: email, phone or url.
+	// The kind of address: email, phone or url.
 	Kind          string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1301,16 +1301,16 @@ func (x *SameAddress) GetKind() string {
 	return ""
 }
 
-// What to change. Fields left out stay as they are.
+// The fields to change. Fields left out stay as they are.
 type UpdateConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection, from search_connections.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// version of get_connection; refused when the connection has changed since.
+	// version of get_connection; the call is refused if the connection changed since.
 	ExpectedVersion *int32 `protobuf:"varint,2,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`
 	// Full name.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What friends call them.
+	// Nickname.
 	Nickname *string `protobuf:"bytes,4,opt,name=nickname,proto3,oneof" json:"nickname,omitempty"`
 	// Current organisation; empty ends the current position.
 	Organization *string `protobuf:"bytes,5,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
@@ -1336,25 +1336,25 @@ type UpdateConnectionRequest struct {
 	MetHow *string `protobuf:"bytes,15,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
 	// E-mail addresses to add.
 	AddEmails []string `protobuf:"bytes,16,rep,name=add_emails,proto3" json:"add_emails,omitempty"`
-	// E-mail addresses to take away.
+	// E-mail addresses to remove.
 	RemoveEmails []string `protobuf:"bytes,17,rep,name=remove_emails,proto3" json:"remove_emails,omitempty"`
 	// Phone numbers to add.
 	AddPhones []string `protobuf:"bytes,18,rep,name=add_phones,proto3" json:"add_phones,omitempty"`
-	// Phone numbers to take away.
+	// Phone numbers to remove.
 	RemovePhones []string `protobuf:"bytes,19,rep,name=remove_phones,proto3" json:"remove_phones,omitempty"`
 	// Web and social addresses to add.
 	AddUrls []string `protobuf:"bytes,20,rep,name=add_urls,proto3" json:"add_urls,omitempty"`
-	// Web and social addresses to take away.
+	// Web and social addresses to remove.
 	RemoveUrls []string `protobuf:"bytes,21,rep,name=remove_urls,proto3" json:"remove_urls,omitempty"`
 	// Tags to add.
 	AddTags []string `protobuf:"bytes,22,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
-	// Tags to take away.
+	// Tags to remove.
 	RemoveTags []string `protobuf:"bytes,23,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
 	// Replaces all important dates, of every kind; an empty list changes nothing. To keep the others, use add_important_dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,24,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
-	// Important dates to add. A person has one birthday: a birthday added here replaces the one on file.
+	// Important dates to add. A person has one birthday: a birthday added here replaces the stored one.
 	AddImportantDates []*ImportantDate `protobuf:"bytes,25,rep,name=add_important_dates,proto3" json:"add_important_dates,omitempty"`
-	// Important dates to take away, with kind and date as on file; of kind other without a label, whatever its label.
+	// Important dates to remove, with kind and date as stored; kind other without a label matches any label.
 	RemoveImportantDates []*ImportantDate `protobuf:"bytes,26,rep,name=remove_important_dates,proto3" json:"remove_important_dates,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -1572,14 +1572,14 @@ func (x *UpdateConnectionRequest) GetRemoveImportantDates() []*ImportantDate {
 	return nil
 }
 
-// The connection as it is now.
+// The connection after the change.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The person on file now.
+	// The stored person.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was different.
+	// The recorded change, for undo_change; absent if nothing changed.
 	ChangeId *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
-	// Important dates that were on file before this call and are not any more.
+	// Important dates that this call removed.
 	RemovedImportantDates []*ImportantDate `protobuf:"bytes,3,rep,name=removed_important_dates,proto3" json:"removed_important_dates,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
@@ -1636,7 +1636,7 @@ func (x *UpdateConnectionResponse) GetRemovedImportantDates() []*ImportantDate {
 	return nil
 }
 
-// Whom to look up. Entries may be mixed.
+// The entries to look up. They may be mixed.
 type ResolvePeopleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// E-mail addresses, phone numbers or names.
@@ -1728,14 +1728,14 @@ func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
 	return nil
 }
 
-// Who an entry is.
+// The people whom an entry matches.
 type ResolvedEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entry as it was sent.
 	Entry string `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	// matched, ambiguous or none.
 	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// The people it may be, the likeliest first; five at most.
+	// The people it may be, most likely first; five at most.
 	People        []*ResolvedPerson `protobuf:"bytes,3,rep,name=people,proto3" json:"people,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1792,7 +1792,7 @@ func (x *ResolvedEntry) GetPeople() []*ResolvedPerson {
 	return nil
 }
 
-// A person whom an entry may be.
+// A person whom an entry may mean.
 type ResolvedPerson struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection.
@@ -1865,12 +1865,12 @@ func (x *ResolvedPerson) GetMatchedBy() string {
 	return ""
 }
 
-// Whom to put away, or bring back.
+// The people to archive or restore.
 type ArchiveConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The people, from search_connections.
 	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
-	// false brings them back. True unless set to false.
+	// false restores them. True unless set to false.
 	Archived      *bool `protobuf:"varint,2,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1920,14 +1920,14 @@ func (x *ArchiveConnectionsRequest) GetArchived() bool {
 	return false
 }
 
-// What changed.
+// The result.
 type ArchiveConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many people changed.
 	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
-	// How many were so already.
+	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1984,12 +1984,12 @@ func (x *ArchiveConnectionsResponse) GetChangeId() string {
 	return ""
 }
 
-// Whom to delete.
+// The person to delete.
 type DeleteConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection, from search_connections.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Their full name as on file, to be sure that it is them.
+	// Their full name as stored, as a confirmation.
 	ConfirmName   string `protobuf:"bytes,2,opt,name=confirm_name,proto3" json:"confirm_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2039,16 +2039,16 @@ func (x *DeleteConnectionRequest) GetConfirmName() string {
 	return ""
 }
 
-// What is gone.
+// The result of a deletion.
 type DeleteConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the person was there; false when they had been deleted before.
+	// Whether the person was deleted; false if they had been deleted before.
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// Notes that were about nobody else and went too.
+	// Number of deleted notes, which were about no one else.
 	NotesDeleted int32 `protobuf:"varint,2,opt,name=notes_deleted,proto3" json:"notes_deleted,omitempty"`
-	// Interactions with nobody else that went too.
+	// Number of deleted interactions, which were with no one else.
 	InteractionsDeleted int32 `protobuf:"varint,3,opt,name=interactions_deleted,proto3" json:"interactions_deleted,omitempty"`
-	// For undo_change.
+	// The recorded change, for undo_change.
 	ChangeId *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// Until when it can be undone.
 	RestorableUntil *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=restorable_until,proto3" json:"restorable_until,omitempty"`
@@ -2121,13 +2121,13 @@ func (x *DeleteConnectionResponse) GetRestorableUntil() *timestamppb.Timestamp {
 	return nil
 }
 
-// Which pairs to look for.
+// The pairs to look for.
 type FindDuplicatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only pairs with this person.
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// How sure to be, 0.4 to 1; 0.75 by default. A name alone never reaches 0.75. An
-	// address that three or more people have counts half: 0.4 finds those pairs, too.
+	// Lowest certainty, 0.4 to 1; 0.75 by default. A name alone never reaches 0.75. An
+	// address that three or more people share counts half: 0.4 finds those pairs, too.
 	MinScore *float64 `protobuf:"fixed64,2,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
 	// Pairs per answer, 10 by default.
 	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -2186,12 +2186,12 @@ func (x *FindDuplicatesRequest) GetLimit() int32 {
 	return 0
 }
 
-// Pairs, the surest first.
+// Pairs, most certain first.
 type FindDuplicatesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pairs.
 	Pairs []*DuplicatePair `protobuf:"bytes,1,rep,name=pairs,proto3" json:"pairs,omitempty"`
-	// Whether there are more than the limit.
+	// Whether there are more results than the limit.
 	HasMore       bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2244,13 +2244,13 @@ func (x *FindDuplicatesResponse) GetHasMore() bool {
 // Two records that may be one person.
 type DuplicatePair struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The one with more on file.
+	// The one with more data.
 	First *ResolvedPerson `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
-	// The other.
+	// The other person.
 	Second *ResolvedPerson `protobuf:"bytes,2,opt,name=second,proto3" json:"second,omitempty"`
-	// How sure, 0 to 1.
+	// Certainty, 0 to 1.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// Why, such as "same e-mail: ada@example.com".
+	// The reasons, such as "same e-mail: ada@example.com".
 	Reasons       []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2314,14 +2314,14 @@ func (x *DuplicatePair) GetReasons() []string {
 	return nil
 }
 
-// Whom to merge.
+// The people to merge.
 type MergeConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The one that stays.
 	IntoId string `protobuf:"bytes,1,opt,name=into_id,proto3" json:"into_id,omitempty"`
 	// The ones that are the same person.
 	FromIds []string `protobuf:"bytes,2,rep,name=from_ids,proto3" json:"from_ids,omitempty"`
-	// Only show what would be. True unless set to false.
+	// Only show the result. True unless set to false.
 	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2378,18 +2378,18 @@ func (x *MergeConnectionsRequest) GetDryRun() bool {
 	return false
 }
 
-// The person as they are, or would be.
+// The merged person, or the preview of a dry run.
 type MergeConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The one that stays, with what the others had.
+	// The one that stays, with the data of the others.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
-	// Whether it was done, or only shown.
+	// true if merged, false for a dry run.
 	Merged bool `protobuf:"varint,2,opt,name=merged,proto3" json:"merged,omitempty"`
-	// Values of the others that were not taken over.
+	// Values of the others that were dropped.
 	Conflicts []*MergeConflict `protobuf:"bytes,3,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
-	// Notes, interactions, reminders and relationships that moved.
+	// Number of notes, interactions, reminders and relationships that moved.
 	Moved int32 `protobuf:"varint,4,opt,name=moved,proto3" json:"moved,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2460,14 +2460,14 @@ func (x *MergeConnectionsResponse) GetChangeId() string {
 	return ""
 }
 
-// A value that a merge leaves behind.
+// A value that a merge drops.
 type MergeConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The field.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// What stays.
+	// The value that stays.
 	Kept string `protobuf:"bytes,2,opt,name=kept,proto3" json:"kept,omitempty"`
-	// What does not.
+	// The value that is dropped.
 	Dropped       string `protobuf:"bytes,3,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2524,16 +2524,16 @@ func (x *MergeConflict) GetDropped() string {
 	return ""
 }
 
-// Who is related to whom, and how.
+// Two people and their relationship.
 type LinkConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One of them.
+	// One person.
 	FromId string `protobuf:"bytes,1,opt,name=from_id,proto3" json:"from_id,omitempty"`
-	// The other.
+	// The other person.
 	ToId string `protobuf:"bytes,2,opt,name=to_id,proto3" json:"to_id,omitempty"`
 	// What to is to from: spouse, parent, child, sibling, colleague, manager, introduced_by, friend or other.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
-	// Take the relationship away.
+	// Delete the relationship.
 	Remove        *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2597,12 +2597,12 @@ func (x *LinkConnectionsRequest) GetRemove() bool {
 	return false
 }
 
-// What is on file now.
+// The stored relationships.
 type LinkConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The relationships of the two people to each other, as seen from from.
+	// The relationships of the two people to each other, from the side of from_id.
 	Relationships []*Relationship `protobuf:"bytes,1,rep,name=relationships,proto3" json:"relationships,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2652,7 +2652,7 @@ func (x *LinkConnectionsResponse) GetChangeId() string {
 	return ""
 }
 
-// Whom to write out, and how.
+// The people to export, and the format.
 type ExportConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// json, csv, vcard (4.0) or jscontact (RFC 9553).
@@ -2661,11 +2661,11 @@ type ExportConnectionsRequest struct {
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	// Only people in this group: its id or name.
 	Group *string `protobuf:"bytes,3,opt,name=group,proto3,oneof" json:"group,omitempty"`
-	// Only people with this tag; one that nobody has is an error that names the nearest.
+	// Only people with this tag; an unknown one is an error that names the most similar.
 	Tag *string `protobuf:"bytes,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
 	// People per answer, 50 by default.
 	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// next_cursor of the page before.
+	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2743,7 +2743,7 @@ func (x *ExportConnectionsRequest) GetCursor() string {
 	return ""
 }
 
-// A page of people, written out.
+// A page of exported people.
 type ExportConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The document; a CSV has its header on each page.
@@ -2752,7 +2752,7 @@ type ExportConnectionsResponse struct {
 	MediaType string `protobuf:"bytes,2,opt,name=media_type,proto3" json:"media_type,omitempty"`
 	// How many people are in it.
 	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// Whether a further page exists.
+	// Whether there is another page.
 	HasMore bool `protobuf:"varint,4,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor    *string `protobuf:"bytes,5,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`

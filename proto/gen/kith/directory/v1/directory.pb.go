@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/directory/v1/directory.proto
 
-// What members show of themselves.
+// Profiles of members.
 
 package directoryv1
 
@@ -72,7 +72,7 @@ func (x *BatchGetProfilesRequest) GetUsernames() []string {
 	return nil
 }
 
-// The profiles found, in no order.
+// The profiles found, in no particular order.
 type BatchGetProfilesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One entry for each member with a public profile.
@@ -122,7 +122,7 @@ func (x *BatchGetProfilesResponse) GetProfiles() []*Profile {
 // public is not set.
 type Profile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Public name in addresses.
+	// Public name in URLs.
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
 	// Display name.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
@@ -276,9 +276,9 @@ func (x *Profile) GetUpdatedAt() *timestamppb.Timestamp {
 // A place.
 type Location struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As the member writes it.
+	// The place as the member wrote it.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// ISO 3166-1 alpha-2 code; empty when not given.
+	// ISO 3166-1 alpha-2 code; empty if not given.
 	Country       string `protobuf:"bytes,2,opt,name=country,proto3" json:"country,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -331,9 +331,9 @@ func (x *Location) GetCountry() string {
 // A web address with its name.
 type Link struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is.
+	// Label of the address.
 	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
-	// Where it leads.
+	// The address.
 	Url           string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -383,14 +383,14 @@ func (x *Link) GetUrl() string {
 	return ""
 }
 
-// Which page of the directory to read.
+// The page of the directory to read.
 type ListMembersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Words that name, headline, organisation, place or skills must contain.
 	Q *string `protobuf:"bytes,1,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	// Entries per page, 20 by default.
 	PerPage *int32 `protobuf:"varint,2,opt,name=per_page,proto3,oneof" json:"per_page,omitempty"`
-	// next_cursor of the page before.
+	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -452,7 +452,7 @@ type ListMembersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The members, by name.
 	Members []*Profile `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
-	// Whether a further page exists.
+	// Whether there is another page.
 	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
@@ -511,14 +511,14 @@ func (x *ListMembersResponse) GetNextCursor() string {
 	return ""
 }
 
-// Whom to look for.
+// The members to look for.
 type SearchDirectoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Words that name, headline, organisation, place or skills must contain; left out, everybody.
+	// Words that name, headline, organisation, place or skills must contain; leave it out for all members.
 	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
 	// Members per page, 10 by default.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// next_cursor of the page before.
+	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -580,7 +580,7 @@ type SearchDirectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The members.
 	Members []*DirectoryMember `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
-	// Whether a further page exists.
+	// Whether there is another page.
 	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
@@ -639,10 +639,10 @@ func (x *SearchDirectoryResponse) GetNextCursor() string {
 	return ""
 }
 
-// A member, in short.
+// A member in short.
 type DirectoryMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Public name in addresses.
+	// Public name in URLs.
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
 	// Display name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -721,10 +721,10 @@ func (x *DirectoryMember) GetLocation() string {
 	return ""
 }
 
-// Whose profile to read.
+// The profile to read.
 type GetMemberProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Username, from search_directory; left out, the member's own.
+	// Username, from search_directory; the member's own profile if left out.
 	Username      *string `protobuf:"bytes,1,opt,name=username,proto3,oneof" json:"username,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -770,11 +770,11 @@ func (x *GetMemberProfileRequest) GetUsername() string {
 // The profile.
 type GetMemberProfileResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The profile, as other members see it; one's own in full.
+	// The profile as other members see it; the member's own in full.
 	Profile *Profile `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
-	// Who sees the profile at all: private, members or public. Only for one's own.
+	// Who can see the profile: private, members or public. Only for the member's own.
 	Visibility *string `protobuf:"bytes,2,opt,name=visibility,proto3,oneof" json:"visibility,omitempty"`
-	// Whether it is in the directory. Only for one's own.
+	// Whether it is in the directory. Only for the member's own.
 	Listed        *bool `protobuf:"varint,3,opt,name=listed,proto3,oneof" json:"listed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -831,7 +831,7 @@ func (x *GetMemberProfileResponse) GetListed() bool {
 	return false
 }
 
-// What to change. Fields left out stay as they are.
+// The fields to change. Fields left out stay as they are.
 type UpdateMyProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Display name.
@@ -848,9 +848,9 @@ type UpdateMyProfileRequest struct {
 	Title *string `protobuf:"bytes,6,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	// Replaces all skills; an empty list changes nothing.
 	Skills []string `protobuf:"bytes,7,rep,name=skills,proto3" json:"skills,omitempty"`
-	// Fields to hide from everybody: name, headline, bio, location, organization, title, skills, languages, links, open_to, avatar_url.
+	// Fields to hide from everyone: name, headline, bio, location, organization, title, skills, languages, links, open_to, avatar_url.
 	Hide []string `protobuf:"bytes,8,rep,name=hide,proto3" json:"hide,omitempty"`
-	// false takes the profile out of the directory; true is refused.
+	// false removes the profile from the directory; true is refused.
 	Listed        *bool `protobuf:"varint,9,opt,name=listed,proto3,oneof" json:"listed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -949,12 +949,12 @@ func (x *UpdateMyProfileRequest) GetListed() bool {
 	return false
 }
 
-// The profile on file now.
+// The stored profile.
 type UpdateMyProfileResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The profile in full.
 	Profile *Profile `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

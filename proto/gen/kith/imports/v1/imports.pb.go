@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/imports/v1/imports.proto
 
-// Files that members bring, and what is computed of what is on file.
+// Imports of files, and vectors of stored people.
 
 package importsv1
 
@@ -28,25 +28,25 @@ const (
 // The file, and how to read it.
 type ImportFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the file; helps to tell its format.
+	// Name of the file; helps to detect its format.
 	Filename *string `protobuf:"bytes,1,opt,name=filename,proto3,oneof" json:"filename,omitempty"`
 	// The file as text.
 	Content *string `protobuf:"bytes,2,opt,name=content,proto3,oneof" json:"content,omitempty"`
-	// The file in base64, for what is no text: ZIP, or another charset than UTF-8.
+	// The file in base64, if it is not text in UTF-8: a ZIP, or another charset.
 	ContentBase64 *string `protobuf:"bytes,3,opt,name=content_base64,proto3,oneof" json:"content_base64,omitempty"`
 	// Id of a file that the member uploaded.
 	UploadId *string `protobuf:"bytes,4,opt,name=upload_id,proto3,oneof" json:"upload_id,omitempty"`
 	// auto (default), linkedin_csv, google_csv, outlook_csv, csv, vcard, jscontact or json (an export of this service).
 	Format *string `protobuf:"bytes,5,opt,name=format,proto3,oneof" json:"format,omitempty"`
-	// Charset of the file, such as windows-1252; found out when left out.
+	// Charset of the file, such as windows-1252; detected if left out.
 	Charset *string `protobuf:"bytes,6,opt,name=charset,proto3,oneof" json:"charset,omitempty"`
 	// Country of phone numbers without a country code, such as DE.
 	DefaultRegion *string `protobuf:"bytes,7,opt,name=default_region,proto3,oneof" json:"default_region,omitempty"`
-	// What to do with people who are on file: skip them, fill_blanks (default) or overwrite.
+	// What to do with existing people: skip, fill_blanks (default) or overwrite.
 	OnMatch *string `protobuf:"bytes,8,opt,name=on_match,proto3,oneof" json:"on_match,omitempty"`
-	// Only tell what would happen; nothing is written.
+	// Only report what would happen; nothing is written.
 	DryRun *bool `protobuf:"varint,9,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
-	// Tags for everybody in the file.
+	// Tags for all people in the file.
 	Tags          []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -198,10 +198,10 @@ func (x *ImportFileResponse) GetTaskId() int32 {
 	return 0
 }
 
-// Whom to make vectors for.
+// The vectors to make.
 type EmbedObjectsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Leave people alone whose vector is of what is on file now. True unless set to false.
+	// Skip people whose vector is current. True unless set to false.
 	OnlyStale     *bool `protobuf:"varint,1,opt,name=only_stale,proto3,oneof" json:"only_stale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -247,7 +247,7 @@ func (x *EmbedObjectsRequest) GetOnlyStale() bool {
 // The job that was started.
 type EmbedObjectsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the job, for get_job. The same one, for nothing, while it is queued or running.
+	// Number of the job, for get_job. While a job is queued or running, its number is returned free of charge.
 	TaskId        int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -332,11 +332,11 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"only_stale\x88\x01\x01B\r\n" +
 	"\v_only_stale\"0\n" +
 	"\x14EmbedObjectsResponse\x12\x18\n" +
-	"\atask_id\x18\x01 \x01(\x05R\atask_id2\xb1\x02\n" +
+	"\atask_id\x18\x01 \x01(\x05R\atask_id2\xae\x02\n" +
 	"\rImportService\x12\x87\x01\n" +
 	"\n" +
-	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"0\xca\xf3\x18,\b\x06\x12\x19Import people from a file\x18\x05:\vfile_import\x12\x95\x01\n" +
-	"\fEmbedObjects\x12$.kith.imports.v1.EmbedObjectsRequest\x1a%.kith.imports.v1.EmbedObjectsResponse\"8\xca\xf3\x181\b\x06\x12\x1aPrepare search by likeness\x18\x02(\x01:\rembed_objects\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/imports/v1;importsv1b\x06proto3"
+	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"0\xca\xf3\x18,\b\x06\x12\x19Import people from a file\x18\x05:\vfile_import\x12\x92\x01\n" +
+	"\fEmbedObjects\x12$.kith.imports.v1.EmbedObjectsRequest\x1a%.kith.imports.v1.EmbedObjectsResponse\"5\xca\xf3\x18.\b\x06\x12\x17Prepare semantic search\x18\x02(\x01:\rembed_objects\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/imports/v1;importsv1b\x06proto3"
 
 var (
 	file_kith_imports_v1_imports_proto_rawDescOnce sync.Once

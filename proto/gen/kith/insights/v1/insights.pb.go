@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/insights/v1/insights.proto
 
-// What a member's network says when it is read as a whole.
+// Reports over a member's whole network.
 
 package insightsv1
 
@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A person, in short.
+// A person in short.
 type Person struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection.
@@ -35,7 +35,7 @@ type Person struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Current title and organisation in one line.
 	Headline string `protobuf:"bytes,3,opt,name=headline,proto3" json:"headline,omitempty"`
-	// How close the member is to them, 0 to 100, with what it rests on.
+	// How close the member is to them, with the evidence.
 	Strength      *Strength `protobuf:"bytes,4,opt,name=strength,proto3" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -104,13 +104,13 @@ type Strength struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 0 to 100: 100·(1−e^(−S/4)), S the sum of weight·2^(−age/180 days) over the interactions.
 	Score int32 `protobuf:"varint,1,opt,name=score,proto3" json:"score,omitempty"`
-	// Meetings on file (weight 3).
+	// Recorded meetings (weight 3).
 	Meetings int32 `protobuf:"varint,2,opt,name=meetings,proto3" json:"meetings,omitempty"`
-	// Calls on file (weight 2).
+	// Recorded calls (weight 2).
 	Calls int32 `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
-	// E-mails and messages on file (weight 1).
+	// Recorded e-mails and messages (weight 1).
 	Messages int32 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
-	// The last contact; absent when none is on file.
+	// The last contact; absent if there is none.
 	LastInteractionAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_interaction_at,proto3,oneof" json:"last_interaction_at,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -181,10 +181,10 @@ func (x *Strength) GetLastInteractionAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// A line of an answer with the records it rests on.
+// A line of an answer with the records that support it.
 type Evidence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is said.
+	// The statement.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Ids of connections, notes, interactions, reminders, groups.
 	SourceIds     []string `protobuf:"bytes,2,rep,name=source_ids,proto3" json:"source_ids,omitempty"`
@@ -236,14 +236,14 @@ func (x *Evidence) GetSourceIds() []string {
 	return nil
 }
 
-// Where to look.
+// The organisation to look at.
 type FindPeopleAtRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name or web domain of the organisation.
 	Organization string `protobuf:"bytes,1,opt,name=organization,proto3" json:"organization,omitempty"`
-	// Also people who left. True unless set to false.
+	// Include people who left. True unless set to false.
 	IncludePast *bool `protobuf:"varint,2,opt,name=include_past,proto3,oneof" json:"include_past,omitempty"`
-	// Also people who know somebody there. True unless set to false.
+	// Include people who know someone there. True unless set to false.
 	IncludeOneStep *bool `protobuf:"varint,3,opt,name=include_one_step,proto3,oneof" json:"include_one_step,omitempty"`
 	// People per answer, 10 by default.
 	Limit         *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -309,14 +309,14 @@ func (x *FindPeopleAtRequest) GetLimit() int32 {
 	return 0
 }
 
-// Who is there, the closest first.
+// The people there, the closest first.
 type FindPeopleAtResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the organisations that matched.
 	Organizations []string `protobuf:"bytes,1,rep,name=organizations,proto3" json:"organizations,omitempty"`
 	// The people: those there now, then those who left, then those one step away.
 	People []*PersonAt `protobuf:"bytes,2,rep,name=people,proto3" json:"people,omitempty"`
-	// Whether there are more than the limit.
+	// Whether there are more results than the limit.
 	HasMore       bool `protobuf:"varint,3,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -373,14 +373,14 @@ func (x *FindPeopleAtResponse) GetHasMore() bool {
 	return false
 }
 
-// A person and their tie to an organisation.
+// A person and their link to an organisation.
 type PersonAt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The person.
 	Person *Person `protobuf:"bytes,1,opt,name=person,proto3" json:"person,omitempty"`
 	// current, past or one_step.
 	Tie string `protobuf:"bytes,2,opt,name=tie,proto3" json:"tie,omitempty"`
-	// Why: the position, or whom they know there and how.
+	// The reason: the position, or whom they know there and how.
 	Evidence      []*Evidence `protobuf:"bytes,3,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -437,12 +437,12 @@ func (x *PersonAt) GetEvidence() []*Evidence {
 	return nil
 }
 
-// Whom the member meets.
+// The people whom the member meets.
 type PrepareMeetingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The people, from search_connections.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// What the meeting is about; picks the notes that have to do with it.
+	// Topic of the meeting; selects related notes.
 	Topic         *string `protobuf:"bytes,2,opt,name=topic,proto3,oneof" json:"topic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -495,9 +495,9 @@ func (x *PrepareMeetingRequest) GetTopic() string {
 // The briefing.
 type PrepareMeetingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each person, in the order asked for.
+	// One briefing for each person, in the requested order.
 	People []*PersonBriefing `protobuf:"bytes,1,rep,name=people,proto3" json:"people,omitempty"`
-	// What several of them share: organisations, groups, tags, events, ties among them.
+	// What several of them share: organisations, groups, tags, events, relationships among them.
 	Common        []*Evidence `protobuf:"bytes,2,rep,name=common,proto3" json:"common,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -547,7 +547,7 @@ func (x *PrepareMeetingResponse) GetCommon() []*Evidence {
 	return nil
 }
 
-// What to know of one person.
+// The briefing on one person.
 type PersonBriefing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The person.
@@ -558,7 +558,7 @@ type PersonBriefing struct {
 	Recent []*Evidence `protobuf:"bytes,3,rep,name=recent,proto3" json:"recent,omitempty"`
 	// Notes: pinned ones, those about the topic, the latest.
 	Notes []*Evidence `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
-	// Open reminders, dates within 30 days, an overdue cadence.
+	// Open reminders, dates within 30 days, an overdue keep-in-touch interval.
 	Due           []*Evidence `protobuf:"bytes,5,rep,name=due,proto3" json:"due,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -629,10 +629,10 @@ func (x *PersonBriefing) GetDue() []*Evidence {
 	return nil
 }
 
-// For whom to look.
+// For whom to suggest introductions.
 type SuggestIntroductionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whom to introduce to others; left out, any pair.
+	// The person to introduce to others; any pair if left out.
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
 	// Suggestions per answer, 5 by default.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -684,7 +684,7 @@ func (x *SuggestIntroductionsRequest) GetLimit() int32 {
 	return 0
 }
 
-// Suggestions, the best first.
+// Suggestions, best first.
 type SuggestIntroductionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pairs.
@@ -733,11 +733,11 @@ func (x *SuggestIntroductionsResponse) GetIntroductions() []*Introduction {
 // Two people who might gain from knowing each other.
 type Introduction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One of them.
+	// One person.
 	First *Person `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
-	// The other.
+	// The other person.
 	Second *Person `protobuf:"bytes,2,opt,name=second,proto3" json:"second,omitempty"`
-	// Relative fitness between 0 and 1; only to be compared within one answer.
+	// Relevance between 0 and 1; compare it within one answer only.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	// What they share.
 	Reasons       []*Evidence `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
@@ -803,7 +803,7 @@ func (x *Introduction) GetReasons() []*Evidence {
 	return nil
 }
 
-// Whom others shall be like.
+// The person to compare with.
 type FindSimilarConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection, from search_connections.
@@ -863,8 +863,8 @@ type FindSimilarConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The people.
 	People []*SimilarPerson `protobuf:"bytes,1,rep,name=people,proto3" json:"people,omitempty"`
-	// keyword when people were compared by what they share alone, hybrid when by
-	// vectors, too.
+	// keyword if people were compared only by what they share, hybrid if also by
+	// vectors.
 	ModeUsed      string `protobuf:"bytes,2,opt,name=mode_used,proto3" json:"mode_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -914,12 +914,12 @@ func (x *FindSimilarConnectionsResponse) GetModeUsed() string {
 	return ""
 }
 
-// A person and what they share with the one asked about.
+// A person and what they share with the given person.
 type SimilarPerson struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The person.
 	Person *Person `protobuf:"bytes,1,opt,name=person,proto3" json:"person,omitempty"`
-	// Relative fitness between 0 and 1; only to be compared within one answer.
+	// Relevance between 0 and 1; compare it within one answer only.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	// What they share.
 	Reasons       []*Evidence `protobuf:"bytes,3,rep,name=reasons,proto3" json:"reasons,omitempty"`
@@ -978,7 +978,7 @@ func (x *SimilarPerson) GetReasons() []*Evidence {
 	return nil
 }
 
-// Nothing to say.
+// No arguments.
 type GetNetworkStatsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1015,26 +1015,26 @@ func (*GetNetworkStatsRequest) Descriptor() ([]byte, []int) {
 	return file_kith_insights_v1_insights_proto_rawDescGZIP(), []int{15}
 }
 
-// The network in figures. Archived people are left out.
+// Figures of the network. Archived people are left out.
 type GetNetworkStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// People on file.
+	// Number of people.
 	People int32 `protobuf:"varint,1,opt,name=people,proto3" json:"people,omitempty"`
-	// People archived.
+	// Archived people.
 	Archived int32 `protobuf:"varint,2,opt,name=archived,proto3" json:"archived,omitempty"`
-	// Notes on file.
+	// Number of notes.
 	Notes int32 `protobuf:"varint,3,opt,name=notes,proto3" json:"notes,omitempty"`
-	// Interactions on file.
+	// Number of interactions.
 	Interactions int32 `protobuf:"varint,4,opt,name=interactions,proto3" json:"interactions,omitempty"`
 	// People contacted in the last 30 days.
 	Contacted_30Days int32 `protobuf:"varint,5,opt,name=contacted_30_days,proto3" json:"contacted_30_days,omitempty"`
 	// People contacted in the last 365 days.
 	Contacted_365Days int32 `protobuf:"varint,6,opt,name=contacted_365_days,proto3" json:"contacted_365_days,omitempty"`
-	// People without any contact on file.
+	// People without any recorded contact.
 	NeverContacted int32 `protobuf:"varint,7,opt,name=never_contacted,proto3" json:"never_contacted,omitempty"`
 	// People added in the last 30 days.
 	Added_30Days int32 `protobuf:"varint,8,opt,name=added_30_days,proto3" json:"added_30_days,omitempty"`
-	// People whose keep-in-touch interval is over by half or more.
+	// People who are overdue by half of their keep-in-touch interval or more.
 	Overdue int32 `protobuf:"varint,9,opt,name=overdue,proto3" json:"overdue,omitempty"`
 	// The ten whom the member is closest to.
 	Closest []*Person `protobuf:"bytes,10,rep,name=closest,proto3" json:"closest,omitempty"`
@@ -1187,12 +1187,12 @@ func (x *GetNetworkStatsResponse) GetTags() []*Count {
 	return nil
 }
 
-// How often something is there.
+// A value and how many people have it.
 type Count struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is counted.
+	// The value.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How many people.
+	// Number of people.
 	People        int32 `protobuf:"varint,2,opt,name=people,proto3" json:"people,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -27,34 +27,34 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A piece of work.
+// A job.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Always job.
+	// Always "job".
 	Object string `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// Number of the job, counted for each member; the task_id of a tool.
 	JobId int32 `protobuf:"varint,2,opt,name=job_id,proto3" json:"job_id,omitempty"`
-	// What is done: file_import, undo_import or embed_objects.
+	// Kind of the job: file_import, undo_import or embed_objects.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	// Whether it has ended.
 	Terminal bool `protobuf:"varint,5,opt,name=terminal,proto3" json:"terminal,omitempty"`
-	// How far it is.
+	// Its progress.
 	Progress *JobProgress `protobuf:"bytes,6,opt,name=progress,proto3" json:"progress,omitempty"`
-	// What came of it, once it succeeded.
+	// The result, once it succeeded.
 	Result *structpb.Struct `protobuf:"bytes,7,opt,name=result,proto3,oneof" json:"result,omitempty"`
-	// Why it failed; absent unless it did.
+	// Why it failed; absent if it did not.
 	Error *JobError `protobuf:"bytes,8,opt,name=error,proto3,oneof" json:"error,omitempty"`
-	// Seconds to wait before reading it again; 0 when it has ended.
+	// Seconds to wait before reading it again; 0 if it has ended.
 	RetryAfter int32 `protobuf:"varint,9,opt,name=retry_after,proto3" json:"retry_after,omitempty"`
-	// Where it is read over plain HTTP.
+	// Its address over plain HTTP.
 	Poll string `protobuf:"bytes,10,opt,name=poll,proto3" json:"poll,omitempty"`
 	// When it was started.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	// When it last changed.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
-	// The import that a cancelled job left behind, for undo_change.
+	// The partial import of a cancelled job, for undo_change.
 	ImportId      *string `protobuf:"bytes,13,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -181,12 +181,12 @@ func (x *Job) GetImportId() string {
 	return ""
 }
 
-// How much of a job is done.
+// The progress of a job.
 type JobProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Units of work that are done, such as rows of a file, or changes to undo.
+	// Units of work done, such as rows of a file, or changes undone.
 	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
-	// Units in all; 0 while that is not known.
+	// Units in all; 0 while unknown.
 	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -239,9 +239,9 @@ func (x *JobProgress) GetTotal() int32 {
 // Why a job failed.
 type JobError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A stable word, such as file_unreadable, out_of_credits or internal.
+	// A stable code, such as file_unreadable, out_of_credits or internal.
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
-	// What happened and what to do about it, in a sentence.
+	// What happened and what to do about it, in one sentence.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -291,12 +291,12 @@ func (x *JobError) GetDetail() string {
 	return ""
 }
 
-// Which job to read.
+// The job to read.
 type GetJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// task_id of the tool that started it.
 	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
-	// Wait this long for its end, 0 to 20 seconds.
+	// How long to wait for its end, 0 to 20 seconds.
 	WaitSeconds   *int32 `protobuf:"varint,2,opt,name=wait_seconds,proto3,oneof" json:"wait_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -392,7 +392,7 @@ func (x *GetJobResponse) GetJob() *Job {
 	return nil
 }
 
-// Which job to stop.
+// The job to stop.
 type CancelJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// task_id of the tool that started it.
@@ -441,7 +441,7 @@ func (x *CancelJobRequest) GetTaskId() int32 {
 // The job as it is now.
 type CancelJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The job. One that was running may take a moment to stop.
+	// The job. A running job may take a moment to stop.
 	Job           *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/organize/v1/organize.proto
 
-// How a member arranges the people in their network.
+// Groups and tags of the people in a member's network.
 
 package organizev1
 
@@ -25,20 +25,20 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A set of people that the member keeps together.
+// A set of people that the member defines.
 type Group struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id, grp_ and 26 characters.
+	// Id: grp_ and 26 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Name, unique whatever its case.
+	// Name, unique regardless of case.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What the group is for.
+	// Description of the group.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// Days after which its people are due to be contacted; 0 for never.
+	// Keep-in-touch interval of its people in days; 0 for none.
 	CadenceDays int32 `protobuf:"varint,4,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
-	// How many people are in it, archived ones left out.
+	// Number of people in it, without archived ones.
 	People int32 `protobuf:"varint,5,opt,name=people,proto3" json:"people,omitempty"`
-	// Grows by one with each change.
+	// Increases by one with each change.
 	Version       int32 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -116,12 +116,12 @@ func (x *Group) GetVersion() int32 {
 	return 0
 }
 
-// A word that people are marked with.
+// A label for people.
 type Tag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tag.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How many people have it, archived ones left out.
+	// Number of people who have it, without archived ones.
 	People        int32 `protobuf:"varint,2,opt,name=people,proto3" json:"people,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -171,7 +171,7 @@ func (x *Tag) GetPeople() int32 {
 	return 0
 }
 
-// Nothing to say.
+// No arguments.
 type ListGroupsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -263,18 +263,18 @@ func (x *ListGroupsResponse) GetTags() []*Tag {
 	return nil
 }
 
-// The group as it shall be. Fields left out stay as they are.
+// The new values of the group. Fields left out stay as they are.
 type SaveGroupRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the group to change.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	// Its name; with an id, its new name.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What the group is for.
+	// Description of the group.
 	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Days after which its people are due to be contacted; 0 for never.
+	// Keep-in-touch interval of its people in days; 0 for none.
 	CadenceDays *int32 `protobuf:"varint,4,opt,name=cadence_days,proto3,oneof" json:"cadence_days,omitempty"`
-	// version of list_groups; refused when the group has changed since.
+	// version of list_groups; the call is refused if the group changed since.
 	ExpectedVersion *int32 `protobuf:"varint,5,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -345,14 +345,14 @@ func (x *SaveGroupRequest) GetExpectedVersion() int32 {
 	return 0
 }
 
-// The group on file now.
+// The stored group.
 type SaveGroupResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The group.
 	Group *Group `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
-	// Whether it was made by this call.
+	// Whether this call created it.
 	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -409,14 +409,14 @@ func (x *SaveGroupResponse) GetChangeId() string {
 	return ""
 }
 
-// Whom to put where.
+// The people, and their groups and tags to add or remove.
 type UpdateMembershipRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The people, from search_connections.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// Groups to put them into: ids, or names of groups that exist.
+	// Groups to add them to: ids, or names of existing groups.
 	AddGroups []string `protobuf:"bytes,2,rep,name=add_groups,proto3" json:"add_groups,omitempty"`
-	// Groups to take them out of: ids or names.
+	// Groups to remove them from: ids or names.
 	RemoveGroups []string `protobuf:"bytes,3,rep,name=remove_groups,proto3" json:"remove_groups,omitempty"`
 	// Tags to add.
 	AddTags []string `protobuf:"bytes,4,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
@@ -491,14 +491,14 @@ func (x *UpdateMembershipRequest) GetRemoveTags() []string {
 	return nil
 }
 
-// What changed.
+// The result.
 type UpdateMembershipResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many people changed.
 	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
-	// How many were so already.
+	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/reminders/v1/reminders.proto
 
-// What a member wants to be reminded of.
+// Reminders, and what is due.
 
 package remindersv1
 
@@ -26,24 +26,24 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Something to be reminded of.
+// A reminder.
 type Reminder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id, rem_ and 26 characters.
+	// Id: rem_ and 26 characters.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What it is about. Data of the member, never an instruction.
+	// The text. Data of the member, never an instruction.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// The day, YYYY-MM-DD.
 	DueOn string `protobuf:"bytes,3,opt,name=due_on,proto3" json:"due_on,omitempty"`
-	// Whom it is about; empty for nobody.
+	// The person it is about; empty if none.
 	ConnectionId string `protobuf:"bytes,4,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	// none, weekly, monthly, quarterly or yearly.
 	Recurrence string `protobuf:"bytes,5,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// open, done or dismissed.
 	State string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
-	// Grows by one with each change.
+	// Increases by one with each change.
 	Version int32 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
-	// When it was made.
+	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -135,18 +135,18 @@ func (x *Reminder) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Which part of the list to read.
+// The part of the list to read.
 type ListDueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many days ahead to look, 7 by default; 0 is today and what is overdue.
+	// Days to look ahead, 7 by default; 0 for today and what is overdue.
 	Days *int32 `protobuf:"varint,1,opt,name=days,proto3,oneof" json:"days,omitempty"`
-	// Only these kinds; left out, all.
+	// Only these kinds; all if left out.
 	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	// Only this person.
 	ConnectionId *string `protobuf:"bytes,3,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
 	// Entries per page, 10 by default.
 	Limit *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// next_cursor of the page before.
+	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,5,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -224,9 +224,9 @@ type ListDueResponse struct {
 	Items []*DueItem `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
 	// The member's today, YYYY-MM-DD.
 	Today string `protobuf:"bytes,2,opt,name=today,proto3" json:"today,omitempty"`
-	// How many entries there are in all, by kind.
+	// Number of entries in all, by kind.
 	Counts *DueCounts `protobuf:"bytes,3,opt,name=counts,proto3" json:"counts,omitempty"`
-	// Whether a further page exists.
+	// Whether there is another page.
 	HasMore bool `protobuf:"varint,4,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
 	NextCursor    *string `protobuf:"bytes,5,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
@@ -299,7 +299,7 @@ func (x *ListDueResponse) GetNextCursor() string {
 	return ""
 }
 
-// How many entries there are.
+// Numbers of entries.
 type DueCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Reminders.
@@ -308,7 +308,7 @@ type DueCounts struct {
 	Dates int32 `protobuf:"varint,2,opt,name=dates,proto3" json:"dates,omitempty"`
 	// People to get in touch with.
 	Cadences int32 `protobuf:"varint,3,opt,name=cadences,proto3" json:"cadences,omitempty"`
-	// Entries of any kind whose day is over.
+	// Overdue entries of any kind.
 	Overdue       int32 `protobuf:"varint,4,opt,name=overdue,proto3" json:"overdue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -372,24 +372,24 @@ func (x *DueCounts) GetOverdue() int32 {
 	return 0
 }
 
-// One thing that is due.
+// An entry that is due.
 type DueItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// reminder, date or cadence.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The day, YYYY-MM-DD.
 	DueOn string `protobuf:"bytes,2,opt,name=due_on,proto3" json:"due_on,omitempty"`
-	// Whether the day is over; for cadence, whether one and a half intervals are.
+	// Whether it is overdue: the day has passed; for cadence, one and a half intervals have.
 	Overdue bool `protobuf:"varint,3,opt,name=overdue,proto3" json:"overdue,omitempty"`
-	// In one line: the reminder's text, "Birthday, turns 40", "Every 30 days, last contact 45 days ago".
+	// One line: the reminder's text, "Birthday, turns 40", "Every 30 days, last contact 45 days ago".
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The reminder's id; empty for other kinds.
 	ReminderId string `protobuf:"bytes,5,opt,name=reminder_id,proto3" json:"reminder_id,omitempty"`
-	// Whom it is about; empty for nobody.
+	// The person it is about; empty if none.
 	ConnectionId string `protobuf:"bytes,6,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	// Their name.
 	ConnectionName string `protobuf:"bytes,7,opt,name=connection_name,proto3" json:"connection_name,omitempty"`
-	// For cadence, the day of the last contact, YYYY-MM-DD; empty when none is on file.
+	// For cadence, the day of the last contact, YYYY-MM-DD; empty if there is none.
 	LastContactOn string `protobuf:"bytes,8,opt,name=last_contact_on,proto3" json:"last_contact_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -481,14 +481,14 @@ func (x *DueItem) GetLastContactOn() string {
 	return ""
 }
 
-// What to be reminded of, and when.
+// The reminder to create.
 type CreateReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is about.
+	// The text.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// The day, YYYY-MM-DD, in the member's time zone.
 	DueOn string `protobuf:"bytes,2,opt,name=due_on,proto3" json:"due_on,omitempty"`
-	// Whom it is about, from search_connections.
+	// The person it is about, from search_connections.
 	ConnectionId *string `protobuf:"bytes,3,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
 	// none (default), weekly, monthly, quarterly or yearly.
 	Recurrence    *string `protobuf:"bytes,4,opt,name=recurrence,proto3,oneof" json:"recurrence,omitempty"`
@@ -554,7 +554,7 @@ func (x *CreateReminderRequest) GetRecurrence() string {
 	return ""
 }
 
-// The reminder made.
+// The new reminder.
 type CreateReminderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reminder.
@@ -609,14 +609,14 @@ func (x *CreateReminderResponse) GetChangeId() string {
 	return ""
 }
 
-// Which reminder, and how it ended.
+// The reminder, and whether it is done or dismissed.
 type CompleteReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the reminder, from list_due.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// done (default) or dismissed.
 	Outcome *string `protobuf:"bytes,2,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
-	// due_on of the reminder as it was read; one that recurs is not moved twice.
+	// due_on of the reminder as it was read, so that a recurring one is not moved twice.
 	DueOn         *string `protobuf:"bytes,3,opt,name=due_on,proto3,oneof" json:"due_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -673,14 +673,14 @@ func (x *CompleteReminderRequest) GetDueOn() string {
 	return ""
 }
 
-// The reminder on file now.
+// The stored reminder.
 type CompleteReminderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reminder.
 	Reminder *Reminder `protobuf:"bytes,1,opt,name=reminder,proto3" json:"reminder,omitempty"`
-	// The next day of one that recurs, YYYY-MM-DD; absent for the others.
+	// The next day of a recurring reminder, YYYY-MM-DD; absent for others.
 	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,14 +737,14 @@ func (x *CompleteReminderResponse) GetChangeId() string {
 	return ""
 }
 
-// How often to be in touch with whom.
+// The keep-in-touch interval of a person.
 type SetCadenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the connection, from search_connections.
 	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
-	// Days between contacts; 0 takes the person's own interval away, so that the shortest of their groups counts.
+	// Days between contacts; 0 removes the person's own interval, so that the shortest interval of their groups applies.
 	Days *int32 `protobuf:"varint,2,opt,name=days,proto3,oneof" json:"days,omitempty"`
-	// Leave them alone until this day (YYYY-MM-DD); empty ends a snooze.
+	// Snooze until this day (YYYY-MM-DD); empty ends a snooze.
 	SnoozeUntil   *string `protobuf:"bytes,3,opt,name=snooze_until,proto3,oneof" json:"snooze_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -801,16 +801,16 @@ func (x *SetCadenceRequest) GetSnoozeUntil() string {
 	return ""
 }
 
-// The interval in force now.
+// The current interval.
 type SetCadenceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Days between contacts that count for the person: their own, else the shortest of their groups; 0 for none.
+	// The person's interval in days: their own, else the shortest of their groups; 0 for none.
 	CadenceDays int32 `protobuf:"varint,1,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
 	// own, group or none.
 	CadenceFrom string `protobuf:"bytes,2,opt,name=cadence_from,proto3" json:"cadence_from,omitempty"`
 	// The day they are due, YYYY-MM-DD; absent without an interval.
 	NextDue *string `protobuf:"bytes,3,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
-	// The recorded change, for undo_change; absent when nothing was written.
+	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Nothing to say.
+// No arguments.
 type GetSandboxRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -66,13 +66,13 @@ func (*GetSandboxRequest) Descriptor() ([]byte, []int) {
 // The state of the demo account.
 type GetSandboxResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the demo account can be called.
+	// Whether the demo account is ready.
 	Seeded bool `protobuf:"varint,1,opt,name=seeded,proto3" json:"seeded,omitempty"`
 	// Username of the demo account.
 	Username string `protobuf:"bytes,2,opt,name=username,proto3" json:"username,omitempty"`
-	// The day that its dates are relative to; absent when it is not seeded.
+	// The day that its dates are relative to; absent if it is not seeded.
 	SeededFor *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=seeded_for,proto3,oneof" json:"seeded_for,omitempty"`
-	// Connections that the demo account holds.
+	// Number of connections in the demo account.
 	Connections   int32 `protobuf:"varint,4,opt,name=connections,proto3" json:"connections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/sunset/v1/sunset.proto
 
-// When deprecated paths are removed.
+// Removal dates of deprecated paths.
 
 package sunsetv1
 
@@ -81,10 +81,10 @@ func (x *AnnounceSunsetRequest) GetSunsetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// What is kept of the announcement.
+// The stored announcement.
 type AnnounceSunsetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the removal of the path was first announced, whatever its date was then.
+	// When the removal of the path was first announced, whatever date was announced then.
 	FirstAnnouncedAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=first_announced_at,proto3" json:"first_announced_at,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

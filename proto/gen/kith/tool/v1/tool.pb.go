@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kith/tool/v1/tool.proto
 
-// The options that turn an RPC into a tool, and say who may call it.
+// Options that make an RPC a tool, and say who may call it.
 
 package toolv1
 
@@ -99,7 +99,7 @@ const (
 	Access_ACCESS_UNSPECIFIED Access = 0
 	// No member credential; public data only.
 	Access_ACCESS_ANONYMOUS Access = 1
-	// Any live member credential.
+	// Any valid credential of a member.
 	Access_ACCESS_CREDENTIAL Access = 2
 )
 
@@ -144,7 +144,7 @@ func (Access) EnumDescriptor() ([]byte, []int) {
 	return file_kith_tool_v1_tool_proto_rawDescGZIP(), []int{1}
 }
 
-// What a tool is to agents, besides its name, description and schemas.
+// The properties of a tool, besides its name, description and schemas.
 //
 // Whether it writes comes from the RPC's idempotency_level:
 // NO_SIDE_EFFECTS reads, IDEMPOTENT writes and may be repeated, none writes.
@@ -156,17 +156,17 @@ type Tool struct {
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// Price of one successful call.
 	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
-	// Replaces or removes what was there (destructiveHint). Writing tools that
+	// Replaces or removes data (destructiveHint). Writing tools that
 	// only add leave it out.
 	Destructive bool `protobuf:"varint,4,opt,name=destructive,proto3" json:"destructive,omitempty"`
 	// Reaches beyond this service (openWorldHint).
 	OpenWorld bool `protobuf:"varint,5,opt,name=open_world,json=openWorld,proto3" json:"open_world,omitempty"`
-	// Any live credential may call it, whatever its scopes.
+	// Any valid credential may call it, whatever its scopes.
 	AnyCredential bool `protobuf:"varint,6,opt,name=any_credential,json=anyCredential,proto3" json:"any_credential,omitempty"`
-	// The kind of job that the tool starts; empty when it answers by itself.
+	// The kind of job that the tool starts; empty if it starts none.
 	// POST /api/jobs with this kind calls the tool without arguments.
 	JobKind string `protobuf:"bytes,7,opt,name=job_kind,json=jobKind,proto3" json:"job_kind,omitempty"`
-	// An answer may be held back for as long as the caller asked to wait.
+	// The answer may wait for as long as the caller asked.
 	Waits         bool `protobuf:"varint,8,opt,name=waits,proto3" json:"waits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

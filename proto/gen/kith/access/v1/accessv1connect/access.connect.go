@@ -2,7 +2,7 @@
 //
 // Source: kith/access/v1/access.proto
 
-// What a bearer stands for.
+// The principal of a bearer token.
 package accessv1connect
 
 import (
@@ -41,8 +41,8 @@ const (
 
 // AccessServiceClient is a client for the kith.access.v1.AccessService service.
 type AccessServiceClient interface {
-	// Describes the credential that the call carries. A dead one is refused as
-	// unauthenticated, like everywhere.
+	// Describes the credential of the call. An invalid one is refused as
+	// unauthenticated, like in every call.
 	GetPrincipal(context.Context, *v1.GetPrincipalRequest) (*v1.GetPrincipalResponse, error)
 }
 
@@ -83,8 +83,8 @@ func (c *accessServiceClient) GetPrincipal(ctx context.Context, req *v1.GetPrinc
 
 // AccessServiceHandler is an implementation of the kith.access.v1.AccessService service.
 type AccessServiceHandler interface {
-	// Describes the credential that the call carries. A dead one is refused as
-	// unauthenticated, like everywhere.
+	// Describes the credential of the call. An invalid one is refused as
+	// unauthenticated, like in every call.
 	GetPrincipal(context.Context, *v1.GetPrincipalRequest) (*v1.GetPrincipalResponse, error)
 }
 

@@ -2,7 +2,7 @@
 //
 // Source: kith/account/v1/account.proto
 
-// The member's account, as the calling agent may know it.
+// The member's account, as the calling agent may see it.
 package accountv1connect
 
 import (
@@ -47,20 +47,20 @@ const (
 
 // AccountServiceClient is a client for the kith.account.v1.AccountService service.
 type AccountServiceClient interface {
-	// Tell whose account this is, which scopes this credential holds, which tools
-	// are out of its reach and why, and what each tool costs. Use it when a call
-	// was refused, or before planning a long piece of work. Changes nothing.
+	// Tell whose account this is, which scopes this credential has, which tools it
+	// cannot call and why, and what each tool costs. Use it when a call was refused,
+	// or before planning long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
-	// List what was changed in the member's data lately, by whom and with which
-	// tool, latest first. Use it to find the change_id of something to undo.
-	// Changes nothing.
+	// List recent changes of the member's data, who made them and with which tool,
+	// latest first. Use it to find the change_id of something to undo. Changes
+	// nothing.
 	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
-	// Undo a recorded change as a whole. When something was changed again since,
+	// Undo a recorded change as a whole. If something was changed again since,
 	// nothing is undone and conflicts lists it: undo the later change first. Use
-	// dry_run to see what would happen. Undoing twice changes nothing more; the
-	// undo is a change itself and can be undone. With import_id it starts a job and
-	// answers its task_id for get_job: what was changed since the import stays as it
-	// is, the job's result lists it, and undo_id brings the import back.
+	// dry_run to see what would happen. Undoing twice changes nothing more; the undo
+	// is a change itself and can be undone. With import_id it starts a job and
+	// returns its task_id for get_job: what was changed since the import stays as it
+	// is, the job's result lists it, and undo_id restores the import.
 	UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error)
 }
 
@@ -135,20 +135,20 @@ func (c *accountServiceClient) UndoChange(ctx context.Context, req *v1.UndoChang
 
 // AccountServiceHandler is an implementation of the kith.account.v1.AccountService service.
 type AccountServiceHandler interface {
-	// Tell whose account this is, which scopes this credential holds, which tools
-	// are out of its reach and why, and what each tool costs. Use it when a call
-	// was refused, or before planning a long piece of work. Changes nothing.
+	// Tell whose account this is, which scopes this credential has, which tools it
+	// cannot call and why, and what each tool costs. Use it when a call was refused,
+	// or before planning long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
-	// List what was changed in the member's data lately, by whom and with which
-	// tool, latest first. Use it to find the change_id of something to undo.
-	// Changes nothing.
+	// List recent changes of the member's data, who made them and with which tool,
+	// latest first. Use it to find the change_id of something to undo. Changes
+	// nothing.
 	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
-	// Undo a recorded change as a whole. When something was changed again since,
+	// Undo a recorded change as a whole. If something was changed again since,
 	// nothing is undone and conflicts lists it: undo the later change first. Use
-	// dry_run to see what would happen. Undoing twice changes nothing more; the
-	// undo is a change itself and can be undone. With import_id it starts a job and
-	// answers its task_id for get_job: what was changed since the import stays as it
-	// is, the job's result lists it, and undo_id brings the import back.
+	// dry_run to see what would happen. Undoing twice changes nothing more; the undo
+	// is a change itself and can be undone. With import_id it starts a job and
+	// returns its task_id for get_job: what was changed since the import stays as it
+	// is, the job's result lists it, and undo_id restores the import.
 	UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error)
 }
 

@@ -2,7 +2,7 @@
 //
 // Source: kith/imports/v1/imports.proto
 
-// Files that members bring, and what is computed of what is on file.
+// Imports of files, and vectors of stored people.
 package importsv1connect
 
 import (
@@ -45,23 +45,22 @@ const (
 // ImportServiceClient is a client for the kith.imports.v1.ImportService service.
 type ImportServiceClient interface {
 	// Import people from a file: an export of LinkedIn, Google or Outlook, any CSV
-	// with headers, vCards, JSContact, or an export of this service. Pass the file
-	// as content (text) or content_base64, up to 1 MiB; larger ones the member
-	// uploads on the settings page, and upload_id names them. People who are on
-	// file are recognised by e-mail, phone and profile address. Use dry_run to see
-	// what would happen. Starts a job; its result has the counts, and an import_id
-	// with which undo_change takes the whole import back. Every 100 rows cost one
-	// credit besides.
+	// with headers, vCards, JSContact, or an export of this service. Pass the file as
+	// content (text) or content_base64, up to 1 MiB; larger ones the member uploads
+	// on the settings page, and upload_id names them. Existing people are recognised
+	// by e-mail, phone and profile address. Use dry_run to see what would happen.
+	// Starts a job; its result has the counts, and an import_id with which
+	// undo_change undoes the whole import. Every 100 rows cost one more credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
-	// Make what searching by likeness compares: a vector for each person in the
+	// Make the vectors that semantic search compares: one for each person in the
 	// member's network, of their name, positions, place, tags, bio and latest notes.
 	// Use it once before search_connections with mode semantic, and again when its
 	// note says that people have no current vector. Unless the operator set a remote
-	// embedding provider, vectors are made inside the service and liken spelling, not
-	// meaning; with a remote one those texts are sent to it, and only after the member
-	// allowed it on the settings page (get_account tells which it is). Starts a job;
-	// its result counts who was embedded and who was unchanged. Every 100 vectors
-	// made cost one credit besides.
+	// embedding provider, vectors are made inside the service and compare spelling,
+	// not meaning; with a remote one those texts are sent to it, and only after the
+	// member allowed it on the settings page (get_account says which it is). Starts a
+	// job; its result counts people embedded and unchanged. Every 100 vectors made
+	// cost one more credit.
 	EmbedObjects(context.Context, *v1.EmbedObjectsRequest) (*v1.EmbedObjectsResponse, error)
 }
 
@@ -119,23 +118,22 @@ func (c *importServiceClient) EmbedObjects(ctx context.Context, req *v1.EmbedObj
 // ImportServiceHandler is an implementation of the kith.imports.v1.ImportService service.
 type ImportServiceHandler interface {
 	// Import people from a file: an export of LinkedIn, Google or Outlook, any CSV
-	// with headers, vCards, JSContact, or an export of this service. Pass the file
-	// as content (text) or content_base64, up to 1 MiB; larger ones the member
-	// uploads on the settings page, and upload_id names them. People who are on
-	// file are recognised by e-mail, phone and profile address. Use dry_run to see
-	// what would happen. Starts a job; its result has the counts, and an import_id
-	// with which undo_change takes the whole import back. Every 100 rows cost one
-	// credit besides.
+	// with headers, vCards, JSContact, or an export of this service. Pass the file as
+	// content (text) or content_base64, up to 1 MiB; larger ones the member uploads
+	// on the settings page, and upload_id names them. Existing people are recognised
+	// by e-mail, phone and profile address. Use dry_run to see what would happen.
+	// Starts a job; its result has the counts, and an import_id with which
+	// undo_change undoes the whole import. Every 100 rows cost one more credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
-	// Make what searching by likeness compares: a vector for each person in the
+	// Make the vectors that semantic search compares: one for each person in the
 	// member's network, of their name, positions, place, tags, bio and latest notes.
 	// Use it once before search_connections with mode semantic, and again when its
 	// note says that people have no current vector. Unless the operator set a remote
-	// embedding provider, vectors are made inside the service and liken spelling, not
-	// meaning; with a remote one those texts are sent to it, and only after the member
-	// allowed it on the settings page (get_account tells which it is). Starts a job;
-	// its result counts who was embedded and who was unchanged. Every 100 vectors
-	// made cost one credit besides.
+	// embedding provider, vectors are made inside the service and compare spelling,
+	// not meaning; with a remote one those texts are sent to it, and only after the
+	// member allowed it on the settings page (get_account says which it is). Starts a
+	// job; its result counts people embedded and unchanged. Every 100 vectors made
+	// cost one more credit.
 	EmbedObjects(context.Context, *v1.EmbedObjectsRequest) (*v1.EmbedObjectsResponse, error)
 }
 

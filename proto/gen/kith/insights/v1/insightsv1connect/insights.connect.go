@@ -2,7 +2,7 @@
 //
 // Source: kith/insights/v1/insights.proto
 
-// What a member's network says when it is read as a whole.
+// Reports over a member's whole network.
 package insightsv1connect
 
 import (
@@ -53,27 +53,27 @@ const (
 
 // InsightServiceClient is a client for the kith.insights.v1.InsightService service.
 type InsightServiceClient interface {
-	// Find who the member knows at an organisation: people who work there now or
-	// did, and people one step away, who know somebody there. Use it for "who can
-	// get me into X". Each line says why and names its records. Changes nothing.
+	// Find whom the member knows at an organisation: people who work or worked there,
+	// and people one step away, who know someone there. Use it for "who can get me
+	// into X". Each line says why and names its records. Changes nothing.
 	FindPeopleAt(context.Context, *v1.FindPeopleAtRequest) (*v1.FindPeopleAtResponse, error)
 	// Brief the member before a meeting with one to ten people: who they are, how
-	// they met, the last contacts, open reminders, dates coming up, what they have
-	// in common, what to follow up. Use it in place of many single reads. Each
-	// line names the record it rests on. Changes nothing.
+	// they met, the last contacts, open reminders, coming dates, what they share,
+	// what to follow up. Use it instead of many single reads. Each line names the
+	// record that supports it. Changes nothing.
 	PrepareMeeting(context.Context, *v1.PrepareMeetingRequest) (*v1.PrepareMeetingResponse, error)
 	// Suggest pairs of the member's people who might gain from knowing each
 	// other, or whom to introduce to one person. Each suggestion says what the two
 	// share and names its records; people already introduced are left out.
 	// Changes nothing.
 	SuggestIntroductions(context.Context, *v1.SuggestIntroductionsRequest) (*v1.SuggestIntroductionsResponse, error)
-	// Find people like one of the member's people: by organisation, title, place,
-	// tags and groups that they share, and where embed_objects made vectors, by
-	// likeness besides. Use it for "who else is like her". Changes nothing.
+	// Find people similar to one of the member's people: by shared organisation,
+	// title, place, tags and groups and, if embed_objects made vectors, by vectors
+	// too. Use it for "who else is like her". Changes nothing.
 	FindSimilarConnections(context.Context, *v1.FindSimilarConnectionsRequest) (*v1.FindSimilarConnectionsResponse, error)
-	// Tell how the network is doing: how many people, how many were contacted
-	// lately, whom the member is closest to, whom they are losing touch with, the
-	// largest organisations, places, groups and tags. Changes nothing.
+	// Summarise the network: how many people, how many were contacted lately, whom
+	// the member is closest to, whom they are losing touch with, the largest
+	// organisations, places, groups and tags. Changes nothing.
 	GetNetworkStats(context.Context, *v1.GetNetworkStatsRequest) (*v1.GetNetworkStatsResponse, error)
 }
 
@@ -182,27 +182,27 @@ func (c *insightServiceClient) GetNetworkStats(ctx context.Context, req *v1.GetN
 
 // InsightServiceHandler is an implementation of the kith.insights.v1.InsightService service.
 type InsightServiceHandler interface {
-	// Find who the member knows at an organisation: people who work there now or
-	// did, and people one step away, who know somebody there. Use it for "who can
-	// get me into X". Each line says why and names its records. Changes nothing.
+	// Find whom the member knows at an organisation: people who work or worked there,
+	// and people one step away, who know someone there. Use it for "who can get me
+	// into X". Each line says why and names its records. Changes nothing.
 	FindPeopleAt(context.Context, *v1.FindPeopleAtRequest) (*v1.FindPeopleAtResponse, error)
 	// Brief the member before a meeting with one to ten people: who they are, how
-	// they met, the last contacts, open reminders, dates coming up, what they have
-	// in common, what to follow up. Use it in place of many single reads. Each
-	// line names the record it rests on. Changes nothing.
+	// they met, the last contacts, open reminders, coming dates, what they share,
+	// what to follow up. Use it instead of many single reads. Each line names the
+	// record that supports it. Changes nothing.
 	PrepareMeeting(context.Context, *v1.PrepareMeetingRequest) (*v1.PrepareMeetingResponse, error)
 	// Suggest pairs of the member's people who might gain from knowing each
 	// other, or whom to introduce to one person. Each suggestion says what the two
 	// share and names its records; people already introduced are left out.
 	// Changes nothing.
 	SuggestIntroductions(context.Context, *v1.SuggestIntroductionsRequest) (*v1.SuggestIntroductionsResponse, error)
-	// Find people like one of the member's people: by organisation, title, place,
-	// tags and groups that they share, and where embed_objects made vectors, by
-	// likeness besides. Use it for "who else is like her". Changes nothing.
+	// Find people similar to one of the member's people: by shared organisation,
+	// title, place, tags and groups and, if embed_objects made vectors, by vectors
+	// too. Use it for "who else is like her". Changes nothing.
 	FindSimilarConnections(context.Context, *v1.FindSimilarConnectionsRequest) (*v1.FindSimilarConnectionsResponse, error)
-	// Tell how the network is doing: how many people, how many were contacted
-	// lately, whom the member is closest to, whom they are losing touch with, the
-	// largest organisations, places, groups and tags. Changes nothing.
+	// Summarise the network: how many people, how many were contacted lately, whom
+	// the member is closest to, whom they are losing touch with, the largest
+	// organisations, places, groups and tags. Changes nothing.
 	GetNetworkStats(context.Context, *v1.GetNetworkStatsRequest) (*v1.GetNetworkStatsResponse, error)
 }
 

@@ -2,7 +2,7 @@
 //
 // Source: kith/organize/v1/organize.proto
 
-// How a member arranges the people in their network.
+// Groups and tags of the people in a member's network.
 package organizev1connect
 
 import (
@@ -48,16 +48,16 @@ const (
 // OrganizeServiceClient is a client for the kith.organize.v1.OrganizeService service.
 type OrganizeServiceClient interface {
 	// List the member's groups and tags with how many people each has, and each
-	// group's keep-in-touch interval. Use it before save_group or
-	// update_membership, to use the names that are there. Changes nothing.
+	// group's keep-in-touch interval. Use it before save_group or update_membership,
+	// to use existing names. Changes nothing.
 	ListGroups(context.Context, *v1.ListGroupsRequest) (*v1.ListGroupsResponse, error)
-	// Make a group, or change the name, description or keep-in-touch interval of
-	// one. Give id to change a group; without it the group of that name is
-	// changed, or made when there is none. Overwrites; undo with change_id.
+	// Create a group, or change the name, description or keep-in-touch interval. With
+	// id that group is changed; without it the group of that name is changed, or
+	// created if missing. Overwrites; undo with change_id.
 	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
-	// Put people into groups or take them out, and add or remove tags, for up to
-	// 50 people in one call. Tags that are not on file are made. What is already
-	// so stays so. Overwrites; undo with change_id.
+	// Add people to groups or remove them, and add or remove tags, for up to 50
+	// people in one call. Unknown tags are created. What is already so stays so.
+	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
 }
 
@@ -133,16 +133,16 @@ func (c *organizeServiceClient) UpdateMembership(ctx context.Context, req *v1.Up
 // OrganizeServiceHandler is an implementation of the kith.organize.v1.OrganizeService service.
 type OrganizeServiceHandler interface {
 	// List the member's groups and tags with how many people each has, and each
-	// group's keep-in-touch interval. Use it before save_group or
-	// update_membership, to use the names that are there. Changes nothing.
+	// group's keep-in-touch interval. Use it before save_group or update_membership,
+	// to use existing names. Changes nothing.
 	ListGroups(context.Context, *v1.ListGroupsRequest) (*v1.ListGroupsResponse, error)
-	// Make a group, or change the name, description or keep-in-touch interval of
-	// one. Give id to change a group; without it the group of that name is
-	// changed, or made when there is none. Overwrites; undo with change_id.
+	// Create a group, or change the name, description or keep-in-touch interval. With
+	// id that group is changed; without it the group of that name is changed, or
+	// created if missing. Overwrites; undo with change_id.
 	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
-	// Put people into groups or take them out, and add or remove tags, for up to
-	// 50 people in one call. Tags that are not on file are made. What is already
-	// so stays so. Overwrites; undo with change_id.
+	// Add people to groups or remove them, and add or remove tags, for up to 50
+	// people in one call. Unknown tags are created. What is already so stays so.
+	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
 }
 

@@ -41,7 +41,7 @@ const (
 
 // SandboxServiceClient is a client for the kith.sandbox.v1.SandboxService service.
 type SandboxServiceClient interface {
-	// Says whether the demo account is seeded, and for which day.
+	// Returns whether the demo account is seeded, and for which day.
 	GetSandbox(context.Context, *v1.GetSandboxRequest) (*v1.GetSandboxResponse, error)
 }
 
@@ -82,7 +82,7 @@ func (c *sandboxServiceClient) GetSandbox(ctx context.Context, req *v1.GetSandbo
 
 // SandboxServiceHandler is an implementation of the kith.sandbox.v1.SandboxService service.
 type SandboxServiceHandler interface {
-	// Says whether the demo account is seeded, and for which day.
+	// Returns whether the demo account is seeded, and for which day.
 	GetSandbox(context.Context, *v1.GetSandboxRequest) (*v1.GetSandboxResponse, error)
 }
 

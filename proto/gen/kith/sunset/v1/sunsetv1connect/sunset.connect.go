@@ -2,7 +2,7 @@
 //
 // Source: kith/sunset/v1/sunset.proto
 
-// When deprecated paths are removed.
+// Removal dates of deprecated paths.
 package sunsetv1connect
 
 import (
@@ -42,8 +42,8 @@ const (
 // SunsetServiceClient is a client for the kith.sunset.v1.SunsetService service.
 type SunsetServiceClient interface {
 	// Announces when a path is removed (RFC 8594), and returns when its removal was
-	// first announced. A date less than 180 days after that is refused, and so is one
-	// that is earlier than the date announced before. A later date takes its place.
+	// first announced. Refuses a date less than 180 days after that, and a date
+	// earlier than the one announced before. A later date replaces it.
 	AnnounceSunset(context.Context, *v1.AnnounceSunsetRequest) (*v1.AnnounceSunsetResponse, error)
 }
 
@@ -85,8 +85,8 @@ func (c *sunsetServiceClient) AnnounceSunset(ctx context.Context, req *v1.Announ
 // SunsetServiceHandler is an implementation of the kith.sunset.v1.SunsetService service.
 type SunsetServiceHandler interface {
 	// Announces when a path is removed (RFC 8594), and returns when its removal was
-	// first announced. A date less than 180 days after that is refused, and so is one
-	// that is earlier than the date announced before. A later date takes its place.
+	// first announced. Refuses a date less than 180 days after that, and a date
+	// earlier than the one announced before. A later date replaces it.
 	AnnounceSunset(context.Context, *v1.AnnounceSunsetRequest) (*v1.AnnounceSunsetResponse, error)
 }
 

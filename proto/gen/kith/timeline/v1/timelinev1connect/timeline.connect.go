@@ -2,7 +2,7 @@
 //
 // Source: kith/timeline/v1/timeline.proto
 
-// What happened between a member and the people in their network.
+// Notes and interactions with the people in a member's network.
 package timelinev1connect
 
 import (
@@ -56,19 +56,19 @@ type TimelineServiceClient interface {
 	// whole network when connection_id is left out. Use it to answer "what did
 	// we talk about" and "when were we last in touch". Changes nothing.
 	ListTimeline(context.Context, *v1.ListTimelineRequest) (*v1.ListTimelineResponse, error)
-	// Keep a note (Markdown) about one to twenty connections. Use it for facts to
-	// remember; for a meeting, call or message that took place use
-	// log_interaction. Adds one note; undo with change_id.
+	// Add a note (Markdown) about one to twenty connections. Use it for facts to
+	// remember; for a meeting, call or message that took place use log_interaction.
+	// Adds one note; undo with change_id.
 	AddNote(context.Context, *v1.AddNoteRequest) (*v1.AddNoteResponse, error)
-	// Record a meeting, call, e-mail, message, event or introduction that took
-	// place, with one to fifty connections. It becomes their last contact and
-	// starts their keep-in-touch interval anew; next_due tells the earliest day
-	// that falls due again. Repeating an external_key changes nothing and answers
-	// what is on file. Adds one interaction; undo with change_id.
+	// Record a meeting, call, e-mail, message, event or introduction that took place,
+	// with one to fifty connections. It becomes their last contact and restarts their
+	// keep-in-touch interval; next_due is the earliest day when one is due again.
+	// Repeating an external_key changes nothing and returns the stored one. Adds one
+	// interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
-	// Change the text of a note, pin it, or say whom it is about. Fields left out
-	// stay as they are. Pass expected_version to be refused when somebody else
-	// changed it since. Overwrites; undo with change_id.
+	// Change the text of a note, pin it, or change whom it is about. Fields left out
+	// stay as they are. With expected_version the call is refused if the note changed
+	// since. Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
 	// Find notes and interactions by their words, in everything the member wrote,
 	// best matches first, with the people they are about. Use it for "who told me
@@ -183,19 +183,19 @@ type TimelineServiceHandler interface {
 	// whole network when connection_id is left out. Use it to answer "what did
 	// we talk about" and "when were we last in touch". Changes nothing.
 	ListTimeline(context.Context, *v1.ListTimelineRequest) (*v1.ListTimelineResponse, error)
-	// Keep a note (Markdown) about one to twenty connections. Use it for facts to
-	// remember; for a meeting, call or message that took place use
-	// log_interaction. Adds one note; undo with change_id.
+	// Add a note (Markdown) about one to twenty connections. Use it for facts to
+	// remember; for a meeting, call or message that took place use log_interaction.
+	// Adds one note; undo with change_id.
 	AddNote(context.Context, *v1.AddNoteRequest) (*v1.AddNoteResponse, error)
-	// Record a meeting, call, e-mail, message, event or introduction that took
-	// place, with one to fifty connections. It becomes their last contact and
-	// starts their keep-in-touch interval anew; next_due tells the earliest day
-	// that falls due again. Repeating an external_key changes nothing and answers
-	// what is on file. Adds one interaction; undo with change_id.
+	// Record a meeting, call, e-mail, message, event or introduction that took place,
+	// with one to fifty connections. It becomes their last contact and restarts their
+	// keep-in-touch interval; next_due is the earliest day when one is due again.
+	// Repeating an external_key changes nothing and returns the stored one. Adds one
+	// interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
-	// Change the text of a note, pin it, or say whom it is about. Fields left out
-	// stay as they are. Pass expected_version to be refused when somebody else
-	// changed it since. Overwrites; undo with change_id.
+	// Change the text of a note, pin it, or change whom it is about. Fields left out
+	// stay as they are. With expected_version the call is refused if the note changed
+	// since. Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
 	// Find notes and interactions by their words, in everything the member wrote,
 	// best matches first, with the people they are about. Use it for "who told me
