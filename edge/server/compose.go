@@ -15,7 +15,6 @@ import (
 	"github.com/kith-crm/kith/edge/internal/content"
 	"github.com/kith-crm/kith/edge/internal/cors"
 	"github.com/kith-crm/kith/edge/internal/discovery"
-	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
 	"github.com/kith-crm/kith/edge/internal/identity"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
 	"github.com/kith-crm/kith/edge/internal/manners"
@@ -330,16 +329,9 @@ func (p *parts) addDocuments(handlers map[string]route.Handler) error {
 	handlers[route.DocsErrors] = documents.ErrorList()
 	handlers[route.DocsError] = documents.Error()
 	handlers[route.APICatalog] = documents.APICatalog()
-	description, err := openapi.New(openapi.Options{
-		BaseURL: p.BaseURL, Version: p.Version, Rows: p.routes, Catalog: p.catalog, Protocols: mcp.Versions(),
-		Policies: p.limits.policies, DemoUsername: p.SandboxUsername,
-	})
-	if err != nil {
-		return err
-	}
-	handlers[route.OpenAPI] = description.Serve
-	for _, asset := range documents.Assets() {
-		handlers[route.AssetName(asset.Path)] = asset.Serve
+	handlers[route.OpenAPI] = documents.OpenAPI()
+	for path, serve := range documents.Assets() {
+		handlers[route.AssetName(path)] = serve
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/kith-crm/kith/edge/internal/discovery/static"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -37,7 +36,7 @@ type targetJSON struct {
 // newAPICatalog makes the catalogue of the APIs: the HTTP API, whose anchor is the
 // service itself, and the MCP servers. HEAD is answered with the link that RFC
 // 9727, section 2, asks for.
-func newAPICatalog(s *site) (*static.Document, error) {
+func newAPICatalog(s *site) (*document, error) {
 	self := s.BaseURL + pathAPICatalog
 	index := contextJSON{Anchor: self, Item: []targetJSON{{Href: s.BaseURL + pathHome}}}
 	contexts := []contextJSON{{
@@ -61,7 +60,7 @@ func newAPICatalog(s *site) (*static.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("marshal API catalogue: %w", err)
 	}
-	return static.New(typeLinkset, append(body, '\n'), http.Header{
+	return newDocument(typeLinkset, append(body, '\n'), http.Header{
 		"Link": {"<" + self + `>; rel="api-catalog"`},
 	}), nil
 }

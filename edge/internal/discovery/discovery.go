@@ -1,98 +1,158 @@
 package discovery
 
 import (
-	"github.com/kith-crm/kith/edge/internal/discovery/static"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/sandboxmount"
 )
 
-// Docs holds the documents. It is immutable and safe for concurrent use. Every
-// handler answers GET and HEAD, with a strong entity tag.
-type Docs struct {
-	index      *static.Document
-	llms       *static.Document
-	apiCatalog *static.Document
-	peopleDocs *static.Choice
-	agentDocs  *static.Choice
-	errors     *errorPages
-	landing    *static.Choice
-	assets     assets
+// Options are what the documents are made of.
+type Options struct {
+	// BaseURL is the public address, without a slash at the end. Required.
+	BaseURL string
+	// Version of the service. Required.
+	Version string
+	// Routes are the routes that are live, as route.Mounted and route.LiveAt return
+	// them. The documents mention no others. Required.
+	Routes []route.Route
+	// Catalog has the tools. Required.
+	Catalog *catalog.Catalog
+	// Protocols are the versions of MCP that the server speaks, the default first,
+	// as mcp.Versions returns them. Required.
+	Protocols []string
+	// Problems writes 404 and 406. Required.
+	Problems *problem.Writer
+	// Policies are the rate policies in force. One with a quota of 0 is off.
+	Policies []ratelimit.Policy
+	// Requests are the ready-made requests of GET /sandbox. They give the examples
+	// of tools their arguments, and the landing page its requests to try. Without
+	// any, examples are made from the schemas alone.
+	Requests []sandboxmount.Request
+	// DemoUsername is the username of the demo account; "" without a sandbox.
+	DemoUsername string
+}
+
+func (o Options) check() error {
+	if o.BaseURL == "" || o.Version == "" || o.Catalog == nil || o.Problems == nil {
+		return errors.New("base URL, version, catalogue and problem writer are required")
+	}
+	if len(o.Routes) == 0 || len(o.Protocols) == 0 {
+		return errors.New("routes and protocol versions are required")
+	}
+	return nil
+}
+
+// Documents holds the documents. It is immutable and safe for concurrent use.
+// Every handler answers GET and HEAD, with a strong entity tag.
+type Documents struct {
+	index, llms, apiCatalog      *document
+	openAPI                      *document // nil where no route serves it
+	peopleDocs, agentDocs        route.Handler
+	errorList, errorPage, landed route.Handler
+	stylesheet, script           asset
 }
 
 // New makes the documents. It fails if a required option is missing or a tool's
 // schema cannot be read.
-func New(o Options) (*Docs, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	s, err := newSite(o)
-	if err != nil {
-		return nil, err
-	}
-	d := &Docs{assets: newAssets()}
-	pages, err := newPages(s, d.assets)
-	if err != nil {
-		return nil, err
-	}
-	if d.index, err = newIndex(s); err != nil {
-		return nil, err
-	}
-	if d.apiCatalog, err = newAPICatalog(s); err != nil {
-		return nil, err
-	}
-	d.llms = newLLMs(s)
-	if d.peopleDocs, d.agentDocs, err = newToolDocs(s, pages); err != nil {
-		return nil, err
-	}
-	if d.errors, err = newErrorPages(s, pages); err != nil {
-		return nil, err
-	}
-	if d.landing, err = newLanding(s, pages, d.llms); err != nil {
-		return nil, err
+func New(o Options) (*Documents, error) {
+	d := &Documents{}
+	if err := d.build(o); err != nil {
+		return nil, fmt.Errorf("build documents: %w", err)
 	}
 	return d, nil
 }
 
+func (d *Documents) build(o Options) error {
+	s, err := newSite(o)
+	if err != nil {
+		return err
+	}
+	if d.stylesheet, err = newAsset("/assets/docs.css", "text/css; charset=utf-8"); err != nil {
+		return err
+	}
+	if d.script, err = newAsset("/assets/try.js", "text/javascript; charset=utf-8"); err != nil {
+		return err
+	}
+	l, err := newLayout(s, d.stylesheet, d.script)
+	if err != nil {
+		return err
+	}
+	if d.index, err = newIndex(s); err != nil {
+		return err
+	}
+	if d.apiCatalog, err = newAPICatalog(s); err != nil {
+		return err
+	}
+	if d.openAPI, err = s.newOpenAPI(); err != nil {
+		return err
+	}
+	siteIndex, err := s.page("llms.md", s)
+	if err != nil {
+		return err
+	}
+	d.llms = newDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
+	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, "tools.md", s)
+	if err != nil {
+		return err
+	}
+	d.peopleDocs, d.agentDocs = negotiated(s.Problems, page, text), negotiated(s.Problems, text, page)
+	if d.errorList, d.errorPage, err = l.errorPages(); err != nil {
+		return err
+	}
+	d.landed, err = l.landingPage(d.llms)
+	return err
+}
+
+func (s *site) newOpenAPI() (*document, error) {
+	if !s.serves(pathOpenAPI) {
+		return nil, nil
+	}
+	body, err := openapi.New(openapi.Options{
+		BaseURL: s.BaseURL, Version: s.Version, Rows: s.Routes, Catalog: s.Catalog, Protocols: s.Protocols, Policies: s.Policies,
+		DemoUsername: s.DemoUsername,
+	})
+	return newDocument("application/json", body, nil), err
+}
+
+// OpenAPI returns the handler of GET /openapi.json.
+func (d *Documents) OpenAPI() route.Handler { return d.openAPI.serve }
+
 // AgentIndex returns the handler of GET /v1.
-func (d *Docs) AgentIndex() route.Handler { return d.index.Serve }
+func (d *Documents) AgentIndex() route.Handler { return d.index.serve }
 
 // LLMs returns the handler of GET /llms.txt.
-func (d *Docs) LLMs() route.Handler { return d.llms.Serve }
+func (d *Documents) LLMs() route.Handler { return d.llms.serve }
 
 // APICatalog returns the handler of GET /.well-known/api-catalog.
-func (d *Docs) APICatalog() route.Handler { return d.apiCatalog.Serve }
+func (d *Documents) APICatalog() route.Handler { return d.apiCatalog.serve }
 
 // PeopleDocs returns the handler of GET /docs/mcp: HTML unless Accept prefers
 // Markdown.
-func (d *Docs) PeopleDocs() route.Handler { return d.peopleDocs.Serve }
+func (d *Documents) PeopleDocs() route.Handler { return d.peopleDocs }
 
 // AgentDocs returns the handler of GET /mcp/docs: Markdown unless Accept prefers
 // HTML.
-func (d *Docs) AgentDocs() route.Handler { return d.agentDocs.Serve }
+func (d *Documents) AgentDocs() route.Handler { return d.agentDocs }
 
 // ErrorList returns the handler of GET /docs/errors.
-func (d *Docs) ErrorList() route.Handler { return d.errors.list.Serve }
+func (d *Documents) ErrorList() route.Handler { return d.errorList }
 
 // Error returns the handler of GET /docs/errors/{code}. It answers 404 for a code
 // that does not exist.
-func (d *Docs) Error() route.Handler { return d.errors.serve }
+func (d *Documents) Error() route.Handler { return d.errorPage }
 
 // Landing returns the handler of GET /: a page for people, the site index for
-// those who prefer Markdown.
-func (d *Docs) Landing() route.Handler { return d.landing.Serve }
+// callers that prefer Markdown.
+func (d *Documents) Landing() route.Handler { return d.landed }
 
-// Asset is a file that pages load.
-type Asset struct {
-	// Path is where pages expect it.
-	Path string
-	// Serve is its handler.
-	Serve route.Handler
-}
-
-// Assets returns the files that pages load.
-func (d *Docs) Assets() []Asset {
-	var list []Asset
-	for _, f := range []*static.File{d.assets.stylesheet, d.assets.script} {
-		list = append(list, Asset{Path: f.Path(), Serve: f.Serve})
-	}
-	return list
+// Assets returns the handlers of the files that pages load, by their paths.
+func (d *Documents) Assets() map[string]route.Handler {
+	return map[string]route.Handler{d.stylesheet.path: d.stylesheet.serve, d.script.path: d.script.serve}
 }

@@ -1,15 +1,19 @@
-// Package discovery tells strangers, agents and people, how to use the service. All of
-// it is made once, when the process starts, from the tables that the code runs on:
+// Package discovery tells strangers, agents and people, how to use the service. Its
+// documents are made once, when the process starts, from Markdown files and from
+// what the code runs on:
 //
-//	rows of the route table ┐            ┌ /v1, /llms.txt, /.well-known/api-catalog
-//	tool catalogue          ├→ site ─────┼ /mcp/docs, /docs/mcp
-//	rate policies           │            ├ /docs/errors, /docs/errors/{code}
-//	error codes, requests   ┘            └ / with its script and its stylesheet
+//	pages/*.md, templates/ ┐         ┌ /v1, /llms.txt, /.well-known/api-catalog
+//	routes, rate policies  │         ├ /mcp/docs, /docs/mcp
+//	tool catalogue         ├→ site ──┼ /docs/errors, /docs/errors/{code}
+//	error codes, requests  ┘         ├ / with its script and its stylesheet
+//	openapi/                         └ /openapi.json
 //
-// A link is shown only where a row serves it, so that a server without a sandbox
-// or without pages has documents without them. Texts that are read in two forms
-// are written once and rendered as HTML and as Markdown (package markup).
+// A text that is served in two forms is one Markdown file; goldmark renders its
+// HTML. A link is shown only where a route serves its path, so that a server
+// without a sandbox has documents without it.
 //
-// It owns the words about errors, protocols and tools. It does not own what is
-// told: the catalogue describes the tools, the table the paths.
+// The package also serves the metadata of protected resources (RFC 9728): one
+// document for each path that a client may know, because clients expect "resource"
+// to be exactly that address. The sandbox has none, because it needs no login. The
+// backend serves the metadata of the authorization server.
 package discovery

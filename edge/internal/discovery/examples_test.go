@@ -126,7 +126,7 @@ func TestToolsAreToldInFull(t *testing.T) {
 			wanted = append(wanted, name, property.Description)
 		}
 		for _, word := range append(wanted, rpc.Scopes...) {
-			if !strings.Contains(words, word) {
+			if !strings.Contains(words, strings.Join(strings.Fields(word), " ")) {
 				t.Errorf("%s: %q is not told", rpc.Tool.Name, word)
 			}
 		}

@@ -95,7 +95,7 @@ func options(t testing.TB) discovery.Options {
 	}
 }
 
-func build(t testing.TB, change func(*discovery.Options)) *discovery.Docs {
+func build(t testing.TB, change func(*discovery.Options)) *discovery.Documents {
 	t.Helper()
 	o := options(t)
 	if change != nil {

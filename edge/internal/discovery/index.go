@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
-	"github.com/kith-crm/kith/edge/internal/discovery/static"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -57,7 +56,7 @@ type deprecationJSON struct {
 }
 
 // newIndex makes GET /v1.
-func newIndex(s *site) (*static.Document, error) {
+func newIndex(s *site) (*document, error) {
 	index := indexJSON{
 		Object: "agent_index", Name: serviceName, Version: s.Version,
 		Documentation: s.address(pathAgentDocs), OpenAPI: s.address(pathOpenAPI),
@@ -68,7 +67,7 @@ func newIndex(s *site) (*static.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("marshal agent index: %w", err)
 	}
-	return static.New("application/json", append(body, '\n'), nil), nil
+	return newDocument("application/json", append(body, '\n'), nil), nil
 }
 
 func (s *site) mcpJSON() mcpJSON {

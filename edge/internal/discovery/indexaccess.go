@@ -43,13 +43,13 @@ func (s *site) accessJSON() accessJSON {
 			access.WithoutACredential = append(access.WithoutACredential, r.Methods[0]+" "+r.Pattern)
 		}
 	}
-	if s.sandbox() {
+	if s.serves(route.SandboxPrefix) {
 		access.Methods = append(access.Methods, methodJSON{
 			Type: "none", Use: "A demo account to try every reading tool on. GET this address for requests that work as printed.",
 			Sandbox: s.address(route.SandboxPrefix),
 		})
 	}
-	if s.oauth() {
+	if s.OAuth() {
 		access.Methods = append(access.Methods, methodJSON{
 			Type: "oauth2", Use: "An agent that works for a person, who signs in and approves it.",
 			AuthorizationServer: s.BaseURL, Metadata: s.address(pathMetadata), RegistrationEndpoint: s.address(pathRegister),

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kith-crm/kith/edge/internal/discovery/static"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -22,7 +21,7 @@ type landing struct {
 	ToolDocs, SignUp, Settings, Sandbox string
 }
 
-// endpoint is a row of the table of paths.
+// endpoint is a line of the table of paths.
 type endpoint struct {
 	Methods, Path, Summary, Needs, Limit string
 	Deprecated                           bool
@@ -30,16 +29,14 @@ type endpoint struct {
 
 type entryLink struct{ Title, Path, Note string }
 
-// newLanding makes the page at /. Who prefers Markdown is sent the site index.
-func newLanding(s *site, p *pages, llms *static.Document) (*static.Choice, error) {
-	page, err := p.render(pageContent{
-		Title: "A personal CRM for AI agents", Path: pathHome, Markdown: true, Landing: s.landing(), Policy: tryPolicy,
+// landingPage returns the handler of GET /. Callers that prefer Markdown get the
+// site index.
+func (l *layout) landingPage(llms *document) (route.Handler, error) {
+	page, err := l.render(pageContent{
+		Title: "A personal CRM for AI agents", Path: pathHome, Landing: l.site.landing(), policy: tryPolicy,
 	})
-	if err != nil {
-		return nil, err
-	}
-	text := static.New(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnAccept}})
-	return static.NewChoice(s.Problems, page, text), nil
+	text := newDocument(typeMarkdown, llms.body, http.Header{"Vary": {varyOnAccept}})
+	return negotiated(l.site.Problems, page, text), err
 }
 
 func (s *site) landing() *landing {
@@ -64,8 +61,8 @@ func (s *site) landing() *landing {
 	return l
 }
 
-// endpoints lists the paths of the API: not the pages, and none twice for being
-// mounted under the sandbox too.
+// endpoints lists the paths of the API, without pages and without the copies under
+// /sandbox.
 func (s *site) endpoints() []endpoint {
 	var list []endpoint
 	for _, r := range s.Routes {
@@ -84,7 +81,7 @@ func (s *site) endpoints() []endpoint {
 	return list
 }
 
-// isDocument says whether the row is one of this package's own, or a file of a page.
+// isDocument says whether a route serves a document or a file that pages load.
 func (s *site) isDocument(r route.Route) bool {
 	switch r.Pattern {
 	case pathHome, pathPeopleDocs, pathErrors, pathErrors + "/{code}":

@@ -138,7 +138,7 @@ func TestDocumentsKeepToTheTable(t *testing.T) {
 	t.Parallel()
 	d := build(t, bare)
 	for path, handler := range everyHandler(d) {
-		if strings.HasPrefix(path, "/assets/") {
+		if strings.HasPrefix(path, "/assets/") || path == "/openapi.json" { // which a bare server doesn't have
 			continue
 		}
 		body := get(handler, "not_found").Body.String()

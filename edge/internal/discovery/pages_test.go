@@ -17,7 +17,7 @@ type page struct {
 	path     string
 }
 
-func pagesOf(d *discovery.Docs) map[string]page {
+func pagesOf(d *discovery.Documents) map[string]page {
 	pages := map[string]page{
 		"landing": {d.Landing(), "", "/"}, "people docs": {d.PeopleDocs(), "", "/docs/mcp"},
 		"agent docs": {d.AgentDocs(), "", "/mcp/docs"}, "errors": {d.ErrorList(), "", "/docs/errors"},

@@ -2,6 +2,7 @@ package discovery_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,14 +14,12 @@ import (
 )
 
 // everyHandler has each document under its path.
-func everyHandler(d *discovery.Docs) map[string]route.Handler {
+func everyHandler(d *discovery.Documents) map[string]route.Handler {
 	all := map[string]route.Handler{
-		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/.well-known/api-catalog": d.APICatalog(), "/docs/mcp": d.PeopleDocs(),
+		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/openapi.json": d.OpenAPI(), "/.well-known/api-catalog": d.APICatalog(), "/docs/mcp": d.PeopleDocs(),
 		"/mcp/docs": d.AgentDocs(), "/docs/errors": d.ErrorList(), "/docs/errors/{code}": d.Error(), "/": d.Landing(),
 	}
-	for _, a := range d.Assets() {
-		all[a.Path] = a.Serve
-	}
+	maps.Copy(all, d.Assets())
 	return all
 }
 
@@ -112,16 +111,16 @@ func TestAssetsAreKept(t *testing.T) {
 	if len(loaded) != 2 || len(d.Assets()) != 2 {
 		t.Fatalf("pages load %q of %v", loaded, d.Assets())
 	}
-	for _, a := range d.Assets() {
+	for path, serve := range d.Assets() {
 		for _, address := range loaded {
-			if !strings.HasPrefix(address, a.Path+"?") {
+			if !strings.HasPrefix(address, path+"?") {
 				continue
 			}
 			for target, want := range map[string]string{
-				address: "public, max-age=31536000, immutable", a.Path: "public, max-age=300", a.Path + "?v=other": "public, max-age=300",
+				address: "public, max-age=31536000, immutable", path: "public, max-age=300", path + "?v=other": "public, max-age=300",
 			} {
 				w := httptest.NewRecorder()
-				a.Serve(w, httptest.NewRequest(http.MethodGet, target, nil), "")
+				serve(w, httptest.NewRequest(http.MethodGet, target, nil), "")
 				if w.Header().Get("Cache-Control") != want || w.Header().Get("Cross-Origin-Resource-Policy") != "same-origin" {
 					t.Errorf("%s: %v", target, w.Header())
 				}

@@ -1,15 +1,15 @@
 package discovery
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// Paths that documents name. Whether they are served, the rows say.
+// Paths that documents name. The routes say which of them are served.
 const (
 	pathHome       = "/"
 	pathIndex      = "/v1"
@@ -19,8 +19,6 @@ const (
 	pathPeopleDocs = "/docs/mcp"
 	pathAgentDocs  = "/mcp/docs"
 	pathErrors     = "/docs/errors"
-	pathStylesheet = "/assets/docs.css"
-	pathScript     = "/assets/try.js"
 	pathIcon       = "/assets/kith.svg"
 	pathBatch      = "/api/batch"
 	pathIdentity   = "/agent/identity"
@@ -34,37 +32,51 @@ const (
 	pathRevoke     = "/oauth/revoke"
 )
 
+// summary says in one sentence what the service is.
+const summary = "Kith is a personal CRM made for AI agents: one person's network, with who people are, how they met and what " +
+	"they talked about, behind MCP tools that an agent uses with that person's consent."
+
 // site is what every document is made from: the options, and questions to them.
+// Texts of pageFiles call the exported methods.
 type site struct {
 	Options
 
-	finder *route.Finder
+	matcher *route.Finder
+	pages   *template.Template
 }
 
 func newSite(o Options) (*site, error) {
-	finder, err := route.NewFinder(o.Routes)
-	if err != nil {
-		return nil, fmt.Errorf("build documents: %w", err)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	return &site{Options: o, finder: finder}, nil
+	matcher, err := route.NewFinder(o.Routes)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{Options: o, matcher: matcher}
+	s.pages, err = s.parsePages()
+	return s, err
 }
 
-// row returns the row that serves a path; its query and its fragment do not count.
-func (s *site) row(path string) (route.Route, bool) {
+// Summary says in one sentence what the service is.
+func (s *site) Summary() string { return summary }
+
+// routeAt returns the route that serves a path; its query and fragment are ignored.
+func (s *site) routeAt(path string) (route.Route, bool) {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
-	r, _, ok := s.finder.Find(path)
+	r, _, ok := s.matcher.Find(path)
 	return r, ok
 }
 
-// serves says whether some row serves the path.
+// serves says whether a route serves the path.
 func (s *site) serves(path string) bool {
-	_, ok := s.row(path)
+	_, ok := s.routeAt(path)
 	return ok
 }
 
-// served returns the path if some row serves it, else "".
+// served returns the path if a route serves it, else "".
 func (s *site) served(path string) string {
 	if !s.serves(path) {
 		return ""
@@ -72,7 +84,7 @@ func (s *site) served(path string) string {
 	return path
 }
 
-// address returns the whole address of a path that is served, "" of another.
+// address returns the whole address of a path that a route serves, "" of another.
 func (s *site) address(path string) string {
 	if !s.serves(path) {
 		return ""
@@ -80,18 +92,11 @@ func (s *site) address(path string) string {
 	return s.BaseURL + path
 }
 
-// relative and absolute resolve links, for pages and for what is read elsewhere.
-func (s *site) relative(path string) (string, bool) { return path, s.serves(path) }
-func (s *site) absolute(path string) (string, bool) { return s.BaseURL + path, s.serves(path) }
+// OAuth says whether agents can be delegated access here.
+func (s *site) OAuth() bool { return s.serves(pathToken) && s.serves(pathAuthorize) }
 
-// sandbox says whether there is a demo account to try things on.
-func (s *site) sandbox() bool { return s.serves(route.SandboxPrefix) }
-
-// oauth says whether agents can be delegated access here.
-func (s *site) oauth() bool { return s.serves(pathToken) && s.serves(pathAuthorize) }
-
-// mcpServers returns the rows of MCP servers: the current one, then those that
-// are deprecated, then the sandbox's.
+// mcpServers returns the routes of MCP servers: the current one, then those that
+// are deprecated, then those of the sandbox.
 func (s *site) mcpServers() []route.Route {
 	var servers []route.Route
 	for _, r := range s.Routes {
@@ -124,7 +129,7 @@ func (s *site) policies() []ratelimit.Policy {
 	return on
 }
 
-// policy returns the rate policy of a row, unless it has none or it is off.
+// policy returns the rate policy of a route, unless it has none or it is off.
 func (s *site) policy(r route.Route) (ratelimit.Policy, bool) {
 	for _, p := range s.policies() {
 		if p.Name == r.RatePolicy {
@@ -134,7 +139,7 @@ func (s *site) policy(r route.Route) (ratelimit.Policy, bool) {
 	return ratelimit.Policy{}, false
 }
 
-// example returns a path for a row's pattern that answers something, or "".
+// example returns a path that matches a route and exists, or "".
 func (s *site) example(r route.Route) string {
 	if !strings.Contains(r.Pattern, "{") {
 		return r.Pattern

@@ -40,7 +40,7 @@ func toolCall(q sandboxmount.Request) (paramsJSON, bool) {
 	return call.Params, call.Method == methodCallTool && call.Params.Name != ""
 }
 
-// try is a request of the landing page, of which a visitor can change one value.
+// try is a request on the landing page. A visitor can change one value of it.
 type try struct {
 	ID    string // of its elements
 	Title string
@@ -60,8 +60,8 @@ type try struct {
 // valueMark stands for the visitor's value in a path.
 const valueMark = "{}"
 
-// tries returns what there is to try: of the ready-made requests the first of a
-// profile, of a search in the directory and of a tool.
+// tries returns the requests to try: from the ready-made ones, the first profile,
+// the first search in the directory and the first call of a tool.
 func (s *site) tries() []try {
 	var tries []try
 	seen := map[string]bool{}
@@ -78,9 +78,9 @@ func (s *site) tries() []try {
 	return tries
 }
 
-// try says what kind of request it is; false if it is none of the three.
+// try returns a ready-made request as one of the three kinds, false for any other.
 func (s *site) try(q sandboxmount.Request) (try, bool) {
-	r, ok := s.row(q.Path)
+	r, ok := s.routeAt(q.Path)
 	if !ok {
 		return try{}, false
 	}
@@ -100,7 +100,7 @@ func (s *site) try(q sandboxmount.Request) (try, bool) {
 func tryProfile(q sandboxmount.Request, pattern string) (try, bool) {
 	prefix, _, _ := strings.Cut(pattern, "{")
 	return try{
-		ID: "profile", Intro: "What a member shows to everybody, as JSON. With .md after the name it is Markdown.",
+		ID: "profile", Intro: "A member's public profile as JSON. Add .md to the username to get Markdown.",
 		Label: "Username", Value: strings.TrimPrefix(q.Path, prefix), Pattern: prefix + valueMark,
 	}, true
 }
@@ -118,12 +118,12 @@ func tryDirectory(q sandboxmount.Request) (try, bool) {
 		pattern += "&" + rest
 	}
 	return try{
-		ID: "directory", Intro: "A page of the members who chose to be listed.",
+		ID: "directory", Intro: "Searches the members who chose to be listed.",
 		Label: "Search words", Value: value, Pattern: pattern,
 	}, true
 }
 
-// tryTool takes a call whose first argument, or only one, is a string.
+// tryTool takes a call that has an argument "query".
 func tryTool(q sandboxmount.Request) (try, bool) {
 	call, ok := toolCall(q)
 	var arguments map[string]any
@@ -135,7 +135,7 @@ func tryTool(q sandboxmount.Request) (try, bool) {
 		return try{}, false
 	}
 	return try{
-		ID: "tool", Intro: "One call of the tool " + call.Name + ", as an agent makes it: JSON-RPC by POST, no session, no credential.",
+		ID: "tool", Intro: "Calls the tool " + call.Name + " as an agent does: JSON-RPC by POST, without a session or a credential.",
 		Label: "Query", Value: value, Argument: "query",
 	}, true
 }

@@ -74,7 +74,7 @@ func build(t testing.TB, change func(*openapi.Options)) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return document.Body()
+	return document
 }
 
 // load reads a document by kin-openapi, which resolves its references.

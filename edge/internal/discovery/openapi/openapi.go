@@ -6,13 +6,9 @@ import (
 
 	"github.com/kith-crm/kith/proto/catalog"
 
-	"github.com/kith-crm/kith/edge/internal/discovery/static"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
-
-// mediaType is what tools that read such documents ask for; none is registered.
-const mediaType = "application/json"
 
 // Options are what the document is made of. All but Policies and DemoUsername are
 // required.
@@ -42,14 +38,14 @@ func (o Options) check() error {
 	return nil
 }
 
-// New makes the document; its Serve is the route.Handler. It fails if a required
-// option is missing or a row is not described.
-func New(o Options) (*static.Document, error) {
+// New returns the document as JSON. It fails if a required option is missing or a
+// route is not described.
+func New(o Options) ([]byte, error) {
 	body, err := build(o)
 	if err != nil {
 		return nil, fmt.Errorf("build OpenAPI document: %w", err)
 	}
-	return static.New(mediaType, body, nil), nil
+	return body, nil
 }
 
 func build(o Options) ([]byte, error) {

@@ -1,35 +1,6 @@
 package discovery
 
-import (
-	"slices"
-	"strings"
-	"testing"
-
-	"github.com/kith-crm/kith/edge/internal/problem"
-)
-
-// TestEveryProblemHasWords compares the codes with the words about them, both ways.
-func TestEveryProblemHasWords(t *testing.T) {
-	t.Parallel()
-	words := problemAdvice()
-	for _, code := range problem.Codes() {
-		a, ok := words[code]
-		if !ok {
-			t.Errorf("%s has no words in problemwords.go", code)
-			continue
-		}
-		for _, text := range []string{a.Meaning, a.Action} {
-			if len(text) < 20 || !strings.HasSuffix(text, ".") || strings.Count(text, "`")%2 != 0 {
-				t.Errorf("%s: %q is no sentence", code, text)
-			}
-		}
-	}
-	for code := range words {
-		if !slices.Contains(problem.Codes(), code) {
-			t.Errorf("there are words about %s, which does not exist", code)
-		}
-	}
-}
+import "testing"
 
 func TestCurlIsOneCommand(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package static_test
+package discovery
 
 import (
 	"net/http"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/edge/internal/discovery/static"
 	"github.com/kith-crm/kith/edge/internal/problem"
 )
 
@@ -24,30 +23,30 @@ func ask(t *testing.T, serve func(http.ResponseWriter, *http.Request, string), m
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	d := static.New("text/plain", []byte("hello"), http.Header{"Content-Security-Policy": {"of the page"}})
-	w := ask(t, d.Serve, http.MethodGet, "/")
+	d := newDocument("text/plain", []byte("hello"), http.Header{"Content-Security-Policy": {"of the page"}})
+	w := ask(t, d.serve, http.MethodGet, "/")
 	h := w.Header()
 	if w.Code != http.StatusOK || w.Body.String() != "hello" || h.Get("Content-Type") != "text/plain" || h.Get("Content-Length") != "5" ||
-		h.Get("Etag") != d.ETag() || h.Get("Content-Security-Policy") != "of the page" || h.Get("Vary") != "Accept-Encoding" {
+		h.Get("Etag") != d.etag() || h.Get("Content-Security-Policy") != "of the page" || h.Get("Vary") != "Accept-Encoding" {
 		t.Errorf("%d %v %q", w.Code, h, w.Body)
 	}
-	if head := ask(t, d.Serve, http.MethodHead, "/"); head.Body.Len() > 0 || head.Header().Get("Content-Length") != "5" {
+	if head := ask(t, d.serve, http.MethodHead, "/"); head.Body.Len() > 0 || head.Header().Get("Content-Length") != "5" {
 		t.Errorf("HEAD: %v %q", head.Header(), head.Body)
 	}
-	if other := static.New("text/plain", []byte("hullo"), nil); other.ETag() == d.ETag() {
+	if other := newDocument("text/plain", []byte("hullo"), nil); other.etag() == d.etag() {
 		t.Error("two texts have one tag")
 	}
 }
 
 func TestDocumentNotModified(t *testing.T) {
 	t.Parallel()
-	d := static.New("text/plain", []byte("hello"), nil)
-	tag := d.ETag()
+	d := newDocument("text/plain", []byte("hello"), nil)
+	tag := d.etag()
 	for match, want := range map[string]int{
 		tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, `"a,b",` + tag + ` , "c"`: 304, "*": 304,
 		`"x"`: 200, "": 200, tag[1:]: 200, `W/"x"`: 200,
 	} {
-		w := ask(t, d.Serve, http.MethodGet, "/", "If-None-Match", match)
+		w := ask(t, d.serve, http.MethodGet, "/", "If-None-Match", match)
 		if w.Code != want || (want == 304) != (w.Body.Len() == 0) || w.Header().Get("Etag") != tag || w.Header().Get("Cache-Control") == "" {
 			t.Errorf("%q: %d %v", match, w.Code, w.Header())
 		}
@@ -55,15 +54,15 @@ func TestDocumentNotModified(t *testing.T) {
 			t.Errorf("%q: 304 has a length", match)
 		}
 	}
-	if w := ask(t, d.Serve, http.MethodGet, "/", "If-None-Match", `"x"`, "If-None-Match", tag); w.Code != http.StatusNotModified {
+	if w := ask(t, d.serve, http.MethodGet, "/", "If-None-Match", `"x"`, "If-None-Match", tag); w.Code != http.StatusNotModified {
 		t.Errorf("second line: %d", w.Code)
 	}
 }
 
-func TestChoice(t *testing.T) {
+func TestNegotiated(t *testing.T) {
 	t.Parallel()
-	c := static.NewChoice(problem.NewWriter("https://kith.example"),
-		static.New("text/html; charset=utf-8", []byte("html"), nil), static.New("text/markdown; charset=utf-8", []byte("markdown"), nil))
+	serve := negotiated(problem.NewWriter("https://kith.example"),
+		newDocument("text/html; charset=utf-8", []byte("html"), nil), newDocument("text/markdown; charset=utf-8", []byte("markdown"), nil))
 	for accept, want := range map[string]string{
 		"*/*": "html", "text/html": "html", "text/markdown": "markdown", "TEXT/Markdown": "markdown", "text/*;q=0.3": "html",
 		"text/html;q=0.2,text/markdown;q=0.3": "markdown", "text/html;q=0.3,text/*;q=0.9": "markdown", "text/html;q=bad": "html",
@@ -71,7 +70,7 @@ func TestChoice(t *testing.T) {
 		"text/markdown; variant=GFM; q=0.5": "markdown", ",": "html", "text/html;q=2": "html",
 		"text/html; q=0.000, text/markdown;q=0": "", "*/*;q=0.0": "", "text/*;q=0": "",
 	} {
-		w := ask(t, c.Serve, http.MethodGet, "/", "Accept", accept)
+		w := ask(t, serve, http.MethodGet, "/", "Accept", accept)
 		if want == "" {
 			if w.Code != http.StatusNotAcceptable || w.Header().Get("Vary") != "Accept" {
 				t.Errorf("%q: %d %v", accept, w.Code, w.Header())
@@ -82,26 +81,26 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%q: %d %q", accept, w.Code, w.Body)
 		}
 	}
-	if w := ask(t, c.Serve, http.MethodGet, "/", "Accept", "text/html;q=0.1", "Accept", "text/markdown"); w.Body.String() != "markdown" {
+	if w := ask(t, serve, http.MethodGet, "/", "Accept", "text/html;q=0.1", "Accept", "text/markdown"); w.Body.String() != "markdown" {
 		t.Errorf("two lines: %q", w.Body)
 	}
 }
 
-func TestFile(t *testing.T) {
+func TestAsset(t *testing.T) {
 	t.Parallel()
-	f := static.NewFile("/assets/x.css", "text/css", []byte("a{}"))
-	if f.Path() != "/assets/x.css" {
-		t.Errorf("path %q", f.Path())
+	a, err := newAsset("/assets/docs.css", "text/css")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for target, want := range map[string]string{
-		f.Address(): "public, max-age=31536000, immutable", f.Path(): "public, max-age=300", f.Path() + "?v=1": "public, max-age=300",
-		f.Path() + "?v=%zz": "public, max-age=300",
+		a.address(): "public, max-age=31536000, immutable", a.path: "public, max-age=300", a.path + "?v=1": "public, max-age=300",
+		a.path + "?v=%zz": "public, max-age=300",
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(target, "?")
 		w := httptest.NewRecorder()
-		f.Serve(w, r, "")
-		if w.Header().Get("Cache-Control") != want || w.Body.String() != "a{}" {
+		a.serve(w, r, "")
+		if w.Header().Get("Cache-Control") != want || !strings.HasPrefix(w.Body.String(), "/* ") {
 			t.Errorf("%s: %v", target, w.Header())
 		}
 	}
