@@ -1,19 +1,19 @@
-// Package admin serves what operators and their machines read from a process:
+// Package admin serves operators and their tools:
 //
-//	/status         the key figures of the last hour, for people
+//	/status         the key figures of the last hour, as a page
 //	/metrics        the metrics, for Prometheus
-//	/healthz        200 while the process answers at all: restart it if not
-//	/readyz         200 while it can serve: send it no traffic if not
+//	/healthz        200 while the process answers at all; if not, restart it
+//	/readyz         200 while the process can serve; if not, send it no traffic
 //	/debug/pprof/   the profiles of net/http/pprof
-//	/               a list of these
+//	/               links to these
 //
-// It authenticates nobody. The listener must not be reachable from outside; who binds
-// it decides that. Requests for another host are refused, so that no web page can read
-// it through an operator's browser. Profiles show memory and the command line: they
-// are served on loopback addresses, elsewhere only when they are switched on. The
-// server needs a WriteTimeout of 0 or above the length of a CPU profile (30 s by
+// There is no authentication: the operator binds the listener to an address that is not
+// reachable from outside. Requests for another host are refused, so that no web page can
+// read the listener through an operator's browser (DNS rebinding). Profiles show memory
+// and the command line: they are served on loopback addresses, and elsewhere only if
+// enabled. The server's WriteTimeout must be 0 or longer than a CPU profile (30 s by
 // default).
 //
-// Importing net/http/pprof also mounts the profiles on http.DefaultServeMux;
-// nothing of Kith serves that one.
+// Importing net/http/pprof also mounts the profiles on http.DefaultServeMux, which Kith
+// does not serve.
 package admin

@@ -12,35 +12,35 @@ import (
 	"time"
 )
 
-// readyTimeout bounds one readiness check. Kubernetes' probes give up after 1 s
-// by default; a longer answer would only pile up.
+// readyTimeout bounds one readiness check: Kubernetes' probes time out after 1 s by
+// default.
 const readyTimeout = time.Second
 
-// Options are what Handler needs. The zero value works.
+// Options configure Handler. The zero value works.
 type Options struct {
-	// Metrics serves /metrics. Nil leaves that path out.
+	// Metrics serves /metrics; nil means 404.
 	Metrics http.Handler
-	// Status serves /status. Nil leaves that path out.
+	// Status serves /status; nil means 404.
 	Status http.Handler
-	// Ready returns nil if the process can serve: its database answers, its
-	// upstream is there. It is called for each request to /readyz, from any
-	// goroutine, with a context that ends after one second. Its error is logged
-	// and not shown. Nil is always ready.
+	// Ready returns nil if the process can serve: its database or its backend answers.
+	// It is called for each request to /readyz, from any goroutine, with a context that
+	// ends after one second. Its error is logged and not sent. A nil Ready means always
+	// ready.
 	Ready func(context.Context) error
-	// Addr is where the listener is bound. Requests are answered when their Host is
-	// its IP address (any address when it is bound to all), a loopback name or
-	// address, or one of Hosts. Nil is loopback only.
+	// Addr is the listener's address. The handler serves requests whose Host is its IP
+	// address (any address, if it listens on all), a loopback name or address, or one
+	// of Hosts. Nil means loopback only.
 	Addr net.Addr
-	// Hosts are further names, without ports, under which the listener is asked.
+	// Hosts are further host names of the listener, without ports.
 	Hosts []string
-	// Profiles serves /debug/pprof/ also when Addr is not a loopback address.
+	// Profiles serves /debug/pprof/ also if Addr is not a loopback address.
 	Profiles bool
-	// Logger takes the reasons for not being ready. Nil discards them.
+	// Logger takes the errors of Ready; nil discards them.
 	Logger *slog.Logger
 }
 
 // Handler returns the admin listener's handler. It answers GET and HEAD; other
-// methods get 405, other paths 404, and requests for a host that is not its own 421.
+// methods get 405, other paths 404, and requests for another host 421.
 func Handler(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
@@ -61,7 +61,7 @@ func Handler(o Options) http.Handler {
 	return noStore(o.checkHost(mux))
 }
 
-// profiles tells whether profiles are served.
+// profiles reports whether profiles are served.
 func (o Options) profiles() bool { return o.Profiles || o.bound().IsLoopback() }
 
 // mountProfiles serves the profiles. Index serves the named ones (heap, goroutine …) too.
@@ -79,14 +79,14 @@ func (o Options) serveReady(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		if err := o.Ready(ctx); err != nil {
 			o.Logger.WarnContext(ctx, "not ready", "error", err)
-			writeText(w, http.StatusServiceUnavailable, "This process cannot serve yet or any more; its log says why.\n")
+			writeText(w, http.StatusServiceUnavailable, "This process is not ready; its log has the reason.\n")
 			return
 		}
 	}
 	writeText(w, http.StatusOK, "ready\n")
 }
 
-// index lists the paths that are served.
+// index links to the paths that are served.
 func (o Options) index(w http.ResponseWriter, _ *http.Request) {
 	paths := []string{"/healthz", "/readyz"}
 	if o.Metrics != nil {
@@ -104,16 +104,16 @@ func (o Options) index(w http.ResponseWriter, _ *http.Request) {
 		page.WriteString(`<li><a href="` + path + `">` + path + "</a>\n")
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, page.String()+"</ul>\n</html>\n") // the caller may be gone
+	_, _ = io.WriteString(w, page.String()+"</ul>\n</html>\n") // the client may have disconnected
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // the caller may be gone
+	_, _ = io.WriteString(w, text) // the client may have disconnected
 }
 
-// noStore keeps every answer out of caches, and its type as it was sent.
+// noStore forbids caching and content sniffing.
 func noStore(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

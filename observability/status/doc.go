@@ -1,8 +1,7 @@
-// Package status is a page with the key figures of one process over the last hour,
-// for those who have no Grafana at hand.
+// Package status serves a page with the key figures of one process over the last hour,
+// for operators without Grafana.
 //
-// A Recorder reads the process's own metrics every quarter of a minute and keeps the
-// last hour in memory. The page is rendered here, runs no script, and loads nothing.
-// What other processes do it does not know: a service of several is watched by
-// Prometheus, whose dashboards show the same figures.
+// A Recorder reads the process's own metrics every 15 seconds and keeps the last hour in
+// memory. The page has no script and loads nothing. It knows nothing of other processes:
+// for a service of several, use Prometheus and the dashboards.
 package status

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// span is the metrics at the two ends of a short time.
+// span is the metrics at the start and at the end of an interval.
 type span struct {
 	from, to families
-	lasted   time.Duration
+	length   time.Duration
 }
 
-// grown is by how much a counter grew. One that was reset has begun anew.
-func (s span) grown(name string, want labels) float64 {
+// increase returns by how much a counter grew. A counter that was reset started at 0.
+func (s span) increase(name string, want labels) float64 {
 	now, before := s.to.sum(name, want), s.from.sum(name, want)
 	if now < before {
 		return now
@@ -21,15 +21,18 @@ func (s span) grown(name string, want labels) float64 {
 	return now - before
 }
 
-func (s span) rate(name string, want labels) float64 { return s.grown(name, want) / s.lasted.Seconds() }
-
-// share is what part of a counter's growth the series are; NaN where it did not grow.
-func (s span) share(name string, part labels) float64 {
-	return s.grown(name, part) / s.grown(name, nil)
+func (s span) rate(name string, want labels) float64 {
+	return s.increase(name, want) / s.length.Seconds()
 }
 
-// quantile estimates a quantile of what a histogram counted meanwhile, as Prometheus
-// does; NaN where it counted nothing.
+// share returns the part of a counter's increase that comes from some of its series; NaN
+// if it did not grow.
+func (s span) share(name string, part labels) float64 {
+	return s.increase(name, part) / s.increase(name, nil)
+}
+
+// quantile estimates a quantile of a histogram's observations in the interval, as
+// Prometheus does; NaN without observations.
 func (s span) quantile(q float64, name string) float64 {
 	now, before := s.to.buckets(name), s.from.buckets(name)
 	var bounds []float64
@@ -58,10 +61,10 @@ func (s span) quantile(q float64, name string) float64 {
 	return low
 }
 
-// figure is one thing that the page shows.
+// figure is one number of the page.
 type figure struct {
 	title, unit string
-	// metric is what must be reported for the figure to be shown.
+	// metric must be in the registry for the figure to be shown.
 	metric string
 	value  func(span) float64
 }
@@ -74,7 +77,7 @@ const (
 	minute  = 60
 )
 
-// figures are those of the page, in its order.
+// figures returns the figures of the page, in its order.
 func figures() []figure {
 	return []figure{
 		{"Requests", "/s", "kith_http_requests_total", func(s span) float64 { return s.rate("kith_http_requests_total", nil) }},
@@ -84,7 +87,7 @@ func figures() []figure {
 		{"Request duration, 99th percentile", "ms", "kith_http_request_duration_seconds", func(s span) float64 {
 			return milli * s.quantile(0.99, "kith_http_request_duration_seconds")
 		}},
-		{"Requests turned away for load", "/s", "kith_http_shed_total", func(s span) float64 { return s.rate("kith_http_shed_total", nil) }},
+		{"Requests shed (503)", "/s", "kith_http_shed_total", func(s span) float64 { return s.rate("kith_http_shed_total", nil) }},
 		{"Tool calls", "/s", "kith_tool_calls_total", func(s span) float64 { return s.rate("kith_tool_calls_total", nil) }},
 		{"Tool call duration, 99th percentile", "ms", "kith_tool_call_duration_seconds", func(s span) float64 {
 			return milli * s.quantile(0.99, "kith_tool_call_duration_seconds")
@@ -98,10 +101,10 @@ func figures() []figure {
 			return milli * s.quantile(0.99, "kith_store_query_duration_seconds")
 		}},
 		{"Database connections in use", "", "go_sql_in_use_connections", func(s span) float64 { return s.to.sum("go_sql_in_use_connections", nil) }},
-		{"Jobs that wait", "", "kith_jobs", func(s span) float64 { return s.to.sum("kith_jobs", labels{"state": "queued"}) }},
-		{"Age of the oldest waiting job", "s", "kith_job_queue_age_seconds", func(s span) float64 { return s.to.most("kith_job_queue_age_seconds") }},
+		{"Queued jobs", "", "kith_jobs", func(s span) float64 { return s.to.sum("kith_jobs", labels{"state": "queued"}) }},
+		{"Wait of the oldest queued job", "s", "kith_job_queue_age_seconds", func(s span) float64 { return s.to.maximum("kith_job_queue_age_seconds") }},
 		{"Search indexes", "MiB", "kith_search_index_bytes", func(s span) float64 { return s.to.sum("kith_search_index_bytes", nil) / mebi }},
-		{"Age of the sandbox", "h", "kith_sandbox_age_seconds", func(s span) float64 { return s.to.most("kith_sandbox_age_seconds") / hour }},
+		{"Age of the sandbox", "h", "kith_sandbox_age_seconds", func(s span) float64 { return s.to.maximum("kith_sandbox_age_seconds") / hour }},
 		{"Processors", "", "process_cpu_seconds_total", func(s span) float64 { return s.rate("process_cpu_seconds_total", nil) }},
 		{"Resident memory", "MiB", "process_resident_memory_bytes", func(s span) float64 { return s.to.sum("process_resident_memory_bytes", nil) / mebi }},
 		{"Goroutines", "", "go_goroutines", func(s span) float64 { return s.to.sum("go_goroutines", nil) }},

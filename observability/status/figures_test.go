@@ -60,9 +60,9 @@ func TestFiguresMove(t *testing.T) {
 	body, _ := page(t, recorder)
 	want := map[string]string{
 		"Requests": "20.0 /s", "Requests that failed (5xx)": "5 %", "Request duration, 99th percentile": "49.8 ms",
-		"Requests turned away for load": "2 /s", "Tool calls": "10.0 /s", "Tool call duration, 99th percentile": "248 ms",
+		"Requests shed (503)": "2 /s", "Tool calls": "10.0 /s", "Tool call duration, 99th percentile": "248 ms",
 		"Credits spent": "200 /min", "Connect calls": "1 /s", "Database statements": "4 /s", "Statement duration, 99th percentile": "9.95 ms",
-		"Database connections in use": "3", "Jobs that wait": "7", "Age of the oldest waiting job": "90.0 s",
+		"Database connections in use": "3", "Queued jobs": "7", "Wait of the oldest queued job": "90.0 s",
 		"Search indexes": "5 MiB", "Age of the sandbox": "3 h",
 		// How much of these a process uses is not the test's to say.
 		"Processors": "", "Resident memory": "", "Goroutines": "",

@@ -18,7 +18,7 @@ var pageSource string
 //go:embed page.css
 var styleSource string
 
-// Page is the page of a Recorder. Build names what runs.
+// Page serves the status page of a Recorder. Build names the running build.
 type Page struct {
 	Recorder *Recorder
 	Build    string
@@ -40,13 +40,13 @@ func NewPage(r *Recorder, build string) (*Page, error) {
 	}, nil
 }
 
-// graph is a figure with its line.
+// graph is a figure with its curve.
 type graph struct {
 	Title, Unit, Now, Low, High string
-	Lines                       []string // of points; a gap where nothing is known
+	Lines                       []string // points of each part; between parts there is no value
 }
 
-// The size of a line, in its own units.
+// The size of a curve, in SVG units.
 const (
 	width  = kept
 	height = 48
@@ -63,7 +63,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Width, Height int
 	}{
 		Style: template.CSS(styleSource), Build: p.Build, At: at.UTC().Format(time.RFC3339), //nolint:gosec // our own
-		Up: at.Sub(p.Recorder.begun).Round(time.Second).String(), Width: width, Height: height,
+		Up: at.Sub(p.Recorder.started).Round(time.Second).String(), Width: width, Height: height,
 	}
 	for _, f := range list {
 		content.Graphs = append(content.Graphs, draw(f))
@@ -74,13 +74,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var page strings.Builder
 	if err := p.template.Execute(&page, content); err != nil {
 		p.Recorder.logger.ErrorContext(r.Context(), "render the status page", "error", err)
-		http.Error(w, "The page cannot be made; the log says why.", http.StatusInternalServerError)
+		http.Error(w, "The page cannot be rendered. The log has the error.", http.StatusInternalServerError)
 		return
 	}
-	_, _ = w.Write([]byte(page.String())) // the caller may be gone
+	_, _ = w.Write([]byte(page.String())) // the client may have disconnected
 }
 
-// draw scales the values from 0 to the largest.
+// draw scales the values from 0 to the largest one.
 func draw(f shown) graph {
 	g := graph{Title: f.Title, Unit: f.Unit, Now: "–", Low: "–", High: "–"}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -111,7 +111,7 @@ func draw(f shown) graph {
 }
 
 func appendLine(lines, points []string) []string {
-	if len(points) == 1 { // a line needs two ends
+	if len(points) == 1 { // a polyline needs two points
 		points = append(points, points[0])
 	}
 	if len(points) == 0 {
@@ -120,7 +120,7 @@ func appendLine(lines, points []string) []string {
 	return append(lines, strings.Join(points, " "))
 }
 
-// number writes a value with three digits.
+// number formats a value with three digits.
 func number(v float64) string {
 	switch {
 	case v == 0:

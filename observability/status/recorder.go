@@ -11,10 +11,8 @@ import (
 )
 
 const (
-	// every is how often the metrics are read, kept how many readings are shown:
-	// together an hour.
-	every = 15 * time.Second
-	kept  = 240
+	interval = 15 * time.Second // between two readings of the metrics
+	kept     = 240              // readings that are shown: one hour
 )
 
 // Recorder keeps the figures of the last hour. It is safe for concurrent use.
@@ -22,30 +20,30 @@ type Recorder struct {
 	gatherer prometheus.Gatherer
 	now      func() time.Time
 	logger   *slog.Logger
+	started  time.Time
 	figures  []figure
 	stop     chan struct{}
 	stopped  chan struct{}
 
 	mu     sync.Mutex
-	begun  time.Time
 	last   families
 	lastAt time.Time
-	rows   [][]float64 // the values of all figures, the latest last
+	rows   [][]float64 // the values of all figures, oldest first
 }
 
-// NewRecorder returns a Recorder of what a process reports.
+// NewRecorder returns a Recorder of the metrics of a process.
 func NewRecorder(g prometheus.Gatherer, now func() time.Time, logger *slog.Logger) *Recorder {
-	return &Recorder{gatherer: g, now: now, logger: logger, figures: figures(), begun: now()}
+	return &Recorder{gatherer: g, now: now, logger: logger, figures: figures(), started: now()}
 }
 
-// Start reads the metrics now and every quarter of a minute until Stop.
+// Start reads the metrics now and every 15 seconds until Stop.
 func (r *Recorder) Start(ctx context.Context) {
 	r.Record(ctx)
 	r.stop, r.stopped = make(chan struct{}), make(chan struct{})
-	ctx = context.WithoutCancel(ctx) // Stop ends it
+	ctx = context.WithoutCancel(ctx) // Stop ends the loop
 	go func() {
 		defer close(r.stopped)
-		tick := time.NewTicker(every)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {
@@ -58,13 +56,13 @@ func (r *Recorder) Start(ctx context.Context) {
 	}()
 }
 
-// Stop ends what Start began.
+// Stop ends the reading that Start began.
 func (r *Recorder) Stop() {
 	close(r.stop)
 	<-r.stopped
 }
 
-// Record reads the metrics once. Those that cannot be read are left out.
+// Record reads the metrics once. It logs and skips those that cannot be read.
 func (r *Recorder) Record(ctx context.Context) {
 	gathered, err := r.gatherer.Gather()
 	if err != nil {
@@ -77,7 +75,7 @@ func (r *Recorder) Record(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	if s := (span{from: r.last, to: now, lasted: at.Sub(r.lastAt)}); r.last != nil && s.lasted > 0 {
+	if s := (span{from: r.last, to: now, length: at.Sub(r.lastAt)}); r.last != nil && s.length > 0 {
 		row := make([]float64, len(r.figures))
 		for i, f := range r.figures {
 			if row[i] = math.NaN(); now.has(f.metric) {
@@ -93,10 +91,10 @@ func (r *Recorder) Record(ctx context.Context) {
 // shown is a figure as the page shows it.
 type shown struct {
 	Title, Unit string
-	Values      []float64 // NaN where nothing is known
+	Values      []float64 // NaN where there is no value
 }
 
-// history returns the figures that the process reports.
+// history returns the figures that the process has metrics for.
 func (r *Recorder) history() (list []shown, lastAt time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// families are the metrics of one moment, by name.
+// families are the metrics at one moment, by name.
 type families map[string]*dto.MetricFamily
 
-// labels say which series of a metric are meant. A value that ends in * means all
-// that begin so.
+// labels select series of a metric. A value that ends in * selects all values with that
+// prefix.
 type labels map[string]string
 
 func (want labels) match(pairs []*dto.LabelPair) bool {
@@ -28,10 +28,10 @@ func (want labels) match(pairs []*dto.LabelPair) bool {
 	return true
 }
 
-// has tells whether the process reports a metric at all.
+// has reports whether the process has a metric.
 func (f families) has(name string) bool { return f[name] != nil }
 
-// sum adds up the series of a counter or a gauge.
+// sum returns the sum of the series of a counter or a gauge.
 func (f families) sum(name string, want labels) float64 {
 	total := 0.0
 	for _, m := range f[name].GetMetric() {
@@ -42,17 +42,17 @@ func (f families) sum(name string, want labels) float64 {
 	return total
 }
 
-// most is the largest of the series of a gauge.
-func (f families) most(name string) float64 {
-	most := 0.0
+// maximum returns the largest value of the series of a gauge.
+func (f families) maximum(name string) float64 {
+	largest := 0.0
 	for _, m := range f[name].GetMetric() {
-		most = max(most, m.GetGauge().GetValue())
+		largest = max(largest, m.GetGauge().GetValue())
 	}
-	return most
+	return largest
 }
 
-// buckets are the counts of a histogram's classic buckets by their upper bounds,
-// each with those below it.
+// buckets returns the cumulative counts of a histogram's classic buckets by their upper
+// bounds.
 func (f families) buckets(name string) map[float64]float64 {
 	counts := map[float64]float64{}
 	for _, m := range f[name].GetMetric() {

@@ -128,7 +128,7 @@ func TestLastHour(t *testing.T) {
 			time.Sleep(15 * time.Second)
 		}
 		body, _ := page(t, r)
-		if got := section(t, body, "Jobs that wait"); !strings.Contains(got, "1 to 9") {
+		if got := section(t, body, "Queued jobs"); !strings.Contains(got, "1 to 9") {
 			t.Errorf("an hour is 240 readings: %q", got)
 		}
 		for range 100 {
@@ -136,7 +136,7 @@ func TestLastHour(t *testing.T) {
 			time.Sleep(15 * time.Second)
 		}
 		body, _ = page(t, r)
-		if got := section(t, body, "Jobs that wait"); !strings.Contains(got, "1 to 1") {
+		if got := section(t, body, "Queued jobs"); !strings.Contains(got, "1 to 1") {
 			t.Errorf("what was before is forgotten: %q", got)
 		}
 	})

@@ -1,5 +1,5 @@
-// Package tracing makes the spans of requests, calls, statements and jobs, and
-// sends them to a collector by OTLP.
+// Package tracing creates the spans of requests, calls, statements and jobs, and
+// exports them over OTLP.
 //
 //	edge      request ──▶ call (otelconnect)
 //	                        │ traceparent (W3C)
@@ -7,18 +7,18 @@
 //	                        └──▶ call (otelconnect) ──▶ begin, select, insert, commit
 //	          page, job ──▶ select, update
 //
-// It is off unless OTEL_TRACES_EXPORTER says otherwise: Open then returns no
-// Tracer, and nobody installs anything. The standard OTEL_* variables set the rest.
+// It is off by default: without OTEL_TRACES_EXPORTER, Open returns no Tracer. The
+// standard OTEL_* variables set the rest.
 //
-// Public callers decide nothing. A request begins a trace of its own, whose id and
-// sampling are ours, and a caller's traceparent is only linked to it: by an id of
-// their choice they could have every request of theirs sampled. The backend
-// continues the traces of callers that hold the service credential.
+// Public callers do not control tracing. Each public request starts a new trace; a
+// caller's traceparent is only linked to it, because otherwise a caller could have
+// every request sampled. The backend continues the traces of callers that have the
+// service credential.
 //
-// What leaves is cleaned at one place, the exporter (clean.go): attributes of a
-// closed list, no events, and no words with a status, since an error's message may
-// hold what a member wrote. Names are those of routes, methods, patterns, kinds of
-// jobs and operations.
+// The exporter (filter.go) removes every attribute that is not in a closed list, all
+// events, and the description of a status: the message of an error may contain a
+// member's text. Span names are those of routes, methods, patterns, kinds of jobs and
+// operations.
 //
-// The globals of OpenTelemetry are not used.
+// The global tracer provider of OpenTelemetry is not used.
 package tracing

@@ -18,22 +18,22 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options say who traces.
+// Options configure Open.
 type Options struct {
 	// Service is the name of the process, unless OTEL_SERVICE_NAME gives another.
 	Service string
 	// Version of the service.
 	Version string
-	// Env reads a variable; os.Getenv if nil. The exporter reads its own,
-	// OTEL_EXPORTER_OTLP_*, from the environment itself.
+	// Env reads an environment variable; nil means os.Getenv. The exporter itself
+	// reads OTEL_EXPORTER_OTLP_* from the environment.
 	Env func(name string) string
-	// Exporter, if set, takes the spans in place of the collector.
+	// Exporter, if set, receives the spans instead of the collector.
 	Exporter sdk.SpanExporter
-	// Logger is told when spans cannot be sent; nil discards it.
+	// Logger takes failed exports; nil discards them.
 	Logger *slog.Logger
 }
 
-// Tracer makes spans. It is safe for concurrent use.
+// Tracer creates spans. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	spans    trace.Tracer
@@ -41,11 +41,11 @@ type Tracer struct {
 	logger   *slog.Logger
 }
 
-// flushTime bounds the sending of the last spans.
-const flushTime = 5 * time.Second
+// flushTimeout bounds the export of the last spans.
+const flushTimeout = 5 * time.Second
 
-// On tells whether the environment asks for traces. The error says what in it
-// cannot be.
+// On reports whether the environment enables traces. It returns an error for a setting
+// that is not supported.
 func On(env func(name string) string) (bool, error) {
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
@@ -55,14 +55,14 @@ func On(env func(name string) string) (bool, error) {
 		return false, nil
 	case "otlp":
 	default:
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER %q is not supported: it is otlp, or none", exporter)
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER %q is not supported: use otlp or none", exporter)
 	}
 	_, err := sampler(env)
 	return true, errors.Join(checkExporter(env), err)
 }
 
-// Open returns a Tracer, or nil when the environment asks for none. It does not
-// connect: a collector that is down fails nothing.
+// Open returns a Tracer, or nil if the environment does not enable traces. It does not
+// connect: a collector that is down causes no error.
 func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
@@ -78,26 +78,25 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	}
 	if o.Exporter == nil {
 		if o.Exporter, err = otlptracehttp.New(ctx); err != nil {
-			return nil, fmt.Errorf("the exporter of traces cannot be made: %w", err)
+			return nil, fmt.Errorf("create the exporter of traces: %w", err)
 		}
 	}
-	who, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
+	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)), resource.WithFromEnv())
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES cannot be read: %w", err)
+		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	provider := sdk.NewTracerProvider(sdk.WithResource(who), sdk.WithSampler(sampling),
-		sdk.WithBatcher(&cleaner{next: o.Exporter, complain: newComplaints(o.Logger).hear}))
+	provider := sdk.NewTracerProvider(sdk.WithResource(res), sdk.WithSampler(sampling),
+		sdk.WithBatcher(&filter{next: o.Exporter, failures: &failures{logger: o.Logger}}))
 	return &Tracer{provider: provider, spans: provider.Tracer("github.com/kith-crm/kith"), logger: o.Logger}, nil
 }
 
-// Stop sends what was not sent yet, for a moment at most. That it could not be sent
-// is no failure of the service's.
+// Stop exports the last spans, which takes 5 s at most. It logs a failure and returns nil.
 func (t *Tracer) Stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.logger.WarnContext(ctx, "the last traces were not sent", "error", shorten(err))
+		t.logger.WarnContext(ctx, "the last traces cannot be sent", "error", shorten(err))
 	}
 	return nil
 }

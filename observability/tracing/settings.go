@@ -9,13 +9,13 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// sampler is that of OTEL_TRACES_SAMPLER. Its parents are callers that hold the
-// service credential.
+// sampler returns the sampler of OTEL_TRACES_SAMPLER. The parent of a span comes from a
+// caller with the service credential.
 func sampler(env func(string) string) (sdk.Sampler, error) {
 	name := cmp.Or(env("OTEL_TRACES_SAMPLER"), "parentbased_always_on")
 	ratio, err := strconv.ParseFloat(cmp.Or(env("OTEL_TRACES_SAMPLER_ARG"), "1"), 64)
 	if err != nil || !(ratio >= 0 && ratio <= 1) {
-		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG %q is no number from 0 to 1", env("OTEL_TRACES_SAMPLER_ARG"))
+		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG %q must be a number from 0 to 1", env("OTEL_TRACES_SAMPLER_ARG"))
 	}
 	switch name {
 	case "always_on":
@@ -31,16 +31,16 @@ func sampler(env func(string) string) (sdk.Sampler, error) {
 	case "parentbased_traceidratio":
 		return sdk.ParentBased(sdk.TraceIDRatioBased(ratio)), nil
 	default:
-		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER %q is not supported: it is always_on, always_off or traceidratio, or one of them after parentbased_", name)
+		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER %q is not supported: use always_on, always_off or traceidratio, with or without parentbased_ before it", name)
 	}
 }
 
-// checkExporter refuses what the exporter would replace by its defaults. Values may
-// be secrets and are not repeated.
+// checkExporter returns an error for settings that the exporter would silently replace by
+// its defaults. Endpoints may contain secrets and are not in the error.
 func checkExporter(env func(string) string) error {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
 		if protocol := env(name); protocol != "" && protocol != "http/protobuf" {
-			return fmt.Errorf("%s %q is not supported: traces are sent by http/protobuf", name, protocol)
+			return fmt.Errorf("%s %q is not supported: use http/protobuf", name, protocol)
 		}
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
@@ -48,7 +48,7 @@ func checkExporter(env func(string) string) error {
 			continue
 		}
 		if u, err := url.Parse(env(name)); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return fmt.Errorf("%s is no address like http://collector:4318", name)
+			return fmt.Errorf("%s must be an address like http://collector:4318", name)
 		}
 	}
 	return nil

@@ -14,9 +14,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Interceptor makes the spans of Connect handlers, and of clients' calls within a
-// trace: a probe begins none. A handler's continues the trace of its context, where
-// Continue put the caller's.
+// Interceptor creates the spans of Connect handlers, which continue the trace of their
+// context (see Continue), and those of clients' calls within a trace. A client's call
+// outside a trace, such as a health check, has no span.
 func (t *Tracer) Interceptor() (connect.Interceptor, error) {
 	return otelconnect.NewInterceptor(otelconnect.WithTracerProvider(t.provider), otelconnect.WithPropagator(t.context),
 		otelconnect.WithoutMetrics(), otelconnect.WithFilter(func(ctx context.Context, spec connect.Spec) bool {
@@ -24,8 +24,8 @@ func (t *Tracer) Interceptor() (connect.Interceptor, error) {
 		}))
 }
 
-// Continue returns a context that belongs to the trace that a trusted caller named
-// in its header. A context that is in a trace stays there.
+// Continue returns a context in the trace that a trusted caller's header names. A context
+// that is already in a trace is returned unchanged.
 func (t *Tracer) Continue(ctx context.Context, h http.Header) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
@@ -33,7 +33,7 @@ func (t *Tracer) Continue(ctx context.Context, h http.Header) context.Context {
 	return t.context.Extract(ctx, propagation.HeaderCarrier(h))
 }
 
-// Inject names the trace of ctx in the header of a request to the backend.
+// Inject writes the trace of ctx into the header of a request to the backend.
 func (t *Tracer) Inject(ctx context.Context, h http.Header) {
 	t.context.Inject(ctx, propagation.HeaderCarrier(h))
 }
@@ -41,13 +41,13 @@ func (t *Tracer) Inject(ctx context.Context, h http.Header) {
 // Request is the span of a public request.
 type Request struct{ span trace.Span }
 
-// Request begins a trace for a public request. One that the caller named is linked
-// to it and decides nothing.
+// Request starts a trace for a public request. A trace that the caller's header names is
+// linked to it, and has no other effect.
 func (t *Tracer) Request(ctx context.Context, h http.Header) (context.Context, Request) {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
 	if h["Traceparent"] != nil {
 		theirs := trace.SpanContextFromContext(t.context.Extract(context.Background(), propagation.HeaderCarrier(h)))
-		if theirs.IsValid() { // its state is of their own words
+		if theirs.IsValid() { // without the trace state, which is the caller's text
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: theirs.WithTraceState(trace.TraceState{})}))
 		}
 	}
@@ -55,20 +55,20 @@ func (t *Tracer) Request(ctx context.Context, h http.Header) (context.Context, R
 	return ctx, Request{span}
 }
 
-// End ends the span. notes are the attributes of the request's log line; those of
-// closed sets are taken over.
-func (r Request) End(route, method string, status int, notes ...slog.Attr) {
+// End ends the span. attrs are the attributes of the request's log line; those that are
+// allowed to be exported become attributes of the span.
+func (r Request) End(route, method string, status int, attrs ...slog.Attr) {
 	if r.span.IsRecording() {
 		r.span.SetName(route)
 		r.span.SetAttributes(attribute.String(keyMethod, method), attribute.Int(keyStatus, status))
-		for _, note := range notes {
-			key := attribute.Key(notePrefix + note.Key)
+		for _, a := range attrs {
+			key := attribute.Key(logPrefix + a.Key)
 			switch {
-			case !leaves(key):
-			case note.Value.Kind() == slog.KindInt64:
-				r.span.SetAttributes(key.Int64(note.Value.Int64()))
+			case !allowed(key):
+			case a.Value.Kind() == slog.KindInt64:
+				r.span.SetAttributes(key.Int64(a.Value.Int64()))
 			default:
-				r.span.SetAttributes(key.String(note.Value.String()))
+				r.span.SetAttributes(key.String(a.Value.String()))
 			}
 		}
 		if status >= http.StatusInternalServerError {
@@ -79,7 +79,7 @@ func (r Request) End(route, method string, status int, notes ...slog.Attr) {
 }
 
 // Pages returns next with a span for each request of a trusted caller, named after
-// the pattern by which a mux in next served it.
+// the pattern of the mux in next.
 func (t *Tracer) Pages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, span := t.spans.Start(t.Continue(r.Context(), r.Header), "page", trace.WithSpanKind(trace.SpanKindServer))
@@ -94,7 +94,7 @@ func (t *Tracer) Pages(next http.Handler) http.Handler {
 	})
 }
 
-// Job begins a trace for one run of a job. end ends it.
+// Job starts a trace for one run of a job. Call end when the run ends.
 func (t *Tracer) Job(ctx context.Context, kind string) (_ context.Context, end func(outcome string, attempt int)) {
 	ctx, span := t.spans.Start(ctx, "job "+kind, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))
 	return ctx, func(outcome string, attempt int) {
@@ -106,17 +106,16 @@ func (t *Tracer) Job(ctx context.Context, kind string) (_ context.Context, end f
 	}
 }
 
-// Queries makes the spans of statements, within sampled traces only.
+// Queries creates the spans of statements, in sampled traces only.
 type Queries struct {
 	tracer   *Tracer
 	database string
 }
 
-// Queries returns what makes the spans of statements to a database of the system,
-// such as postgresql.
+// Queries returns the Queries of a database of the given system, such as postgresql.
 func (t *Tracer) Queries(system string) Queries { return Queries{t, system} }
 
-// Observe makes the span of a statement that has ended just now.
+// Observe creates the span of a statement that ended now and took d.
 func (q Queries) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return

@@ -118,7 +118,7 @@ func TestCallersDecideNothing(t *testing.T) {
 }
 
 // TestOneTrace: from the public request through a call to its statements, in one
-// trace, and nothing of the messages leaves.
+// trace, and nothing of the messages is exported.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	tracer, stop := open(t, on())
@@ -172,10 +172,10 @@ func TestOneTrace(t *testing.T) {
 	}
 	text, err := json.Marshal(spans)
 	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "127.0.0.1") {
-		t.Errorf("%v: what nobody should read leaves: %s", err, text)
+		t.Errorf("%v: private text is exported: %s", err, text)
 	}
 	if !strings.Contains(string(text), "add_note") || !strings.Contains(string(text), `"kith.items"`) {
-		t.Errorf("the tool or the items are not told: %s", text)
+		t.Errorf("the tool or the items are missing: %s", text)
 	}
 }
 

@@ -97,7 +97,7 @@ func (d *day) roll() {
 	d.replace(first, " goes back to the build before", d.site.builds[0])
 	d.replace(first, " is rolled to the next build again", d.site.builds[1])
 	last := &d.events[len(d.events)-1]
-	d.site.show(d.t, last, wish{"overview", "Builds that run", func(got []series) (float64, bool) {
+	d.site.show(d.t, last, wish{"overview", "Builds", func(got []series) (float64, bool) {
 		both := slices.ContainsFunc(got, func(s series) bool { return s.labels["version"] == versions[1] })
 		return float64(len(got)), both
 	}})
@@ -136,7 +136,7 @@ func (d *day) killEach() {
 	d.t.Helper()
 	for _, p := range []*process{d.site.edges[0], d.site.edges[1], d.site.backends[0], d.site.backends[1]} {
 		e := d.happen(p.name+" is killed", p.kill, p.start, d.told("KithInstanceDown", "instance="+d.site.admin[p.name]))
-		d.site.show(d.t, e, wish{"overview", "Processes that answer", atMost(1)})
+		d.site.show(d.t, e, wish{"overview", "Processes up", atMost(1)})
 		if o := e.outcome(d.load.record); o.share() > 0.02 {
 			d.t.Errorf("%s: %v", e.name, o)
 		}
@@ -177,7 +177,7 @@ func (d *day) loseRedis() {
 	d.t.Helper()
 	e := d.happen("redis is killed", d.site.redis.kill, d.site.redis.start, d.told("KithRateLimitFallback"))
 	d.mustNotFail(e)
-	d.site.show(d.t, e, wish{"edge", "Counting without Redis", atLeast(1)})
+	d.site.show(d.t, e, wish{"edge", "Rate limits without Redis", atLeast(1)})
 }
 
 // restartPostgres restarts the database as an upgrade of it does.
@@ -190,14 +190,14 @@ func (d *day) restartPostgres() {
 // losePostgres kills the database.
 func (d *day) losePostgres() {
 	d.t.Helper()
-	faults := wish{"tools", "Share of faults", atLeast(0.5)}
+	faults := wish{"tools", "Share of server errors", atLeast(0.5)}
 	d.over("KithErrors", "KithStoreDown") // what is told already is not told anew
 	e := d.happen("postgres is killed", d.site.postgres.kill, d.site.postgres.start, d.told("KithStoreDown"), d.told("KithErrors"),
 		d.shown(faults))
 	d.recovers(e)
 	d.site.show(d.t, e,
-		wish{"store", "Database reached", atMost(0)}, wish{"overview", "Backends with a database", atMost(0)},
-		wish{"edge", "Share of faults", atLeast(0.05)}, faults, wish{"overview", "Firing alerts", atLeast(1)},
+		wish{"store", "Database is up", atMost(0)}, wish{"overview", "Database is up", atMost(0)},
+		wish{"edge", "Share of server errors", atLeast(0.05)}, faults, wish{"overview", "Firing alerts", atLeast(1)},
 	)
 }
 
@@ -231,7 +231,7 @@ func (d *day) loseBackends() {
 	}
 	e := d.happen("both backends are killed", both((*process).kill), both((*process).start), d.told("KithDown", "job=kith-backend"))
 	d.recovers(e)
-	d.site.show(d.t, e, wish{"overview", "Processes that answer", atMost(0)}, wish{"edge", "Requests to the backend", atLeast(1)},
+	d.site.show(d.t, e, wish{"overview", "Processes up", atMost(0)}, wish{"edge", "Requests to the backend", atLeast(1)},
 		wish{"overview", "Backend unreachable", atLeast(0.05)})
 }
 

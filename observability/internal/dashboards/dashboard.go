@@ -4,7 +4,7 @@ import "strings"
 
 // Dashboard is a page of panels.
 type Dashboard struct {
-	// Name is of its file, and of its address after "kith-".
+	// Name is the name of the file, and "kith-" and Name are the uid.
 	Name        string
 	Title       string
 	Description string
@@ -17,34 +17,34 @@ type Row struct {
 	Panels []Panel
 }
 
-// Panel is one drawing.
+// Panel is one graph or number.
 type Panel struct {
 	Title       string
 	Description string
-	// Unit is Grafana's name of one: short, s, bytes, percentunit, reqps, ops, cps.
+	// Unit is Grafana's name of a unit: short, s, bytes, percentunit, reqps, ops, cps.
 	Unit string
-	// Number shows the last value alone, in place of a course.
+	// Number shows only the last value instead of a graph.
 	Number bool
-	// Bound is where the values become too high, or 0. Least is where they become
-	// too low; a Number that is good is green.
-	Bound, Least float64
-	// Link is a page to go on with: a path from the repository's root.
+	// Max is the value above which the panel turns red, Min the value below which it
+	// does; 0 means none.
+	Max, Min float64
+	// Link is a page with more information: a path from the repository's root.
 	Link    string
 	Queries []Query
 }
 
-// Query is an expression and what its series are called.
+// Query is an expression and the legend of its series.
 type Query struct {
 	Expr   string
 	Legend string
 }
 
-// All returns every dashboard, in the order in which one would look at them.
+// All returns all dashboards.
 func All() []Dashboard {
 	return []Dashboard{overview(), edge(), tools(), authorization(), jobs(), store(), capacity()}
 }
 
-// runbooks is the folder of the pages that alerts lead to.
+// runbooks is the folder of the runbooks.
 const runbooks = "observability/runbooks/"
 
 func runbook(alert string) string { return runbooks + alert + ".md" }
@@ -54,23 +54,23 @@ const only = `{job=~"kith.*",instance=~"$instance"}`
 
 const operations = "deploy/docs/operations.md"
 
-// window is Grafana's word for a few scrapes at the width that is shown.
+// window is Grafana's variable for an interval of a few scrapes.
 const window = "[$__rate_interval]"
 
-// rate is how much a counter grows per second, summed up by labels such as "route".
-// The metric may have a selector.
+// rate returns the query of a counter's increase per second, summed by labels such as
+// "route". The metric may have a selector.
 func rate(by, metric string) string {
 	return "sum " + grouped(by) + "(rate(" + metric + window + "))"
 }
 
-// share is what part of a counter's growth is that of some of its series, which may
-// not be there yet.
+// share returns the query of the part of a counter's increase that comes from some of its
+// series, which may not exist yet.
 func share(by, part, whole string) string {
 	all := rate(by, whole)
 	return "(" + rate(by, part) + " or 0 * " + all + ") / (" + all + " > 0)"
 }
 
-// quantile estimates one of a histogram, which may have a selector.
+// quantile returns the query of a histogram's quantile. The histogram may have a selector.
 func quantile(q, by, histogram string) string {
 	labels := "le"
 	if by != "" {
@@ -83,7 +83,7 @@ func quantile(q, by, histogram string) string {
 	return "histogram_quantile(" + q + ", sum by (" + labels + ") (rate(" + name + "_bucket" + selector + window + ")))"
 }
 
-// quantiles are three of them.
+// quantiles returns the queries of the median, the 95th and the 99th percentile.
 func quantiles(histogram string) []Query {
 	var list []Query
 	for _, q := range []struct{ q, name string }{{"0.5", "median"}, {"0.95", "95 %"}, {"0.99", "99 %"}} {
@@ -99,5 +99,5 @@ func grouped(by string) string {
 	return "by (" + by + ") "
 }
 
-// one is the queries of a panel with a single one.
+// one returns the queries of a panel with one query.
 func one(expr, legend string) []Query { return []Query{{expr, legend}} }

@@ -1,7 +1,6 @@
-// Package dashboards declares the dashboards for Grafana, each panel once, and
-// renders them as the JSON that Grafana is provisioned with. `make gen` writes it to
-// observability/dashboards.
+// Package dashboards declares the Grafana dashboards and renders them as the JSON that
+// Grafana is provisioned with. `make gen` writes the files to observability/dashboards.
 //
-// A panel asks for recorded rules where there are some, and shows nothing of one
-// tenant. It has a link where there is a page that says what to do about it.
+// A panel uses recording rules where there are some, shows nothing of a single tenant, and
+// links to the page that says what to do.
 package dashboards

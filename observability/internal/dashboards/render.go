@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// repository is where links to pages lead.
+// repository is the base of links to pages.
 const repository = "https://github.com/kith-crm/kith/blob/main/"
 
-// The width of the grid, and of what is put in it.
+// The width of the grid and the sizes of panels.
 const (
 	gridWidth    = 24
 	numberWidth  = 4
 	numberHeight = 5
-	courseWidth  = 12
-	courseHeight = 8
+	graphWidth   = 12
+	graphHeight  = 8
 )
 
 // Write renders every dashboard into a file of the folder.
@@ -38,7 +38,7 @@ func Write(folder string) error {
 // File is the name of the dashboard's file.
 func (d Dashboard) File() string { return d.Name + ".json" }
 
-// JSON is the dashboard as Grafana reads it.
+// JSON returns the dashboard in Grafana's format.
 func (d Dashboard) JSON() ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -50,7 +50,7 @@ func (d Dashboard) JSON() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// object is one of JSON.
+// object is a JSON object.
 type object = map[string]any
 
 func datasource() object { return object{"type": "prometheus", "uid": "${datasource}"} }
@@ -82,8 +82,8 @@ const (
 	alerts    = `max by (alertname, instance, job) (ALERTS{alertstate="firing",alertname=~"Kith.*"})`
 )
 
-// panels lays the rows out from the top, each from the left. Ids are numbers in that
-// order.
+// panels lays out the rows from top to bottom and their panels from left to right, and
+// numbers them in this order.
 func (d Dashboard) panels() []object {
 	var list []object
 	y := 0
@@ -113,7 +113,7 @@ func (p Panel) size() (w, h int) {
 	if p.Number {
 		return numberWidth, numberHeight
 	}
-	return courseWidth, courseHeight
+	return graphWidth, graphHeight
 }
 
 func (p Panel) render() object {
@@ -123,7 +123,7 @@ func (p Panel) render() object {
 		"fieldConfig": object{"defaults": defaults, "overrides": []object{}},
 	}
 	if p.Link != "" {
-		title := "Read on"
+		title := "Read more"
 		if strings.HasPrefix(p.Link, runbooks) {
 			title = "What to do"
 		}
@@ -135,7 +135,7 @@ func (p Panel) render() object {
 		return panel
 	}
 	custom := object{"lineWidth": 1, "fillOpacity": 10, "showPoints": "never", "spanNulls": false}
-	if p.Bound != 0 || p.Least != 0 {
+	if p.Max != 0 || p.Min != 0 {
 		custom["thresholdsStyle"] = object{"mode": "dashed"}
 	}
 	defaults["custom"], defaults["min"] = custom, 0
@@ -147,14 +147,14 @@ func (p Panel) render() object {
 	return panel
 }
 
-// thresholds colour what is too high, or too low, red.
+// thresholds colours values above Max, or below Min, red.
 func (p Panel) thresholds() object {
 	steps := []object{{"color": "green", "value": nil}}
 	switch {
-	case p.Bound != 0:
-		steps = append(steps, object{"color": "red", "value": p.Bound})
-	case p.Least != 0:
-		steps = []object{{"color": "red", "value": nil}, {"color": "green", "value": p.Least}}
+	case p.Max != 0:
+		steps = append(steps, object{"color": "red", "value": p.Max})
+	case p.Min != 0:
+		steps = []object{{"color": "red", "value": nil}, {"color": "green", "value": p.Min}}
 	}
 	return object{"mode": "absolute", "steps": steps}
 }
@@ -170,5 +170,6 @@ func (p Panel) targets() []object {
 	return list
 }
 
-// exemplars are shown where there are courses of times, with the traces behind them.
+// exemplars reports whether the panel shows exemplars, which link to traces: graphs of
+// durations do.
 func (p Panel) exemplars() bool { return !p.Number && p.Unit == "s" }

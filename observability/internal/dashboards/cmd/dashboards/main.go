@@ -1,4 +1,4 @@
-// The command dashboards writes the dashboards into a folder.
+// Command dashboards writes the Grafana dashboards to a folder.
 package main
 
 import (
