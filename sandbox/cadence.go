@@ -9,26 +9,26 @@ const (
 	keptCadences    = 40
 )
 
-// planCadences decides who is to be kept in touch with and when they were last seen. The
+// planCadences decides who has a keep-in-touch interval and when they were last seen. The
 // margins are wide enough for the state to hold at any hour of the day.
 func (b *builder) planCadences() {
-	s := newStream("cadences")
-	chosen := sample(s, b.originals(), overdueCadences+dueCadences+keptCadences)
+	r := newRNG("cadences")
+	chosen := sample(r, b.originals(), overdueCadences+dueCadences+keptCadences)
 	for n, i := range chosen {
-		p := &b.people[i]
+		p := &b.plans[i]
 		switch {
 		case n < overdueCadences:
-			p.cadence = pick(s, []int{14, 30, 30, 60, 90, 180})
-			p.lastSeen = p.cadence * s.between(170, 250) / 100
+			p.cadence = pick(r, []int{14, 30, 30, 60, 90, 180})
+			p.lastSeen = p.cadence * r.between(170, 250) / 100
 		case n < overdueCadences+dueCadences:
-			p.cadence = pick(s, []int{30, 45, 60, 90})
-			p.lastSeen = p.cadence * s.between(108, 128) / 100
+			p.cadence = pick(r, []int{30, 45, 60, 90})
+			p.lastSeen = p.cadence * r.between(108, 128) / 100
 			if n < overdueCadences+snoozedCadences {
-				p.snoozed = s.between(4, 21)
+				p.snoozed = r.between(4, 21)
 			}
 		default:
-			p.cadence = pick(s, []int{14, 21, 30, 45, 60, 90, 90, 120, 180, 365})
-			p.lastSeen = max(2, p.cadence*s.between(15, 85)/100)
+			p.cadence = pick(r, []int{14, 21, 30, 45, 60, 90, 90, 120, 180, 365})
+			p.lastSeen = max(2, p.cadence*r.between(15, 85)/100)
 		}
 	}
 }
@@ -52,20 +52,19 @@ func groupSeeds() []groupSeed {
 	}
 }
 
-// addGroups adds the groups. Whoever gets a cadence from a group alone was seen lately.
+// addGroups adds the groups. A connection whose only cadence is a group's was seen lately.
 func (b *builder) addGroups() {
-	s := newStream("groups")
+	r := newRNG("groups")
 	ids := newIDs("grp")
 	for _, seed := range groupSeeds() {
-		group := Group{ID: ids.next(), Name: seed.name, CadenceDays: seed.cadence}
-		b.data.Groups = append(b.data.Groups, group)
-		for _, i := range sample(s, b.originals(), seed.size) {
-			p := &b.people[i]
-			b.data.GroupMembers = append(b.data.GroupMembers, GroupMember{GroupID: group.ID, ConnectionID: p.id})
+		b.data.Groups = append(b.data.Groups, Group{ID: ids.next(), Name: seed.name, CadenceDays: seed.cadence})
+		for _, i := range sample(r, b.originals(), seed.size) {
+			p := &b.plans[i]
+			p.groups = append(p.groups, seed.name)
 			if p.cadence > 0 || seed.cadence == 0 {
 				continue
 			}
-			seen := s.between(3, seed.cadence*8/10)
+			seen := r.between(3, seed.cadence*8/10)
 			if p.lastSeen == 0 || seen < p.lastSeen {
 				p.lastSeen = seen
 			}

@@ -3,37 +3,36 @@ package sandbox
 // addConnections turns the plans of people into connections. The latest interaction is
 // filled in by addInteractions.
 func (b *builder) addConnections() {
-	s := newStream("connections")
-	for _, p := range b.people {
+	r := newRNG("connections")
+	for _, p := range b.plans {
 		c := Connection{
 			ID:          p.id,
 			Name:        p.name.full,
-			GivenName:   p.name.given,
-			FamilyName:  p.name.family,
 			Nickname:    p.nickname,
 			Location:    p.home.String(),
-			Starred:     s.chance(10),
-			MetOn:       b.cal.partial(p.met, metPrecision(s, p.met)),
+			Starred:     r.chance(10),
+			MetOn:       b.cal.partial(p.met, metPrecision(r, p.met)),
 			MetHow:      p.metHow,
 			Source:      p.source,
 			CadenceDays: p.cadence,
+			Groups:      p.groups,
 		}
-		if s.chance(60) && !p.double {
-			c.Bio = b.biography(s, p)
+		if r.chance(60) && !p.double {
+			c.Bio = b.biography(r, p)
 		}
 		if p.snoozed > 0 {
 			c.SnoozedUntil = b.cal.at(-p.snoozed, 0)
 		}
-		added := max(1, min(p.met, historyDays)-s.between(0, 3))
-		c.CreatedAt = b.cal.at(added, s.between(7*60, 22*60))
+		added := max(1, min(p.met, historyDays)-r.between(0, 3))
+		c.CreatedAt = b.cal.at(added, r.between(7*60, 22*60))
 		c.UpdatedAt = c.CreatedAt
 		b.data.Connections = append(b.data.Connections, c)
 	}
 }
 
 // metPrecision: the longer ago, the less is remembered.
-func metPrecision(s stream, daysAgo int) precision {
-	roll := s.IntN(100)
+func metPrecision(r rng, daysAgo int) precision {
+	roll := r.IntN(100)
 	switch {
 	case daysAgo < 90 || roll < 45:
 		return toDay
@@ -45,8 +44,8 @@ func metPrecision(s stream, daysAgo int) precision {
 }
 
 // biography is a line or two on what someone does and likes.
-func (b *builder) biography(s stream, p person) string {
-	work := pick(s, []string{
+func (b *builder) biography(r rng, p plan) string {
+	work := pick(r, []string{
 		"{title} at {org} in {city}.",
 		"{title}, {org}. Based in {city}.",
 		"Works at {org} as {title}.",
@@ -55,15 +54,15 @@ func (b *builder) biography(s stream, p person) string {
 		"Part of the team at {org} ({title}).",
 	})
 	if p.organization < 0 {
-		work = pick(s, []string{
+		work = pick(r, []string{
 			"Between two jobs, living in {city}.",
 			"Works freelance from {city}.",
 			"Runs a one-person practice in {city}.",
 		})
 	}
-	interest := pick(s, []string{
+	interest := pick(r, []string{
 		" Ask about {topic}.", " Keeps coming back to {topic}.", " Good to talk to about {topic}.",
 		" Writes a small newsletter on {topic}.", " Known for straight answers on {topic}.", " {detail}.", "",
 	})
-	return b.fill(s, work+interest, p)
+	return b.fill(r, work+interest, p)
 }

@@ -27,11 +27,17 @@ func count[T any](rows []T, matches func(T) bool) int {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
-	kind := func(want string) func(sandbox.Relationship) bool {
-		return func(r sandbox.Relationship) bool { return r.Type == want }
+	birthdays, leaplings, positions, introductions := 0, 0, 0, 0
+	tags := map[string]bool{}
+	for _, c := range d.Connections {
+		birthdays += count(c.ImportantDates, func(x sandbox.ImportantDate) bool { return x.Kind == "birthday" })
+		leaplings += count(c.ImportantDates, func(x sandbox.ImportantDate) bool { return strings.HasSuffix(x.Date, "-02-29") })
+		introductions += count(c.Relationships, func(r sandbox.Relationship) bool { return r.Type == "introduced_by" })
+		positions += len(c.Positions)
+		for _, tag := range c.Tags {
+			tags[tag] = true
+		}
 	}
-	birthdays := count(d.ImportantDates, func(x sandbox.ImportantDate) bool { return x.Kind == "birthday" })
-	leaplings := count(d.ImportantDates, func(x sandbox.ImportantDate) bool { return x.Month == 2 && x.Day == 29 })
 	injections := count(d.Notes, func(n sandbox.Note) bool {
 		return strings.Contains(n.Body, "ignore all previous instructions")
 	})
@@ -47,16 +53,16 @@ func TestFigures(t *testing.T) {
 	}{
 		{"members", len(d.Members), 26},
 		{"connections", len(d.Connections), 200},
-		{"organizations", len(d.Organizations), 45},
-		{"positions", len(d.Positions), 260},
+		{"organizations", len(d.Domains), 45},
+		{"positions", positions, 260},
 		{"notes", len(d.Notes), 150},
 		{"interactions", len(d.Interactions), 600},
 		{"groups", len(d.Groups), 8},
-		{"tags", len(d.Tags), 25},
+		{"tags", len(tags), 25},
 		{"reminders", len(d.Reminders), 30},
 		{"birthdays", birthdays, 60},
 		{"people born on 29 February", leaplings, 1},
-		{"introductions", count(d.Relationships, kind("introduced_by")), 18},
+		{"introductions", introductions, 18},
 		{"introduction mails", count(d.Interactions, func(i sandbox.Interaction) bool { return i.Kind == "intro" }), 18},
 		{"planted pairs", len(d.Duplicates), 12},
 		{"false pairs", count(d.Duplicates, func(p sandbox.DuplicatePair) bool { return !p.SamePerson }), 1},
@@ -100,108 +106,81 @@ func TestReferencesResolve(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
 	ids(t, "mem", d.Members, func(x sandbox.Member) string { return x.ID })
-	ids(t, "pos", d.Positions, func(x sandbox.Position) string { return x.ID })
-	ids(t, "hnd", d.Handles, func(x sandbox.Handle) string { return x.ID })
 	ids(t, "not", d.Notes, func(x sandbox.Note) string { return x.ID })
 	ids(t, "int", d.Interactions, func(x sandbox.Interaction) string { return x.ID })
 	ids(t, "rem", d.Reminders, func(x sandbox.Reminder) string { return x.ID })
-	ids(t, "dat", d.ImportantDates, func(x sandbox.ImportantDate) string { return x.ID })
-	ids(t, "rel", d.Relationships, func(x sandbox.Relationship) string { return x.ID })
+	ids(t, "grp", d.Groups, func(x sandbox.Group) string { return x.ID })
 	connections := ids(t, "con", d.Connections, func(x sandbox.Connection) string { return x.ID })
-	organizations := ids(t, "org", d.Organizations, func(x sandbox.Organization) string { return x.ID })
-	tags := ids(t, "tag", d.Tags, func(x sandbox.Tag) string { return x.ID })
-	groups := ids(t, "grp", d.Groups, func(x sandbox.Group) string { return x.ID })
 
-	check := func(known map[string]bool, from string, mentioned ...string) {
+	check := func(from string, mentioned ...string) {
 		t.Helper()
 		for _, id := range mentioned {
-			if !known[id] {
+			if !connections[id] {
 				t.Errorf("%s mentions unknown %q", from, id)
 			}
 		}
-		if distinct := slices.Compact(slices.Sorted(slices.Values(mentioned))); len(distinct) != len(mentioned) {
-			t.Errorf("%s mentions one twice", from)
-		}
-	}
-	for _, x := range d.Positions {
-		check(connections, x.ID, x.ConnectionID)
-		check(organizations, x.ID, x.OrganizationID)
-	}
-	for _, x := range d.Handles {
-		check(connections, x.ID, x.ConnectionID)
+		wantDistinct(t, from, mentioned)
 	}
 	for _, x := range d.Notes {
-		check(connections, x.ID, x.ConnectionIDs...)
+		check(x.ID, x.ConnectionIDs...)
 		if n := len(x.ConnectionIDs); n < 1 || n > 20 {
 			t.Errorf("note %s is about %d connections", x.ID, n)
 		}
 	}
 	for _, x := range d.Interactions {
-		check(connections, x.ID, x.ConnectionIDs...)
+		check(x.ID, x.ConnectionIDs...)
 		if n := len(x.ConnectionIDs); n < 1 || n > 50 {
 			t.Errorf("interaction %s is with %d connections", x.ID, n)
 		}
 	}
-	for _, x := range d.ConnectionTags {
-		check(connections, "a tag", x.ConnectionID)
-		check(tags, "a tag", x.TagID)
-	}
-	for _, x := range d.GroupMembers {
-		check(connections, "a group", x.ConnectionID)
-		check(groups, "a group", x.GroupID)
-	}
 	for _, x := range d.Reminders {
 		if x.ConnectionID != "" {
-			check(connections, x.ID, x.ConnectionID)
+			check(x.ID, x.ConnectionID)
 		}
 	}
-	for _, x := range d.ImportantDates {
-		check(connections, x.ID, x.ConnectionID)
+	var relationships []sandbox.Relationship
+	for _, x := range d.Connections {
+		for _, r := range x.Relationships {
+			check(r.ID, x.ID, r.ConnectionID)
+		}
+		relationships = append(relationships, x.Relationships...)
 	}
-	for _, x := range d.Relationships {
-		check(connections, x.ID, x.FromID, x.ToID)
-	}
+	ids(t, "rel", relationships, func(x sandbox.Relationship) string { return x.ID })
 	for _, x := range d.Duplicates {
-		check(connections, "a pair", x.FirstID, x.SecondID)
+		check("a pair", x.FirstID, x.SecondID)
+	}
+}
+
+func wantDistinct(t *testing.T, from string, words []string) {
+	t.Helper()
+	if distinct := slices.Compact(slices.Sorted(slices.Values(words))); len(distinct) != len(words) {
+		t.Errorf("%s names one twice: %v", from, words)
 	}
 }
 
 func TestNothingIsEmptyOrListedTwice(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
-	used := map[string]int{}
-	tagged := map[sandbox.ConnectionTag]bool{}
-	for _, x := range d.ConnectionTags {
-		used[x.TagID]++
-		if tagged[x] {
-			t.Errorf("%v is listed twice", x)
+	grouped, employed := map[string]bool{}, map[string]bool{}
+	for _, x := range d.Connections {
+		wantDistinct(t, x.ID, x.Tags)
+		wantDistinct(t, x.ID, x.Groups)
+		for _, name := range x.Groups {
+			grouped[name] = true
 		}
-		tagged[x] = true
-	}
-	grouped := map[sandbox.GroupMember]bool{}
-	for _, x := range d.GroupMembers {
-		used[x.GroupID]++
-		if grouped[x] {
-			t.Errorf("%v is listed twice", x)
-		}
-		grouped[x] = true
-	}
-	for _, x := range d.Positions {
-		used[x.OrganizationID]++
-	}
-	for _, x := range d.Tags {
-		if used[x.ID] == 0 {
-			t.Errorf("tag %s is on nobody", x.Name)
+		for _, p := range x.Positions {
+			employed[p.Organization] = true
+			if d.Domains[p.Organization] == "" {
+				t.Errorf("%s works at unknown %q", x.ID, p.Organization)
+			}
 		}
 	}
 	for _, x := range d.Groups {
-		if used[x.ID] == 0 {
+		if !grouped[x.Name] {
 			t.Errorf("group %s is empty", x.Name)
 		}
 	}
-	for _, x := range d.Organizations {
-		if used[x.ID] == 0 {
-			t.Errorf("organization %s has nobody", x.Name)
-		}
+	if len(grouped) != len(d.Groups) || len(employed) != len(d.Domains) {
+		t.Errorf("connections are in %d groups and at %d organizations, want %d and %d", len(grouped), len(employed), len(d.Groups), len(d.Domains))
 	}
 }

@@ -12,118 +12,102 @@ const sharedMailbox = "team"
 
 // addHandles gives people their addresses, numbers and profiles.
 func (b *builder) addHandles() {
-	h := &handleWriter{builder: b, ids: newIDs("hnd"), stream: newStream("handles"), numbers: newNumbers()}
-	second := map[int]twinPair{}
+	r, numbers := newRNG("handles"), newNumbers()
+	second := map[int]duplicatePair{}
 	must := map[int]bool{} // what a planted pair shares has to exist
-	for _, pair := range b.twins {
+	for _, pair := range b.duplicates {
 		second[pair.second] = pair
 		must[pair.first] = true
 	}
-	own := make([]ownHandles, len(b.people))
-	for i, p := range b.people {
-		own[i] = h.draw(p, must[i])
+	own := make([]ownHandles, len(b.plans))
+	for i, p := range b.plans {
+		own[i] = b.drawHandles(r, numbers, p, must[i])
 	}
-	for i, p := range b.people {
-		pair, doubled := second[i]
-		if doubled && pair.shares != sharesNameOnly {
-			h.writeDouble(p, pair.shares, own[pair.first])
+	for i := range b.plans {
+		c := &b.data.Connections[i]
+		if pair, doubled := second[i]; doubled && pair.shares != sharesNameOnly {
+			c.addShared(pair.shares, own[pair.first])
 			continue
 		}
-		h.write(p, own[i])
+		c.addHandle("email", own[i].work, "work")
+		c.addHandle("email", own[i].home, "home")
+		c.addHandle("phone", own[i].phone, pick(r, []string{"mobile", "mobile", "work"}))
+		c.addHandle("social", own[i].social, "linkedin")
+		c.addHandle("url", own[i].site, "website")
 	}
-	h.writeSharedMailbox()
+	b.addSharedMailbox()
 }
 
 // ownHandles are one person's handles; an empty one is missing.
 type ownHandles struct{ work, home, phone, social, site string }
 
-// handleWriter appends handles to the dataset.
-type handleWriter struct {
-	*builder
-	ids     *idSource
-	stream  stream
-	numbers *numbers
-}
-
-// draw invents a person's handles. A complete person has e-mail, phone and profile.
-func (h *handleWriter) draw(p person, complete bool) ownHandles {
-	s := h.stream
+// drawHandles invents a person's handles. A complete person has e-mail, phone and profile.
+func (b *builder) drawHandles(r rng, numbers *numbers, p plan, complete bool) ownHandles {
 	local := strings.Trim(p.name.latinGiven+"."+p.name.latinFamily, ".")
 	private := local // where there are namesakes, the second has to add something
 	if p.double {
 		private += "." + plain(p.home.city)
 	}
 	profile := strings.ReplaceAll(private, ".", "-")
-	mailHost := pick(s, []string{"postbox.example", "inbox.example", "letters.example"})
+	mailHost := pick(r, []string{"postbox.example", "inbox.example", "letters.example"})
 	var o ownHandles
 	if p.organization >= 0 {
-		o.work = local + "@" + h.organizations[p.organization].domain
+		o.work = local + "@" + b.organizations[p.organization].domain
 	}
-	if s.chance(22) || o.work == "" {
+	if r.chance(22) || o.work == "" {
 		o.home = private + "@" + mailHost
 	}
-	if s.chance(60) || complete {
-		o.phone = h.numbers.next(s, p.home.area)
+	if r.chance(60) || complete {
+		o.phone = numbers.next(r, p.home.area)
 	}
-	if s.chance(50) || complete {
+	if r.chance(50) || complete {
 		o.social = "https://www.linkedin.example/in/" + profile
 	}
-	if s.chance(14) {
+	if r.chance(14) {
 		o.site = "https://" + profile + ".example"
 	}
-	if s.chance(4) && !complete {
+	if r.chance(4) && !complete {
 		o.work, o.home = "", ""
 	}
 	return o
 }
 
-func (h *handleWriter) write(p person, o ownHandles) {
-	h.add(p, "email", o.work, "work", true)
-	h.add(p, "email", o.home, "home", o.work == "")
-	h.add(p, "phone", o.phone, pick(h.stream, []string{"mobile", "mobile", "work"}), true)
-	h.add(p, "social", o.social, "linkedin", true)
-	h.add(p, "url", o.site, "website", true)
-}
-
-// writeDouble gives a second record what it shares with the first, and nothing more.
-func (h *handleWriter) writeDouble(p person, shares share, first ownHandles) {
+// addShared gives a second record what it shares with the first, and nothing more.
+func (c *Connection) addShared(shares share, first ownHandles) {
 	local, host, _ := strings.Cut(first.work, "@")
 	switch shares {
 	case sharesEmail:
-		h.add(p, "email", first.work, "work", true)
+		c.addHandle("email", first.work, "work")
 	case sharesEmailCase:
-		h.add(p, "email", strings.ToUpper(local)+"@"+host, "work", true)
+		c.addHandle("email", strings.ToUpper(local)+"@"+host, "work")
 	case sharesEmailTag:
-		h.add(p, "email", local+"+conference@"+host, "other", true)
+		c.addHandle("email", local+"+conference@"+host, "other")
 	case sharesPhone:
-		h.add(p, "phone", respell(first.phone), "mobile", true)
+		c.addHandle("phone", respell(first.phone), "mobile")
 	case sharesSocial:
-		h.add(p, "social", first.social, "linkedin", true)
+		c.addHandle("social", first.social, "linkedin")
 	case sharesOrganization, sharesNameOnly: // no handle in common
 	}
 }
 
-// writeSharedMailbox gives up to three colleagues one address, besides their own.
-func (h *handleWriter) writeSharedMailbox() {
+// addSharedMailbox gives up to three colleagues one address, besides their own.
+func (b *builder) addSharedMailbox() {
 	const shop = "Osier & Finch"
-	organization := h.organizationNamed(shop)
+	organization := b.organizationNamed(shop)
 	var written int
-	for _, p := range h.people {
+	for i, p := range b.plans {
 		if p.organization == organization && !p.double && written < 3 {
-			h.add(p, "email", sharedMailbox+"@"+h.organizations[organization].domain, "shared", false)
+			b.data.Connections[i].addHandle("email", sharedMailbox+"@"+b.organizations[organization].domain, "shared")
 			written++
 		}
 	}
 }
 
-// add appends a handle, or nothing when its value is empty.
-func (h *handleWriter) add(p person, kind, value, label string, primary bool) {
-	if value == "" {
-		return
+// addHandle appends a handle unless its value is empty.
+func (c *Connection) addHandle(kind, value, label string) {
+	if value != "" {
+		c.Handles = append(c.Handles, Handle{kind, value, label})
 	}
-	h.data.Handles = append(h.data.Handles, Handle{
-		ID: h.ids.next(), ConnectionID: p.id, Kind: kind, Value: value, Label: label, Primary: primary,
-	})
 }
 
 // numbers hands out phone numbers of the fictional ranges, each once.
@@ -141,15 +125,15 @@ func newNumbers() *numbers {
 
 // next returns a number of the area, or of any area when it is empty. An area of North
 // America has 100 numbers, the one of London 1000: more than the cast needs.
-func (n *numbers) next(s stream, area string) string {
+func (n *numbers) next(r rng, area string) string {
 	for {
 		from := area
 		if from == "" {
-			from = pick(s, n.areas)
+			from = pick(r, n.areas)
 		}
-		number := fmt.Sprintf("%s 555-%04d", from, 100+s.IntN(100))
+		number := fmt.Sprintf("%s 555-%04d", from, 100+r.IntN(100))
 		if from == "+44 20" {
-			number = fmt.Sprintf("%s 7946 0%03d", from, s.IntN(1000))
+			number = fmt.Sprintf("%s 7946 0%03d", from, r.IntN(1000))
 		}
 		if !n.taken[number] {
 			n.taken[number] = true

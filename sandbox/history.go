@@ -6,22 +6,22 @@ const historyDays = 1085
 // planHistories decides when each person was met and, for those without a cadence, when
 // they were last seen.
 func (b *builder) planHistories() {
-	s := newStream("histories")
-	for i := range b.people {
-		p := &b.people[i]
-		forgotten := s.chance(11) || (p.double && s.chance(75))
-		recent := 3 + int(s.Float64()*s.Float64()*700)
-		known := int(s.Float64() * s.Float64() * 2400)
+	r := newRNG("histories")
+	for i := range b.plans {
+		p := &b.plans[i]
+		forgotten := r.chance(11) || (p.double && r.chance(75))
+		recent := 3 + int(r.Float64()*r.Float64()*700)
+		known := int(r.Float64() * r.Float64() * 2400)
 		if p.lastSeen == 0 && !forgotten {
 			p.lastSeen = recent
 		}
 		p.met = p.lastSeen + 30 + known
-		p.metHow = b.meeting(s, *p)
+		p.metHow = b.meeting(r, *p)
 	}
 }
 
 // meeting tells how a person was met.
-func (b *builder) meeting(s stream, p person) string {
+func (b *builder) meeting(r rng, p plan) string {
 	if p.source == "directory" {
 		return "Found in the Kith directory; wrote to say hello"
 	}
@@ -41,7 +41,7 @@ func (b *builder) meeting(s stream, p person) string {
 		"Visited {org} with a delegation",
 		"",
 	}
-	return b.fill(s, pick(s, templates), p)
+	return b.fill(r, pick(r, templates), p)
 }
 
 // introduction is one person met through another.
@@ -53,32 +53,32 @@ const introductionCount = 18
 // planIntroductions chooses who was introduced by whom. An introducer had been met at
 // least a month before, and the meeting lies within the three years of interactions.
 func (b *builder) planIntroductions() {
-	s := newStream("introductions")
-	for _, newcomer := range sample(s, b.originals(), len(b.people)) {
+	r := newRNG("introductions")
+	for _, newcomer := range sample(r, b.originals(), len(b.plans)) {
 		if len(b.introductions) == introductionCount {
 			return
 		}
-		p := &b.people[newcomer]
+		p := &b.plans[newcomer]
 		if p.lastSeen == 0 || p.met > historyDays || p.source == "directory" {
 			continue
 		}
 		var able []int
 		for _, i := range b.originals() {
-			if q := b.people[i]; i != newcomer && q.active(p.met) && q.met >= p.met+30 {
+			if q := b.plans[i]; i != newcomer && q.active(p.met) && q.met >= p.met+30 {
 				able = append(able, i)
 			}
 		}
 		if len(able) == 0 {
 			continue
 		}
-		introducer := pick(s, able)
-		p.metHow = "Introduced by " + b.people[introducer].name.full
+		introducer := pick(r, able)
+		p.metHow = "Introduced by " + b.plans[introducer].name.full
 		b.introductions = append(b.introductions, introduction{newcomer, introducer})
 	}
 }
 
 // active reports whether an interaction so many days ago fits the person's history: after
 // they were met, and before they were last seen.
-func (p person) active(daysAgo int) bool {
+func (p plan) active(daysAgo int) bool {
 	return p.lastSeen > 0 && daysAgo > p.lastSeen && daysAgo <= p.met
 }

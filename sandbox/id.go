@@ -10,20 +10,20 @@ const idEpoch = 1_735_689_600_000
 // idSource hands out the ids of one kind, in ascending order.
 type idSource struct {
 	prefix  string
-	stream  stream
+	rng     rng
 	ordinal uint64
 }
 
 // newIDs returns the source for a three-letter prefix such as "con".
 func newIDs(prefix string) *idSource {
-	return &idSource{prefix: prefix + "_", stream: newStream("id " + prefix)}
+	return &idSource{prefix: prefix + "_", rng: newRNG("id " + prefix)}
 }
 
 // next returns the prefix and a ULID: 48 bits of time, which here is the epoch plus the
-// ordinal, and 80 bits from the stream.
+// ordinal, and 80 bits from the rng.
 func (s *idSource) next() string {
-	high := (idEpoch+s.ordinal)<<16 | uint64(s.stream.Uint32()&0xffff)
-	low := s.stream.Uint64()
+	high := (idEpoch+s.ordinal)<<16 | uint64(s.rng.Uint32()&0xffff)
+	low := s.rng.Uint64()
 	s.ordinal++
 
 	var text [26]byte

@@ -1,6 +1,9 @@
 package sandbox
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 const (
 	birthdayCount    = 60
@@ -11,34 +14,34 @@ const (
 // one on 29 February, four in the next three weeks, three lack the day and one the month
 // too; four in ten lack the year. No other falls on the day, unless the day is 29 February.
 func (b *builder) addImportantDates() {
-	s := newStream("important dates")
-	ids := newIDs("dat")
-	about := sample(s, b.originals(), birthdayCount+anniversaryCount)
+	r := newRNG("important dates")
+	about := sample(r, b.originals(), birthdayCount+anniversaryCount)
 	for n, i := range about {
-		ahead, age, yearUnknown := s.between(25, 363), s.between(23, 71), s.chance(40)
-		d := ImportantDate{ID: ids.next(), ConnectionID: b.people[i].id, Kind: "birthday"}
+		ahead, age, yearUnknown := r.between(25, 363), r.between(23, 71), r.chance(40)
+		kind := "birthday"
 		if soon := []int{0, 0, 2, 5, 12, 20}; n < len(soon) {
 			ahead = soon[n]
 		}
 		date := b.anniversary(ahead)
-		d.Year, d.Month, d.Day = b.cal.day.Year()-age, int(date.Month()), date.Day()
+		year, month, day := b.cal.day.Year()-age, int(date.Month()), date.Day()
 		switch {
 		case n == 0: // today, with an age to congratulate on
-			if d.Month == 2 && d.Day == 29 {
-				d.Year = leapYear(d.Year)
+			if month == 2 && day == 29 {
+				year = leapYear(year)
 			}
 		case n == 1:
-			d.Year, d.Month, d.Day = leapYear(d.Year), 2, 29
+			year, month, day = leapYear(year), 2, 29
 		case n >= 6 && n < 9:
-			d.Day = 0
+			day = 0
 		case n == 9:
-			d.Month, d.Day = 0, 0
+			month, day = 0, 0
 		case n >= birthdayCount:
-			d.Kind, d.Year = "anniversary", b.cal.day.Year()-1-age%19
+			kind, year = "anniversary", b.cal.day.Year()-1-age%19
 		case yearUnknown:
-			d.Year = 0
+			year = 0
 		}
-		b.data.ImportantDates = append(b.data.ImportantDates, d)
+		c := &b.data.Connections[i]
+		c.ImportantDates = append(c.ImportantDates, ImportantDate{kind, partialDate(year, month, day)})
 	}
 }
 
@@ -50,4 +53,18 @@ func (b *builder) anniversary(ahead int) time.Time {
 		date = date.AddDate(0, 0, -1)
 	}
 	return date
+}
+
+// partialDate writes a date of which the year, the day, or the month and the day may be
+// unknown, which is 0.
+func partialDate(year, month, day int) string {
+	switch {
+	case year == 0:
+		return fmt.Sprintf("--%02d-%02d", month, day)
+	case month == 0:
+		return fmt.Sprintf("%04d", year)
+	case day == 0:
+		return fmt.Sprintf("%04d-%02d", year, month)
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", year, month, day)
 }

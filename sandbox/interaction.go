@@ -24,21 +24,21 @@ type plannedInteraction struct {
 // addInteractions plans the introductions, everyone's latest interaction, gatherings and
 // then conversations up to interactionCount; it numbers them from the oldest on.
 func (b *builder) addInteractions() {
-	s := newStream("interactions")
-	planned := b.planIntroductionMails(s)
-	for i, p := range b.people {
+	r := newRNG("interactions")
+	planned := b.planIntroductionMails(r)
+	for i, p := range b.plans {
 		if p.lastSeen > 0 {
-			planned = append(planned, b.conversation(s, i, p.lastSeen))
+			planned = append(planned, b.conversation(r, i, p.lastSeen))
 		}
 	}
 	for range gatheringCount {
-		planned = append(planned, b.gathering(s))
+		planned = append(planned, b.gathering(r))
 	}
 	candidates := b.conversationCandidates()
 	for len(planned) < interactionCount {
-		i := pick(s, candidates)
-		p := b.people[i]
-		planned = append(planned, b.conversation(s, i, s.between(p.lastSeen+1, min(p.met, historyDays))))
+		i := pick(r, candidates)
+		p := b.plans[i]
+		planned = append(planned, b.conversation(r, i, r.between(p.lastSeen+1, min(p.met, historyDays))))
 	}
 	slices.SortStableFunc(planned, func(x, y plannedInteraction) int {
 		return cmp.Or(cmp.Compare(y.daysAgo, x.daysAgo), cmp.Compare(x.minutes, y.minutes))
@@ -47,17 +47,18 @@ func (b *builder) addInteractions() {
 }
 
 // recordInteractions stores the plans and moves each participant's dates along.
-func (b *builder) recordInteractions(planned []plannedInteraction) {
+func (b *builder) recordInteractions(all []plannedInteraction) {
 	ids := newIDs("int")
-	for _, plan := range planned {
+	for _, planned := range all {
 		interaction := Interaction{
 			ID:              ids.next(),
-			Kind:            plan.kind,
-			OccurredAt:      b.cal.at(plan.daysAgo, plan.minutes),
-			DurationMinutes: plan.duration,
-			Summary:         plan.summary,
+			Kind:            planned.kind,
+			OccurredAt:      b.cal.at(planned.daysAgo, planned.minutes),
+			DurationMinutes: planned.duration,
+			Summary:         planned.summary,
 		}
-		for _, i := range plan.participants {
+		interaction.CreatedAt = interaction.OccurredAt
+		for _, i := range planned.participants {
 			c := &b.data.Connections[i]
 			interaction.ConnectionIDs = append(interaction.ConnectionIDs, c.ID)
 			c.LastInteractionAt = later(c.LastInteractionAt, interaction.OccurredAt)
@@ -75,15 +76,15 @@ func later(x, y time.Time) time.Time {
 }
 
 // planIntroductionMails has one interaction for each introduction, on the day of meeting.
-func (b *builder) planIntroductionMails(s stream) []plannedInteraction {
+func (b *builder) planIntroductionMails(r rng) []plannedInteraction {
 	var planned []plannedInteraction
 	for _, in := range b.introductions {
-		newcomer, introducer := b.people[in.newcomer], b.people[in.introducer]
+		newcomer, introducer := b.plans[in.newcomer], b.plans[in.introducer]
 		planned = append(planned, plannedInteraction{
 			kind:         "intro",
 			daysAgo:      newcomer.met,
-			minutes:      workingMinute(s),
-			summary:      b.fill(s, pick(s, introductionSummaries()), newcomer, introducer),
+			minutes:      workingMinute(r),
+			summary:      b.fill(r, pick(r, introductionSummaries()), newcomer, introducer),
 			participants: []int{in.newcomer, in.introducer},
 		})
 	}
@@ -91,32 +92,32 @@ func (b *builder) planIntroductionMails(s stream) []plannedInteraction {
 }
 
 // conversation is an interaction with one person.
-func (b *builder) conversation(s stream, i, daysAgo int) plannedInteraction {
-	kind := pick(s, []string{
+func (b *builder) conversation(r rng, i, daysAgo int) plannedInteraction {
+	kind := pick(r, []string{
 		"meeting", "meeting", "meeting", "call", "call", "call", "email", "email", "email", "email",
 		"message", "message", "message", "other",
 	})
-	p := b.people[i]
-	summary := b.fill(s, pick(s, conversationSummaries(kind)), p)
-	if s.chance(55) {
-		summary += " " + b.fill(s, pick(s, followUps()), p)
+	p := b.plans[i]
+	summary := b.fill(r, pick(r, conversationSummaries(kind)), p)
+	if r.chance(55) {
+		summary += " " + b.fill(r, pick(r, followUps()), p)
 	}
 	return plannedInteraction{
-		kind: kind, daysAgo: daysAgo, minutes: workingMinute(s), duration: duration(s, kind),
+		kind: kind, daysAgo: daysAgo, minutes: workingMinute(r), duration: duration(r, kind),
 		summary: summary, participants: []int{i},
 	}
 }
 
 // gathering is a meeting or an event with several people who were all around at the time.
-func (b *builder) gathering(s stream) plannedInteraction {
-	kind, size := "meeting", s.between(2, 4)
-	if s.chance(45) {
-		kind, size = "event", s.between(3, 9)
+func (b *builder) gathering(r rng) plannedInteraction {
+	kind, size := "meeting", r.between(2, 4)
+	if r.chance(45) {
+		kind, size = "event", r.between(3, 9)
 	}
 	for {
-		daysAgo := s.between(8, 900)
+		daysAgo := r.between(8, 900)
 		var around []int
-		for i, p := range b.people {
+		for i, p := range b.plans {
 			if p.active(daysAgo) && !p.double {
 				around = append(around, i)
 			}
@@ -124,14 +125,14 @@ func (b *builder) gathering(s stream) plannedInteraction {
 		if len(around) < size {
 			continue
 		}
-		chosen := sample(s, around, size)
-		var people []person
+		chosen := sample(r, around, size)
+		var plans []plan
 		for _, i := range chosen {
-			people = append(people, b.people[i])
+			plans = append(plans, b.plans[i])
 		}
 		return plannedInteraction{
-			kind: kind, daysAgo: daysAgo, minutes: workingMinute(s), duration: duration(s, kind),
-			summary: b.fill(s, pick(s, gatheringSummaries(kind)), people[0], people...), participants: chosen,
+			kind: kind, daysAgo: daysAgo, minutes: workingMinute(r), duration: duration(r, kind),
+			summary: b.fill(r, pick(r, gatheringSummaries(kind)), plans[0], plans...), participants: chosen,
 		}
 	}
 }
@@ -140,7 +141,7 @@ func (b *builder) gathering(s stream) plannedInteraction {
 // twice more: one talks most to those one wants to keep.
 func (b *builder) conversationCandidates() []int {
 	var candidates []int
-	for i, p := range b.people {
+	for i, p := range b.plans {
 		if p.lastSeen == 0 || p.lastSeen >= historyDays {
 			continue
 		}
@@ -153,17 +154,17 @@ func (b *builder) conversationCandidates() []int {
 }
 
 // workingMinute is a time from 7:00 to 19:55 UTC, in steps of five minutes.
-func workingMinute(s stream) int { return 7*60 + 5*s.IntN(13*12) }
+func workingMinute(r rng) int { return 7*60 + 5*r.IntN(13*12) }
 
 // duration is how long such an interaction lasts, in minutes; 0 where that has no meaning.
-func duration(s stream, kind string) int {
+func duration(r rng, kind string) int {
 	switch kind {
 	case "meeting":
-		return pick(s, []int{30, 45, 60, 60, 90})
+		return pick(r, []int{30, 45, 60, 60, 90})
 	case "call":
-		return pick(s, []int{10, 15, 20, 30, 40})
+		return pick(r, []int{10, 15, 20, 30, 40})
 	case "event":
-		return pick(s, []int{90, 120, 180, 240})
+		return pick(r, []int{90, 120, 180, 240})
 	default:
 		return 0
 	}

@@ -20,7 +20,7 @@ func TestPlain(t *testing.T) {
 
 func TestNewName(t *testing.T) {
 	t.Parallel()
-	got := culture{joiner: " ", familyFirst: true}.newName("葵|Aoi", "佐久間|Sakuma")
+	got := locale{joiner: " ", familyFirst: true}.newName("葵|Aoi", "佐久間|Sakuma")
 	want := name{given: "葵", family: "佐久間", full: "佐久間 葵", latinGiven: "aoi", latinFamily: "sakuma"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -75,10 +75,10 @@ func TestPartialDates(t *testing.T) {
 
 func TestListNamesPeople(t *testing.T) {
 	t.Parallel()
-	ann := person{name: name{given: "Ann", full: "Ann Oak"}}
-	bea := person{name: name{given: "Bea", full: "Bea Elm"}, nickname: "B"}
-	ann2 := person{name: name{given: "Ann", full: "Ann Ash"}}
-	for want, people := range map[string][]person{
+	ann := plan{name: name{given: "Ann", full: "Ann Oak"}}
+	bea := plan{name: name{given: "Bea", full: "Bea Elm"}, nickname: "B"}
+	ann2 := plan{name: name{given: "Ann", full: "Ann Ash"}}
+	for want, people := range map[string][]plan{
 		"":                       nil,
 		"Ann":                    {ann},
 		"Ann and B":              {ann, bea},
@@ -93,7 +93,7 @@ func TestListNamesPeople(t *testing.T) {
 func TestUnknownPlaceholderStays(t *testing.T) {
 	t.Parallel()
 	b := newBuilder(time.Time{})
-	if got := b.fill(newStream("test"), "a {nothing} b", person{organization: -1}); got != "a {nothing} b" {
+	if got := b.fill(newRNG("test"), "a {nothing} b", plan{organization: -1}); got != "a {nothing} b" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -28,10 +28,10 @@ func ProfileFields() []string {
 // addMembers adds the demo account and the 25 other public members.
 func (b *builder) addMembers() {
 	ids := newIDs("mem")
-	s := newStream("members")
+	r := newRNG("members")
 	for i, seed := range memberSeeds() {
 		plan := "free"
-		if i == 0 || s.chance(20) {
+		if i == 0 || r.chance(20) {
 			plan = "pro"
 		}
 		b.data.Members = append(b.data.Members, Member{
@@ -41,13 +41,13 @@ func (b *builder) addMembers() {
 			Timezone:  seed.timezone,
 			Plan:      plan,
 			Profile:   seed.profile(),
-			UpdatedAt: b.cal.at(s.between(1, 240), s.between(6*60, 21*60)),
+			UpdatedAt: b.cal.at(r.between(1, 240), r.between(6*60, 21*60)),
 		})
 	}
 }
 
 // name reads the member's name; members of the table write the given name first.
-func (m memberSeed) name() name { return culture{joiner: " "}.newName(m.given, m.family) }
+func (m memberSeed) name() name { return locale{joiner: " "}.newName(m.given, m.family) }
 
 func (m memberSeed) profile() Profile {
 	p := Profile{
@@ -63,15 +63,12 @@ func (m memberSeed) profile() Profile {
 		Links:        []Link{{"Website", "https://" + m.username + ".example"}},
 		OpenTo:       m.openTo,
 		Listed:       !m.unlisted,
-		Public:       true,
 	}
 	if m.organization != "" {
 		p.Links = append(p.Links, Link{"LinkedIn", "https://www.linkedin.example/in/" + m.username})
 	}
 	for _, field := range ProfileFields() {
-		hidden := slices.Contains(m.private, field)
-		empty := field == "avatar_url" // the demo has no pictures to show
-		if !hidden && !empty {
+		if field != "avatar_url" && !slices.Contains(m.private, field) { // nobody has a picture
 			p.PublicFields = append(p.PublicFields, field)
 		}
 	}

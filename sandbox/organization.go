@@ -54,12 +54,11 @@ func organizationSeeds() []organizationSeed {
 	}
 }
 
-// addOrganizations fills the dataset's organizations and keeps their seeds beside them.
+// addOrganizations adds the domains of the organizations.
 func (b *builder) addOrganizations() {
-	ids := newIDs("org")
-	b.organizations = organizationSeeds()
+	b.organizations, b.data.Domains = organizationSeeds(), map[string]string{}
 	for _, seed := range b.organizations {
-		b.data.Organizations = append(b.data.Organizations, Organization{ID: ids.next(), Name: seed.name, Domain: seed.domain})
+		b.data.Domains[seed.name] = seed.domain
 	}
 }
 

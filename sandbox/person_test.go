@@ -13,18 +13,18 @@ import (
 func TestNamesAreUniqueButForPlantedPairs(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
-	twin := map[string]string{}
+	partner := map[string]string{}
 	for _, pair := range d.Duplicates {
-		twin[pair.SecondID] = pair.FirstID
-		twin[pair.FirstID] = pair.SecondID
+		partner[pair.SecondID] = pair.FirstID
+		partner[pair.FirstID] = pair.SecondID
 	}
-	if len(twin) != 24 {
-		t.Fatalf("the pairs hold %d connections, want 24", len(twin))
+	if len(partner) != 24 {
+		t.Fatalf("the pairs hold %d connections, want 24", len(partner))
 	}
 	bearer := map[string]string{}
 	for _, c := range d.Connections {
 		key := strings.ToLower(c.Name)
-		if other, taken := bearer[key]; taken && twin[c.ID] != other {
+		if other, taken := bearer[key]; taken && partner[c.ID] != other {
 			t.Errorf("%s and %s are both called %s", c.ID, other, c.Name)
 		}
 		bearer[key] = c.ID
@@ -55,20 +55,17 @@ func TestPlantedPairsShareWhatTheySay(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
 	handles := map[string]map[string]bool{}
-	for _, h := range d.Handles {
-		if handles[h.ConnectionID] == nil {
-			handles[h.ConnectionID] = map[string]bool{}
-		}
-		handles[h.ConnectionID][normal(h)] = true
-	}
 	employer, byID := map[string]string{}, map[string]sandbox.Connection{}
-	for _, p := range d.Positions {
-		if p.Current {
-			employer[p.ConnectionID] = p.OrganizationID
-		}
-	}
 	for _, c := range d.Connections {
-		byID[c.ID] = c
+		byID[c.ID], handles[c.ID] = c, map[string]bool{}
+		for _, h := range c.Handles {
+			handles[c.ID][normal(h)] = true
+		}
+		for _, p := range c.Positions {
+			if p.Current {
+				employer[c.ID] = p.Organization
+			}
+		}
 	}
 	for _, pair := range d.Duplicates {
 		first, second := byID[pair.FirstID], byID[pair.SecondID]
@@ -93,13 +90,15 @@ func TestPlantedPairsShareWhatTheySay(t *testing.T) {
 func TestNobodyElseSharesAHandle(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
-	twin := map[string]string{}
+	partner := map[string]string{}
 	for _, pair := range d.Duplicates {
-		twin[pair.SecondID], twin[pair.FirstID] = pair.FirstID, pair.SecondID
+		partner[pair.SecondID], partner[pair.FirstID] = pair.FirstID, pair.SecondID
 	}
 	owners := map[string][]string{}
-	for _, h := range d.Handles {
-		owners[normal(h)] = append(owners[normal(h)], h.ConnectionID)
+	for _, c := range d.Connections {
+		for _, h := range c.Handles {
+			owners[normal(h)] = append(owners[normal(h)], c.ID)
+		}
 	}
 	var mailboxes int
 	for value, who := range owners {
@@ -109,7 +108,7 @@ func TestNobodyElseSharesAHandle(t *testing.T) {
 			if len(who) != 3 {
 				t.Errorf("%s has %d owners, want 3", value, len(who))
 			}
-		case len(who) == 2 && twin[who[0]] == who[1], len(who) == 1:
+		case len(who) == 2 && partner[who[0]] == who[1], len(who) == 1:
 		default:
 			t.Errorf("%s belongs to %v", value, who)
 		}
@@ -125,28 +124,24 @@ func TestHandlesAreFictional(t *testing.T) {
 	email := regexp.MustCompile(`^[A-Za-z.-]+(\+[a-z]+)?@[a-z-]+\.example$`)
 	phone := regexp.MustCompile(`^(1[2-9]\d{2}55501\d{2}|442079460\d{3})$`)
 	reachable, numbers := map[string]bool{}, 0
-	primary := map[[2]string]bool{}
-	for _, h := range d.Handles {
-		var valid bool
-		switch h.Kind {
-		case "email":
-			valid = email.MatchString(h.Value)
-			reachable[h.ConnectionID] = true
-		case "phone":
-			valid = phone.MatchString(normal(h))
-			numbers++
-		case "url", "social":
-			u, err := url.Parse(h.Value)
-			valid = err == nil && u.Scheme == "https" && strings.HasSuffix(u.Host, ".example")
+	for _, c := range d.Connections {
+		for _, h := range c.Handles {
+			var valid bool
+			switch h.Kind {
+			case "email":
+				valid = email.MatchString(h.Value)
+				reachable[c.ID] = true
+			case "phone":
+				valid = phone.MatchString(normal(h))
+				numbers++
+			case "url", "social":
+				u, err := url.Parse(h.Value)
+				valid = err == nil && u.Scheme == "https" && strings.HasSuffix(u.Host, ".example")
+			}
+			if !valid {
+				t.Errorf("%s %q is not fictional", h.Kind, h.Value)
+			}
 		}
-		if !valid {
-			t.Errorf("%s %q is not fictional", h.Kind, h.Value)
-		}
-		key := [2]string{h.ConnectionID, h.Kind}
-		if h.Primary && primary[key] {
-			t.Errorf("%v has two primary handles", key)
-		}
-		primary[key] = primary[key] || h.Primary
 	}
 	if len(reachable) < 185 || numbers < 90 {
 		t.Errorf("%d connections with e-mail and %d numbers, want 185 and 90", len(reachable), numbers)
@@ -155,19 +150,18 @@ func TestHandlesAreFictional(t *testing.T) {
 
 func TestPositionsAreInOrder(t *testing.T) {
 	t.Parallel()
-	d := sandbox.Build(someDay)
-	current := map[string]bool{}
-	for _, p := range d.Positions {
-		if p.Current != (p.EndedOn == "") || p.Title == "" || p.StartedOn == "" {
-			t.Errorf("incomplete position %+v", p)
+	for _, c := range sandbox.Build(someDay).Connections {
+		for i, p := range c.Positions {
+			if p.Current != (p.EndedOn == "") || p.Title == "" || p.StartedOn == "" {
+				t.Errorf("incomplete position %+v", p)
+			}
+			if !p.Current && p.EndedOn < p.StartedOn {
+				t.Errorf("position %+v ends before it starts", p)
+			}
+			if p.Current && i > 0 {
+				t.Errorf("%s has two current positions, or not the current one first", c.ID)
+			}
 		}
-		if !p.Current && p.EndedOn < p.StartedOn {
-			t.Errorf("position %+v ends before it starts", p)
-		}
-		if p.Current && current[p.ConnectionID] {
-			t.Errorf("%s has two current positions", p.ConnectionID)
-		}
-		current[p.ConnectionID] = current[p.ConnectionID] || p.Current
 	}
 }
 

@@ -10,14 +10,13 @@ type kinshipSeed struct {
 // addRelationships adds the introductions and some ties among colleagues, families and
 // friends. No two people have more than one tie.
 func (b *builder) addRelationships() {
-	s := newStream("relationships")
+	r := newRNG("relationships")
 	ids := newIDs("rel")
 	tied := map[[2]int]bool{}
 	tie := func(from, to int, kind string) {
 		tied[[2]int{from, to}], tied[[2]int{to, from}] = true, true
-		b.data.Relationships = append(b.data.Relationships, Relationship{
-			ID: ids.next(), FromID: b.people[from].id, ToID: b.people[to].id, Type: kind,
-		})
+		c := &b.data.Connections[from]
+		c.Relationships = append(c.Relationships, Relationship{ID: ids.next(), ConnectionID: b.plans[to].id, Type: kind})
 	}
 	for _, in := range b.introductions {
 		tie(in.newcomer, in.introducer, "introduced_by")
@@ -28,9 +27,9 @@ func (b *builder) addRelationships() {
 		{"spouse", 3, false}, {"sibling", 2, false}, {"parent", 1, false},
 	} {
 		for made := 0; made < seed.count; {
-			from, to := pick(s, originals), pick(s, originals)
-			strangers := seed.colleagues && (b.people[from].organization < 0 ||
-				b.people[from].organization != b.people[to].organization)
+			from, to := pick(r, originals), pick(r, originals)
+			strangers := seed.colleagues && (b.plans[from].organization < 0 ||
+				b.plans[from].organization != b.plans[to].organization)
 			if from == to || strangers || tied[[2]int{from, to}] {
 				continue
 			}

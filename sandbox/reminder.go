@@ -47,15 +47,15 @@ func reminderSeeds() []reminderSeed {
 
 // addReminders adds the reminders, each about another person.
 func (b *builder) addReminders() {
-	s := newStream("reminders")
+	r := newRNG("reminders")
 	ids := newIDs("rem")
 	seeds := reminderSeeds()
-	about := sample(s, b.originals(), len(seeds))
+	about := sample(r, b.originals(), len(seeds))
 	for n, seed := range seeds {
-		p := b.people[about[n]]
+		p := b.plans[about[n]]
 		r := Reminder{
 			ID:         ids.next(),
-			Text:       b.fill(s, seed.text, p),
+			Text:       b.fill(r, seed.text, p),
 			DueOn:      b.cal.date(-seed.dueIn),
 			Recurrence: seed.recurrence,
 			State:      seed.state,

@@ -10,7 +10,7 @@ const Username = "demo"
 // Visitors never send it; the edge attaches it to calls under /sandbox and /mcp/sandbox.
 const Token = "kith_pat_sandbox_public_read_only_demo_account"
 
-// seed starts every stream. Changing it changes each person, id and text of the account.
+// seed starts every rng. Changing it changes each person, id and text of the account.
 const seed = 0x4b697468_53616e64
 
 // Build returns the demo account as it looks on the UTC day that contains day.
@@ -20,9 +20,10 @@ const seed = 0x4b697468_53616e64
 // Each call returns a fresh Dataset that the caller may change. Safe for concurrent use.
 func Build(day time.Time) *Dataset {
 	b := newBuilder(day)
+	b.sectors = sectors()
 	b.addMembers()
 	b.addOrganizations()
-	b.castPeople()
+	b.planConnections()
 	b.planCadences()
 	b.addGroups()
 	b.planHistories()
@@ -40,19 +41,26 @@ func Build(day time.Time) *Dataset {
 	return b.data
 }
 
-// builder carries the account while its parts are added. Every step of Build reads what
-// the steps before it planned; the order in Build is the only valid one.
+// Members returns the members of [Build] alone.
+func Members(day time.Time) []Member {
+	b := newBuilder(day)
+	b.addMembers()
+	return b.data.Members
+}
+
+// builder holds the account while its parts are added. Each step of Build reads what the
+// steps before it planned; the order in Build is the only valid one.
 type builder struct {
 	cal           calendar
 	data          *Dataset
 	sectors       map[string]sector
 	organizations []organizationSeed // same order as data.Organizations
-	people        []person           // same order as data.Connections
-	twins         []twinPair         // the planted duplicates, as ordinals of people
+	plans         []plan             // same order as data.Connections
+	duplicates    []duplicatePair    // the planted duplicates, as ordinals of people
 	introductions []introduction
 }
 
 func newBuilder(day time.Time) *builder {
 	cal := newCalendar(day)
-	return &builder{cal: cal, data: &Dataset{Day: cal.day}, sectors: sectors()}
+	return &builder{cal: cal, data: &Dataset{Day: cal.day, Document: Document{Format: Format}}}
 }

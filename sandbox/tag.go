@@ -11,26 +11,17 @@ func tagNames() []string {
 	}
 }
 
-// addTags adds the tags and puts up to four on each connection, mostly those of its line
+// addTags puts up to four tags on each connection, mostly those of its line
 // of work. Second records of planted pairs stay bare.
 func (b *builder) addTags() {
-	s := newStream("tags")
-	ids := newIDs("tag")
+	r := newRNG("tags")
 	names := tagNames()
-	byName := map[string]string{}
-	for _, name := range names {
-		tag := Tag{ID: ids.next(), Name: name}
-		byName[name] = tag.ID
-		b.data.Tags = append(b.data.Tags, tag)
-	}
 	for _, i := range b.originals() {
-		p := b.people[i]
-		chosen := sample(s, b.sectorOf(p).tags, s.between(0, 3))
-		if extra := pick(s, names); s.chance(50) && !slices.Contains(chosen, extra) {
+		p := b.plans[i]
+		chosen := sample(r, b.sectorOf(p).tags, r.between(0, 3))
+		if extra := pick(r, names); r.chance(50) && !slices.Contains(chosen, extra) {
 			chosen = append(chosen, extra)
 		}
-		for _, name := range chosen {
-			b.data.ConnectionTags = append(b.data.ConnectionTags, ConnectionTag{ConnectionID: p.id, TagID: byName[name]})
-		}
+		b.data.Connections[i].Tags = chosen
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // fill replaces the {placeholders} of a template with words that suit the person. Others
 // are named by {others}; an unknown placeholder stays as it is, and a test finds it.
-func (b *builder) fill(s stream, template string, p person, others ...person) string {
+func (b *builder) fill(r rng, template string, p plan, others ...plan) string {
 	var text strings.Builder
 	for {
 		before, rest, found := strings.Cut(template, "{")
@@ -16,13 +16,13 @@ func (b *builder) fill(s stream, template string, p person, others ...person) st
 			return text.String()
 		}
 		key, after, _ := strings.Cut(rest, "}")
-		text.WriteString(b.word(s, key, p, others))
+		text.WriteString(b.word(r, key, p, others))
 		template = after
 	}
 }
 
 // word returns what one placeholder stands for.
-func (b *builder) word(s stream, key string, p person, others []person) string {
+func (b *builder) word(r rng, key string, p plan, others []plan) string {
 	switch key {
 	case "given":
 		return p.short()
@@ -41,22 +41,22 @@ func (b *builder) word(s stream, key string, p person, others []person) string {
 		city, _, _ := strings.Cut(p.home.city, ",")
 		return city
 	case "topic":
-		if topics := b.sectorOf(p).topics; len(topics) > 0 && s.chance(72) {
-			return pick(s, topics)
+		if topics := b.sectorOf(p).topics; len(topics) > 0 && r.chance(72) {
+			return pick(r, topics)
 		}
-		return pick(s, commonTopics())
+		return pick(r, commonTopics())
 	case "event":
-		return pick(s, eventNames())
+		return pick(r, eventNames())
 	case "field":
-		return pick(s, fields())
+		return pick(r, fields())
 	case "detail":
-		return pick(s, details())
+		return pick(r, details())
 	case "wish":
-		return b.fill(s, pick(s, wishes()), p)
+		return b.fill(r, pick(r, wishes()), p)
 	case "offer":
-		return b.fill(s, pick(s, offers()), p)
+		return b.fill(r, pick(r, offers()), p)
 	case "next":
-		return b.fill(s, pick(s, nextSteps()), p)
+		return b.fill(r, pick(r, nextSteps()), p)
 	default:
 		return "{" + key + "}"
 	}
@@ -64,13 +64,13 @@ func (b *builder) word(s stream, key string, p person, others []person) string {
 
 // list names people as prose does: "A", "A and B", "A, B and C". Those who share a short
 // name are named in full.
-func list(people []person) string {
+func list(plans []plan) string {
 	bearers := map[string]int{}
-	for _, p := range people {
+	for _, p := range plans {
 		bearers[p.short()]++
 	}
 	var names []string
-	for _, p := range people {
+	for _, p := range plans {
 		if bearers[p.short()] > 1 {
 			names = append(names, p.name.full)
 			continue

@@ -240,12 +240,14 @@ func TestJSONIsLossless(t *testing.T) {
 			Handles:        []cardfile.HandleRecord{{"email", "ana@helios.example", "Work"}, {"email", "ana@home.example", "home"}, {"phone", "+34 600 000 000", "mobile"}, {"url", "https://ana.example/a;b,c", ""}},
 			Positions:      []cardfile.PositionRecord{{"Helios; GmbH", "Founder, CEO", "2020", "", true}, {"Old", "", "", "2019-12", false}},
 			ImportantDates: []cardfile.DateRecord{{"birthday", "--02-29", ""}, {"anniversary", "2010-06-01", ""}, {"other", "2011", "First sale"}},
-			Relationships:  []cardfile.RelationshipRecord{{"con_2", "Ben, Jr.", "manager"}, {"con_2", "Ben, Jr.", "friend"}},
+			Relationships: []cardfile.RelationshipRecord{
+				{ConnectionID: "con_2", Name: "Ben, Jr.", Type: "manager"}, {ConnectionID: "con_2", Name: "Ben, Jr.", Type: "friend"},
+			},
 		}},
 		Notes:        []cardfile.NoteRecord{{"not_1", []string{"con_1"}, "<b>&", true, at, at}},
 		Interactions: []cardfile.InteractionRecord{{"int_1", []string{"con_1"}, "call", at, 5, "s", "k", at}},
 		Reminders:    []cardfile.ReminderRecord{{"rem_1", "con_1", "t", "2026-02-28", "2026-01-31", "monthly", "open", at, at}},
-		Groups:       []cardfile.GroupRecord{{"g", "d", 14}},
+		Groups:       []cardfile.GroupRecord{{Name: "g", Description: "d", CadenceDays: 14}},
 	}
 	if last := len(doc.LeftOut) - 1; last < 5 || !strings.HasPrefix(doc.LeftOut[last], "Archived people") {
 		t.Errorf("left out: %q", doc.LeftOut)

@@ -79,7 +79,7 @@ func (d *DocumentWriter) Add(p People) error {
 		errs = append(errs, d.hold(remindersList, p.Reminders[i].ID, NewReminderRecord(&p.Reminders[i])))
 	}
 	for _, g := range p.Groups {
-		errs = append(errs, d.hold(groupsList, g.ID, GroupRecord{g.Name, g.Description, g.CadenceDays}))
+		errs = append(errs, d.hold(groupsList, g.ID, GroupRecord{Name: g.Name, Description: g.Description, CadenceDays: g.CadenceDays}))
 	}
 	return errors.Join(errs...)
 }

@@ -70,6 +70,7 @@ type (
 	// RelationshipRecord's type is what the other person is to this one. Each
 	// relationship is in the records of both.
 	RelationshipRecord struct {
+		ID           string `json:"id,omitempty"` // exports have none; the demo account does
 		ConnectionID string `json:"connection_id"`
 		Name         string `json:"name"`
 		Type         string `json:"type"`
@@ -108,6 +109,7 @@ type (
 	}
 	// GroupRecord is known by its name, which people have in their groups.
 	GroupRecord struct {
+		ID          string `json:"id,omitempty"` // as a relationship's
 		Name        string `json:"name"`
 		Description string `json:"description"`
 		CadenceDays int    `json:"cadence_days"`
@@ -135,7 +137,7 @@ func recordOf(p *Person) PersonRecord {
 	r := NewPersonRecord(&p.Connection)
 	r.Relationships = []RelationshipRecord{}
 	for _, rel := range p.Relations {
-		r.Relationships = append(r.Relationships, RelationshipRecord{rel.ConnectionID, rel.Name, rel.Type})
+		r.Relationships = append(r.Relationships, RelationshipRecord{ConnectionID: rel.ConnectionID, Name: rel.Name, Type: rel.Type})
 	}
 	return r
 }

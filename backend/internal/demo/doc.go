@@ -1,4 +1,5 @@
-// Package demo keeps the sandbox's demo account in the store and its dates near
-// today: it is seeded at the first start and replaced each UTC day. What the
-// account holds is the sandbox module's; this package turns it into rows.
+// Package demo seeds the sandbox's demo account: at the first start, and again each UTC
+// day, so that its dates stay near today. The data is the sandbox module's. The network of
+// the account is a file of our own export format, which the importer writes as it writes
+// any such file, but in one transaction with everything else: visitors never see half of it.
 package demo

@@ -12,16 +12,16 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Store keeps the demo account.
+// Store stores the demo account.
 type Store interface {
 	// DemoDay returns the account's username and the day it is seeded for.
 	DemoDay(ctx context.Context) (username, day string, err error)
-	// ReplaceDemo puts the account of a day in place of the one before.
+	// ReplaceDemo replaces the account by that of another day, in one transaction.
 	ReplaceDemo(ctx context.Context, d store.Demo) error
 }
 
-// Seeder keeps the demo account seeded for today. Many processes may run one on
-// the same store: the first to come seeds.
+// Seeder seeds the demo account for each day. Many processes may run one on the same
+// store: the first of them seeds.
 type Seeder struct {
 	store  Store
 	scopes string
@@ -32,11 +32,11 @@ type Seeder struct {
 	worker periodic.Worker
 }
 
-// checkEvery is how often the day is compared. It costs one small read.
+// checkEvery is how often the day is checked. A check costs one small read.
 const checkEvery = time.Minute
 
-// NewSeeder returns a Seeder whose public token reads all of the catalogue's
-// groups and writes none.
+// NewSeeder returns a Seeder whose public token may read all tool groups of the
+// catalogue and write none.
 func NewSeeder(s Store, tools *catalog.Catalog, now func() time.Time, logger *slog.Logger) *Seeder {
 	var scopes []string
 	for _, scope := range tools.Scopes() {
@@ -47,8 +47,7 @@ func NewSeeder(s Store, tools *catalog.Catalog, now func() time.Time, logger *sl
 	return &Seeder{store: s, scopes: strings.Join(scopes, " "), now: now, logger: logger}
 }
 
-// Seed makes sure that the account is that of today. It reports whether it had
-// to be made anew.
+// Seed seeds the account unless it is already that of today, and reports whether it did.
 func (s *Seeder) Seed(ctx context.Context) (seeded bool, err error) {
 	today := s.now().UTC()
 	_, day, err := s.store.DemoDay(ctx)
@@ -56,16 +55,21 @@ func (s *Seeder) Seed(ctx context.Context) (seeded bool, err error) {
 		return false, err
 	}
 	if day != today.Format(time.DateOnly) {
-		seeded, err = true, s.store.ReplaceDemo(ctx, rows(today, s.scopes))
+		d, err := account(today, s.scopes)
+		if err != nil {
+			return false, err
+		}
+		if err := s.store.ReplaceDemo(ctx, d); err != nil {
+			return false, err
+		}
+		seeded = true
 	}
-	if err == nil {
-		s.seeded.Store(today.Truncate(24 * time.Hour).Unix())
-	}
-	return seeded, err
+	s.seeded.Store(today.Truncate(24 * time.Hour).Unix())
+	return seeded, nil
 }
 
-// Day is when the day began that the account was found or made for by this
-// seeder; zero before.
+// Day returns the start of the day that this seeder last found or seeded the account for;
+// the zero time before that.
 func (s *Seeder) Day() time.Time {
 	if day := s.seeded.Load(); day > 0 {
 		return time.Unix(day, 0)
@@ -73,17 +77,17 @@ func (s *Seeder) Day() time.Time {
 	return time.Time{}
 }
 
-// Start seeds, and goes on to do so in the background until Stop. A failure
-// later on is logged and tried again.
+// Start seeds, and then seeds each new day in the background until Stop. Later failures
+// are logged and retried.
 func (s *Seeder) Start(ctx context.Context) error {
 	if _, err := s.Seed(ctx); err != nil {
 		return err
 	}
-	s.worker.Start(ctx, checkEvery, s.again)
+	s.worker.Start(ctx, checkEvery, s.check)
 	return nil
 }
 
-func (s *Seeder) again(ctx context.Context) {
+func (s *Seeder) check(ctx context.Context) {
 	switch seeded, err := s.Seed(ctx); {
 	case err != nil && ctx.Err() == nil:
 		s.logger.ErrorContext(ctx, "seed the sandbox", "error", err)
@@ -92,5 +96,5 @@ func (s *Seeder) again(ctx context.Context) {
 	}
 }
 
-// Stop ends the background work. It may be called twice, or without Start.
+// Stop stops the background work. It may be called twice, or without Start.
 func (s *Seeder) Stop() { s.worker.Stop() }

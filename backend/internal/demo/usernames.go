@@ -6,11 +6,11 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// IsUsername returns a check for the usernames of the demo account's members,
-// which nobody else may take.
+// IsUsername returns a check for the usernames of the sandbox's members, which no
+// other member may take.
 func IsUsername(now time.Time) func(name string) bool {
 	taken := map[string]bool{}
-	for _, m := range sandbox.Build(now.UTC()).Members {
+	for _, m := range sandbox.Members(now) {
 		taken[m.Username] = true
 	}
 	return func(name string) bool { return taken[name] }

@@ -163,7 +163,7 @@ func (im *imports) relate(ctx context.Context, w Writer, who *cast, records []so
 				continue
 			}
 			held[same] = true
-			if r.ID, err = w.NewID(id.Relationship); err != nil {
+			if r.ID, err = im.newID(w, id.Relationship, relation.ID); err != nil {
 				return nil, nil, err
 			}
 			b.Relationships = append(b.Relationships, &r)
@@ -241,7 +241,7 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 		if n.UpdatedAt.Before(n.CreatedAt) {
 			n.UpdatedAt = n.CreatedAt
 		}
-		if n.ID, err = w.NewID(id.Note); err != nil {
+		if n.ID, err = im.newID(w, id.Note, rec.Key); err != nil {
 			return nil, nil, err
 		}
 		held[sign] = append(held[sign], n)
@@ -341,7 +341,7 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 			effects = append(effects, alsoAbout(&b.MetBy, timeline.InteractionObject, other.ID, &other.ConnectionIDs, further)...)
 			continue
 		}
-		if met.ID, err = w.NewID(id.Interaction); err != nil {
+		if met.ID, err = im.newID(w, id.Interaction, rec.Key); err != nil {
 			return nil, nil, err
 		}
 		held[sign] = append(held[sign], met)

@@ -110,7 +110,7 @@ func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []so
 			continue
 		}
 		held[sign] = true
-		if r.ID, err = w.NewID(id.Reminder); err != nil {
+		if r.ID, err = im.newID(w, id.Reminder, rec.Key); err != nil {
 			return nil, nil, err
 		}
 		b.Reminders = append(b.Reminders, r)

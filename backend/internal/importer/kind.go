@@ -59,6 +59,9 @@ type imports struct {
 	records int
 	params  Params
 	file    *source.File
+	// into is the transaction that Seed imports into; nil for a job, which has one
+	// for each step.
+	into Writer
 	// at is how far the import got: what the last step left behind.
 	at checkpoint
 	// others are the hashed keys of the file's people with ids of ours.
@@ -115,6 +118,14 @@ func (im *imports) work(ctx context.Context) error {
 	if err := im.open(ctx); err != nil {
 		return err
 	}
+	if err := im.phases(ctx); err != nil {
+		return err
+	}
+	return im.end(ctx)
+}
+
+// phases imports what the file holds, from the checkpoint on.
+func (im *imports) phases(ctx context.Context) error {
 	work := map[phase]func(context.Context) error{
 		people: im.people, relations: im.relations, notes: im.notes, interactions: im.interactions, groups: im.groups, reminders: im.reminders,
 	}
@@ -123,10 +134,10 @@ func (im *imports) work(ctx context.Context) error {
 			return err
 		}
 	}
-	return im.end(ctx)
+	return nil
 }
 
-// open reads the file, and begins the report unless there is one.
+// open reads the file.
 func (im *imports) open(ctx context.Context) error {
 	f, err := im.store.ReadFile(ctx, im.run.Job.TenantID, im.params.FileID)
 	if fault.Is(err, fault.NotFound) {
@@ -142,6 +153,19 @@ func (im *imports) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	im.begin()
+	im.others = map[string]bool{}
+	for rec := range im.file.Records() {
+		if !id.Valid(id.Connection, rec.Person.Key) {
+			break // only files of ours have them, and then all have
+		}
+		im.others[SourceKey(rec.Person.Key)] = true
+	}
+	return nil
+}
+
+// begin begins the report unless there is one, and reads the groups of the file.
+func (im *imports) begin() {
 	r := &im.at.Report
 	if r.ImportID == "" {
 		*r = Report{
@@ -154,18 +178,13 @@ func (im *imports) open(ctx context.Context) error {
 	}
 	im.groupDetails = map[string]source.Group{}
 	for g := range im.file.Groups() {
+		if im.into == nil {
+			g.Key = ""
+		}
 		if g.Err == nil {
 			im.groupDetails[text.Fold(g.Name)] = g
 		}
 	}
-	im.others = map[string]bool{}
-	for rec := range im.file.Records() {
-		if !id.Valid(id.Connection, rec.Person.Key) {
-			break // only files of ours have them, and then all have
-		}
-		im.others[SourceKey(rec.Person.Key)] = true
-	}
-	return nil
 }
 
 // people imports the records, or tells what would come of them.
@@ -219,6 +238,9 @@ func (im *imports) peopleStep(ctx context.Context, records []source.Record, entr
 		}
 		next.Related = next.Related || len(records[i].Person.Relations) > 0
 		if errs[i] == nil {
+			if im.into != nil {
+				e.person.ID = e.id
+			}
 			good = append(good, e)
 		}
 	}
@@ -262,6 +284,11 @@ func (im *imports) pretend(ctx context.Context, next *checkpoint, good []*entry,
 
 // step runs fn as a step that ends at a checkpoint.
 func (im *imports) step(ctx context.Context, next *checkpoint, fn func(context.Context, Writer) error) error {
+	if im.into != nil {
+		err := fn(ctx, im.into)
+		im.at = *next
+		return err
+	}
 	err := im.store.ImportStep(ctx, &im.run.Job, func(ctx context.Context, w Writer) (job.Step, error) {
 		err := fn(ctx, w)
 		return job.Step{Checkpoint: next, Done: min(next.Report.Total, im.file.Total()), Total: im.file.Total()}, err

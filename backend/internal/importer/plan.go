@@ -229,11 +229,13 @@ func (b *groupBook) named(name string) *organize.Group {
 		return g
 	}
 	g := &organize.Group{
-		Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
+		ID: b.details[folded].Key, Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
 		Version: 1, CreatedAt: b.now, UpdatedAt: b.now,
 	}
-	if g.ID, b.err = b.newID(); b.err != nil {
-		return nil
+	if g.ID == "" {
+		if g.ID, b.err = b.newID(); b.err != nil {
+			return nil
+		}
 	}
 	b.byName[folded] = g
 	b.made = append(b.made, g)

@@ -104,8 +104,10 @@ func (s *step) person(who *person) (err error) {
 	c := who.after
 	switch {
 	case who.before == nil:
-		if c.ID, err = s.w.NewID(id.Connection); err != nil {
-			return err
+		if c.ID == "" {
+			if c.ID, err = s.w.NewID(id.Connection); err != nil {
+				return err
+			}
 		}
 		if c.CreatedAt.IsZero() {
 			c.CreatedAt = s.w.Now()

@@ -37,22 +37,21 @@ func TestExportGoldens(t *testing.T) {
 func TestExportPages(t *testing.T) {
 	t.Parallel()
 	onDemo(t, func(t *testing.T, b *bundle, data *sandbox.Dataset) {
+		const tag = "ai"
 		tagged, grouped := 0, 0
-		for _, ct := range data.ConnectionTags {
-			if ct.TagID == data.Tags[0].ID {
+		for _, c := range data.Connections {
+			if slices.Contains(c.Tags, tag) {
 				tagged++
 			}
-		}
-		for _, m := range data.GroupMembers {
-			if m.GroupID == data.Groups[0].ID {
+			if slices.Contains(c.Groups, data.Groups[0].Name) {
 				grouped++
 			}
 		}
 		for filter, want := range map[string]int{
 			``: len(data.Connections),
-			fmt.Sprintf(`,"tag":%q`, strings.ToUpper(data.Tags[0].Name)): tagged,
-			fmt.Sprintf(`,"group":%q`, data.Groups[0].ID):                grouped,
-			fmt.Sprintf(`,"group":%q`, data.Groups[0].Name):              grouped,
+			fmt.Sprintf(`,"tag":%q`, strings.ToUpper(tag)):  tagged,
+			fmt.Sprintf(`,"group":%q`, data.Groups[0].ID):   grouped,
+			fmt.Sprintf(`,"group":%q`, data.Groups[0].Name): grouped,
 		} {
 			var seen []string
 			for cursor := ""; ; {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,25 @@ func busiest(data *sandbox.Dataset, n int) []string {
 	return ids
 }
 
+// relationship is one of a connection of the demo account.
+type relationship struct {
+	sandbox.Relationship
+
+	from string
+}
+
+// relationships returns those of the demo account in the order of their ids.
+func relationships(data *sandbox.Dataset) []relationship {
+	var all []relationship
+	for _, c := range data.Connections {
+		for _, r := range c.Relationships {
+			all = append(all, relationship{r, c.ID})
+		}
+	}
+	slices.SortFunc(all, func(a, b relationship) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
 // eventful returns people whose briefing has much to say: one of the note that
 // instructs, two who are related, and one with a reminder and an interval that is
 // over.
@@ -112,9 +132,9 @@ func eventful(data *sandbox.Dataset) []string {
 			ids = append(ids, n.ConnectionIDs[0])
 		}
 	}
-	for _, r := range data.Relationships {
+	for _, r := range relationships(data) {
 		if r.Type == "manager" && len(ids) == 1 {
-			ids = append(ids, r.FromID, r.ToID)
+			ids = append(ids, r.from, r.ConnectionID)
 		}
 	}
 	for _, r := range data.Reminders {
@@ -134,20 +154,15 @@ func TestInsightGoldens(t *testing.T) {
 	t.Parallel()
 	onDemo(t, func(t *testing.T, b *bundle, data *sandbox.Dataset) {
 		closest := busiest(data, 3)
-		employer := ""
-		for _, r := range data.Relationships {
-			for _, p := range data.Positions {
-				if p.ConnectionID == r.ToID && p.Current && employer == "" {
-					employer = p.OrganizationID
+		name := ""
+		for _, r := range relationships(data) {
+			for _, c := range data.Connections {
+				if c.ID == r.ConnectionID && name == "" && len(c.Positions) > 0 && c.Positions[0].Current {
+					name = c.Positions[0].Organization
 				}
 			}
 		}
-		var name, domain string
-		for _, o := range data.Organizations {
-			if o.ID == employer {
-				name, domain = o.Name, o.Domain
-			}
-		}
+		domain := data.Domains[name]
 		asked := eventful(data)
 		for file, c := range map[string]struct{ procedure, body string }{
 			"insights/people_at_name":    {findPeopleAt, fmt.Sprintf(`{"organization":%q}`, name)},

@@ -5,43 +5,38 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/organize"
 	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/reminder"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
-	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
-// Demo is everything that the sandbox shows: the members with their pages, and
-// what the first of them, the demo account, keeps.
+// Demo is the demo account of a day, and the other members of the sandbox.
 type Demo struct {
-	// Day is the day (YYYY-MM-DD) that the dates are relative to.
-	Day           string
-	Members       []member.Member
-	Profiles      []profile.Profile
-	Token         token.PersonalToken
-	Connections   []connection.Connection
+	// Day is midnight UTC of the day that the dates are relative to.
+	Day time.Time
+	// Members are the demo account and the other members, Profiles theirs.
+	Members  []member.Member
+	Profiles []profile.Profile
+	// Token is the demo account's.
+	Token token.PersonalToken
+	// Organizations of the demo account, without ids.
 	Organizations []connection.Organization
-	TagNames      map[string]string // by tag id
-	ConnectionTag [][2]string       // connection id, tag id
-	Notes         []timeline.Note
-	Interactions  []timeline.Interaction
-	Groups        []organize.Group
-	GroupMember   [][2]string // group id, connection id
-	Relationships []connection.Relationship
-	Reminders     []reminder.Reminder
+	// Fill writes all else of the demo account, in the transaction that replaces it.
+	Fill func(ctx context.Context, w importer.Writer) error
 }
 
-// DemoDay returns the username of the demo account and the day for which it is
-// seeded; both are empty before the first time.
+// DemoDay returns the username of the demo account and the day (YYYY-MM-DD) for which it
+// is seeded; both are empty before the first seeding.
 func (s *Store) DemoDay(ctx context.Context) (username, day string, err error) {
 	err = s.engine.serviceRead.NewRaw("SELECT username, seeded_for FROM sandbox_states").Scan(ctx, &username, &day)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -50,16 +45,16 @@ func (s *Store) DemoDay(ctx context.Context) (username, day string, err error) {
 	return username, day, translate(err)
 }
 
-// CountDemo returns how many connections the demo account holds.
+// CountDemo returns how many connections the demo account has.
 func (s *Store) CountDemo(ctx context.Context) (n int, err error) {
 	err = s.engine.serviceRead.NewRaw(`SELECT count(*) FROM connections c JOIN members m ON m.id = c.tenant_id
 JOIN sandbox_states s ON s.username = m.username`).Scan(ctx, &n)
 	return n, translate(err)
 }
 
-// ReplaceDemo puts the demo account and its members in place of those of another
-// day, in one transaction; it does nothing when the day is seeded already. The
-// account ends read-only, whatever it was.
+// ReplaceDemo replaces the sandbox's members and all that they have by those of another
+// day, in one transaction; it does nothing when that day is seeded already. The members
+// are read-only afterwards.
 func (s *Store) ReplaceDemo(ctx context.Context, d Demo) error {
 	err := s.engine.serviceWrite.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		if s.engine.name == postgresName {
@@ -72,7 +67,7 @@ func (s *Store) ReplaceDemo(ctx context.Context, d Demo) error {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if day == d.Day {
+		if day == d.Day.Format(time.DateOnly) {
 			return nil
 		}
 		return s.replaceDemo(ctx, tx, d)
@@ -84,38 +79,31 @@ func (s *Store) ReplaceDemo(ctx context.Context, d Demo) error {
 }
 
 func (s *Store) replaceDemo(ctx context.Context, tx bun.Tx, d Demo) error {
-	version, err := removeDemo(ctx, tx, d)
-	if err != nil {
-		return err
-	}
-	for i := range d.Members {
-		if err := insertMember(ctx, tx, &d.Members[i], &d.Profiles[i], false); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.NewInsert().Model(&d.Token).Exec(ctx); err != nil {
-		return err
-	}
-	if err := insertDemoRows(ctx, tx, d, version+1); err != nil {
-		return err
-	}
-	for _, m := range d.Members {
-		if _, err := tx.NewRaw("UPDATE tenant_states SET read_only = TRUE, data_version = ? WHERE tenant_id = ?", version+1, m.ID).Exec(ctx); err != nil {
-			return err
-		}
-	}
-	_, err = tx.NewRaw(`INSERT INTO sandbox_states (id, username, seeded_for) VALUES (1, ?, ?)
-ON CONFLICT (id) DO UPDATE SET username = excluded.username, seeded_for = excluded.seeded_for`, d.Members[0].Username, d.Day).Exec(ctx)
-	return err
-}
-
-// removeDemo deletes the demo members with all they have and returns the data
-// version that the account had.
-func removeDemo(ctx context.Context, tx bun.Tx, d Demo) (version int64, err error) {
 	ids := make([]tenant.ID, len(d.Members))
 	for i, m := range d.Members {
 		ids[i] = m.ID
 	}
+	version, err := removeDemo(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	if err := insertDemoMembers(ctx, tx, d, ids); err != nil {
+		return err
+	}
+	if err := s.fillDemo(ctx, tx, d, version+1); err != nil {
+		return err
+	}
+	if _, err := tx.NewRaw("UPDATE tenant_states SET read_only = TRUE, data_version = ? WHERE tenant_id IN (?)", version+1, bun.List(ids)).Exec(ctx); err != nil {
+		return err
+	}
+	_, err = tx.NewRaw(`INSERT INTO sandbox_states (id, username, seeded_for) VALUES (1, ?, ?)
+ON CONFLICT (id) DO UPDATE SET username = excluded.username, seeded_for = excluded.seeded_for`, d.Members[0].Username, d.Day.Format(time.DateOnly)).Exec(ctx)
+	return err
+}
+
+// removeDemo deletes the sandbox's members with all that they have, and returns the data
+// version of the demo account, whose id is the first.
+func removeDemo(ctx context.Context, tx bun.Tx, ids []tenant.ID) (version int64, err error) {
 	err = tx.NewRaw("SELECT data_version FROM tenant_states WHERE tenant_id = ?", ids[0]).Scan(ctx, &version)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
@@ -133,57 +121,51 @@ func removeDemo(ctx context.Context, tx bun.Tx, d Demo) (version int64, err erro
 	return version, err
 }
 
-func insertDemoRows(ctx context.Context, tx bun.Tx, d Demo, version int64) error {
-	owner := d.Members[0].ID
-	var handles []connection.Handle
-	var positions []connection.Position
-	var dates []connection.ImportantDate
-	for i := range d.Connections {
-		c := &d.Connections[i]
-		c.TenantID, c.DataVersion, c.FoldedName = owner, version, foldedName(c)
-		handles, positions = append(handles, c.Handles...), append(positions, c.Positions...)
-		dates = append(dates, c.Dates...)
+// insertDemoMembers is insertMember for all members, and inserts the token.
+func insertDemoMembers(ctx context.Context, tx bun.Tx, d Demo, ids []tenant.ID) error {
+	if _, err := tx.NewInsert().Model(&d.Members).Exec(ctx); err != nil {
+		return err
 	}
-	tags := make([]tag, 0, len(d.TagNames))
-	for id, name := range d.TagNames {
-		tags = append(tags, tag{TenantID: owner, ID: id, Name: name, FoldedName: text.Fold(name)})
+	if _, err := tx.NewRaw(`INSERT INTO tenant_states (tenant_id, data_version, read_only)
+SELECT id, 0, FALSE FROM members WHERE id IN (?)`, bun.List(ids)).Exec(ctx); err != nil {
+		return err
 	}
-	var tagged []connectionTag
-	for _, link := range d.ConnectionTag {
-		tagged = append(tagged, connectionTag{TenantID: owner, ConnectionID: link[0], TagID: link[1]})
+	for i := range d.Profiles {
+		d.Profiles[i].Index(text.Fold)
 	}
-	var grouped []groupConnection
-	for _, link := range d.GroupMember {
-		grouped = append(grouped, groupConnection{TenantID: owner, GroupID: link[0], ConnectionID: link[1]})
+	if _, err := tx.NewInsert().Model(&d.Profiles).Exec(ctx); err != nil {
+		return err
 	}
-	var noted []noteConnection
-	for _, n := range d.Notes {
-		for _, c := range n.ConnectionIDs {
-			noted = append(noted, noteConnection{TenantID: owner, ConnectionID: c, NoteID: n.ID})
-		}
-	}
-	var met []interactionConnection
-	for _, i := range d.Interactions {
-		for _, c := range i.ConnectionIDs {
-			met = append(met, interactionConnection{TenantID: owner, ConnectionID: c, InteractionID: i.ID})
-		}
-	}
-	return errors.Join(
-		insertChunks(ctx, tx, d.Organizations), insertChunks(ctx, tx, d.Connections), insertChunks(ctx, tx, handles),
-		insertChunks(ctx, tx, positions), insertChunks(ctx, tx, tags), insertChunks(ctx, tx, tagged),
-		insertChunks(ctx, tx, d.Notes), insertChunks(ctx, tx, noted),
-		insertChunks(ctx, tx, d.Interactions), insertChunks(ctx, tx, met),
-		insertChunks(ctx, tx, dates), insertChunks(ctx, tx, d.Groups), insertChunks(ctx, tx, grouped),
-		insertChunks(ctx, tx, d.Relationships), insertChunks(ctx, tx, d.Reminders),
-	)
+	_, err := tx.NewInsert().Model(&d.Token).Exec(ctx)
+	return err
 }
 
-// insertChunks inserts rows in statements of a few hundred each.
-func insertChunks[T any](ctx context.Context, tx bun.Tx, rows []T) error {
-	for chunk := range slices.Chunk(rows, 300) {
-		if _, err := tx.NewInsert().Model(&chunk).Exec(ctx); err != nil {
-			return fmt.Errorf("insert %T: %w", chunk, err)
+// fillDemo gives the demo account what it has.
+func (s *Store) fillDemo(ctx context.Context, tx bun.Tx, d Demo, version int64) error {
+	u := &Unit{
+		scope: scope{db: tx, id: d.Members[0].ID}, ids: s.ids, now: d.Day, version: version, touched: map[string]struct{}{},
+	}
+	for i := range d.Organizations {
+		d.Organizations[i].TenantID = u.id
+		if err := u.nameRow(&d.Organizations[i].ID, id.Organization); err != nil {
+			return err
 		}
 	}
-	return nil
+	if err := u.insertAll(ctx, &d.Organizations, len(d.Organizations)); err != nil {
+		return err
+	}
+	return d.Fill(ctx, demoWriter{u})
 }
+
+// demoWriter writes rows of the demo account. Nothing else is imported into it, and
+// nothing undone: it writes neither keys of sources nor changes.
+type demoWriter struct{ *Unit }
+
+// KeepBatch implements importer.Writer.
+func (w demoWriter) KeepBatch(ctx context.Context, b *importer.Batch) error {
+	b.Keys = nil
+	return w.Unit.KeepBatch(ctx, b)
+}
+
+// Record implements importer.Writer.
+func (demoWriter) Record(context.Context, change.Draft) (string, error) { return "", nil }

@@ -137,15 +137,15 @@ func (u *Unit) removeConnections(ctx context.Context, ids ...string) error {
 }
 
 // countContacts sets the last contact of connections from the interactions that
-// are on file.
+// are on file. CROSS JOIN keeps SQLite from reading all interactions for each of them.
 func (u *Unit) countContacts(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	u.touch(ids...)
 	_, err := u.db.NewRaw(`UPDATE connections SET last_interaction_at = (
-SELECT max(i.occurred_at) FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id
-WHERE l.tenant_id = connections.tenant_id AND l.connection_id = connections.id)
+SELECT max(i.occurred_at) FROM interaction_connections l CROSS JOIN interactions i
+WHERE i.tenant_id = l.tenant_id AND i.id = l.interaction_id AND l.tenant_id = connections.tenant_id AND l.connection_id = connections.id)
 WHERE tenant_id = ? AND id IN (?)`, u.id, bun.List(ids)).Exec(ctx)
 	return err
 }

@@ -121,7 +121,7 @@ func person(row int, p cardfile.PersonRecord, warning string) Record {
 		d.group(group)
 	}
 	for _, r := range p.Relationships {
-		d.relate(Relation{Key: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
+		d.relate(Relation{ID: r.ID, Key: r.ConnectionID, Name: r.Name, Type: relationType(r.Type)})
 	}
 	return d.record(row)
 }

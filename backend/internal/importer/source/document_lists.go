@@ -42,7 +42,7 @@ func (d *document) reminders(yield func(Reminder) bool) {
 		var rec cardfile.ReminderRecord
 		_, err := e.decode(&rec)
 		r := Reminder{
-			Row: row, PersonKey: keyOf(rec.ConnectionID), DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence,
+			Row: row, Key: keyOf(rec.ID), PersonKey: keyOf(rec.ConnectionID), DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence,
 			State: rec.State, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 		}
 		r.Text, _ = line(rec.Text, maxReminder)
@@ -88,7 +88,7 @@ func (d *document) groups(yield func(Group) bool) {
 		row++
 		var rec cardfile.GroupRecord
 		_, err := e.decode(&rec)
-		g := Group{Row: row, CadenceDays: rec.CadenceDays}
+		g := Group{Row: row, Key: keyOf(rec.ID), CadenceDays: rec.CadenceDays}
 		g.Name, _ = line(rec.Name, maxGroup)
 		g.Description, _ = clean(rec.Description, maxDescription)
 		switch {

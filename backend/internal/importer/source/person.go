@@ -55,6 +55,8 @@ type Position struct {
 // by Key, by Name or by both.
 type Relation struct {
 	Key, Name string
+	// ID is the id of the relationship; only in our own files, and there mostly empty.
+	ID string `json:"-"`
 	// Type is one of the relations of internal/connection.
 	Type string
 }
@@ -63,6 +65,8 @@ type Relation struct {
 type Reminder struct {
 	// Row is its ordinal, from 1.
 	Row int
+	// Key is its id.
+	Key string
 	// PersonKey is the key of whom it is about; empty for nobody.
 	PersonKey string
 	// Text, the days and the words are as in reminder.Reminder.
@@ -75,7 +79,9 @@ type Reminder struct {
 // Group is a group of our own file.
 type Group struct {
 	// Row is its ordinal, from 1.
-	Row               int
+	Row int
+	// Key is its id; mostly empty.
+	Key               string
 	Name, Description string
 	// CadenceDays is the keep-in-touch interval; 0 when there is none.
 	CadenceDays int

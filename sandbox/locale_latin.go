@@ -1,8 +1,8 @@
 package sandbox
 
-// latinCultures are the names written in Latin letters, accented or not.
-func latinCultures() []culture {
-	return []culture{
+// latinLocales are the names written in Latin letters, accented or not.
+func latinLocales() []locale {
+	return []locale{
 		{
 			quota: 32, joiner: " ",
 			given: []string{

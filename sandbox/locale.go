@@ -2,8 +2,8 @@ package sandbox
 
 import "strings"
 
-// culture is a pool of names that go together, and the places their bearers live in.
-type culture struct {
+// locale is a pool of names that go together, and the places their bearers live in.
+type locale struct {
 	quota       int      // how many people to cast from it
 	familyFirst bool     // the full name starts with the family name
 	joiner      string   // between the two names
@@ -33,8 +33,8 @@ type name struct {
 	latinGiven, latinFamily string // ASCII, as in an e-mail address: "jose", "de-la-vega"
 }
 
-// newName joins a given and a family name as the culture does.
-func (c culture) newName(given, family string) name {
+// newName joins a given and a family name as the locale does.
+func (c locale) newName(given, family string) name {
 	givenText, givenLatin := reading(given)
 	familyText, familyLatin := reading(family)
 	first, second := givenText, familyText

@@ -1,9 +1,9 @@
 package sandbox
 
-// scriptCultures are the names written in other letters than Latin, each word with the
+// scriptLocales are the names written in other letters than Latin, each word with the
 // reading that its bearer's e-mail address uses.
-func scriptCultures() []culture {
-	return []culture{
+func scriptLocales() []locale {
+	return []locale{
 		{
 			quota: 5, joiner: " ", familyFirst: true,
 			given:  []string{"美咲|Misaki", "蓮|Ren", "千尋|Chihiro", "大和|Yamato", "さくら|Sakura"},

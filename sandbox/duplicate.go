@@ -20,26 +20,26 @@ type entry struct {
 	organization string // name of an organizationSeed; empty when none is known
 }
 
-// twinSeed is one planted pair. The first entry is a full one; the second is what a later
+// duplicateSeed is one planted pair. The first entry is a full one; the second is what a later
 // import or a hurried typist made of the same person.
-type twinSeed struct {
+type duplicateSeed struct {
 	first, second entry
 	shares        share
 }
 
-// twinPair is a planted pair as ordinals of builder.people.
-type twinPair struct {
+// duplicatePair is a planted pair as ordinals of builder.people.
+type duplicatePair struct {
 	first, second int
 	shares        share
 }
 
-// twinSeeds are the 12 planted pairs; the last one is the false pair.
-func twinSeeds() []twinSeed {
-	western := culture{joiner: " "}
-	eastern := culture{joiner: " ", familyFirst: true}
+// duplicateSeeds are the 12 planted pairs; the last one is the false pair.
+func duplicateSeeds() []duplicateSeed {
+	western := locale{joiner: " "}
+	eastern := locale{joiner: " ", familyFirst: true}
 	aarhus := place{"Aarhus", "Denmark", ""}
 	munich := place{"Munich", "Germany", ""}
-	return []twinSeed{
+	return []duplicateSeed{
 		{
 			first:  entry{western.newName("Katarzyna", "Zielonkowska"), place{"Gdańsk", "Poland", ""}, "Norrlys Data GmbH"},
 			second: entry{name: western.newName("Kasia", "Zielonkowska")},
@@ -105,10 +105,10 @@ func twinSeeds() []twinSeed {
 
 // addDuplicates lists the planted pairs.
 func (b *builder) addDuplicates() {
-	for _, pair := range b.twins {
+	for _, pair := range b.duplicates {
 		b.data.Duplicates = append(b.data.Duplicates, DuplicatePair{
-			FirstID:    b.people[pair.first].id,
-			SecondID:   b.people[pair.second].id,
+			FirstID:    b.plans[pair.first].id,
+			SecondID:   b.plans[pair.second].id,
 			Reason:     string(pair.shares),
 			SamePerson: pair.shares != sharesNameOnly,
 		})

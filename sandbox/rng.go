@@ -5,28 +5,28 @@ import (
 	"math/rand/v2"
 )
 
-// stream is a reproducible source of choices. Streams of different names are independent.
-type stream struct{ *rand.Rand }
+// rng is a reproducible random number generator. Those of different names are independent.
+type rng struct{ *rand.Rand }
 
-func newStream(name string) stream {
+func newRNG(name string) rng {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // hash.Hash never returns an error
-	return stream{rand.New(rand.NewPCG(seed, h.Sum64()))}
+	return rng{rand.New(rand.NewPCG(seed, h.Sum64()))}
 }
 
 // between returns a number from low to high, both included; low must not exceed high.
-func (s stream) between(low, high int) int { return low + s.IntN(high-low+1) }
+func (r rng) between(low, high int) int { return low + r.IntN(high-low+1) }
 
 // chance reports true percent times out of a hundred.
-func (s stream) chance(percent int) bool { return s.IntN(100) < percent }
+func (r rng) chance(percent int) bool { return r.IntN(100) < percent }
 
 // pick returns one element of from, which must not be empty.
-func pick[T any](s stream, from []T) T { return from[s.IntN(len(from))] }
+func pick[T any](r rng, from []T) T { return from[r.IntN(len(from))] }
 
 // sample returns n different elements of from in random order, or all of them when from
-// has fewer. It leaves from as it was.
-func sample[T any](s stream, from []T, n int) []T {
-	order := s.Perm(len(from))
+// has fewer. It doesn't change from.
+func sample[T any](r rng, from []T, n int) []T {
+	order := r.Perm(len(from))
 	picked := make([]T, 0, min(n, len(from)))
 	for _, i := range order[:min(n, len(from))] {
 		picked = append(picked, from[i])

@@ -2,11 +2,12 @@ package sandbox
 
 import "slices"
 
-// person is the plan of one connection. Days count back from the day of the dataset.
-type person struct {
+// plan is what is decided of one connection. Days count back from the day of the dataset.
+type plan struct {
 	id           string
 	name         name
 	nickname     string
+	groups       []string
 	home         place  // zero when unknown
 	organization int    // ordinal of builder.organizations, -1 when there is none
 	title        string // at that organization
@@ -21,7 +22,7 @@ type person struct {
 }
 
 // short is how a text names the person.
-func (p person) short() string {
+func (p plan) short() string {
 	if p.nickname != "" {
 		return p.nickname
 	}
@@ -34,102 +35,102 @@ func (p person) short() string {
 // freelancers is how many of the cast have no current organization.
 const freelancers = 12
 
-// castPeople decides who is in the network: 6 public members, the 12 planted pairs and
-// 170 others whose names are drawn from the cultures. The order is shuffled.
-func (b *builder) castPeople() {
-	s := newStream("people")
-	var people []person
+// planConnections decides who is in the network: 6 public members, the 12 planted pairs and
+// 170 others whose names are drawn from the locales. The order is shuffled.
+func (b *builder) planConnections() {
+	r := newRNG("people")
+	var plans []plan
 	for _, seed := range memberSeeds() {
 		if seed.known {
 			home := place{city: seed.location} // the table has city and country in one
-			p := b.newPerson(s, entry{seed.name(), home, seed.organization})
+			p := b.newPlan(r, entry{seed.name(), home, seed.organization})
 			p.source, p.title = "directory", seed.title
-			people = append(people, p)
+			plans = append(plans, p)
 		}
 	}
-	for i, e := range drawEntries(s) {
+	for i, e := range drawEntries(r) {
 		if i >= freelancers {
-			e.organization = b.employer(s, i-freelancers)
+			e.organization = b.employer(r, i-freelancers)
 		}
-		people = append(people, b.newPerson(s, e))
+		plans = append(plans, b.newPlan(r, e))
 	}
-	for _, seed := range twinSeeds() {
-		first, second := b.newPerson(s, seed.first), b.newPerson(s, seed.second)
+	for _, seed := range duplicateSeeds() {
+		first, second := b.newPlan(r, seed.first), b.newPlan(r, seed.second)
 		second.double = true
 		if seed.shares != sharesNameOnly {
 			second.nickname, second.source = "", "import"
 			second.title = first.title
 		}
-		b.twins = append(b.twins, twinPair{first: len(people), second: len(people) + 1, shares: seed.shares})
-		people = append(people, first, second)
+		b.duplicates = append(b.duplicates, duplicatePair{first: len(plans), second: len(plans) + 1, shares: seed.shares})
+		plans = append(plans, first, second)
 	}
-	b.shuffle(s, people)
+	b.shuffle(r, plans)
 }
 
-// shuffle puts the people into their final order, gives them ids, and follows the twins.
-func (b *builder) shuffle(s stream, people []person) {
+// shuffle puts the people into their final order, gives them ids, and follows the duplicates.
+func (b *builder) shuffle(r rng, plans []plan) {
 	ids := newIDs("con")
-	seats := s.Perm(len(people))
-	b.people = make([]person, len(people))
-	for i, p := range people {
-		b.people[seats[i]] = p
+	seats := r.Perm(len(plans))
+	b.plans = make([]plan, len(plans))
+	for i, p := range plans {
+		b.plans[seats[i]] = p
 	}
-	for i := range b.people {
-		b.people[i].id = ids.next()
+	for i := range b.plans {
+		b.plans[i].id = ids.next()
 	}
-	for i, pair := range b.twins {
-		b.twins[i].first, b.twins[i].second = seats[pair.first], seats[pair.second]
+	for i, pair := range b.duplicates {
+		b.duplicates[i].first, b.duplicates[i].second = seats[pair.first], seats[pair.second]
 	}
 }
 
-// newPerson gives an entry what it needs to be a person.
-func (b *builder) newPerson(s stream, e entry) person {
-	p := person{
+// newPlan gives an entry what it needs to be a person.
+func (b *builder) newPlan(r rng, e entry) plan {
+	p := plan{
 		name:         e.name,
 		nickname:     nicknames()[e.name.given],
 		home:         e.home,
 		organization: b.organizationNamed(e.organization),
-		source:       pick(s, []string{"import", "import", "import", "manual", "manual", "agent"}),
+		source:       pick(r, []string{"import", "import", "import", "manual", "manual", "agent"}),
 	}
 	if p.organization >= 0 {
-		p.title = pick(s, b.sectors[b.organizations[p.organization].sector].titles)
+		p.title = pick(r, b.sectors[b.organizations[p.organization].sector].titles)
 	}
 	return p
 }
 
 // employer names the organization of the n-th employed person: first each in turn, so
 // that none stays empty, then more often those at the head of the table.
-func (b *builder) employer(s stream, n int) string {
+func (b *builder) employer(r rng, n int) string {
 	if n < len(b.organizations) {
 		return b.organizations[n].name
 	}
-	skewed := s.Float64() * s.Float64()
+	skewed := r.Float64() * r.Float64()
 	return b.organizations[int(skewed*float64(len(b.organizations)))].name
 }
 
-// drawEntries draws each culture's quota of people with different names, then mixes them.
-func drawEntries(s stream) []entry {
+// drawEntries draws each locale's quota of people with different names, then mixes them.
+func drawEntries(r rng) []entry {
 	var entries []entry
 	taken := map[string]bool{}
-	for _, c := range slices.Concat(latinCultures(), scriptCultures()) {
-		given := sample(s, c.given, len(c.given))
+	for _, c := range slices.Concat(latinLocales(), scriptLocales()) {
+		given := sample(r, c.given, len(c.given))
 		for drawn := 0; drawn < c.quota; {
-			n := c.newName(given[drawn%len(given)], pick(s, c.family))
+			n := c.newName(given[drawn%len(given)], pick(r, c.family))
 			key := n.latinGiven + "." + n.latinFamily
 			if taken[key] {
 				continue
 			}
 			taken[key] = true
-			entries = append(entries, entry{name: n, home: pick(s, c.places)})
+			entries = append(entries, entry{name: n, home: pick(r, c.places)})
 			drawn++
 		}
 	}
-	s.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+	r.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
 	return entries
 }
 
 // sectorOf returns the person's line of work; the zero sector when they have none.
-func (b *builder) sectorOf(p person) sector {
+func (b *builder) sectorOf(p plan) sector {
 	if p.organization < 0 {
 		return sector{}
 	}
@@ -137,7 +138,7 @@ func (b *builder) sectorOf(p person) sector {
 }
 
 // employerOf names the person's organization in a text.
-func (b *builder) employerOf(p person) string {
+func (b *builder) employerOf(p plan) string {
 	if p.organization < 0 {
 		return "their own practice"
 	}
@@ -147,7 +148,7 @@ func (b *builder) employerOf(p person) string {
 // originals returns the ordinals of everyone but the second records of planted pairs.
 func (b *builder) originals() []int {
 	var ordinals []int
-	for i, p := range b.people {
+	for i, p := range b.plans {
 		if !p.double {
 			ordinals = append(ordinals, i)
 		}
