@@ -10,7 +10,7 @@ VALIDATE_PROTO := github.com/bufbuild/protovalidate@v1.2.2
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
-# What a build says of itself: the version is empty without a tag, the date is the commit's.
+# Version, commit and date of the build: the version is empty without a tag, the date is the commit's.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null | sed 's/^v//')
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 DATE ?= $(shell TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
@@ -21,10 +21,10 @@ run: ## Run all of Kith in one process, data in ./kith-data
 	@mkdir -p .tmp/bin && (cd deploy && go build -ldflags='$(STAMP)' -o $(BIN)/kith ./cmd/kith)
 	@exec $(BIN)/kith serve
 
-# kith.pgo is a processor profile of the benchmark; the compiler inlines by it.
+# kith.pgo is a CPU profile of the benchmark, for profile-guided optimisation.
 OUT ?= $(BIN)/kith-release
 .PHONY: build
-build: ## Build the static binary as it is released, to OUT
+build: ## Build the static release binary, to OUT
 	cd deploy && CGO_ENABLED=0 go build -trimpath -tags='$(TAGS)' -ldflags='-s -w $(STAMP)' -pgo=load/kith.pgo -o $(OUT) ./cmd/kith
 
 IMAGE ?= kith
@@ -66,7 +66,7 @@ lint: $(BIN)/golangci-lint ## Lint every module, and build each one without the 
 	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./...) || exit 1; done
 
 .PHONY: manifests
-manifests: $(BIN)/golangci-lint ## Test the files that Kith is deployed by: deploy/k8s and deploy/compose
+manifests: $(BIN)/golangci-lint ## Test the deployment files: deploy/k8s and deploy/compose
 	cd deploy/manifests && GOWORK=off go mod tidy -diff && GOWORK=off $(BIN)/golangci-lint run -c ../../.golangci.yml ./... && GOWORK=off go test ./...
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -74,7 +74,7 @@ $(BIN)/golangci-lint: Makefile
 	GOBIN=$(BIN) GOWORK=off go install $(GOLANGCI) && touch $@
 
 .PHONY: test
-test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on databases of its own
+test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
 	deploy/e2e/with-services.sh go test -race -timeout 45m work
 
 .PHONY: test-fast
@@ -85,7 +85,7 @@ deploy/e2e/node_modules/.installed: deploy/e2e/package-lock.json
 	npm ci --prefix deploy/e2e --no-audit --no-fund --ignore-scripts && touch $@
 
 .PHONY: e2e-ops
-e2e-ops: ## Take a whole site apart under load, on a machine that does nothing else: kills, outages, an upgrade
+e2e-ops: ## Chaos test: kill and restart every process under load, and upgrade; on a machine that does nothing else
 	deploy/e2e/install.sh postgres redis-server promtool prometheus-alertmanager
 	cd deploy && go test ./e2e/ops -tags ops -run TestOperations -v -count=1 -timeout 20m
 
@@ -103,7 +103,7 @@ bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)
 	deploy/load/bench.sh
 
 .PHONY: overload
-overload: ## Ask a Kith for four times what it can do, for a minute, and hang slow clients on it
+overload: ## Send Kith four times the load it can serve, for a minute, with slow clients
 	deploy/load/overload.sh
 
 .PHONY: fuzz

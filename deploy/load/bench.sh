@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# bench.sh: measures Kith, in one run, and prints what came out beside what is
-# aimed at: beside its peers (peers.sh), and single things beside the same without
-# them (ratios): credits, keys, large networks, many tenants, unchanged profiles,
-# metrics and logs. Imports beside a bare insert, and searches of 100,000 people,
-# come first.
+# bench.sh measures Kith in one run and prints the results beside the aims: Kith
+# beside its peers (peers.sh), and single features beside the same request without
+# them (ratios): credits, idempotency keys, large networks, many tenants, unchanged
+# profiles, metrics and logs. Imports beside a bare insert, and searches of 100,000
+# people, come first.
 #
 #   KITH_BENCH_ONLY          regular expression of rows and sections (below)
-#   KITH_BENCH_ROUNDS        how many rounds; 5
+#   KITH_BENCH_ROUNDS        number of rounds; default 5
 #   KITH_BENCH_PEERS         the folder of the peers and their load generator
 #   KITH_TEST_POSTGRES_URL   a superuser's address, for the sections on PostgreSQL
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# overload.sh: asks a Kith of its own for four times what it can do, then has a
-# thousand slow clients hang on to it. KITH_OVERLOAD_FOR is how long each takes.
+# overload.sh starts a Kith and sends it four times the load that it can serve, then
+# connects a thousand slow clients. KITH_OVERLOAD_FOR is the duration of each part.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# peers.sh: measures Kith beside its peers and prints the table. bench.sh calls it.
+# peers.sh measures Kith beside its peers and prints the table. bench.sh calls it.
 #
 # The peers and the load generator are a folder of their own, whose README says
 # what each target is. Read the columns "CPU µs/r" (processor time of the server

@@ -7,7 +7,7 @@ import (
 )
 
 type backupCommand struct {
-	File string `arg:"" help:"The file to write, which must not be there."`
+	File string `arg:"" help:"The file to write, which must not exist."`
 }
 
 func (c backupCommand) Run(p *program) error {

@@ -34,17 +34,17 @@ type commands struct {
 	settings
 
 	Serve   serveCommand   `cmd:"" help:"Run everything in one process."`
-	Backend backendCommand `cmd:"" help:"Run the backend: domain, store and jobs behind Connect."`
+	Backend backendCommand `cmd:"" help:"Run the backend: domain, database and jobs behind Connect."`
 	Edge    edgeCommand    `cmd:"" help:"Run the edge: MCP and the public API in front of a backend."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to this version."`
-	Backup  backupCommand  `cmd:"" help:"Write the database into a file, while kith runs."`
-	Restore restoreCommand `cmd:"" help:"Bring a backup into a database that is not there yet, or empty."`
-	Health  healthCommand  `cmd:"" help:"Ask the running process on this machine whether it can serve."`
-	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and what is around them, and say what is wrong."`
+	Migrate migrateCommand `cmd:"" help:"Migrate the database's schema to this version."`
+	Backup  backupCommand  `cmd:"" help:"Write the database to a file, while kith runs."`
+	Restore restoreCommand `cmd:"" help:"Restore a backup into a database that does not exist yet, or is empty."`
+	Health  healthCommand  `cmd:"" help:"Ask the running process on this machine whether it is ready."`
+	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
 	Member  memberCommand  `cmd:"" help:"Create and list members, set their plan."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`
 	Client  clientCommand  `cmd:"" help:"List OAuth clients, and end their access."`
-	Config  configCommand  `cmd:"" help:"Print the settings in force, secrets masked."`
+	Config  configCommand  `cmd:"" help:"Print the current settings, with secrets masked."`
 	Man     manCommand     `cmd:"" help:"Print the manual page."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

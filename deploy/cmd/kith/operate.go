@@ -81,10 +81,10 @@ type memberCommand struct {
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
 
 	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and end all of their login sessions, agents and personal tokens."`
-	VerifyEmail memberVerifyEmail `cmd:"" help:"Note that a member's e-mail address is theirs."`
+	VerifyEmail memberVerifyEmail `cmd:"" help:"Mark a member's e-mail address as confirmed."`
 	Revoke      memberRevoke      `cmd:"" help:"End all login sessions, agents and personal tokens of a member."`
-	Suspend     memberSuspend     `cmd:"" help:"Shut a member out, and hide their page, until they are resumed."`
-	Resume      memberResume      `cmd:"" help:"Let a suspended member in again."`
+	Suspend     memberSuspend     `cmd:"" help:"Suspend a member and hide their page, until kith member resume."`
+	Resume      memberResume      `cmd:"" help:"End the suspension of a member."`
 }
 
 type memberCreate struct {

@@ -18,9 +18,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const referenceHead = `# Configuration
 
-Every setting is an environment variable, and a flag of ` + "`kith`" + ` besides (` + "`kith serve --help`" + `), but for secrets: instead of a flag,
-which others could read in the command line, a secret has a second variable with ` + "`_FILE`" + ` after its name that names a file with it. ` + "`kith config`" + ` prints those in force,
-with secrets masked. Traces are set by OpenTelemetry's own variables ([operations](operations.md#traces)). This page is generated from the code that reads them: ` + "`make update`" + `.
+Every setting is an environment variable and, unless it is a secret, also a flag of ` + "`kith`" + ` (` + "`kith serve --help`" + `). Other users of a machine
+can read command lines, so a secret has a second variable instead, with ` + "`_FILE`" + ` after its name, which names a file with the secret. ` + "`kith config`" + ` prints the
+current settings with secrets masked. OpenTelemetry's own variables configure traces ([operations](operations.md#traces)). This page is generated from the code that reads the settings: ` + "`make update`" + `.
 
 | Setting | Default | Meaning |
 |---|---|---|
@@ -38,8 +38,8 @@ const ratesHead = `
 const sunsetsHead = `
 ## Removal of deprecated paths
 
-` + "`KITH_SUNSET_<ROUTE>`" + ` is the date, ` + "`YYYY-MM-DD`" + `, from whose beginning in UTC a deprecated path answers 410. Without it the path stays. The edge announces
-the date when it starts, and does not start with a date that is less than 180 days after the first announcement, or earlier than the
+` + "`KITH_SUNSET_<ROUTE>`" + ` is a date, ` + "`YYYY-MM-DD`" + `. When it begins in UTC, the deprecated path answers 410. Without it the path stays. The edge announces
+the date when it starts, and does not start with a date less than 180 days after the first announcement, or earlier than the
 date announced before ([operations](operations.md#removing-a-deprecated-path)).
 
 | Setting | Path |

@@ -20,69 +20,69 @@ import (
 // needed: the defaults run on a laptop.
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
-	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a slash at the end; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
-	PlainHTTP   bool     `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Let KITH_BASE_URL be http:// with another host than this machine. Passwords and tokens then travel in the clear: for networks that nobody else can listen to."`
+	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
+	PlainHTTP   bool     `name:"allow-plain-http" env:"KITH_ALLOW_PLAIN_HTTP" default:"false" negatable:"" help:"Allow an http:// KITH_BASE_URL of another host than this machine. Passwords and tokens then travel in the clear: use it only in networks safe from eavesdroppers."`
 	DatabaseURL string   `kong:"-" env:"KITH_DATABASE_URL" secret:"address" default:"./kith-data/kith.db" placeholder:"URL" help:"Path of a SQLite file, or a postgres:// address."`
 	AutoMigrate bool     `env:"KITH_AUTO_MIGRATE" default:"true" negatable:"" help:"Migrate the database when serve or backend starts."`
-	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this one; nothing is migrated then."`
-	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, nowhere for kith serve."`
+	AcceptNewer bool     `name:"accept-newer-schema" env:"KITH_ACCEPT_NEWER_SCHEMA" default:"false" negatable:"" help:"Let serve and backend work on a database that the next version has migrated, to go back to this version; they then migrate nothing."`
+	BackendAddr string   `env:"KITH_BACKEND_ADDR" placeholder:"HOST:PORT" help:"Where the backend listens for Connect and gRPC. Default: 127.0.0.1:8082 for kith backend, no listener for kith serve."`
 	BackendURL  string   `env:"KITH_BACKEND_URL" default:"http://127.0.0.1:8082" placeholder:"URL" help:"Where kith edge reaches the backend."`
-	Service     string   `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential between edge, internal callers and backend, 16 characters at least."`
+	Service     string   `kong:"-" env:"KITH_SERVICE_TOKEN" secret:"whole" placeholder:"SECRET" help:"Credential of the edge and internal callers at the backend, at least 16 characters."`
 	AdminAddr   string   `env:"KITH_ADMIN_ADDR" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /status, /metrics, /healthz, /readyz and, on a loopback address, pprof are served; off to serve none."`
-	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Names besides localhost under which KITH_ADMIN_ADDR is asked, such as those that Prometheus scrapes; its IP address always works."`
-	AdminPprof  bool     `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof also when KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
+	AdminHosts  []string `name:"admin-hosts" env:"KITH_ADMIN_HOSTS" placeholder:"NAME" help:"Host names besides localhost that clients of KITH_ADMIN_ADDR use, such as those that Prometheus scrapes; its IP address always works."`
+	AdminPprof  bool     `name:"admin-pprof" env:"KITH_ADMIN_PPROF" default:"false" negatable:"" help:"Serve pprof even if KITH_ADMIN_ADDR is not a loopback address. Profiles show what is in memory."`
 	Sandbox     bool     `env:"KITH_SANDBOX" default:"true" negatable:"" help:"Seed the read-only demo account and serve the sandbox."`
 	Origins     []string `name:"allowed-origins" env:"KITH_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of browser clients that may call MCP; * for any."`
 	LogLevel    string   `env:"KITH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat   string   `env:"KITH_LOG_FORMAT" default:"text" help:"text or json."`
 
-	SignUp          bool          `name:"sign-up" env:"KITH_SIGN_UP" default:"false" negatable:"" help:"Let people make an account by themselves."`
-	SMTPURL         string        `kong:"-" env:"KITH_SMTP_URL" secret:"whole" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; no mail is sent without it."`
-	AccessLifetime  time.Duration `env:"KITH_ACCESS_LIFETIME" default:"1h" help:"How long an access token works."`
-	RefreshIdle     time.Duration `env:"KITH_REFRESH_IDLE" default:"1440h" help:"How long a refresh token may lie unused."`
+	SignUp          bool          `name:"sign-up" env:"KITH_SIGN_UP" default:"false" negatable:"" help:"Let people create their own accounts."`
+	SMTPURL         string        `kong:"-" env:"KITH_SMTP_URL" secret:"whole" placeholder:"URL" help:"Mail server and sender, such as smtp://user:password@host:587?from=kith@example.com; without it no mail is sent."`
+	AccessLifetime  time.Duration `env:"KITH_ACCESS_LIFETIME" default:"1h" help:"How long an access token is valid."`
+	RefreshIdle     time.Duration `env:"KITH_REFRESH_IDLE" default:"1440h" help:"How long an unused refresh token is valid."`
 	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in."`
 	PrivateSchemes  bool          `name:"allow-private-use-schemes" env:"KITH_OAUTH_ALLOW_PRIVATE_USE_SCHEMES" default:"false" negatable:"" help:"Let clients register redirect addresses such as cursor://callback."`
 
-	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"OpenID provider that members may sign in with besides; its redirect address is the base URL and /sign-in/provider/callback."`
+	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"Issuer of an additional OpenID provider for sign-in; register the base URL and /sign-in/provider/callback there as redirect address."`
 	ProviderClient string `name:"provider-client-id" env:"KITH_PROVIDER_CLIENT_ID" placeholder:"ID" help:"Client id at the provider."`
 	ProviderSecret string `kong:"-" env:"KITH_PROVIDER_CLIENT_SECRET" secret:"whole" placeholder:"SECRET" help:"Client secret at the provider; empty for a public client."`
-	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"What the button says; the issuer's host when not given."`
+	ProviderName   string `name:"provider-name" env:"KITH_PROVIDER_NAME" placeholder:"NAME" help:"Name on the sign-in button. Default: the issuer's host."`
 
 	Rates          map[string]string `kong:"-" env:"KITH_RATE_<POLICY>"`
 	Sunsets        map[string]string `kong:"-" env:"KITH_SUNSET_<ROUTE>"`
-	RedisURL       string            `kong:"-" env:"KITH_REDIS_URL" secret:"whole" placeholder:"URL" help:"Redis in which several edges count rate limits together, such as redis://localhost:6379/0."`
-	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its part."`
-	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is believed."`
+	RedisURL       string            `kong:"-" env:"KITH_REDIS_URL" secret:"whole" placeholder:"URL" help:"Redis for rate limits that several edges count together, such as redis://localhost:6379/0."`
+	Edges          int               `name:"edges" env:"KITH_EDGES" default:"1" help:"How many edges share the Redis; while it is away each one admits its share."`
+	TrustedProxies []string          `name:"trusted-proxies" env:"KITH_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the edge whose KITH_CLIENT_HEADER is trusted."`
 	ClientHeader   string            `name:"client-header" env:"KITH_CLIENT_HEADER" default:"X-Forwarded-For" help:"Header in which trusted proxies name the client."`
-	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"How many requests the edge works on at once at most, fewer while processors are short. More wait for up to a second, then they are answered 503 with Retry-After if more than 64 are in flight. Negative for no bound."`
+	MaxInFlight    int               `name:"max-in-flight" env:"KITH_MAX_IN_FLIGHT" default:"128" help:"Maximum of concurrent requests at the edge, lower while processors are short. More requests wait for up to a second and then get 503 with Retry-After if more than 64 are in flight. Negative for no bound."`
 
-	PerAddress int `name:"connections-per-address" env:"KITH_CONNECTIONS_PER_ADDRESS" default:"256" help:"How many connections one address (IPv6: /64) may have open at the edge, which takes 4096 in all; more are closed at once. Trusted proxies have no bound of their own. Negative for no bound."`
+	PerAddress int `name:"connections-per-address" env:"KITH_CONNECTIONS_PER_ADDRESS" default:"256" help:"How many connections one address (IPv6: /64) may open at the edge, which takes 4096 in all; more are closed immediately. Trusted proxies have no such bound. Negative for no bound."`
 
-	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it speaks TLS."`
+	TLSCert         string `name:"tls-cert" env:"KITH_TLS_CERT" placeholder:"FILE" help:"Certificate of the edge's listener, PEM; with KITH_TLS_KEY it serves TLS."`
 	TLSKey          string `name:"tls-key" env:"KITH_TLS_KEY" placeholder:"FILE" help:"Key of the edge's listener, PEM."`
 	BackendTLSCert  string `name:"backend-tls-cert" env:"KITH_BACKEND_TLS_CERT" placeholder:"FILE" help:"Certificate of the backend's listener; on the edge, the client certificate for the backend."`
 	BackendTLSKey   string `name:"backend-tls-key" env:"KITH_BACKEND_TLS_KEY" placeholder:"FILE" help:"Key of KITH_BACKEND_TLS_CERT."`
-	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"The backend asks for client certificates of this authority (mutual TLS), in place of the service credential."`
-	BackendCA       string `name:"backend-ca" env:"KITH_BACKEND_CA" placeholder:"FILE" help:"The edge trusts this authority for the backend's certificate."`
+	BackendClientCA string `name:"backend-client-ca" env:"KITH_BACKEND_CLIENT_CA" placeholder:"FILE" help:"Certificate authority of client certificates that the backend requires (mutual TLS), instead of the service credential."`
+	BackendCA       string `name:"backend-ca" env:"KITH_BACKEND_CA" placeholder:"FILE" help:"Certificate authority that the edge trusts for the backend's certificate."`
 
-	CreditsFree int `env:"KITH_CREDITS_FREE" default:"1000" help:"Credits that a UTC calendar month gives a member of the plan free; a change counts from the next month on, or when a member's plan changes."`
+	CreditsFree int `env:"KITH_CREDITS_FREE" default:"1000" help:"Credits per UTC calendar month for a member of the plan free; a change applies from the next month, or when a member's plan changes."`
 	CreditsPro  int `env:"KITH_CREDITS_PRO" default:"20000" help:"The same for the plan pro."`
 
-	EmbeddingsURL        string `name:"embeddings-url" env:"KITH_EMBEDDINGS_URL" placeholder:"URL" help:"Base of an OpenAI-compatible embeddings API, such as https://api.example.com/v1, for search by meaning; members must allow it. Without it, vectors are made inside the service and liken spelling."`
-	EmbeddingsKey        string `kong:"-" env:"KITH_EMBEDDINGS_KEY" secret:"whole" placeholder:"SECRET" help:"Key for KITH_EMBEDDINGS_URL; empty for none."`
+	EmbeddingsURL        string `name:"embeddings-url" env:"KITH_EMBEDDINGS_URL" placeholder:"URL" help:"Base URL of an OpenAI-compatible embeddings API, such as https://api.example.com/v1, for search by meaning; members must allow it. Without it, vectors are made inside the service and compare spelling."`
+	EmbeddingsKey        string `kong:"-" env:"KITH_EMBEDDINGS_KEY" secret:"whole" placeholder:"SECRET" help:"API key for KITH_EMBEDDINGS_URL; empty for none."`
 	EmbeddingsModel      string `name:"embeddings-model" env:"KITH_EMBEDDINGS_MODEL" placeholder:"NAME" help:"Model at KITH_EMBEDDINGS_URL."`
-	EmbeddingsDimensions int    `name:"embeddings-dimensions" env:"KITH_EMBEDDINGS_DIMENSIONS" default:"0" help:"Numbers in a vector, asked of models that let one choose; 0 for what the model gives."`
-	EmbeddingsRate       int    `name:"embeddings-rate" env:"KITH_EMBEDDINGS_RATE" default:"300" help:"Requests a minute that this process makes to KITH_EMBEDDINGS_URL at most."`
+	EmbeddingsDimensions int    `name:"embeddings-dimensions" env:"KITH_EMBEDDINGS_DIMENSIONS" default:"0" help:"Numbers in a vector, for models with a choice; 0 for the model's default."`
+	EmbeddingsRate       int    `name:"embeddings-rate" env:"KITH_EMBEDDINGS_RATE" default:"300" help:"Maximum of requests a minute that this process sends to KITH_EMBEDDINGS_URL."`
 
-	JobWorkers int `name:"job-workers" env:"KITH_JOB_WORKERS" default:"2" help:"How many jobs, such as imports, a backend works on at once; 0 for none, when another backend does them."`
+	JobWorkers int `name:"job-workers" env:"KITH_JOB_WORKERS" default:"2" help:"How many jobs, such as imports, a backend runs at once; 0 for none, if another backend runs them."`
 
-	DatabaseConns int   `name:"database-conns" env:"KITH_DATABASE_CONNS" default:"32" help:"Connections of a backend to its database at most, 4 at least."`
-	SearchMemory  int64 `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend keeps; the members who searched longest ago give way."`
-	VectorMemory  int64 `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend keeps, in the same way."`
+	DatabaseConns int   `name:"database-conns" env:"KITH_DATABASE_CONNS" default:"32" help:"Maximum of connections from a backend to its database, at least 4."`
+	SearchMemory  int64 `name:"search-memory" env:"KITH_SEARCH_MEMORY" default:"256" help:"MiB of search indexes that a backend holds; the least recently used ones are dropped."`
+	VectorMemory  int64 `name:"vector-memory" env:"KITH_VECTOR_MEMORY" default:"256" help:"MiB of vectors that a backend holds; the least recently used ones are dropped."`
 
 	ProfileCache  time.Duration `env:"KITH_PROFILE_CACHE" default:"1s" help:"How long the edge may repeat a public profile without asking the backend."`
-	ConnectionAge time.Duration `name:"connection-max-age" env:"KITH_CONNECTION_MAX_AGE" default:"5m" help:"How old a connection to the edge or to the backend becomes before it is ended, after an answer, so that processes that are added get their part; 0 for no bound."`
-	StopTimeout   time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long calls in flight may take when the service stops."`
+	ConnectionAge time.Duration `name:"connection-max-age" env:"KITH_CONNECTION_MAX_AGE" default:"5m" help:"Age at which a connection to the edge or the backend is closed, after an answer, so that new processes get their share; 0 for no bound."`
+	StopTimeout   time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long running calls may take when the service stops."`
 }
 
 // resolve fills in what follows from other settings and refuses what cannot be.

@@ -36,7 +36,7 @@ func (c memberResume) Run(p *program) error {
 }
 
 type clientCommand struct {
-	List   clientList   `cmd:"" help:"List the OAuth clients that members have let in."`
+	List   clientList   `cmd:"" help:"List the OAuth clients that members have allowed."`
 	Revoke clientRevoke `cmd:"" help:"End all grants of an OAuth client, of all members."`
 }
 

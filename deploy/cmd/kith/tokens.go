@@ -19,9 +19,9 @@ type tokenCommand struct {
 type tokenCreate struct {
 	Username string   `arg:""`
 	Name     string   `required:"" help:"What the token is for."`
-	Scope    []string `sep:"none" help:"A scope that the token holds, given once for each. When none is given: those that its tools need, or all."`
-	Tool     []string `sep:"none" help:"A tool that the token is limited to, given once for each; not limited when none is given."`
-	Expires  string   `default:"never" placeholder:"30d|2027-01-31|never" help:"When the token ends: after a time (30d, 720h), at the beginning of a day (UTC), or never."`
+	Scope    []string `sep:"none" help:"A scope of the token; repeat the flag for more. Default: those that its tools need, or all."`
+	Tool     []string `sep:"none" help:"A tool that the token is limited to; repeat the flag for more. Default: no limit."`
+	Expires  string   `default:"never" placeholder:"30d|2027-01-31|never" help:"When the token expires: after a time (30d, 720h), at the beginning of a day (UTC), or never."`
 }
 
 func (c tokenCreate) Run(p *program) error {
