@@ -4,14 +4,16 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/blas/blas32"
 )
 
 // lanes is how many vectors lie side by side.
 const lanes = 64
 
-// Columns hold vectors of one length, 64 of them together number by number: first
-// the first number of each, then the second. A query that is mostly zeros, as a few
-// hashed words are, is then compared by reading few of them.
+// Columns hold vectors of one length in blocks of 64. A block has the first numbers of
+// its vectors, then the second numbers, and so on, so that a query that is mostly
+// zeros, such as a few hashed words, reads few of them.
 type Columns struct {
 	dimensions int
 	count      int
@@ -80,38 +82,21 @@ func (c *Columns) cosines(v Vector, out []float32) {
 		}
 	}
 	clear(out)
-	from := 0
-	for ; from+lanes <= c.count; from += lanes {
-		add(c.values[from*c.dimensions:], (*lane)(out[from:]), v, used)
-	}
-	for i := from; i < c.count; i++ { // the others of its block may be written meanwhile
-		column := c.values[c.place(i):]
+	whole := c.count / lanes * lanes // vectors in full blocks
+	for from := 0; from < whole; from += lanes {
+		block, sums := c.values[c.place(from):], lane(out[from:])
 		for _, d := range used {
-			out[i] += v[d] * column[d*lanes]
+			blas32.Axpy(v[d], lane(block[d*lanes:]), sums)
+		}
+	}
+	for i := whole; i < c.count; i++ { // the rest of this block may be written meanwhile
+		for _, d := range used {
+			out[i] += v[d] * c.values[c.place(i)+d*lanes]
 		}
 	}
 }
 
-// lane is one number of each vector of a block, or a sum of such.
-type lane [lanes]float32
-
-// add adds up the products of a block with the numbers of v that are used. Eight at
-// a time spare most of the reading and writing of sums.
-func add(block []float32, sums *lane, v Vector, used []int) {
-	column := func(d int) *lane { return (*lane)(block[d*lanes:]) }
-	for ; len(used) >= 8; used = used[8:] {
-		n := (*[8]int)(used)
-		c0, c1, c2, c3 := column(n[0]), column(n[1]), column(n[2]), column(n[3])
-		c4, c5, c6, c7 := column(n[4]), column(n[5]), column(n[6]), column(n[7])
-		v0, v1, v2, v3, v4, v5, v6, v7 := v[n[0]], v[n[1]], v[n[2]], v[n[3]], v[n[4]], v[n[5]], v[n[6]], v[n[7]]
-		for i := range sums {
-			sums[i] += (v0*c0[i] + v1*c1[i]) + (v2*c2[i] + v3*c3[i]) + ((v4*c4[i] + v5*c5[i]) + (v6*c6[i] + v7*c7[i]))
-		}
-	}
-	for _, d := range used {
-		x, one := v[d], column(d)
-		for i := range sums {
-			sums[i] += x * one[i]
-		}
-	}
+// lane is the first numbers, one for each vector of a block.
+func lane(numbers []float32) blas32.Vector {
+	return blas32.Vector{N: lanes, Inc: 1, Data: numbers}
 }

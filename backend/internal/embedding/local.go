@@ -2,9 +2,9 @@ package embedding
 
 import (
 	"context"
+	"hash/fnv"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -102,32 +102,22 @@ func (c *counter) add(print uint64, n float64) {
 // groups calls each with every three and four letters of a word, of which the
 // beginning and the end are marked.
 func groups(word string, each func(group string)) {
-	marked := "<" + word + ">"
-	var starts [5]int // of the last five runes
-	n := 0
-	for at := 0; at <= len(marked); n++ {
+	letters := []rune("<" + word + ">")
+	for end := range len(letters) + 1 {
 		for _, size := range []int{3, 4} {
-			if n >= size {
-				each(marked[starts[(n-size)%len(starts)]:at])
+			if end >= size {
+				each(string(letters[end-size : end]))
 			}
 		}
-		starts[n%len(starts)] = at
-		if at == len(marked) {
-			break
-		}
-		_, width := utf8.DecodeRuneInString(marked[at:])
-		at += width
 	}
 }
 
 // fingerprint is the 64-bit FNV-1a hash of a kind and a text, with its bits mixed
 // so that each of them depends on all of the text.
 func fingerprint(kind byte, s string) uint64 {
-	const offset, prime = 14695981039346656037, 1099511628211
-	h := (offset ^ uint64(kind)) * prime
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * prime
-	}
+	hash := fnv.New64a()
+	_, _ = hash.Write(append([]byte{kind}, s...))
+	h := hash.Sum64()
 	h ^= h >> 32
 	h *= 0x9e3779b97f4a7c15
 	return h ^ h>>29

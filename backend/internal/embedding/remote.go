@@ -2,6 +2,7 @@ package embedding
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // RemoteConfig says how to reach a server that speaks OpenAI's embeddings API.
@@ -45,6 +48,8 @@ const (
 	// maxNumber is how many bytes one number of an answer may take.
 	maxNumber = 32
 	attempts  = 4
+	// burst is how many requests may be made at once after a pause.
+	burst = 5
 	// maxPatience is the longest wait that a server may ask for within a call.
 	maxPatience = 30 * time.Second
 
@@ -59,7 +64,7 @@ type Remote struct {
 	endpoint string
 	host     string
 	client   *http.Client
-	pace     pace
+	limiter  *rate.Limiter
 	// found is the number of dimensions of the first answer.
 	found atomic.Int64
 }
@@ -94,7 +99,7 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 	}
 	return &Remote{
 		config: c, endpoint: strings.TrimSuffix(u.String(), "/") + "/embeddings", host: u.Host,
-		pace: pace{every: time.Minute / time.Duration(c.PerMinute)},
+		limiter: rate.NewLimiter(rate.Limit(float64(c.PerMinute)/60), burst),
 		// A redirect could take what is sent to somebody whom the member did not allow.
 		client: &http.Client{Timeout: c.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
@@ -142,8 +147,8 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 func (r *Remote) patiently(ctx context.Context, texts []string) ([]Vector, error) {
 	wait := r.config.Backoff
 	for attempt := 1; ; attempt++ {
-		if err := r.pace.wait(ctx); err != nil {
-			return nil, err
+		if err := r.limiter.Wait(ctx); err != nil {
+			return nil, cmp.Or(ctx.Err(), errTooSlow)
 		}
 		vectors, asked, err := r.ask(ctx, texts)
 		var known *ProviderError
