@@ -77,6 +77,10 @@ $(BIN)/golangci-lint: Makefile
 test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
 	deploy/e2e/with-services.sh go test -race -timeout 45m work
 
+.PHONY: quick
+quick: ## Test what differs from main and what depends on it, on SQLite
+	.ci/quick
+
 .PHONY: test-fast
 test-fast: ## Run the tests that need nothing but Go
 	go test -short $$(go list work | grep -v deploy/e2e)
