@@ -98,11 +98,13 @@ func (w *document) advance(to int) {
 func shapeOf(object any) (list string, shape any) {
 	switch o := object.(type) {
 	case *connection.Connection:
-		return "connections", connectionShape(o)
+		return "connections", cardfile.NewPersonRecord(o)
 	case *connection.Organization:
 		return "organizations", organizationShape{o.ID, o.Name, o.Domain, o.CreatedAt}
 	case *organize.Group:
-		return "groups", groupShape{o.ID, o.Name, o.Description, o.CadenceDays, o.CreatedAt, o.UpdatedAt}
+		return "groups", cardfile.GroupRecord{
+			ID: o.ID, Name: o.Name, Description: o.Description, CadenceDays: o.CadenceDays, CreatedAt: o.CreatedAt, UpdatedAt: o.UpdatedAt,
+		}
 	case *connection.Relationship:
 		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.CreatedAt}
 	case *reminder.Reminder:

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/profile"
 )
 
@@ -67,31 +65,11 @@ type (
 		CreatedAt  time.Time `json:"created_at"`
 		LastUsedAt time.Time `json:"last_used_at"`
 	}
-	connectedShape struct {
-		cardfile.PersonRecord
-
-		Positions  []positionShape `json:"positions"` // in place of the record's
-		ArchivedAt time.Time       `json:"archived_at,omitzero"`
-		MergedInto string          `json:"merged_into,omitempty"`
-	}
-	positionShape struct {
-		OrganizationID string `json:"organization_id,omitempty"`
-
-		cardfile.PositionRecord
-	}
 	organizationShape struct {
 		ID        string    `json:"id"`
 		Name      string    `json:"name"`
 		Domain    string    `json:"domain"`
 		CreatedAt time.Time `json:"created_at"`
-	}
-	groupShape struct {
-		ID          string    `json:"id"`
-		Name        string    `json:"name"`
-		Description string    `json:"description"`
-		CadenceDays int       `json:"cadence_days"`
-		CreatedAt   time.Time `json:"created_at"`
-		UpdatedAt   time.Time `json:"updated_at"`
 	}
 	relationshipShape struct {
 		ID        string    `json:"id"`
@@ -144,12 +122,4 @@ func (a Account) objects(now time.Time) []named {
 		{"personal_tokens", tokens},
 		{"linked_identities", identities},
 	}
-}
-
-func connectionShape(c *connection.Connection) connectedShape {
-	shape := connectedShape{PersonRecord: cardfile.NewPersonRecord(c), Positions: []positionShape{}, ArchivedAt: c.ArchivedAt, MergedInto: c.MergedInto}
-	for i, p := range shape.PersonRecord.Positions {
-		shape.Positions = append(shape.Positions, positionShape{c.Positions[i].OrganizationID, p})
-	}
-	return shape
 }

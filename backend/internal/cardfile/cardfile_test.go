@@ -238,7 +238,7 @@ func TestJSONIsLossless(t *testing.T) {
 			ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: true, MetOn: p.MetOn, MetHow: p.MetHow,
 			Source: p.Source, CadenceDays: 30, SnoozedUntil: at, LastInteractionAt: at, CreatedAt: at, UpdatedAt: at, Tags: p.Tags, Groups: p.Groups,
 			Handles:        []cardfile.HandleRecord{{"email", "ana@helios.example", "Work"}, {"email", "ana@home.example", "home"}, {"phone", "+34 600 000 000", "mobile"}, {"url", "https://ana.example/a;b,c", ""}},
-			Positions:      []cardfile.PositionRecord{{"Helios; GmbH", "Founder, CEO", "2020", "", true}, {"Old", "", "", "2019-12", false}},
+			Positions:      []cardfile.PositionRecord{{"", "Helios; GmbH", "Founder, CEO", "2020", "", true}, {"", "Old", "", "", "2019-12", false}},
 			ImportantDates: []cardfile.DateRecord{{"birthday", "--02-29", ""}, {"anniversary", "2010-06-01", ""}, {"other", "2011", "First sale"}},
 			Relationships: []cardfile.RelationshipRecord{
 				{ConnectionID: "con_2", Name: "Ben, Jr.", Type: "manager"}, {ConnectionID: "con_2", Name: "Ben, Jr.", Type: "friend"},

@@ -39,6 +39,7 @@ type (
 		SnoozedUntil      time.Time            `json:"snoozed_until,omitzero"`
 		LastInteractionAt time.Time            `json:"last_interaction_at,omitzero"`
 		ArchivedAt        time.Time            `json:"archived_at,omitzero"`
+		MergedInto        string               `json:"merged_into,omitempty"` // in exports of accounts only
 		Handles           []HandleRecord       `json:"handles"`
 		Positions         []PositionRecord     `json:"positions"`
 		ImportantDates    []DateRecord         `json:"important_dates"`
@@ -55,12 +56,14 @@ type (
 		Value string `json:"value"`
 		Label string `json:"label"`
 	}
+	// PositionRecord's OrganizationID is in exports of accounts only.
 	PositionRecord struct {
-		Organization string `json:"organization"`
-		Title        string `json:"title"`
-		StartedOn    string `json:"started_on"`
-		EndedOn      string `json:"ended_on"`
-		Current      bool   `json:"current"`
+		OrganizationID string `json:"organization_id,omitempty"`
+		Organization   string `json:"organization"`
+		Title          string `json:"title"`
+		StartedOn      string `json:"started_on"`
+		EndedOn        string `json:"ended_on"`
+		Current        bool   `json:"current"`
 	}
 	DateRecord struct {
 		Kind  string `json:"kind"`
@@ -70,7 +73,7 @@ type (
 	// RelationshipRecord's type is what the other person is to this one. Each
 	// relationship is in the records of both.
 	RelationshipRecord struct {
-		ID           string `json:"id,omitempty"` // exports have none; the demo account does
+		ID           string `json:"id,omitempty"` // in the demo account only
 		ConnectionID string `json:"connection_id"`
 		Name         string `json:"name"`
 		Type         string `json:"type"`
@@ -107,12 +110,15 @@ type (
 		CreatedAt    time.Time `json:"created_at"`
 		UpdatedAt    time.Time `json:"updated_at"`
 	}
-	// GroupRecord is known by its name, which people have in their groups.
+	// GroupRecord is known by its name, which people have in their groups. Its id and
+	// times are in exports of accounts only; the demo account has ids, too.
 	GroupRecord struct {
-		ID          string `json:"id,omitempty"` // as a relationship's
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		CadenceDays int    `json:"cadence_days"`
+		ID          string    `json:"id,omitempty"`
+		Name        string    `json:"name"`
+		Description string    `json:"description"`
+		CadenceDays int       `json:"cadence_days"`
+		CreatedAt   time.Time `json:"created_at,omitzero"`
+		UpdatedAt   time.Time `json:"updated_at,omitzero"`
 	}
 )
 
@@ -135,6 +141,9 @@ func leftOut(archived bool) []string {
 
 func recordOf(p *Person) PersonRecord {
 	r := NewPersonRecord(&p.Connection)
+	for i := range r.Positions {
+		r.Positions[i].OrganizationID = ""
+	}
 	r.Relationships = []RelationshipRecord{}
 	for _, rel := range p.Relations {
 		r.Relationships = append(r.Relationships, RelationshipRecord{ConnectionID: rel.ConnectionID, Name: rel.Name, Type: rel.Type})
@@ -148,14 +157,14 @@ func NewPersonRecord(c *connection.Connection) PersonRecord {
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
 		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
 		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
-		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(),
+		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
 		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
 	}
 	for _, h := range c.Handles {
 		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})
 	}
 	for _, o := range c.Positions {
-		r.Positions = append(r.Positions, PositionRecord{o.Organization, o.Title, o.StartedOn, o.EndedOn, o.Current})
+		r.Positions = append(r.Positions, PositionRecord{o.OrganizationID, o.Organization, o.Title, o.StartedOn, o.EndedOn, o.Current})
 	}
 	for _, d := range c.Dates {
 		r.ImportantDates = append(r.ImportantDates, DateRecord{d.Kind, d.String(), d.Label})

@@ -192,8 +192,8 @@ func heldRelationships(ctx context.Context, w Writer, who *cast) (map[connection
 
 // notes imports the notes of a file of ours.
 func (im *imports) notes(ctx context.Context) error {
-	return phaseOf(ctx, im, notes, im.file.Notes(), func(n *source.Note) int { return len(n.Body) },
-		func(n *source.Note) []string { return n.PersonKeys }, im.note)
+	return phaseOf(ctx, im, notes, im.file.Notes(), func(n *source.Note) int { return len(n.Record.Body) },
+		func(n *source.Note) []string { return n.Record.ConnectionIDs }, im.note)
 }
 
 // noteSign is what two notes that are one have in common.
@@ -206,10 +206,10 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 	held := map[noteSign][]*timeline.Note{}
 	var at []time.Time
 	for i := range records {
-		if records[i].CreatedAt.IsZero() {
-			records[i].CreatedAt = w.Now()
+		if records[i].Record.CreatedAt.IsZero() {
+			records[i].Record.CreatedAt = w.Now()
 		}
-		at = append(at, moment(records[i].CreatedAt))
+		at = append(at, moment(records[i].Record.CreatedAt))
 	}
 	rows, err := w.FindNotes(ctx, at)
 	if err != nil {
@@ -222,12 +222,12 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 	b := &Batch{ImportID: im.params.ImportID}
 	var effects []change.Touch
 	for i := range records {
-		rec := &records[i]
-		people := who.people(rec.PersonKeys, maxAbout)
-		if rec.Err != nil {
-			report.warn(afterRow, "notes", rec.Row, rec.Err)
+		rec := &records[i].Record
+		people := who.people(rec.ConnectionIDs, maxAbout)
+		if err := records[i].Err; err != nil {
+			report.warn(afterRow, "notes", records[i].Row, err)
 		}
-		if rec.Err != nil || len(people) == 0 {
+		if len(people) == 0 {
 			continue
 		}
 		sign := noteSign{moment(rec.CreatedAt), rec.Body}
@@ -241,7 +241,7 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 		if n.UpdatedAt.Before(n.CreatedAt) {
 			n.UpdatedAt = n.CreatedAt
 		}
-		if n.ID, err = im.newID(w, id.Note, rec.Key); err != nil {
+		if n.ID, err = im.newID(w, id.Note, rec.ID); err != nil {
 			return nil, nil, err
 		}
 		held[sign] = append(held[sign], n)
@@ -278,8 +278,8 @@ func alsoAbout(links *[]Link, kind, entryID string, ids *[]string, further []str
 
 // interactions imports those of a file of ours.
 func (im *imports) interactions(ctx context.Context) error {
-	return phaseOf(ctx, im, interactions, im.file.Interactions(), func(i *source.Interaction) int { return len(i.Summary) },
-		func(i *source.Interaction) []string { return i.PersonKeys }, im.interaction)
+	return phaseOf(ctx, im, interactions, im.file.Interactions(), func(i *source.Interaction) int { return len(i.Record.Summary) },
+		func(i *source.Interaction) []string { return i.Record.ConnectionIDs }, im.interaction)
 }
 
 // metSign is what two interactions that are one have in common.
@@ -299,9 +299,9 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 	var keys []string
 	var at []time.Time
 	for i := range records {
-		at = append(at, moment(records[i].OccurredAt))
-		if records[i].ExternalKey != "" {
-			keys = append(keys, records[i].ExternalKey)
+		at = append(at, moment(records[i].Record.OccurredAt))
+		if key := records[i].Record.ExternalKey; key != "" {
+			keys = append(keys, key)
 		}
 	}
 	rows, err := w.FindInteractions(ctx, keys, at)
@@ -316,14 +316,14 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 	b := &Batch{ImportID: im.params.ImportID}
 	var effects []change.Touch
 	for i := range records {
-		rec := &records[i]
-		if rec.Err != nil {
-			report.warn(afterRow, "interactions", rec.Row, rec.Err)
+		rec := &records[i].Record
+		if err := records[i].Err; err != nil {
+			report.warn(afterRow, "interactions", records[i].Row, err)
 			continue
 		}
 		met := &timeline.Interaction{
 			Kind: rec.Kind, OccurredAt: moment(rec.OccurredAt), DurationMinutes: rec.DurationMinutes, Summary: rec.Summary,
-			ExternalKey: rec.ExternalKey, CreatedAt: moment(rec.CreatedAt), ConnectionIDs: who.people(rec.PersonKeys, maxMetBy),
+			ExternalKey: rec.ExternalKey, CreatedAt: moment(rec.CreatedAt), ConnectionIDs: who.people(rec.ConnectionIDs, maxMetBy),
 		}
 		if rec.CreatedAt.IsZero() {
 			met.CreatedAt = w.Now()
@@ -341,7 +341,7 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 			effects = append(effects, alsoAbout(&b.MetBy, timeline.InteractionObject, other.ID, &other.ConnectionIDs, further)...)
 			continue
 		}
-		if met.ID, err = im.newID(w, id.Interaction, rec.Key); err != nil {
+		if met.ID, err = im.newID(w, id.Interaction, rec.ID); err != nil {
 			return nil, nil, err
 		}
 		held[sign] = append(held[sign], met)

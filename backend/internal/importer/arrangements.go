@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
@@ -32,16 +33,16 @@ func (im *imports) group(ctx context.Context, w Writer, _ *cast, records []sourc
 			continue
 		}
 		made := len(book.made)
-		g := book.named(rec.Name)
+		g := book.named(rec.Record.Name)
 		switch {
 		case book.err != nil:
 			return nil, nil, book.err
 		case g == nil:
-			report.warn("the group %q was left out: there are %d groups already", rec.Name, organize.MaxGroups)
+			report.warn("the group %q was left out: there are %d groups already", rec.Record.Name, organize.MaxGroups)
 		case len(book.made) > made:
 			effects = append(effects, change.Touch{Kind: organize.GroupObject, ID: g.ID, After: g})
 		default:
-			blended, err := im.blendGroup(ctx, w, g, rec)
+			blended, err := im.blendGroup(ctx, w, g, rec.Record)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -53,7 +54,7 @@ func (im *imports) group(ctx context.Context, w Writer, _ *cast, records []sourc
 
 // blendGroup gives a group on file what it lacks, or with overwrite all that the file
 // says.
-func (im *imports) blendGroup(ctx context.Context, w Writer, g *organize.Group, rec source.Group) ([]change.Touch, error) {
+func (im *imports) blendGroup(ctx context.Context, w Writer, g *organize.Group, rec cardfile.GroupRecord) ([]change.Touch, error) {
 	before, after, overwrite := *g, *g, im.params.Options.OnMatch == OnMatchOverwrite
 	if rec.Description != "" && (overwrite || g.Description == "") {
 		after.Description = rec.Description
@@ -72,8 +73,8 @@ func (im *imports) blendGroup(ctx context.Context, w Writer, g *organize.Group, 
 
 // reminders imports those of a file of ours.
 func (im *imports) reminders(ctx context.Context) error {
-	return phaseOf(ctx, im, reminders, im.file.Reminders(), func(r *source.Reminder) int { return len(r.Text) },
-		func(r *source.Reminder) []string { return []string{r.PersonKey} }, im.remind)
+	return phaseOf(ctx, im, reminders, im.file.Reminders(), func(r *source.Reminder) int { return len(r.Record.Text) },
+		func(r *source.Reminder) []string { return []string{r.Record.ConnectionID} }, im.remind)
 }
 
 // reminderSign is what two reminders that are one have in common.
@@ -89,13 +90,14 @@ func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []so
 	}
 	b := &Batch{ImportID: im.params.ImportID}
 	var effects []change.Touch
-	for _, rec := range records {
-		if rec.Err != nil {
-			report.warn(afterRow, "reminders", rec.Row, rec.Err)
+	for i := range records {
+		rec := &records[i].Record
+		if err := records[i].Err; err != nil {
+			report.warn(afterRow, "reminders", records[i].Row, err)
 			continue
 		}
-		about := who.byKey[rec.PersonKey]
-		if rec.PersonKey != "" && (about == "" || !who.open(about)) {
+		about := who.byKey[rec.ConnectionID]
+		if rec.ConnectionID != "" && (about == "" || !who.open(about)) {
 			continue
 		}
 		r := &reminder.Reminder{
@@ -110,7 +112,7 @@ func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []so
 			continue
 		}
 		held[sign] = true
-		if r.ID, err = im.newID(w, id.Reminder, rec.Key); err != nil {
+		if r.ID, err = im.newID(w, id.Reminder, rec.ID); err != nil {
 			return nil, nil, err
 		}
 		b.Reminders = append(b.Reminders, r)
@@ -124,10 +126,10 @@ func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []so
 func heldReminders(ctx context.Context, w Writer, records []source.Reminder) (map[reminderSign]bool, error) {
 	var at []time.Time
 	for i := range records {
-		if records[i].CreatedAt.IsZero() {
-			records[i].CreatedAt = w.Now()
+		if records[i].Record.CreatedAt.IsZero() {
+			records[i].Record.CreatedAt = w.Now()
 		}
-		at = append(at, moment(records[i].CreatedAt))
+		at = append(at, moment(records[i].Record.CreatedAt))
 	}
 	rows, err := w.FindReminders(ctx, at)
 	held := map[reminderSign]bool{}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
@@ -67,7 +68,7 @@ type imports struct {
 	// others are the hashed keys of the file's people with ids of ours.
 	others map[string]bool
 	// groupDetails are what the file says of its groups, by folded names.
-	groupDetails map[string]source.Group
+	groupDetails map[string]cardfile.GroupRecord
 	// overwritten are people on file for whom the file has spoken already.
 	overwritten map[string]bool
 	// dry is the plan of a dry run, which goes on from step to step, and leaders are
@@ -176,13 +177,13 @@ func (im *imports) begin() {
 			r.Warnings = []string{}
 		}
 	}
-	im.groupDetails = map[string]source.Group{}
+	im.groupDetails = map[string]cardfile.GroupRecord{}
 	for g := range im.file.Groups() {
 		if im.into == nil {
-			g.Key = ""
+			g.Record.ID = ""
 		}
 		if g.Err == nil {
-			im.groupDetails[text.Fold(g.Name)] = g
+			im.groupDetails[text.Fold(g.Record.Name)] = g.Record
 		}
 	}
 }

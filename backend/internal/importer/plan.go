@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/organize"
 	"github.com/kith-crm/kith/backend/internal/personname"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -210,7 +210,7 @@ type groupBook struct {
 	now    time.Time
 	err    error
 	// details are what the file says of its groups, by folded names.
-	details map[string]source.Group
+	details map[string]cardfile.GroupRecord
 }
 
 func newGroupBook(groups []organize.Group, now time.Time, newID func() (string, error)) *groupBook {
@@ -229,7 +229,7 @@ func (b *groupBook) named(name string) *organize.Group {
 		return g
 	}
 	g := &organize.Group{
-		ID: b.details[folded].Key, Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
+		ID: b.details[folded].ID, Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
 		Version: 1, CreatedAt: b.now, UpdatedAt: b.now,
 	}
 	if g.ID == "" {

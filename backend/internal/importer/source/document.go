@@ -1,13 +1,11 @@
 package source
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/cardfile"
 	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // document reads our own lossless export.
@@ -109,7 +107,7 @@ func person(row int, p cardfile.PersonRecord, warning string) Record {
 		d.handle(h)
 	}
 	for _, o := range p.Positions {
-		d.addPosition(Position(o))
+		d.addPosition(Position{o.Organization, o.Title, o.StartedOn, o.EndedOn, o.Current})
 	}
 	for _, on := range p.ImportantDates {
 		d.addLabelledDate(dateKindOf(on.Kind), on.Label, on.Date, monthFirst)
@@ -155,95 +153,4 @@ func relationType(relation string) string {
 		return relation
 	}
 	return connection.RelationOther
-}
-
-// notes calls yield with each note.
-func (d *document) notes(yield func(Note) bool) {
-	row := 0
-	for e := range elements(d.noteList) {
-		row++
-		var n cardfile.NoteRecord
-		if _, err := e.decode(&n); err != nil {
-			if !yield(Note{Row: row, Err: err}) {
-				return
-			}
-			continue
-		}
-		note := Note{Row: row, Key: keyOf(n.ID), PersonKeys: keys(n.ConnectionIDs), Pinned: n.Pinned, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
-		note.Body, _ = clean(n.Body, maxNote)
-		switch {
-		case !text.Visible(note.Body):
-			note = Note{Row: row, Err: fault.New(fault.Invalid, "the note is empty")}
-		case len(note.PersonKeys) == 0 || len(note.PersonKeys) > mostOfNote:
-			note = Note{Row: row, Err: fault.New(fault.Invalid, "the note is about %d people; it may be about 1 to %d", len(note.PersonKeys), mostOfNote)}
-		}
-		if !yield(note) {
-			return
-		}
-	}
-}
-
-// Bounds of notes and interactions, as the contract has them.
-const (
-	mostOfNote        = 20
-	mostOfInteraction = 50
-	maxSummary        = 2000
-	maxExternalKey    = 200
-	maxMinutes        = 7 * 24 * 60
-)
-
-// interactions calls yield with each interaction.
-func (d *document) interactions(yield func(Interaction) bool) {
-	row := 0
-	for e := range elements(d.interactionList) {
-		row++
-		var i cardfile.InteractionRecord
-		_, err := e.decode(&i)
-		out := Interaction{
-			Row: row, Key: keyOf(i.ID), PersonKeys: keys(i.ConnectionIDs), Kind: i.Kind, OccurredAt: i.OccurredAt,
-			DurationMinutes: i.DurationMinutes, CreatedAt: i.CreatedAt,
-		}
-		out.Summary, _ = clean(i.Summary, maxSummary)
-		out.ExternalKey, _ = line(i.ExternalKey, maxExternalKey)
-		if err == nil {
-			err = out.check()
-		}
-		if err != nil {
-			out = Interaction{Row: row, Err: err}
-		}
-		if !yield(out) {
-			return
-		}
-	}
-}
-
-// check refuses what the contract would.
-func (i Interaction) check() error {
-	kinds := []string{"meeting", "call", "email", "message", "event", "intro", "other"}
-	switch {
-	case !slices.Contains(kinds, i.Kind):
-		return fault.New(fault.Invalid, "%q is no kind of interaction; use one of %s", shown(i.Kind), list(kinds))
-	case i.OccurredAt.IsZero():
-		return fault.New(fault.Invalid, "it is not known when the interaction took place")
-	case len(i.PersonKeys) == 0 || len(i.PersonKeys) > mostOfInteraction:
-		return fault.New(fault.Invalid, "%d people took part; there may be 1 to %d", len(i.PersonKeys), mostOfInteraction)
-	case i.DurationMinutes < 0 || i.DurationMinutes > maxMinutes:
-		return fault.New(fault.Invalid, "a duration of %d minutes is none", i.DurationMinutes)
-	}
-	return nil
-}
-
-// keys returns the keys that are some, each once; one more than there may be shows
-// that there are too many.
-func keys(ids []string) []string {
-	var out []string
-	for _, id := range ids {
-		if len(out) > mostOfInteraction {
-			break
-		}
-		if key := keyOf(id); key != "" && !slices.Contains(out, key) {
-			out = append(out, key)
-		}
-	}
-	return out
 }

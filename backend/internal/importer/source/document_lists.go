@@ -11,58 +11,117 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Bounds of reminders and groups, as the contract has them.
+// Bounds of what is in the lists of a document, as the contract has them.
 const (
-	maxReminder    = 500
-	maxDescription = 500
+	mostOfNote        = 20
+	mostOfInteraction = 50
+	maxSummary        = 2000
+	maxExternalKey    = 200
+	maxMinutes        = 7 * 24 * 60
+	maxReminder       = 500
+	maxDescription    = 500
 )
 
-// Reminders returns the reminders of a document of ours; other files have none.
-func (f *File) Reminders() iter.Seq[Reminder] {
+// Listed is an object in a list of our own file. The people that its record names by id
+// are those whose Person has that Key.
+type Listed[T any] struct {
+	// Row is its ordinal, from 1.
+	Row    int
+	Record T
+	// Err is a *fault.Error (Invalid) when the object cannot be imported; Record is
+	// empty then.
+	Err error
+}
+
+// The objects in the lists of our own file.
+type (
+	Note        = Listed[cardfile.NoteRecord]
+	Interaction = Listed[cardfile.InteractionRecord]
+	Reminder    = Listed[cardfile.ReminderRecord]
+	Group       = Listed[cardfile.GroupRecord]
+)
+
+// Notes returns the notes of our own file; other files have none.
+func (f *File) Notes() iter.Seq[Note] { return listed(f.lists().noteList, tidyNote) }
+
+// Interactions returns the interactions of our own file; other files have none.
+func (f *File) Interactions() iter.Seq[Interaction] {
+	return listed(f.lists().interactionList, tidyInteraction)
+}
+
+// Reminders returns the reminders of our own file; other files have none.
+func (f *File) Reminders() iter.Seq[Reminder] { return listed(f.lists().reminderList, tidyReminder) }
+
+// Groups returns the groups of our own file, with what belongs to them besides people;
+// other files have none.
+func (f *File) Groups() iter.Seq[Group] { return listed(f.lists().groupList, tidyGroup) }
+
+// lists returns the document that the file is, or an empty one.
+func (f *File) lists() *document {
 	if d, ok := f.reader.(*document); ok {
-		return d.reminders
+		return d
 	}
-	return func(func(Reminder) bool) {}
+	return &document{}
 }
 
-// Groups returns the groups of a document of ours, with what belongs to them besides
-// people; other files have none.
-func (f *File) Groups() iter.Seq[Group] {
-	if d, ok := f.reader.(*document); ok {
-		return d.groups
-	}
-	return func(func(Group) bool) {}
-}
-
-// reminders calls yield with each reminder.
-func (d *document) reminders(yield func(Reminder) bool) {
-	row := 0
-	for e := range elements(d.reminderList) {
-		row++
-		var rec cardfile.ReminderRecord
-		_, err := e.decode(&rec)
-		r := Reminder{
-			Row: row, Key: keyOf(rec.ID), PersonKey: keyOf(rec.ConnectionID), DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence,
-			State: rec.State, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
-		}
-		r.Text, _ = line(rec.Text, maxReminder)
-		if r.StartsOn == "" {
-			r.StartsOn = r.DueOn
-		}
-		if err == nil {
-			err = r.check()
-		}
-		if err != nil {
-			r = Reminder{Row: row, Err: err}
-		}
-		if !yield(r) {
-			return
+// listed decodes the objects of a list. tidy makes a record fit the bounds of the
+// contract, or refuses it.
+func listed[T any](list []byte, tidy func(*T) error) iter.Seq[Listed[T]] {
+	return func(yield func(Listed[T]) bool) {
+		row := 0
+		for e := range elements(list) {
+			row++
+			item := Listed[T]{Row: row}
+			_, err := e.decode(&item.Record)
+			if err == nil {
+				err = tidy(&item.Record)
+			}
+			if err != nil {
+				item = Listed[T]{Row: row, Err: err}
+			}
+			if !yield(item) {
+				return
+			}
 		}
 	}
 }
 
-// check refuses what the contract would.
-func (r Reminder) check() error {
+func tidyNote(n *cardfile.NoteRecord) error {
+	n.ID, n.ConnectionIDs = keyOf(n.ID), keys(n.ConnectionIDs)
+	n.Body, _ = clean(n.Body, maxNote)
+	switch {
+	case !text.Visible(n.Body):
+		return fault.New(fault.Invalid, "the note is empty")
+	case len(n.ConnectionIDs) == 0 || len(n.ConnectionIDs) > mostOfNote:
+		return fault.New(fault.Invalid, "the note is about %d people; it may be about 1 to %d", len(n.ConnectionIDs), mostOfNote)
+	}
+	return nil
+}
+
+func tidyInteraction(i *cardfile.InteractionRecord) error {
+	i.ID, i.ConnectionIDs = keyOf(i.ID), keys(i.ConnectionIDs)
+	i.Summary, _ = clean(i.Summary, maxSummary)
+	i.ExternalKey, _ = line(i.ExternalKey, maxExternalKey)
+	kinds := []string{"meeting", "call", "email", "message", "event", "intro", "other"}
+	switch {
+	case !slices.Contains(kinds, i.Kind):
+		return fault.New(fault.Invalid, "%q is no kind of interaction; use one of %s", shown(i.Kind), list(kinds))
+	case i.OccurredAt.IsZero():
+		return fault.New(fault.Invalid, "it is not known when the interaction took place")
+	case len(i.ConnectionIDs) == 0 || len(i.ConnectionIDs) > mostOfInteraction:
+		return fault.New(fault.Invalid, "%d people took part; there may be 1 to %d", len(i.ConnectionIDs), mostOfInteraction)
+	case i.DurationMinutes < 0 || i.DurationMinutes > maxMinutes:
+		return fault.New(fault.Invalid, "a duration of %d minutes is none", i.DurationMinutes)
+	}
+	return nil
+}
+
+func tidyReminder(r *cardfile.ReminderRecord) error {
+	r.ID, r.ConnectionID = keyOf(r.ID), keyOf(r.ConnectionID)
+	r.Text, _ = line(r.Text, maxReminder)
+	if r.StartsOn == "" {
+		r.StartsOn = r.DueOn
+	}
 	recurrences := []string{reminder.RecursNever, reminder.RecursWeekly, reminder.RecursMonthly, reminder.RecursQuarterly, reminder.RecursYearly}
 	states := []string{reminder.Open, reminder.Done, reminder.Dismissed}
 	switch {
@@ -81,28 +140,30 @@ func (r Reminder) check() error {
 	return nil
 }
 
-// groups calls yield with each group.
-func (d *document) groups(yield func(Group) bool) {
-	row := 0
-	for e := range elements(d.groupList) {
-		row++
-		var rec cardfile.GroupRecord
-		_, err := e.decode(&rec)
-		g := Group{Row: row, Key: keyOf(rec.ID), CadenceDays: rec.CadenceDays}
-		g.Name, _ = line(rec.Name, maxGroup)
-		g.Description, _ = clean(rec.Description, maxDescription)
-		switch {
-		case err != nil:
-		case !text.Visible(g.Name):
-			err = fault.New(fault.Invalid, "the group has no name")
-		case g.CadenceDays < 0 || g.CadenceDays > maxCadence:
-			err = fault.New(fault.Invalid, "an interval of %d days is none", g.CadenceDays)
+func tidyGroup(g *cardfile.GroupRecord) error {
+	g.ID = keyOf(g.ID)
+	g.Name, _ = line(g.Name, maxGroup)
+	g.Description, _ = clean(g.Description, maxDescription)
+	switch {
+	case !text.Visible(g.Name):
+		return fault.New(fault.Invalid, "the group has no name")
+	case g.CadenceDays < 0 || g.CadenceDays > maxCadence:
+		return fault.New(fault.Invalid, "an interval of %d days is none", g.CadenceDays)
+	}
+	return nil
+}
+
+// keys returns the ids that are keys, each once; one more than there may be shows that
+// there are too many.
+func keys(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		if len(out) > mostOfInteraction {
+			break
 		}
-		if err != nil {
-			g = Group{Row: row, Err: err}
-		}
-		if !yield(g) {
-			return
+		if key := keyOf(id); key != "" && !slices.Contains(out, key) {
+			out = append(out, key)
 		}
 	}
+	return out
 }

@@ -99,12 +99,12 @@ func (c checker) checkFile(t *testing.T, data []byte, o source.Options) {
 		t.Fatalf("%d records, %d were announced", records, f.Total())
 	}
 	for n := range f.Notes() {
-		if n.Err == nil && (n.Body == "" || len(n.PersonKeys) == 0) {
+		if n.Err == nil && (n.Record.Body == "" || len(n.Record.ConnectionIDs) == 0) {
 			t.Fatalf("%+v", n)
 		}
 	}
 	for i := range f.Interactions() {
-		if i.Err == nil && (i.OccurredAt.IsZero() || len(i.PersonKeys) == 0) {
+		if i.Err == nil && (i.Record.OccurredAt.IsZero() || len(i.Record.ConnectionIDs) == 0) {
 			t.Fatalf("%+v", i)
 		}
 	}

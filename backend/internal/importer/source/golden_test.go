@@ -79,10 +79,10 @@ func reading(t *testing.T, data []byte, o source.Options) any {
 	out["records"] = records
 	var notes, interactions []any
 	for n := range f.Notes() {
-		notes = append(notes, compact(reflect.ValueOf(n)))
+		notes = append(notes, listed(n.Row, n.Record, n.Err))
 	}
 	for i := range f.Interactions() {
-		interactions = append(interactions, compact(reflect.ValueOf(i)))
+		interactions = append(interactions, listed(i.Row, i.Record, i.Err))
 	}
 	put(out, "notes", notes)
 	put(out, "interactions", interactions)
@@ -93,6 +93,24 @@ func put[T any](m map[string]any, name string, values []T) {
 	if len(values) > 0 {
 		m[name] = values
 	}
+}
+
+// listed is an object of a list without the fields that hold nothing.
+func listed(row int, record any, err error) map[string]any {
+	out := map[string]any{"Row": row}
+	if err != nil {
+		out["Err"] = err.Error()
+	}
+	for i, v := 0, reflect.ValueOf(record); i < v.NumField(); i++ {
+		name := v.Type().Field(i).Name
+		if golden := map[string]string{"ID": "Key", "ConnectionIDs": "PersonKeys"}[name]; golden != "" {
+			name = golden
+		}
+		if !v.Field(i).IsZero() {
+			out[name] = compact(v.Field(i))
+		}
+	}
+	return out
 }
 
 // compact is a value without the fields that hold nothing.

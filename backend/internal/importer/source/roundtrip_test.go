@@ -317,11 +317,13 @@ func TestRoundTripOfTheTimeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := open(t, content, source.Options{})
-	notes := []source.Note{{Row: 1, Key: "not_1", PersonKeys: []string{"con_1", "con_2"}, Body: "<b>&\n\"", Pinned: true, CreatedAt: at, UpdatedAt: at}}
+	notes := []source.Note{{Row: 1, Record: cardfile.NoteRecord{ID: "not_1", ConnectionIDs: []string{"con_1", "con_2"}, Body: "<b>&\n\"", Pinned: true, CreatedAt: at, UpdatedAt: at}}}
 	if diff := cmp.Diff(notes, slices.Collect(f.Notes())); diff != "" {
 		t.Error(diff)
 	}
-	interactions := []source.Interaction{{Row: 1, Key: "int_1", ExternalKey: "k", PersonKeys: []string{"con_1"}, Kind: "call", OccurredAt: at, DurationMinutes: 5, Summary: "s", CreatedAt: at}}
+	interactions := []source.Interaction{{Row: 1, Record: cardfile.InteractionRecord{
+		ID: "int_1", ExternalKey: "k", ConnectionIDs: []string{"con_1"}, Kind: "call", OccurredAt: at, DurationMinutes: 5, Summary: "s", CreatedAt: at,
+	}}}
 	if diff := cmp.Diff(interactions, slices.Collect(f.Interactions())); diff != "" {
 		t.Error(diff)
 	}

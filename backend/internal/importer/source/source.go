@@ -135,24 +135,6 @@ func (f *File) Records() iter.Seq[Record] { return f.reader.records }
 // Total returns how many records there are.
 func (f *File) Total() int { return f.reader.total() }
 
-// Notes returns the notes of a document of ours, whose people are known by their
-// keys; other files have none.
-func (f *File) Notes() iter.Seq[Note] {
-	if d, ok := f.reader.(*document); ok {
-		return d.notes
-	}
-	return func(func(Note) bool) {}
-}
-
-// Interactions returns the interactions of a document of ours, whose people are
-// known by their keys; other files have none.
-func (f *File) Interactions() iter.Seq[Interaction] {
-	if d, ok := f.reader.(*document); ok {
-		return d.interactions
-	}
-	return func(func(Interaction) bool) {}
-}
-
 // warn adds a warning unless it is empty.
 func (f *File) warn(warning string) {
 	if warning != "" {
