@@ -33,12 +33,13 @@ image: ## Build the container image, to IMAGE
 	docker build -f deploy/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t $(IMAGE) .
 
 .PHONY: gen
-gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, and the dashboards
+gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the dashboards and openapi.json
 	$(BIN)/buf generate
 	$(BIN)/buf generate --template proto/tools/schema.gen.yaml
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
 	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb ../.tmp/schema catalog/catalog.json
 	cd observability && go run ./internal/dashboards/cmd/dashboards dashboards
+	cd edge && go run ./internal/discovery/openapi/cmd/openapi internal/discovery/openapi/openapi.json
 
 $(BIN)/.tools: $(TOOLS)
 	mkdir -p $(BIN) && cd proto/tools && GOWORK=off go build -o $(BIN) tool && touch $@
@@ -49,7 +50,7 @@ proto/third_party/.fetched: Makefile
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
 
-GENERATED := proto/gen proto/catalog observability/dashboards
+GENERATED := proto/gen proto/catalog observability/dashboards edge/internal/discovery/openapi/openapi.json
 .PHONY: verify
 verify: gen ## Fail when generated files, go.mod files or formatting are not clean
 	$(BIN)/buf lint --path proto/kith

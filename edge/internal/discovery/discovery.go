@@ -115,8 +115,7 @@ func (s *site) newOpenAPI() (*document, error) {
 		return nil, nil
 	}
 	body, err := openapi.New(openapi.Options{
-		BaseURL: s.BaseURL, Version: s.Version, Rows: s.Routes, Catalog: s.Catalog, Protocols: s.Protocols, Policies: s.Policies,
-		DemoUsername: s.DemoUsername,
+		BaseURL: s.BaseURL, Version: s.Version, Routes: s.Routes, Policies: s.Policies, DemoUsername: s.DemoUsername,
 	})
 	return newDocument("application/json", body, nil), err
 }

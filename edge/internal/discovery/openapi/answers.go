@@ -17,17 +17,11 @@ const (
 	headerRef   = "#/components/headers/"
 )
 
-// sharedAnswers are what the edge answers to an operation of a row in the row's
-// protocol, whatever the handler does: the components by their statuses. Their
-// names are without the prefix of the protocol.
-func sharedAnswers(r route.Route, method string, limited bool) map[string]string {
+// sharedAnswers are what the edge answers to an operation in the route's protocol,
+// whatever the handler does: the components by their statuses. Their names are
+// without the prefix of the protocol.
+func sharedAnswers(method string) map[string]string {
 	answers := map[string]string{"400": "BadRequest", "405": "MethodNotAllowed", "503": "Unavailable"}
-	if limited {
-		answers["429"] = "TooManyRequests"
-	}
-	if !r.Sunset.IsZero() {
-		answers["410"] = "Gone"
-	}
 	if method == http.MethodPost {
 		answers["408"], answers["413"], answers["415"] = "Timeout", "ContentTooLarge", "UnsupportedMediaType"
 	}
@@ -44,28 +38,19 @@ func countedHeaders() []string {
 	return []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 }
 
-// answerAsRouter adds what the router answers on a row's behalf, and the headers
+// answerAsRouter adds what the router answers on a route's behalf, and the headers
 // that it adds to the handler's answers.
-func answerAsRouter(root, operation *yaml.Node, r route.Route, method string, o Options) {
-	p, limited := usedPolicy(o, r.RatePolicy)
+func answerAsRouter(root, operation *yaml.Node, r route.Route, method string) {
 	answers := obtain(operation, "responses")
-	shared := sharedAnswers(r, method, limited)
+	shared := sharedAnswers(method)
 	for _, status := range slices.Sorted(maps.Keys(shared)) { // the same document each time
 		addAnswer(answers, status, prefix(r.Protocol)+shared[status])
 	}
 	if r.State == route.Deprecated {
-		headers := []string{"Deprecation", "Link"}
-		if !r.Sunset.IsZero() {
-			headers = append(headers, "Sunset")
-		}
-		mark(root, answers, "Deprecated", headers)
+		mark(root, answers, "Deprecated", deprecationHeaders())
 	}
-	// It comes before the row is looked for: as a problem, and without what the row says.
+	// It comes before the path is looked up: as a problem, and without what the route says.
 	addAnswer(answers, "431", "HeadersTooLarge")
-	if limited {
-		limit(operation, p)
-		mark(root, answers, "Counted", countedHeaders())
-	}
 	sortByStatus(answers)
 }
 
@@ -75,6 +60,8 @@ func addAnswer(answers *yaml.Node, status, component string) {
 		put(answers, status, newRef(responseRef+component))
 	}
 }
+
+func deprecationHeaders() []string { return []string{"Deprecation", "Link"} }
 
 func newRef(target string) *yaml.Node {
 	n := newMapping()

@@ -20,7 +20,7 @@ import (
 func eachOperation(t *testing.T, check func(t *testing.T, o openapi.Options, r route.Route, op *openapi3.Operation)) {
 	t.Helper()
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
-		for _, r := range o.Rows {
+		for _, r := range o.Routes {
 			for _, method := range r.Methods {
 				check(t, o, r, operation(t, document, r, method))
 			}
@@ -59,12 +59,12 @@ func TestRefusalsOfEveryOperation(t *testing.T) {
 	}
 	var rows []route.Route
 	document := load(t, build(t, func(o *openapi.Options) {
-		for i, r := range o.Rows {
+		for i, r := range o.Routes {
 			if r.State == route.Deprecated {
-				o.Rows[i].Sunset = time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)
+				o.Routes[i].Sunset = time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)
 			}
 		}
-		rows = o.Rows
+		rows = o.Routes
 	}))
 	for _, r := range rows {
 		for _, method := range r.Methods {
@@ -153,9 +153,9 @@ func TestSunset(t *testing.T) {
 	at := time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)
 	var old route.Route
 	document := load(t, build(t, func(o *openapi.Options) {
-		for i, r := range o.Rows {
+		for i, r := range o.Routes {
 			if r.State == route.Deprecated {
-				o.Rows[i].Sunset = at
+				o.Routes[i].Sunset = at
 				old = r
 			}
 		}
@@ -188,7 +188,7 @@ func TestProblems(t *testing.T) {
 		if len(enum) != len(problem.Codes()) {
 			t.Errorf("there are %d codes, and %d are documented", len(problem.Codes()), len(enum))
 		}
-		for _, r := range o.Rows {
+		for _, r := range o.Routes {
 			for _, method := range r.Methods {
 				op := operation(t, document, r, method)
 				for code, answer := range op.Responses.Map() {

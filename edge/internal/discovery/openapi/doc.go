@@ -1,21 +1,19 @@
 // Package openapi makes GET /openapi.json, the OpenAPI 3.1 description of what this
-// server serves, once, when the process starts.
+// server serves, in two steps:
 //
-//	source/*.yaml ─▶ facts ─▶ problems ─▶ rows ─▶ unused ─▶ JSON
-//	written by hand  (facts.go)           (rows.go, answers.go)  (unused.go, encode.go)
+//	make gen (Assemble)   source/*.yaml + variables + problems + routes → openapi.json
+//	start (New)           openapi.json + what the deployment decides    → the document
 //
 // The source says what a handler does: parameters, bodies, answers, examples. What
-// other code decides is not written there but filled in, so that it is nowhere
-// twice:
+// other code decides is filled in, so that it is written only once:
 //
-//   - ${name} stands for a fact: the base URL, scopes, tool names, error codes,
-//     limits (facts.go);
-//   - an example with $problem: code is that code's problem (problems.go);
-//   - the route table says which paths there are, their summaries, their copies
-//     under /sandbox, what is deprecated and which rate policy applies. What the
-//     router does with every row, it is told for every row: 400 for a query that
-//     is not accepted, 429, 503, and the headers that go with them (answers.go).
+//   - ${name} stands for a variable: scopes, tool names, error codes (variables.go);
+//   - an example with $problem: code is the problem with that code (problems.go);
+//   - the routes say which paths there are, their summaries, their copies under
+//     /sandbox and what is deprecated (routes.go). Every route gets the answers of
+//     the router: 400, 405, 408, 413, 415, 431 and 503 (answers.go).
 //
-// A path of the source that no row has is left out; a row that the source does not
-// describe is an error.
+// openapi.json is committed; a test fails when it is stale. An operator decides the
+// address, the sandbox, the rate limits and the removal dates. These are added when
+// the process starts (deployment.go), and paths that are not served are left out.
 package openapi

@@ -1,8 +1,13 @@
 package openapi
 
+import "github.com/kith-crm/kith/proto/catalog"
+
+// Committed returns openapi.json.
+func Committed() []byte { return document }
+
 // Described returns the paths and methods that the source describes.
-func Described(o Options) (map[string][]string, error) {
-	root, err := load(newFacts(o))
+func Described(c *catalog.Catalog, protocols []string) (map[string][]string, error) {
+	root, err := load(newVariables(c, protocols, nil))
 	described := map[string][]string{}
 	for path, item := range members(child(root, "paths")) {
 		for name := range members(item) {
@@ -14,7 +19,7 @@ func Described(o Options) (map[string][]string, error) {
 	return described, err
 }
 
-// Merge merges two parts of a source, and Fill fills facts into one.
+// Merge merges two parts of a source, and Fill fills variables into one.
 func Merge(a, b string) error {
 	first, err := parse([]byte(a))
 	if err != nil {
@@ -27,14 +32,14 @@ func Merge(a, b string) error {
 	return merge(first, second)
 }
 
-// Fill returns a part with the facts in it, as JSON.
-func Fill(o Options, part string) (string, error) {
+// Fill returns a part with the variables in it, as JSON.
+func Fill(c *catalog.Catalog, protocols []string, part string) (string, error) {
 	n, err := parse([]byte(part))
 	if err == nil {
-		err = newFacts(o).fill(n)
+		err = newVariables(c, protocols, nil).fill(n)
 	}
 	if err == nil {
-		err = fillProblems(n, o.BaseURL)
+		err = fillProblems(n, exampleBaseURL)
 	}
 	if err != nil {
 		return "", err

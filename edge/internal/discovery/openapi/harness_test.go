@@ -10,14 +10,13 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
-	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 const base = "https://kith.example"
 
-// planned are rows that the table gets when this document is served.
+// planned are routes that the table gets when this document is served.
 func planned() []route.Route {
 	return []route.Route{{
 		Name: "openapi", Methods: []string{http.MethodGet}, Pattern: "/openapi.json", State: route.Current,
@@ -25,8 +24,8 @@ func planned() []route.Route {
 	}}
 }
 
-// rows are the table as it is mounted.
-func rows(sandbox bool) []route.Route {
+// routes are the table as it is mounted.
+func routes(sandbox bool) []route.Route {
 	table := route.Table()
 	for _, r := range planned() {
 		if !slices.ContainsFunc(table, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
@@ -36,14 +35,19 @@ func rows(sandbox bool) []route.Route {
 	return route.Mounted(table, sandbox)
 }
 
-func options(t testing.TB) openapi.Options {
+func loadCatalog(t testing.TB) *catalog.Catalog {
 	t.Helper()
 	tools, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tools
+}
+
+func options(t testing.TB) openapi.Options {
+	t.Helper()
 	return openapi.Options{
-		BaseURL: base, Version: "1.2.3", Rows: rows(true), Catalog: tools, Protocols: mcp.Versions(),
+		BaseURL: base, Version: "1.2.3", Routes: routes(true),
 		Policies: ratelimit.Defaults(), DemoUsername: "demo",
 	}
 }
@@ -53,7 +57,7 @@ func variants() map[string]func(*openapi.Options) {
 	return map[string]func(*openapi.Options){
 		"whole": func(*openapi.Options) {},
 		"without sandbox": func(o *openapi.Options) {
-			o.Rows, o.DemoUsername = rows(false), ""
+			o.Routes, o.DemoUsername = routes(false), ""
 		},
 		"without limits": func(o *openapi.Options) {
 			for i := range o.Policies {

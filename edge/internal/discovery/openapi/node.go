@@ -14,6 +14,7 @@ const (
 	tagString  = "!!str"
 	tagBool    = "!!bool"
 	tagInteger = "!!int"
+	tagNull    = "!!null"
 )
 
 func newMapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
@@ -90,6 +91,17 @@ func remove(n *yaml.Node, key string) {
 			return
 		}
 	}
+}
+
+// without returns a mapping with all members but one, which are not copied.
+func without(n *yaml.Node, key string) *yaml.Node {
+	rest := newMapping()
+	for name, value := range members(n) {
+		if name != key {
+			put(rest, name, value)
+		}
+	}
+	return rest
 }
 
 // obtain returns a member that is a mapping, and adds it if it is not there.

@@ -1,67 +1,109 @@
 package openapi
 
 import (
+	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 
-	"github.com/kith-crm/kith/proto/catalog"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// Options are what the document is made of. All but Policies and DemoUsername are
+// document is what Assemble returned to `make gen`.
+//
+//go:embed openapi.json
+var document []byte
+
+// What openapi.json has in the place of what a deployment decides.
+const (
+	exampleBaseURL  = "https://kith.example"
+	exampleVersion  = "0.0.0"
+	exampleMember   = "ada-lovelace"
+	examplePolicies = "(A server lists its own here.)"
+	exampleReads    = "`/api/human/{username}`, `/api/network/members` and others"
+	withoutSunset   = "a removal date, which a `Sunset` header announces 180 days ahead"
+	secureCookie    = "__Host-kith_session"
+)
+
+// Options are what a deployment decides. All but Policies and DemoUsername are
 // required.
 type Options struct {
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
 	// Version of the service.
 	Version string
-	// Rows are the rows that the server serves, as route.Mounted returns them.
-	Rows []route.Route
-	// Catalog has the tools and the scopes.
-	Catalog *catalog.Catalog
-	// Protocols are the versions of MCP that are spoken, the default first, as
-	// mcp.Versions returns them.
-	Protocols []string
-	// Policies are the rate policies in force. One with a quota of 0 is off, and
-	// nothing is said of it.
+	// Routes are the routes that the server serves, as route.Mounted returns them.
+	Routes []route.Route
+	// Policies are the rate policies in force. One with a quota of 0 is off, and is
+	// not mentioned.
 	Policies []ratelimit.Policy
 	// DemoUsername is the member of the examples; "" without a sandbox.
 	DemoUsername string
 }
 
-func (o Options) check() error {
-	if o.BaseURL == "" || o.Version == "" || len(o.Rows) == 0 || o.Catalog == nil || len(o.Protocols) == 0 {
-		return errors.New("base URL, version, rows, catalogue and protocol versions are required")
-	}
-	return nil
-}
-
-// New returns the document as JSON. It fails if a required option is missing or a
-// route is not described.
+// New returns openapi.json as a server serves it: with its address and its version,
+// without the paths that it does not serve, with its rate limits and removal dates.
+// It fails if a required option is missing or a route is not described.
 func New(o Options) ([]byte, error) {
-	body, err := build(o)
+	body, err := o.apply()
 	if err != nil {
 		return nil, fmt.Errorf("build OpenAPI document: %w", err)
 	}
 	return body, nil
 }
 
-func build(o Options) ([]byte, error) {
-	if err := o.check(); err != nil {
-		return nil, err
+func (o Options) apply() ([]byte, error) {
+	if o.BaseURL == "" || o.Version == "" || len(o.Routes) == 0 {
+		return nil, errors.New("base URL, version and routes are required")
 	}
-	root, err := load(newFacts(o))
+	root, err := decode(jsontext.NewDecoder(bytes.NewReader(document)))
 	if err != nil {
 		return nil, err
 	}
-	if err := fillProblems(root, o.BaseURL); err != nil {
+	o.fill(root)
+	described, paths := child(root, "paths"), newMapping()
+	var faults []error
+	for _, r := range o.Routes {
+		item := child(described, r.Pattern)
+		for _, method := range r.Methods {
+			operation := child(item, strings.ToLower(method))
+			if operation == nil {
+				faults = append(faults, fmt.Errorf("route %q: %s is not described", r.Name, method))
+				continue
+			}
+			o.deploy(root, operation, r)
+		}
+		put(paths, r.Pattern, item)
+	}
+	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if err := applyRows(root, o); err != nil {
-		return nil, err
-	}
+	put(root, "paths", paths)
 	dropUnused(root)
 	return encode(root)
+}
+
+// fill replaces the examples by what the deployment has.
+func (o Options) fill(root *yaml.Node) {
+	member := o.DemoUsername
+	if member == "" {
+		member = exampleMember
+	}
+	replacer := strings.NewReplacer(
+		exampleBaseURL, o.BaseURL, exampleVersion, o.Version, exampleMember, member, examplePolicies, o.policyList(),
+		secureCookie, sessionCookie(o.BaseURL), exampleReads, list(batchable(o.Routes)),
+	)
+	walk(root, func(n *yaml.Node) {
+		if n.Kind == yaml.ScalarNode {
+			n.Value = replacer.Replace(n.Value)
+		}
+		if reads := child(n, "batchable"); reads != nil && reads.Kind == yaml.SequenceNode {
+			put(n, "batchable", batchableReads(o.Routes))
+		}
+	})
 }

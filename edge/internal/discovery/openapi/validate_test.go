@@ -58,11 +58,9 @@ func TestSameDocument(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(*openapi.Options){
-		"base URL":  func(o *openapi.Options) { o.BaseURL = "" },
-		"version":   func(o *openapi.Options) { o.Version = "" },
-		"rows":      func(o *openapi.Options) { o.Rows = nil },
-		"catalogue": func(o *openapi.Options) { o.Catalog = nil },
-		"versions":  func(o *openapi.Options) { o.Protocols = nil },
+		"base URL": func(o *openapi.Options) { o.BaseURL = "" },
+		"version":  func(o *openapi.Options) { o.Version = "" },
+		"routes":   func(o *openapi.Options) { o.Routes = nil },
 	} {
 		o := options(t)
 		change(&o)

@@ -4,7 +4,12 @@ import (
 	"embed"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 //go:embed source/*.yaml
@@ -16,8 +21,26 @@ func parts() []string {
 	return []string{"openapi", "common", "public", "mcp", "jobs", "access", "oauth", "documents", "pages"}
 }
 
-// load reads the source, with the facts filled in, as one document.
-func load(f facts) (*yaml.Node, error) {
+// Assemble returns openapi.json: the source with what other code decides. It names
+// every route and method of the table that the source does not describe.
+func Assemble(c *catalog.Catalog, protocols []string, table []route.Route) ([]byte, error) {
+	root, err := load(newVariables(c, protocols, table))
+	if err != nil {
+		return nil, err
+	}
+	if err := fillProblems(root, exampleBaseURL); err != nil {
+		return nil, err
+	}
+	if err := addRoutes(root, route.Mounted(table, true)); err != nil {
+		return nil, err
+	}
+	addRequestID(root)
+	text, err := encode(root, jsontext.WithIndent(" "))
+	return append(text, '\n'), err
+}
+
+// load reads the source, with the variables filled in, as one document.
+func load(v variables) (*yaml.Node, error) {
 	root := newMapping()
 	for _, name := range parts() {
 		path := "source/" + name + ".yaml"
@@ -27,7 +50,7 @@ func load(f facts) (*yaml.Node, error) {
 		}
 		part, err := parse(text)
 		if err == nil {
-			err = f.fill(part)
+			err = v.fill(part)
 		}
 		if err == nil {
 			err = merge(root, part)

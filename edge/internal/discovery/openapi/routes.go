@@ -6,39 +6,39 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 // tagSandbox is the tag of what is there for the demo account.
 const tagSandbox = "Sandbox"
 
-// applyRows gives the document the paths of the rows, in their order, and what the
-// rows say of them. It names every row and method that is not described.
-func applyRows(root *yaml.Node, o Options) error {
+// addRoutes gives the document the paths of the routes, in their order, and what the
+// routes say of them. It names every route and method that is not described.
+func addRoutes(root *yaml.Node, routes []route.Route) error {
 	source := child(root, "paths")
 	paths := newMapping()
 	var faults []error
-	for _, r := range o.Rows {
-		item, err := describe(root, source, r, o)
+	for _, r := range routes {
+		item, err := describe(source, r)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("route %q: %w", r.Name, err))
 			continue
 		}
+		for _, method := range r.Methods {
+			answerAsRouter(root, child(item, strings.ToLower(method)), r, method)
+		}
 		put(paths, r.Pattern, item)
 	}
 	put(root, "paths", paths)
-	addRequestID(root)
 	return errors.Join(faults...)
 }
 
-// describe returns the path item of a row, made from what the source has for the
-// row itself or for the one that it is a copy of.
-func describe(root, source *yaml.Node, r route.Route, o Options) (*yaml.Node, error) {
+// describe returns the path item of a route, made from what the source has for the
+// route itself or for the one that it is a copy of.
+func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 	original := r.Pattern
 	if r.SameAs != "" {
 		original = strings.TrimPrefix(original, route.SandboxPrefix)
@@ -58,13 +58,12 @@ func describe(root, source *yaml.Node, r route.Route, o Options) (*yaml.Node, er
 		}
 		operation = clone(operation)
 		introduce(operation, r, method)
-		answerAsRouter(root, operation, r, method, o)
 		put(item, strings.ToLower(method), operation)
 	}
 	return item, nil
 }
 
-// introduce says what the row says of an operation.
+// introduce says what the route says of an operation.
 func introduce(operation *yaml.Node, r route.Route, method string) {
 	if child(operation, "summary") == nil {
 		operation.Content = append([]*yaml.Node{newText("summary"), newText(r.Summary)}, operation.Content...)
@@ -82,11 +81,7 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 	}
 	if r.State == route.Deprecated {
 		put(operation, "deprecated", newScalar(tagBool, "true"))
-		until := "a removal date, which a `Sunset` header announces 180 days ahead"
-		if !r.Sunset.IsZero() {
-			until = "its removal on " + r.Sunset.UTC().Format(time.DateOnly)
-		}
-		say(operation, "Deprecated: use `"+r.Successor+"`. It works unchanged until "+until+".")
+		say(operation, "Deprecated: use `"+r.Successor+"`. It works unchanged until "+withoutSunset+".")
 	}
 	if r.Batchable {
 		put(operation, "x-batchable", newScalar(tagBool, "true"))
@@ -97,17 +92,6 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 func takeNoCredential(operation *yaml.Node) {
 	put(operation, "security", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
 	remove(child(operation, "responses"), strconv.Itoa(http.StatusUnauthorized))
-}
-
-// limit says which rate policy counts an operation.
-func limit(operation *yaml.Node, p ratelimit.Policy) {
-	say(operation, "Rate policy `"+p.Name+"`: "+quota(p)+".")
-	x := newMapping()
-	put(x, "policy", newText(p.Name))
-	put(x, "quota", newScalar(tagInteger, strconv.Itoa(p.Quota)))
-	put(x, "window", newScalar(tagInteger, strconv.Itoa(int(p.Window/time.Second))))
-	put(x, "by", newText(string(p.By)))
-	put(operation, "x-rate-limit", x)
 }
 
 // say adds a paragraph to an operation's description.

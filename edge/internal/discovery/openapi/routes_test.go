@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -42,7 +44,7 @@ func operation(t *testing.T, document *openapi3.T, r route.Route, method string)
 func TestEveryRow(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
 		var want, got []string
-		for _, r := range o.Rows {
+		for _, r := range o.Routes {
 			for _, method := range r.Methods {
 				want = append(want, method+" "+r.Pattern)
 			}
@@ -64,7 +66,7 @@ func TestEveryRow(t *testing.T) {
 // query parameters that the table names.
 func TestEveryParameter(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
-		for _, r := range o.Rows {
+		for _, r := range o.Routes {
 			item := document.Paths.Value(r.Pattern)
 			for _, method := range r.Methods {
 				parameters := append(slices.Clone(item.Parameters), operation(t, document, r, method).Parameters...)
@@ -88,11 +90,11 @@ func TestEveryParameter(t *testing.T) {
 func TestNoOtherInSource(t *testing.T) {
 	t.Parallel()
 	o := options(t)
-	described, err := openapi.Described(o)
+	described, err := openapi.Described(loadCatalog(t), mcp.Versions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range o.Rows {
+	for _, r := range o.Routes {
 		for _, method := range r.Methods {
 			described[r.Pattern] = slices.DeleteFunc(described[r.Pattern], func(m string) bool { return strings.EqualFold(m, method) })
 		}
@@ -108,7 +110,7 @@ func TestNoOtherInSource(t *testing.T) {
 // server only tools/call does, so that its path takes callers without one, too.
 func TestCredentials(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
-		for _, r := range o.Rows {
+		for _, r := range o.Routes {
 			for _, method := range r.Methods {
 				needed := operation(t, document, r, method).Security
 				if needed == nil {
@@ -139,7 +141,7 @@ func TestCopies(t *testing.T) {
 	o := options(t)
 	document := load(t, build(t, nil))
 	copies := 0
-	for _, r := range o.Rows {
+	for _, r := range o.Routes {
 		if r.SameAs == "" {
 			continue
 		}
@@ -175,15 +177,35 @@ func text(t *testing.T, o *openapi3.Operation) string {
 	return string(body)
 }
 
-// TestUndescribed: a row without a description is named, and so is a method.
+// TestUndescribed: a route without a description is named, and so is a method.
 func TestUndescribed(t *testing.T) {
 	t.Parallel()
+	novel := []route.Route{
+		{Name: "novel", Methods: []string{"GET"}, Pattern: "/novel"},
+		{Name: "put-identity", Methods: []string{"PUT"}, Pattern: "/agent/identity"},
+	}
 	o := options(t)
-	o.Rows = append(o.Rows,
-		route.Route{Name: "novel", Methods: []string{"GET"}, Pattern: "/novel"},
-		route.Route{Name: "put-identity", Methods: []string{"PUT"}, Pattern: "/agent/identity"})
-	_, err := openapi.New(o)
-	if err == nil || !strings.Contains(err.Error(), `"novel"`) || !strings.Contains(err.Error(), `"put-identity"`) {
-		t.Errorf("got %v", err)
+	o.Routes = append(o.Routes, novel...)
+	_, served := openapi.New(o)
+	_, assembled := openapi.Assemble(loadCatalog(t), mcp.Versions(), append(route.Table(), novel...))
+	for _, err := range []error{served, assembled} {
+		if err == nil || !strings.Contains(err.Error(), `"novel"`) || !strings.Contains(err.Error(), `"put-identity"`) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestCommitted: openapi.json is what Assemble returns now.
+func TestCommitted(t *testing.T) {
+	t.Parallel()
+	want, err := openapi.Assemble(loadCatalog(t), mcp.Versions(), route.Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, openapi.Committed()) {
+		t.Error("openapi.json is stale: run make gen")
+	}
+	if err := validate(t, openapi.Committed()); err != nil {
+		t.Error(err)
 	}
 }

@@ -12,21 +12,22 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
+	"github.com/kith-crm/kith/edge/internal/mcp"
 )
 
-// TestFacts: what code decides is in the document as the code has it.
-func TestFacts(t *testing.T) {
+// TestVariables: what code decides is in the document as the code has it.
+func TestVariables(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
-		scopes := slices.Sorted(slices.Values(o.Catalog.Scopes()))
+		scopes := slices.Sorted(slices.Values(loadCatalog(t).Scopes()))
 		schemas := document.Components.Schemas
 		for name, pair := range map[string][2]any{
 			"server":         {o.BaseURL, document.Servers[0].URL},
 			"version":        {o.Version, document.Info.Version},
 			"scopes":         {scopes, slices.Sorted(maps.Keys(document.Components.SecuritySchemes["oauth2"].Value.Flows.AuthorizationCode.Scopes))},
-			"tools":          {anys(o.Catalog.ToolNames()), schemas["Tool"].Value.Properties["name"].Value.Enum},
-			"tools to call":  {anys(o.Catalog.ToolNames()), schemas["CallToolRequest"].Value.Properties["params"].Value.Properties["name"].Value.Enum},
-			"versions":       {anys(o.Protocols), schemas["InitializeResult"].Value.Properties["protocolVersion"].Value.Enum},
-			"version header": {anys(o.Protocols), document.Components.Parameters["MCPProtocolVersion"].Value.Schema.Value.Enum},
+			"tools":          {anys(loadCatalog(t).ToolNames()), schemas["Tool"].Value.Properties["name"].Value.Enum},
+			"tools to call":  {anys(loadCatalog(t).ToolNames()), schemas["CallToolRequest"].Value.Properties["params"].Value.Properties["name"].Value.Enum},
+			"versions":       {anys(mcp.Versions()), schemas["InitializeResult"].Value.Properties["protocolVersion"].Value.Enum},
+			"version header": {anys(mcp.Versions()), document.Components.Parameters["MCPProtocolVersion"].Value.Schema.Value.Enum},
 			"batch":          {uint64(batch.MaxItems), *schemas["BatchRequest"].Value.Properties["requests"].Value.MaxItems},
 		} {
 			if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
@@ -34,7 +35,7 @@ func TestFacts(t *testing.T) {
 			}
 		}
 		for scope, words := range document.Components.SecuritySchemes["oauth2"].Value.Flows.AuthorizationCode.Scopes {
-			for _, rpc := range o.Catalog.Tools() {
+			for _, rpc := range loadCatalog(t).Tools() {
 				if needs := slices.Contains(rpc.Scopes, scope); needs != strings.Contains(words, rpc.Tool.Name) {
 					t.Errorf("%s: %s", scope, words)
 				}
@@ -51,7 +52,7 @@ func anys(list []string) []any {
 	return out
 }
 
-// TestNothingLeftToFill: every name was a fact, and no address is of another place.
+// TestNothingLeftToFill: every name was a variable, and no address is of another place.
 func TestNothingLeftToFill(t *testing.T) {
 	t.Parallel()
 	for name, change := range variants() {
@@ -74,7 +75,7 @@ func TestFill(t *testing.T) {
 		"200: [1, 1.5, true, null, '1', 2027-01-01T00:00:00Z, {}]": `{"200":[1,1.5,true,null,"1","2027-01-01T00:00:00Z",{}]}`,
 		"{$problem: gone, detail: It went., instance: req_1}": `{"type":"https://kith.example/docs/errors/gone","title":"This path has been removed",` +
 			`"status":410,"detail":"It went.","code":"gone","instance":"req_1"}`,
-		"a: ${nothing}":             "there is no fact",
+		"a: ${nothing}":             "there is no variable",
 		"a: see ${scopes}":          "cannot stand within text",
 		"a: &x 1\nb: *x":            "aliases are not used",
 		"a: 1\na: 2":                "duplicate object member name",
@@ -83,9 +84,9 @@ func TestFill(t *testing.T) {
 		"a: \"\\uD800\"":            "yaml:",
 		"a: 1\n  b: 2":              "yaml:",
 		"a: {b: {c: ${version}}}":   "yaml:",
-		"a: '${version}${version}'": `{"a":"1.2.31.2.3"}`,
+		"a: '${version}${version}'": `{"a":"0.0.00.0.0"}`,
 	} {
-		got, err := openapi.Fill(options(t), part)
+		got, err := openapi.Fill(loadCatalog(t), mcp.Versions(), part)
 		if err != nil {
 			got = err.Error()
 		}
