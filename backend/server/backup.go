@@ -7,20 +7,20 @@ import (
 	"github.com/kith-crm/kith/backend/internal/store"
 )
 
-// Backup writes all of a database into a new file, while a server may be using it:
-// for SQLite a database again, for PostgreSQL an archive of pg_dump.
+// Backup writes a database to a new file, while servers may be using it: a SQLite
+// database, or an archive of pg_dump for PostgreSQL.
 func Backup(ctx context.Context, databaseURL, file string) error {
 	return store.Backup(ctx, databaseURL, file)
 }
 
-// Restore brings what Backup wrote into a SQLite file that is not there yet, or into
-// an empty PostgreSQL database.
+// Restore restores a backup into a SQLite file that must not exist, or into an empty
+// PostgreSQL database.
 func Restore(ctx context.Context, databaseURL, file string) error {
 	return store.Restore(ctx, databaseURL, file)
 }
 
-// Examine looks at a database without changing anything, and returns the clock of
-// its server. It fails where a server could not start on it.
-func Examine(ctx context.Context, databaseURL string) (clock time.Time, err error) {
+// CheckDatabase returns the time on the database server. It returns an error if a backend
+// could not start with the database. It changes nothing.
+func CheckDatabase(ctx context.Context, databaseURL string) (clock time.Time, err error) {
 	return store.Examine(ctx, databaseURL)
 }

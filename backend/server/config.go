@@ -12,90 +12,88 @@ import (
 	"github.com/kith-crm/kith/observability/tracing"
 )
 
-// Config says how the backend runs.
+// Config configures a backend.
 type Config struct {
 	// DatabaseURL is a postgres:// address or the path of a SQLite file.
 	DatabaseURL string
-	// Addr is where to listen, host:port. Empty: Handler is served by the
-	// caller and Start listens nowhere.
+	// Addr is the address to listen on, host:port. Empty: Start does not listen, and the
+	// caller serves Handler.
 	Addr string
-	// ServiceToken is the credential that the edge and internal callers send,
-	// of MinServiceToken characters at least. It may be empty when TLS asks for
-	// client certificates.
+	// ServiceToken is the credential that the edge and internal callers send, with at
+	// least MinServiceToken characters. It may be empty if TLS requires client
+	// certificates.
 	ServiceToken string
-	// TLS is used for the listener when it is not nil.
+	// TLS is the TLS configuration of the listener; nil means no TLS.
 	TLS *tls.Config
-	// ConnectionMaxAge is how old a connection becomes before it is ended, after an
-	// answer, so that edges also reach backends that were added; 0 is no bound.
+	// ConnectionMaxAge is the maximum age of a connection. It is closed after a response,
+	// so that edges also reach new backends. 0 means no limit.
 	ConnectionMaxAge time.Duration
-	// BaseURL is the public address of the service: the issuer of tokens, and where
-	// the people's pages are. Empty: neither is served.
+	// BaseURL is the public address of the service, and the issuer of tokens. Empty: the
+	// authorization server and the web pages are not served.
 	BaseURL string
-	// SignUp lets people make an account by themselves.
+	// SignUp lets people create an account themselves.
 	SignUp bool
-	// SMTPURL names the server that sends mail, as mail.Config has it. Empty: no
-	// mail is sent, and operators set forgotten passwords.
+	// SMTPURL is the mail server, as in mail.Config. Empty: no mail is sent, and operators
+	// reset forgotten passwords.
 	SMTPURL string
-	// AccessLifetime, RefreshIdle and SessionLifetime are how long an access token
-	// works, a refresh token may lie unused, and a browser stays signed in; 0 means
+	// AccessLifetime is the lifetime of an access token, RefreshIdle how long a refresh
+	// token may stay unused, SessionLifetime how long a browser stays signed in; 0 means
 	// 1 hour, 60 days and 14 days.
 	AccessLifetime, RefreshIdle, SessionLifetime time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
-	// Provider is an identity provider that members may sign in with besides; nil
+	// IdentityProvider is an OpenID provider that members can also sign in with; nil
 	// means none.
-	Provider *Provider
-	// Login bounds attempts at a password, by address and by account; nil means 10
-	// in 300 s.
+	IdentityProvider *IdentityProvider
+	// Login limits sign-in attempts by address and by account; nil means 10 in 300 s.
 	Login *RatePolicy
-	// Sandbox seeds the demo account and keeps it fresh.
+	// Sandbox seeds the demo account, and seeds it again every day.
 	Sandbox bool
-	// DatabaseConns is how many connections this process keeps to the database at
-	// most: half for what belongs to one member, half for the rest; two more look
-	// after the schema. SQLite has half as many readers and one writer. 0 means 32.
+	// DatabaseConns is the maximum number of database connections of this process: half
+	// for data of one tenant, half for the rest, and two more for migrations. SQLite has
+	// half as many readers and one writer. 0 means 32.
 	DatabaseConns int
-	// AcceptNewerSchema works on a database that the version after this one has
-	// migrated, which every migration allows.
+	// AcceptNewerSchema accepts a database that the next version has migrated; every
+	// migration allows that.
 	AcceptNewerSchema bool
-	// SearchMemory bounds the search indexes held, and VectorMemory the vectors, in
-	// bytes; 0 means 256 MiB of each.
+	// SearchMemory limits the memory of search indexes, VectorMemory that of vectors, in
+	// bytes; 0 means 256 MiB each.
 	SearchMemory, VectorMemory int64
-	// Embeddings makes the vectors for searches by meaning; nil means the built-in
-	// provider, which likens spelling and sends nothing anywhere.
+	// Embeddings computes the vectors for semantic search; nil means the built-in
+	// provider, which compares spelling and sends nothing to other servers.
 	Embeddings *Embeddings
-	// Credits are the monthly credits of each plan; nil, or a plan that is not in it,
-	// means 1,000 for free and 20,000 for pro. What a member has of the present month
-	// does not change with them.
+	// Credits are the monthly credits by plan. A plan that is missing has the default:
+	// 1,000 for free, 20,000 for pro. A change does not affect the current month.
 	Credits map[string]int
-	// JobWorkers is how many jobs this process works on at once; 0 means 2, and a
-	// negative number none: its jobs wait for another process.
+	// JobWorkers is how many jobs this process runs at once; 0 means 2. With a negative
+	// number it runs none: jobs wait for another process.
 	JobWorkers int
 	// Metrics takes the metrics of the backend; nil reports none.
 	Metrics *metrics.Registry
-	// Tracer makes the spans of calls, pages, statements and jobs; nil makes none.
+	// Tracer creates the spans of calls, pages, statements and jobs; nil means none.
 	Tracer *tracing.Tracer
-	// Logger takes what operators should know; nil discards it.
+	// Logger is the process's logger; nil discards everything.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Provider is an OpenID provider of the operator's. Its redirect URI is
+// IdentityProvider is an OpenID provider. The redirect URI is
 // BaseURL + "/sign-in/provider/callback".
-type Provider struct {
-	// Issuer is https, or http on a loopback host, exactly as the provider spells
-	// it. ClientSecret is empty for a public client. Name is what the button says;
-	// empty means the issuer's host.
+type IdentityProvider struct {
+	// Issuer is an https URL, or http on a loopback host, exactly as in the provider's
+	// metadata. ClientSecret is empty for a public client. Name is the label of the
+	// sign-in button; empty means the issuer's host.
 	Issuer, ClientID, ClientSecret, Name string
 }
 
-// RatePolicy bounds attempts in fixed windows; a quota of 0 switches it off.
+// RatePolicy limits attempts in fixed windows; a quota of 0 means no limit.
 type RatePolicy struct {
 	Quota  int
 	Window time.Duration
 }
 
-// MinServiceToken is the shortest service credential, in characters.
+// MinServiceToken is the minimum length of the service credential, in characters.
 const MinServiceToken = 16
 
 // The defaults of Config.
@@ -107,11 +105,11 @@ const (
 	defaultRefreshIdle    = 60 * 24 * time.Hour
 )
 
-// resolved fills in the defaults and refuses what cannot work.
+// resolved returns the configuration with defaults, or an error if it is invalid.
 func (c Config) resolved() (Config, error) {
 	mutualTLS := c.TLS != nil && c.TLS.ClientAuth == tls.RequireAndVerifyClientCert
 	if len(c.ServiceToken) < MinServiceToken && !mutualTLS {
-		return c, fmt.Errorf("the service token needs %d characters at least: set KITH_SERVICE_TOKEN, the same for backend and edge", MinServiceToken)
+		return c, fmt.Errorf("the service token needs at least %d characters: set KITH_SERVICE_TOKEN, the same for backend and edge", MinServiceToken)
 	}
 	if c.Addr != "" {
 		if _, _, err := net.SplitHostPort(c.Addr); err != nil {
@@ -119,14 +117,13 @@ func (c Config) resolved() (Config, error) {
 		}
 	}
 	if c.DatabaseURL == "" {
-		return c, errors.New("no database is set: KITH_DATABASE_URL takes the path of a SQLite file or a postgres:// address")
+		return c, errors.New("no database is set: set KITH_DATABASE_URL to the path of a SQLite file or to a postgres:// address")
 	}
 	if c.DatabaseConns == 0 {
 		c.DatabaseConns = defaultDatabaseConns
 	}
 	if c.DatabaseConns < 4 || c.SearchMemory < 0 || c.VectorMemory < 0 {
-		return c, errors.New("a backend needs 4 connections to its database at least, and no less than no memory for searches: " +
-			"see KITH_DATABASE_CONNS, KITH_SEARCH_MEMORY and KITH_VECTOR_MEMORY")
+		return c, errors.New("KITH_DATABASE_CONNS must be at least 4, and KITH_SEARCH_MEMORY and KITH_VECTOR_MEMORY must not be negative")
 	}
 	if c.SearchMemory == 0 {
 		c.SearchMemory = defaultSearchMemory

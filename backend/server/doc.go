@@ -1,6 +1,6 @@
-// Package server composes the backend: store, search, handlers and background
-// work behind one HTTP handler that speaks Connect, gRPC and gRPC-Web.
+// Package server builds the backend: database, search, RPC handlers, web pages and
+// background jobs behind one HTTP handler that speaks Connect, gRPC and gRPC-Web.
 //
-// It is the only package of this module that other modules import. Admin is the
-// part of it that needs no running server: what operators do by command line.
+// It is the only package of this module that other modules import. Admin serves the
+// operator's commands, which need no running server.
 package server

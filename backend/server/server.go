@@ -19,12 +19,12 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Server is a backend. New opens its store, Start begins its work, Stop ends it.
+// Server is a backend: New opens its database, Start begins its work, Stop ends it.
 type Server struct {
 	config   Config
 	store    *store.Store
 	handler  http.Handler
-	people   *people // nil without a public address
+	pages    *pages // nil without a public address
 	seeder   *demo.Seeder
 	recorder *token.Recorder
 	jobs     *jobs
@@ -37,7 +37,7 @@ type Server struct {
 	served   chan error
 }
 
-// recordEvery is how long uses of credentials are gathered before they are written.
+// recordEvery is the interval at which the last use of credentials is written.
 const recordEvery = 10 * time.Second
 
 // New opens the database, whose schema must be the binary's, and builds the handler.
@@ -118,15 +118,15 @@ func (s *Server) newRPCHandler(rpcs *catalog.Catalog, service rpc.ServiceCredent
 	return rpc.NewHandler(options)
 }
 
-// Handler serves every RPC, health, reflection, the authorization server and the
-// people's pages, to an edge in this process.
+// Handler serves the RPCs, health, reflection, the authorization server and the web
+// pages to an edge in this process.
 func (s *Server) Handler() http.Handler { return rpc.InProcess(s.handler) }
 
-// Ready fails while the store cannot be reached.
+// Ready returns an error while the database cannot be reached.
 func (s *Server) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
 
-// Start seeds the sandbox, begins the background work and, where an address is
-// set, listens. It returns once calls are answered.
+// Start seeds the sandbox, starts the background work and, if an address is set, the
+// listener. It returns once the server answers calls.
 func (s *Server) Start(ctx context.Context) error {
 	if s.config.Sandbox {
 		if err := s.seeder.Start(ctx); err != nil {
@@ -135,15 +135,15 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.recorder.Start(ctx)
 	s.jobs.runner.Start(ctx)
-	if s.people != nil {
-		s.people.start(ctx)
+	if s.pages != nil {
+		s.pages.start(ctx)
 	}
 	if s.config.Addr == "" {
 		return nil
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Addr)
 	if err != nil {
-		return fmt.Errorf("the backend cannot listen on %s: %w", s.config.Addr, err)
+		return fmt.Errorf("listen on %s for the backend: %w", s.config.Addr, err)
 	}
 	s.listener = listener
 	s.http = newHTTPServer(s.handler, s.config)
@@ -164,14 +164,14 @@ func newHTTPServer(handler http.Handler, c Config) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(true) // gRPC callers without TLS
+	protocols.SetUnencryptedHTTP2(true) // gRPC clients without TLS
 	return &http.Server{
 		Handler: handler, TLSConfig: c.TLS, Protocols: protocols,
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10,
 	}
 }
 
-// Addr is where the server listens; nil when it does not.
+// Addr returns the address that the server listens on; nil if it does not.
 func (s *Server) Addr() net.Addr {
 	if s.listener == nil {
 		return nil
@@ -179,8 +179,8 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Stop tells callers to go, lets calls in flight finish until ctx ends, then closes the store. It may
-// be called without Start.
+// Stop drains connections, lets calls in flight finish until ctx ends, and closes the
+// database. It may be called without Start.
 func (s *Server) Stop(ctx context.Context) error {
 	var errs []error
 	if s.http != nil {
@@ -190,8 +190,8 @@ func (s *Server) Stop(ctx context.Context) error {
 		}
 	}
 	s.jobs.runner.Stop(ctx)
-	if s.people != nil {
-		s.people.stop(ctx)
+	if s.pages != nil {
+		s.pages.stop(ctx)
 	}
 	s.seeder.Stop()
 	s.recorder.Stop(ctx)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/kith-crm/kith/backend/server"
 )
 
@@ -14,8 +12,7 @@ func (c backupCommand) Run(p *program) error {
 	if err := server.Backup(p.ctx, p.settings.DatabaseURL, c.File); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.out, "The database was written to %s. Keep it safe: it holds all that members keep, and the hashes of their passwords and tokens.\n", c.File)
-	return err
+	return p.print("The database was written to %s. Keep the file safe: it contains all data of the members, and the hashes of their passwords and tokens.", c.File)
 }
 
 type restoreCommand struct {
@@ -26,6 +23,5 @@ func (c restoreCommand) Run(p *program) error {
 	if err := server.Restore(p.ctx, p.settings.DatabaseURL, c.File); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(p.out, "The database was restored. Bring it up to this version with: kith migrate")
-	return err
+	return p.print("The database was restored. Migrate it to this version with: kith migrate")
 }

@@ -15,12 +15,11 @@ import (
 // of the commit, and its date in RFC 3339.
 var buildVersion, buildCommit, buildDate string
 
-// build says which build of kith runs: everything that tells a version takes it from
-// here.
+// build describes the running build. Everything that shows a version reads it here.
 type build struct{ Version, Commit, Date, Go string }
 
-// thisBuild is what the linker was told, or else what the Go command noted about the
-// module and its repository.
+// thisBuild returns the values that the linker set, or else those that the Go command
+// recorded about the module and its repository.
 func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,14 +28,14 @@ func thisBuild() build {
 	return buildOf(build{buildVersion, buildCommit, buildDate, runtime.Version()}, info)
 }
 
-// buildOf completes a build from what the Go command noted. A build without a version
-// is "dev", with its commit where that is known.
+// buildOf completes a build from the Go command's build information. A build without a
+// version is "dev", with its commit if that is known.
 func buildOf(b build, info *debug.BuildInfo) build {
-	noted := map[string]string{}
+	recorded := map[string]string{}
 	for _, s := range info.Settings {
-		noted[s.Key] = s.Value
+		recorded[s.Key] = s.Value
 	}
-	b.Commit, b.Date = cmp.Or(b.Commit, noted["vcs.revision"]), cmp.Or(b.Date, noted["vcs.time"])
+	b.Commit, b.Date = cmp.Or(b.Commit, recorded["vcs.revision"]), cmp.Or(b.Date, recorded["vcs.time"])
 	if b.Version == "" && info.Main.Version != "(devel)" {
 		b.Version = strings.TrimPrefix(info.Main.Version, "v")
 	}
@@ -45,17 +44,17 @@ func buildOf(b build, info *debug.BuildInfo) build {
 		if b.Commit != "" {
 			b.Version += "+" + b.short()
 		}
-		if noted["vcs.modified"] == "true" {
+		if recorded["vcs.modified"] == "true" {
 			b.Version += ".dirty"
 		}
 	}
 	return b
 }
 
-// short is enough of the commit's hash to find it by.
+// short returns the first 12 characters of the commit's hash.
 func (b build) short() string { return b.Commit[:min(12, len(b.Commit))] }
 
-// String is what `kith version` prints.
+// String returns the output of `kith version`.
 func (b build) String() string {
 	text := "kith " + b.Version
 	if b.Commit != "" {
@@ -64,12 +63,12 @@ func (b build) String() string {
 	return text + " " + b.Go
 }
 
-// metric is the build as kith_build_info has it.
+// metric returns the labels of kith_build_info.
 func (b build) metric() metrics.BuildInfo {
 	return metrics.BuildInfo{Version: b.Version, Revision: b.Commit, Date: b.Date, GoVersion: b.Go}
 }
 
-// attributes are the build in the first line of a log.
+// attributes returns the build for the first line of the log.
 func (b build) attributes() slog.Attr {
 	return slog.Group("build", "version", b.Version, "commit", b.Commit, "date", b.Date, "go", b.Go)
 }

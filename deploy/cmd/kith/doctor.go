@@ -16,21 +16,21 @@ import (
 	"github.com/kith-crm/kith/observability/tracing"
 )
 
-// doctorCommand looks at everything that kith needs, and changes nothing.
+// doctorCommand checks everything that kith needs, without changing anything.
 type doctorCommand struct{}
 
-// What the doctor takes for wrong.
+// The limits of the checks.
 const (
 	checkTimeout = 5 * time.Second
 	maxSkew      = 5 * time.Second
-	minFree      = 256 << 20 // bytes beside a SQLite database
+	minFree      = 256 << 20 // bytes on the disk of a SQLite database
 )
 
-// check is one thing to look at. It returns what it found in a few words, nothing
-// where the settings do not ask for the thing, or what is wrong in a sentence.
+// check is one check. run returns a short result, "" if the settings do not use what is
+// checked, or an error.
 type check struct {
 	name string
-	look func(ctx context.Context, s *settings) (found string, err error)
+	run  func(ctx context.Context, s *settings) (result string, err error)
 }
 
 func checks() []check {
@@ -44,17 +44,17 @@ func (doctorCommand) Run(p *program) error {
 	failed := 0
 	for _, c := range checks() {
 		ctx, cancel := context.WithTimeout(p.ctx, checkTimeout)
-		found, err := c.look(ctx, p.settings)
+		result, err := c.run(ctx, p.settings)
 		cancel()
-		verdict := "ok  "
+		status := "ok  "
 		if err != nil {
-			verdict, found = "FAIL", strings.Join(strings.Fields(err.Error()), " ")
+			status, result = "FAIL", strings.Join(strings.Fields(err.Error()), " ")
 			failed++
 		}
-		if found == "" {
-			verdict, found = "-   ", "not set"
+		if result == "" {
+			status, result = "-   ", "not set"
 		}
-		if _, err := fmt.Fprintf(p.out, "%s  %-12s  %s\n", verdict, c.name, found); err != nil {
+		if _, err := fmt.Fprintf(p.out, "%s  %-12s  %s\n", status, c.name, result); err != nil {
 			return err
 		}
 	}
@@ -74,20 +74,20 @@ func checkSettings(_ context.Context, s *settings) (string, error) {
 	if s.Service != "" && len(s.Service) < 16 {
 		return "", errors.New("KITH_SERVICE_TOKEN is shorter than 16 characters")
 	}
-	return "they can be read", nil
+	return "valid", nil
 }
 
 func checkDatabase(ctx context.Context, s *settings) (string, error) {
-	begun := time.Now()
-	clock, err := server.Examine(ctx, s.DatabaseURL)
+	start := time.Now()
+	clock, err := server.CheckDatabase(ctx, s.DatabaseURL)
 	if err != nil {
 		return "", err
 	}
-	took := time.Since(begun)
+	took := time.Since(start)
 	if skew := time.Since(clock).Abs(); skew > maxSkew+took {
-		return "", fmt.Errorf("the clocks of this machine and of the database are %s apart", skew.Round(time.Second))
+		return "", fmt.Errorf("the clocks of this machine and of the database differ by %s", skew.Round(time.Second))
 	}
-	return fmt.Sprintf("%s, its schema is this version's (%s)", maskAddress(s.DatabaseURL), took.Round(time.Millisecond)), nil
+	return fmt.Sprintf("%s, the schema is up to date (%s)", maskAddress(s.DatabaseURL), took.Round(time.Millisecond)), nil
 }
 
 func checkDisk(_ context.Context, s *settings) (string, error) {
@@ -97,7 +97,7 @@ func checkDisk(_ context.Context, s *settings) (string, error) {
 	folder := filepath.Dir(strings.TrimPrefix(strings.TrimPrefix(s.DatabaseURL, "sqlite://"), "file:"))
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(folder, &stat); err != nil {
-		return "", fmt.Errorf("the folder of the database %s cannot be looked at: %w", folder, err)
+		return "", fmt.Errorf("check the folder %s of the database: %w", folder, err)
 	}
 	free := stat.Bavail * uint64(stat.Bsize) //nolint:gosec // block sizes are positive
 	if free < minFree {
@@ -113,11 +113,11 @@ func checkRedis(ctx context.Context, s *settings) (string, error) {
 	if err := edge.PingRedis(ctx, s.RedisURL); err != nil {
 		return "", fmt.Errorf("KITH_REDIS_URL: %w", err)
 	}
-	return "it answers", nil
+	return "answers", nil
 }
 
-// checkBaseURL asks the service where the world would, and compares clocks: tokens
-// and signatures are bound to times.
+// checkBaseURL calls the service at its public address and compares the clocks, because
+// tokens expire.
 func checkBaseURL(ctx context.Context, s *settings) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+"/v1", http.NoBody)
 	if err != nil {
@@ -125,14 +125,14 @@ func checkBaseURL(ctx context.Context, s *settings) (string, error) {
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return "", fmt.Errorf("nobody answers at KITH_BASE_URL %s: start kith, or set it to the address by which clients reach it (%w)", s.BaseURL, err)
+		return "", fmt.Errorf("nothing answers at KITH_BASE_URL %s: start kith, or set it to the public address of the service (%w)", s.BaseURL, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK || res.Header.Get("X-Request-Id") == "" {
-		return "", fmt.Errorf("what answers at KITH_BASE_URL %s is not kith (status %d)", s.BaseURL, res.StatusCode)
+		return "", fmt.Errorf("the server at KITH_BASE_URL %s is not kith (status %d)", s.BaseURL, res.StatusCode)
 	}
 	if at, err := http.ParseTime(res.Header.Get("Date")); err == nil && time.Since(at).Abs() > maxSkew+time.Second {
-		return "", fmt.Errorf("the clock behind KITH_BASE_URL is %s apart from this machine's", time.Since(at).Abs().Round(time.Second))
+		return "", fmt.Errorf("the clocks of this machine and of the server at KITH_BASE_URL differ by %s", time.Since(at).Abs().Round(time.Second))
 	}
 	return "kith answers at " + s.BaseURL, nil
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// warnBefore is how long before its end a certificate counts as wrong.
-const warnBefore = 14 * 24 * time.Hour
+// renewBefore is how long before its expiry the check of a certificate fails.
+const renewBefore = 14 * 24 * time.Hour
 
 func checkCertificates(_ context.Context, s *settings) (string, error) {
 	var found error
@@ -35,22 +35,22 @@ func checkCertificates(_ context.Context, s *settings) (string, error) {
 	if set == 0 || found != nil {
 		return "", found
 	}
-	return fmt.Sprintf("all %d are in force", set), nil
+	return fmt.Sprintf("all %d are valid", set), nil
 }
 
 func checkCertificate(certFile, keyFile, host string) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return fmt.Errorf("the certificate %s with the key %s cannot be used: %w", certFile, keyFile, err)
+		return fmt.Errorf("load the certificate %s and the key %s: %w", certFile, keyFile, err)
 	}
 	leaf, now := pair.Leaf, time.Now()
 	switch {
 	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("the certificate %s is not in force before %s", certFile, leaf.NotBefore.Format(time.DateOnly))
+		return fmt.Errorf("the certificate %s is not valid before %s", certFile, leaf.NotBefore.Format(time.DateOnly))
 	case now.After(leaf.NotAfter):
-		return fmt.Errorf("the certificate %s ended on %s", certFile, leaf.NotAfter.Format(time.DateOnly))
-	case leaf.NotAfter.Sub(now) < warnBefore:
-		return fmt.Errorf("the certificate %s ends on %s: renew it", certFile, leaf.NotAfter.Format(time.DateOnly))
+		return fmt.Errorf("the certificate %s expired on %s", certFile, leaf.NotAfter.Format(time.DateOnly))
+	case leaf.NotAfter.Sub(now) < renewBefore:
+		return fmt.Errorf("the certificate %s expires on %s: renew it", certFile, leaf.NotAfter.Format(time.DateOnly))
 	}
 	if host != "" && leaf.VerifyHostname(host) != nil {
 		return fmt.Errorf("the certificate %s is not for %s, the host of KITH_BASE_URL", certFile, host)

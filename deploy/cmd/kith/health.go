@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// healthTimeout bounds the question; the answer comes within a second.
+// healthTimeout bounds the request; /readyz answers within a second.
 const healthTimeout = 3 * time.Second
 
 type healthCommand struct{}
 
-// Run asks the process whose admin listener is at KITH_ADMIN_ADDR on this machine
-// whether it can serve.
+// Run requests /readyz of the process whose admin listener is at KITH_ADMIN_ADDR on this
+// machine.
 func (healthCommand) Run(p *program) error {
 	host, port, err := net.SplitHostPort(p.settings.AdminAddr)
 	if err != nil {
@@ -37,6 +37,5 @@ func (healthCommand) Run(p *program) error {
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("the process is not ready: /readyz answers %d", res.StatusCode)
 	}
-	_, err = fmt.Fprintln(p.out, "ready")
-	return err
+	return p.print("ready")
 }

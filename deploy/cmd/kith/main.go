@@ -1,5 +1,5 @@
-// Command kith is all of Kith in one binary: the service in one process or in
-// two, and what operators do beside it. `kith --help` lists the commands.
+// Command kith is all of Kith in one binary: the service, as one process or as two, and
+// the commands of operators. `kith --help` lists them.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	os.Exit(code)
 }
 
-// program is what every command gets: where to read and write, and the settings.
+// program is what every command receives.
 type program struct {
 	ctx      context.Context
 	in       io.Reader
@@ -41,9 +41,9 @@ type commands struct {
 	Restore restoreCommand `cmd:"" help:"Restore a backup into a database that does not exist yet, or is empty."`
 	Health  healthCommand  `cmd:"" help:"Ask the running process on this machine whether it is ready."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the settings, the database and the environment, and print what is wrong."`
-	Member  memberCommand  `cmd:"" help:"Create and list members, set their plan."`
+	Member  memberCommand  `cmd:"" help:"Manage members."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke personal tokens."`
-	Client  clientCommand  `cmd:"" help:"List OAuth clients, and end their access."`
+	Client  clientCommand  `cmd:"" help:"List OAuth clients and revoke their access."`
 	Config  configCommand  `cmd:"" help:"Print the current settings, with secrets masked."`
 	Man     manCommand     `cmd:"" help:"Print the manual page."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -55,9 +55,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	exit := -1
 	parser, err := kong.New(&c,
 		kong.Name("kith"),
-		kong.Description("A personal CRM that agents work with under one person's delegated access. "+
-			"Settings that are secrets, such as KITH_DATABASE_URL and KITH_SERVICE_TOKEN, are environment variables only, "+
-			"or are read from files that variables such as KITH_DATABASE_URL_FILE name."),
+		kong.Description("A personal CRM that AI agents use with one person's delegated access. "+
+			"Secrets, such as KITH_DATABASE_URL and KITH_SERVICE_TOKEN, have no flag: set the environment variable, "+
+			"or a variable such as KITH_DATABASE_URL_FILE with the path of a file."),
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		kong.UsageOnError(),
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// fail says in one line what is wrong, whatever lines the cause was written in.
+// fail writes the error as one line.
 func fail(out io.Writer, err error) int {
 	_, _ = fmt.Fprintf(out, "kith: %s\n", strings.Join(strings.Fields(err.Error()), " "))
 	return 1

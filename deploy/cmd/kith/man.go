@@ -10,10 +10,10 @@ import (
 
 type manCommand struct{}
 
-// Help tells how to read it.
-func (manCommand) Help() string { return "Read it by: kith man | man -l -" }
+// Help returns the details of the command's help.
+func (manCommand) Help() string { return "To read it: kith man | man -l -" }
 
-// Run prints the manual page, which is made from the same declarations as --help.
+// Run prints the manual page, which is generated from the same declarations as --help.
 func (manCommand) Run(parsed *kong.Context, p *program) error {
 	_, err := fmt.Fprint(p.out, mangokong.NewManPage(1, parsed.Model).Build(roff.NewDocument()))
 	return err

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// variable is the environment variable of a setting that is there once for each
-// name: the prefix, and the name in upper case.
+// variable returns the environment variable of a setting that exists once per name: the
+// prefix, and the name in upper case.
 func variable(prefix, name string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// namedSettings reads the variables of the environment that begin with the prefix,
-// by the names. What says in errors what a name stands for.
+// namedSettings returns the values of the variables with the prefix, by name. what is
+// what the error calls a name.
 func namedSettings(environment []string, prefix, what string, names []string, check func(value string) error) (map[string]string, error) {
 	known := map[string]string{}
 	for _, name := range names {
@@ -29,7 +29,7 @@ func namedSettings(environment []string, prefix, what string, names []string, ch
 		}
 		name, ok := known[key]
 		if !ok {
-			return nil, fmt.Errorf("%s names no %s; there are %s", key, what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, fmt.Errorf("%s is no %s; valid are %s", key, what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		if err := check(value); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)

@@ -9,7 +9,7 @@ import (
 
 const ratePrefix = "KITH_RATE_"
 
-// loginPolicy is the one that the backend enforces, which alone sees the account.
+// loginPolicy is the policy that the backend enforces, because only it knows the account.
 const loginPolicy = "login"
 
 // rateLimits reads the rate policies that the environment sets, by their names.
@@ -20,11 +20,11 @@ func rateLimits(environment []string) (map[string]string, error) {
 	})
 }
 
-// login is what the backend is told of the login policy; nil leaves its default.
+// login returns the login policy for the backend; nil means the default.
 func (s *settings) login() (*backend.RatePolicy, error) {
 	value, ok := s.Rates[loginPolicy]
 	if !ok {
-		return nil, nil //nolint:nilnil // no policy of the operator's is no error
+		return nil, nil //nolint:nilnil // nil means the default
 	}
 	quota, window, err := edge.ParseRateLimit(value)
 	if err != nil {

@@ -25,22 +25,22 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// gcPercent trades a little memory for a lot of garbage collection: a small heap
-// is collected far too often at Go's default of 100.
+// gcPercent is the default of GOGC. At Go's default of 100 a small heap is collected far
+// too often.
 const gcPercent = 400
 
-// process is what the running commands share: log, metrics, and what to stop.
+// process is the state of a running command: log, metrics, and the parts to stop.
 type process struct {
 	*program
 	logger   *slog.Logger
 	registry *metrics.Registry
-	tracer   *tracing.Tracer // nil when nothing is traced
-	admin    net.Addr        // nil when the admin page is off
+	tracer   *tracing.Tracer // nil without tracing
+	admin    net.Addr        // nil without an admin listener
 	stops    []func(context.Context) error
 }
 
-// runProcess prepares a process, lets start bring it up, and stops everything
-// in reverse order when the program is told to end. name is that of its traces.
+// runProcess prepares a process, calls start, waits for the program's context to end, and
+// stops everything in reverse order. name is the service name of traces.
 func (p *program) runProcess(name string, start func(r *process) error) (err error) {
 	if err := p.settings.resolve(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *program) runProcess(name string, start func(r *process) error) (err err
 	if err != nil {
 		return err
 	}
-	libraries := logger // they log through slog's default, and callers' mistakes as warnings
+	libraries := logger // libraries use slog's default logger, and log bad requests as warnings
 	if p.settings.LogLevel != "debug" {
 		if libraries, err = logging.New(lines, "error", p.settings.LogFormat); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (serveCommand) Run(p *program) error {
 		token := r.settings.Service
 		if token == "" {
 			if r.settings.BackendAddr != "" {
-				return errors.New("KITH_BACKEND_ADDR opens the backend to other processes: set KITH_SERVICE_TOKEN too, 16 characters at least")
+				return errors.New("KITH_BACKEND_ADDR opens the backend to other processes: also set KITH_SERVICE_TOKEN, with at least 16 characters")
 			}
 			token = rand.Text()
 		}
@@ -134,7 +134,7 @@ type edgeCommand struct{}
 func (edgeCommand) Run(p *program) error {
 	return p.runProcess("kith-edge", func(r *process) error {
 		if len(r.settings.Service) < backend.MinServiceToken && r.settings.BackendTLSCert == "" {
-			return fmt.Errorf("the service token needs %d characters at least: set KITH_SERVICE_TOKEN, the same for backend and edge", backend.MinServiceToken)
+			return fmt.Errorf("the service token needs at least %d characters: set KITH_SERVICE_TOKEN, the same for backend and edge", backend.MinServiceToken)
 		}
 		front, err := r.startEdge(r.settings.Service, r.settings.BackendURL, nil)
 		if err != nil {
@@ -166,7 +166,7 @@ func (r *process) startBackend(serviceToken, addr string) (*backend.Server, erro
 		BaseURL: r.settings.BaseURL, SignUp: r.settings.SignUp, SMTPURL: r.settings.SMTPURL,
 		AccessLifetime: r.settings.AccessLifetime, RefreshIdle: r.settings.RefreshIdle, SessionLifetime: r.settings.SessionLifetime,
 		AllowPrivateSchemes: r.settings.PrivateSchemes, Login: login,
-		Provider: r.settings.provider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
+		IdentityProvider: r.settings.identityProvider(), Credits: r.settings.credits(), Embeddings: r.settings.embeddings(),
 		JobWorkers: r.settings.jobWorkers(), DatabaseConns: r.settings.DatabaseConns, AcceptNewerSchema: r.settings.AcceptNewer,
 		SearchMemory: r.settings.SearchMemory << 20, VectorMemory: r.settings.VectorMemory << 20,
 		ConnectionMaxAge: r.settings.ConnectionAge,
@@ -219,14 +219,14 @@ func (r *process) startEdge(serviceToken, backendURL string, transport http.Roun
 	return front, front.Start(r.ctx)
 }
 
-// startAdmin serves metrics, health and profiles to operators.
+// startAdmin starts the admin listener: metrics, health, status and profiles.
 func (r *process) startAdmin(ready func(context.Context) error) error {
 	if r.settings.AdminAddr == "off" {
 		return nil
 	}
 	listener, err := new(net.ListenConfig).Listen(r.ctx, "tcp", r.settings.AdminAddr)
 	if err != nil {
-		return fmt.Errorf("the admin page cannot listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
+		return fmt.Errorf("listen on KITH_ADMIN_ADDR %s: %w", r.settings.AdminAddr, err)
 	}
 	r.admin = listener.Addr()
 	recorder := status.NewRecorder(r.registry, time.Now, r.logger)
@@ -248,20 +248,20 @@ func (r *process) startAdmin(ready func(context.Context) error) error {
 	}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			r.logger.Error("admin page", "error", err)
+			r.logger.Error("admin listener", "error", err)
 		}
 	}()
 	r.onStop(server.Shutdown)
 	return nil
 }
 
-// announce says where to look, with a line that works as it stands.
+// announce prints the addresses of the service, with a command to try.
 func (r *process) announce(addr net.Addr) error {
 	s := r.settings
 	text := fmt.Sprintf("kith %s is ready on %s (listening on %s).\n\n", r.build.Version, s.BaseURL, addr)
-	text += fmt.Sprintf("  MCP for agents   %s/mcp/v1   (by OAuth, or a bearer of kith token create USERNAME --name laptop)\n", s.BaseURL)
+	text += fmt.Sprintf("  MCP for agents   %s/mcp/v1   (sign in by OAuth, or use a token of: kith token create USERNAME --name laptop)\n", s.BaseURL)
 	if s.Sandbox {
-		text += fmt.Sprintf("  MCP sandbox      %s/mcp/sandbox   (no credential; what it offers: %s/sandbox)\n", s.BaseURL, s.BaseURL)
+		text += fmt.Sprintf("  MCP sandbox      %s/mcp/sandbox   (no credential; see %s/sandbox)\n", s.BaseURL, s.BaseURL)
 	}
 	text += fmt.Sprintf("  Members          %s/api/network/members\n", s.BaseURL)
 	text += fmt.Sprintf("  People           %s/sign-in\n", s.BaseURL)
@@ -276,7 +276,7 @@ func (r *process) announce(addr net.Addr) error {
 	return err
 }
 
-// reachable returns an address that a browser on this machine can open.
+// reachable returns addr with a host that a browser on this machine can open.
 func reachable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

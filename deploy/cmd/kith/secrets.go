@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// readSecrets fills in the settings with the tag secret, which is "whole", or
-// "address" for an address that may hold a password. Everybody on a machine can read
-// a command line, so that they have no flag: each is an environment variable, or is
-// in a file, which the variable with _FILE after its name names.
+// readSecrets sets the settings with the tag secret: "whole", or "address" for an address
+// that may contain a password. They have no flag, because other users of the machine can
+// read command lines. Each is an environment variable, or in a file whose path is in the
+// variable with _FILE after its name.
 func (s *settings) readSecrets(lookup func(string) (string, bool)) error {
 	value := reflect.ValueOf(s).Elem()
 	for field := range value.Type().Fields() {
@@ -30,8 +30,8 @@ func (s *settings) readSecrets(lookup func(string) (string, bool)) error {
 	return nil
 }
 
-// readSecret returns the value of a secret and whether it is set. Newlines at the end
-// of its file do not count.
+// readSecret returns the value of a secret and whether it is set. It removes newlines at
+// the end of a file.
 func readSecret(lookup func(string) (string, bool), variable string) (text string, set bool, err error) {
 	value, set := lookup(variable)
 	path, _ := lookup(variable + "_FILE")
@@ -39,15 +39,15 @@ func readSecret(lookup func(string) (string, bool), variable string) (text strin
 	case path == "":
 		return value, set, nil
 	case value != "":
-		return "", false, fmt.Errorf("both %s and %s_FILE are set: keep one", variable, variable)
+		return "", false, fmt.Errorf("both %s and %s_FILE are set: use one", variable, variable)
 	}
 	content, err := os.ReadFile(path)
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return "", false, fmt.Errorf("%s_FILE names %s, which cannot be read: %w", variable, path, pathErr.Err)
+		return "", false, fmt.Errorf("read %s_FILE %s: %w", variable, path, pathErr.Err)
 	}
 	text = strings.TrimRight(string(content), "\r\n")
 	if err == nil && text == "" {
-		err = fmt.Errorf("%s_FILE names %s, which is empty", variable, path)
+		err = fmt.Errorf("%s_FILE %s is empty", variable, path)
 	}
 	return text, true, err
 }

@@ -15,9 +15,8 @@ import (
 	backend "github.com/kith-crm/kith/backend/server"
 )
 
-// settings are all settings of the service; each is a flag and an environment
-// variable. Secrets have a variable only (secrets.go). A zero value is never
-// needed: the defaults run on a laptop.
+// settings are all settings of the service. Each is a flag and an environment variable;
+// secrets have no flag (secrets.go). The defaults work on a laptop.
 type settings struct {
 	Addr        string   `env:"KITH_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the edge listens."`
 	BaseURL     string   `env:"KITH_BASE_URL" placeholder:"URL" help:"Public address of the service, without a trailing slash; clients compare it byte for byte. Default: http://localhost and the port of KITH_ADDR, so http://localhost:8080."`
@@ -85,23 +84,24 @@ type settings struct {
 	StopTimeout   time.Duration `env:"KITH_STOP_TIMEOUT" default:"20s" help:"How long running calls may take when the service stops."`
 }
 
-// resolve fills in what follows from other settings and refuses what cannot be.
+// resolve sets defaults that depend on other settings, and returns an error for invalid
+// settings.
 func (s *settings) resolve() error {
 	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("KITH_ADDR %q is not host:port", s.Addr)
 	}
-	if port == "0" && s.BaseURL == "" { // any port: choose it now, since the base URL names it
+	if port == "0" && s.BaseURL == "" { // choose the port now, because the base URL contains it
 		if s.Addr, err = freeAddr(host); err != nil {
 			return err
 		}
 		_, port, _ = net.SplitHostPort(s.Addr)
 	}
 	if s.JobWorkers < 0 {
-		return fmt.Errorf("KITH_JOB_WORKERS %d is less than 0, which stands for none", s.JobWorkers)
+		return fmt.Errorf("KITH_JOB_WORKERS %d is negative: use 0 for none", s.JobWorkers)
 	}
 	if s.ConnectionAge < 0 {
-		return fmt.Errorf("KITH_CONNECTION_MAX_AGE %s is less than 0, which stands for no bound", s.ConnectionAge)
+		return fmt.Errorf("KITH_CONNECTION_MAX_AGE %s is negative: use 0 for no limit", s.ConnectionAge)
 	}
 	if s.Rates, err = rateLimits(os.Environ()); err != nil {
 		return err
@@ -114,22 +114,22 @@ func (s *settings) resolve() error {
 	}
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
-		return fmt.Errorf("KITH_BASE_URL %q is no address like https://kith.example (no path, no slash at the end)", s.BaseURL)
+		return fmt.Errorf("KITH_BASE_URL %q must be an address like https://kith.example, without a path or a slash at the end", s.BaseURL)
 	}
 	if u.Scheme == "http" && !s.PlainHTTP && !isLoopback(u.Hostname()) {
-		return fmt.Errorf("KITH_BASE_URL %s is not https, so passwords and tokens would travel in the clear: end TLS in front of kith or set KITH_TLS_CERT, "+
-			"and use https://; or set KITH_ALLOW_PLAIN_HTTP=true for a network that nobody else can listen to", s.BaseURL)
+		return fmt.Errorf("KITH_BASE_URL %s is not https, so passwords and tokens would be sent unencrypted: terminate TLS in front of kith or set KITH_TLS_CERT, "+
+			"and use https://; or set KITH_ALLOW_PLAIN_HTTP=true on a private network", s.BaseURL)
 	}
 	return nil
 }
 
-// isLoopback tells whether a host is this machine.
+// isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// freeAddr returns an address with a port that is free at the moment.
+// freeAddr returns an address with a free port.
 func freeAddr(host string) (string, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0")) //nolint:noctx // closed at once
 	if err != nil {
@@ -138,8 +138,8 @@ func freeAddr(host string) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// adminHosts are the names under which the admin listener is asked: that in its
-// address, if it has one, and those that are set.
+// adminHosts returns the host names of the admin listener: that in its address, if any,
+// and KITH_ADMIN_HOSTS.
 func (s *settings) adminHosts() []string {
 	hosts := slices.Clone(s.AdminHosts)
 	if host, _, err := net.SplitHostPort(s.AdminAddr); err == nil && host != "" {
@@ -148,17 +148,17 @@ func (s *settings) adminHosts() []string {
 	return hosts
 }
 
-// provider is the identity provider that is set, or nil.
-func (s *settings) provider() *backend.Provider {
+// identityProvider returns the identity provider, or nil.
+func (s *settings) identityProvider() *backend.IdentityProvider {
 	if s.ProviderIssuer == "" {
 		return nil
 	}
-	return &backend.Provider{
+	return &backend.IdentityProvider{
 		Issuer: s.ProviderIssuer, ClientID: s.ProviderClient, ClientSecret: s.ProviderSecret, Name: s.ProviderName,
 	}
 }
 
-// embeddings is the remote embedding provider that is set, or nil.
+// embeddings returns the remote embedding provider, or nil.
 func (s *settings) embeddings() *backend.Embeddings {
 	if s.EmbeddingsURL == "" {
 		return nil
@@ -168,7 +168,7 @@ func (s *settings) embeddings() *backend.Embeddings {
 	}
 }
 
-// jobWorkers is the setting as the backend has it, where 0 stands for its default.
+// jobWorkers returns the setting for the backend, where 0 means its default and -1 none.
 func (s *settings) jobWorkers() int {
 	if s.JobWorkers == 0 {
 		return -1
@@ -176,16 +176,15 @@ func (s *settings) jobWorkers() int {
 	return s.JobWorkers
 }
 
-// credits are the monthly credits by plan.
+// credits returns the monthly credits by plan.
 func (s *settings) credits() map[string]int {
 	return map[string]int{"free": s.CreditsFree, "pro": s.CreditsPro}
 }
 
 const masked = "[masked]"
 
-// maskAddress keeps of an address what tells databases apart: scheme, user,
-// host and name. Passwords also stand in queries, and in addresses that cannot
-// be read, so nothing else is shown.
+// maskAddress returns the scheme, user, host and path of an address. Passwords may also be
+// in the query, or in an address that cannot be parsed, so the rest is masked.
 func maskAddress(text string) string {
 	if !strings.Contains(text, "://") {
 		if strings.Contains(strings.ToLower(text), "password") {
@@ -205,7 +204,7 @@ func maskAddress(text string) string {
 	return out + maskQuery(u.Query())
 }
 
-// maskQuery keeps the parameters that are known to hold no secret.
+// maskQuery returns the parameters that are known to contain no secret.
 func maskQuery(query url.Values) string {
 	shown := url.Values{}
 	for _, name := range []string{"sslmode", "connect_timeout", "application_name"} {
@@ -225,7 +224,7 @@ func maskQuery(query url.Values) string {
 	}
 }
 
-// print writes the settings in force, one a line, as a shell could read them.
+// print writes the settings, one per line, as shell assignments.
 func (s *settings) print(out io.Writer) error {
 	value := reflect.ValueOf(*s)
 	for i := range value.NumField() {
@@ -252,8 +251,8 @@ func (s *settings) print(out io.Writer) error {
 	return printTracing(out, os.Environ())
 }
 
-// printTracing writes the settings of OpenTelemetry that are set. Headers carry
-// credentials.
+// printTracing writes the settings of OpenTelemetry. Headers contain credentials and are
+// masked.
 func printTracing(out io.Writer, environ []string) error {
 	for _, line := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(line, "=")

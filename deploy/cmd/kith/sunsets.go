@@ -9,8 +9,8 @@ import (
 
 const sunsetPrefix = "KITH_SUNSET_"
 
-// sunsets reads the removal dates that the environment sets, by the names of the
-// deprecated routes.
+// sunsets returns the removal dates in the environment, by the names of the deprecated
+// routes.
 func sunsets(environment []string) (map[string]string, error) {
 	names := slices.Sorted(maps.Keys(edge.DeprecatedRoutes()))
 	return namedSettings(environment, sunsetPrefix, "deprecated path", names, func(value string) error {

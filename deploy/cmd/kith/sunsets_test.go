@@ -16,7 +16,7 @@ func TestSunsets(t *testing.T) {
 		t.Errorf("empty: %v, %v", got, err)
 	}
 	for line, want := range map[string]string{
-		"KITH_SUNSET_MCP_V1=2027-07-01": "there are KITH_SUNSET_MCP",
+		"KITH_SUNSET_MCP_V1=2027-07-01": "valid are KITH_SUNSET_MCP",
 		"KITH_SUNSET_MCP=soon":          "KITH_SUNSET_MCP: ",
 	} {
 		if _, err := sunsets([]string{line}); err == nil || !strings.Contains(err.Error(), want) {

@@ -7,28 +7,28 @@ import (
 	"os"
 )
 
-// certificateTLS returns the configuration of a listener with a certificate, or
-// nil when none is set.
+// certificateTLS returns the TLS configuration of a listener, or nil if no certificate is
+// set.
 func certificateTLS(certFile, keyFile string) (*tls.Config, error) {
 	if certFile == "" && keyFile == "" {
 		return nil, nil
 	}
 	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", certFile, keyFile, err)
+		return nil, fmt.Errorf("load the certificate %s and the key %s: %w", certFile, keyFile, err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// backendListenerTLS is the backend's side of the hop: with an authority for
-// clients it asks for a certificate of theirs.
+// backendListenerTLS returns the TLS configuration of the backend's listener. With a
+// client authority, clients must present a certificate.
 func (s *settings) backendListenerTLS() (*tls.Config, error) {
 	config, err := certificateTLS(s.BackendTLSCert, s.BackendTLSKey)
 	if err != nil || s.BackendClientCA == "" {
 		return config, err
 	}
 	if config == nil {
-		return nil, fmt.Errorf("KITH_BACKEND_CLIENT_CA asks for mutual TLS: set KITH_BACKEND_TLS_CERT and KITH_BACKEND_TLS_KEY too")
+		return nil, fmt.Errorf("KITH_BACKEND_CLIENT_CA needs mutual TLS: set KITH_BACKEND_TLS_CERT and KITH_BACKEND_TLS_KEY too")
 	}
 	if config.ClientCAs, err = readAuthority(s.BackendClientCA); err != nil {
 		return nil, err
@@ -37,7 +37,8 @@ func (s *settings) backendListenerTLS() (*tls.Config, error) {
 	return config, nil
 }
 
-// backendClientTLS is the edge's side of the hop; nil for Go's defaults.
+// backendClientTLS returns the TLS configuration with which the edge calls the backend;
+// nil means Go's defaults.
 func (s *settings) backendClientTLS() (*tls.Config, error) {
 	config, err := certificateTLS(s.BackendTLSCert, s.BackendTLSKey)
 	if err != nil || s.BackendCA == "" {
@@ -53,11 +54,11 @@ func (s *settings) backendClientTLS() (*tls.Config, error) {
 func readAuthority(file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the authority cannot be read: %w", err)
+		return nil, fmt.Errorf("read the certificate authority: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("the file %s holds no certificate", file)
+		return nil, fmt.Errorf("the file %s contains no certificate", file)
 	}
 	return pool, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 type tokenCommand struct {
-	Create tokenCreate `cmd:"" help:"Create a personal token; it is the last line of standard output and is not shown again."`
+	Create tokenCreate `cmd:"" help:"Create a personal token. It is the last line of the output and is not shown again."`
 	List   tokenList   `cmd:"" help:"List a member's personal tokens."`
 	Revoke tokenRevoke `cmd:"" help:"Revoke a personal token."`
 }
@@ -38,7 +38,7 @@ func (c tokenCreate) Run(p *program) error {
 	})
 }
 
-// expiry reads --expires; the zero time is never.
+// expiry parses --expires; the zero time means never.
 func expiry(given string, now time.Time) (time.Time, error) {
 	if given == "never" {
 		return time.Time{}, nil
@@ -53,12 +53,12 @@ func expiry(given string, now time.Time) (time.Time, error) {
 		length = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || length <= 0 {
-		return time.Time{}, fmt.Errorf("--expires %q is no time to come: give a length such as 30d or 720h, a day such as 2027-01-31, or never", given)
+		return time.Time{}, fmt.Errorf("--expires %q is not valid: use a duration such as 30d or 720h, a day such as 2027-01-31, or never", given)
 	}
 	return now.Add(length), nil
 }
 
-// describeToken says what a token may do and when it ends, in lines.
+// describeToken describes what a token may do and when it expires, in lines.
 func describeToken(username string, t server.TokenInfo) string {
 	limit := "It may call every tool of these scopes."
 	if len(t.Tools) > 0 {
@@ -100,7 +100,6 @@ func (c tokenRevoke) Run(p *program) error {
 		if err := a.RevokeToken(p.ctx, c.Username, c.ID); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(p.out, "Token %s is revoked.\n", c.ID)
-		return err
+		return p.print("Token %s is revoked.", c.ID)
 	})
 }

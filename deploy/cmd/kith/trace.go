@@ -10,12 +10,12 @@ import (
 	"github.com/kith-crm/kith/observability/tracing"
 )
 
-// trace has the process make spans, if the environment asks for them.
+// trace sets up tracing if the environment enables it.
 func (r *process) trace(name string) error {
-	// What the library says goes to the log, and nowhere else.
-	words := slog.New(wordsOnly{r.logger.Handler()})
-	otel.SetLogger(logr.FromSlogHandler(words.Handler()))
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { words.Warn("tracing: " + err.Error()) }))
+	// OpenTelemetry's own messages go to the process's log, and nowhere else.
+	messages := slog.New(messageOnly{r.logger.Handler()})
+	otel.SetLogger(logr.FromSlogHandler(messages.Handler()))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { messages.Warn("tracing: " + err.Error()) }))
 	tracer, err := tracing.Open(r.ctx, tracing.Options{Service: name, Version: r.build.Version, Logger: r.logger})
 	if err != nil || tracer == nil {
 		return err
@@ -25,16 +25,16 @@ func (r *process) trace(name string) error {
 	return nil
 }
 
-// wordsOnly leaves out attributes: the library logs settings that may be secrets.
-type wordsOnly struct{ slog.Handler }
+// messageOnly drops attributes, because the library logs settings that may be secrets.
+type messageOnly struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (w wordsOnly) Handle(ctx context.Context, r slog.Record) error {
-	return w.Handler.Handle(ctx, slog.NewRecord(r.Time, r.Level, r.Message, 0))
+func (m messageOnly) Handle(ctx context.Context, r slog.Record) error {
+	return m.Handler.Handle(ctx, slog.NewRecord(r.Time, r.Level, r.Message, 0))
 }
 
 // WithAttrs implements slog.Handler.
-func (w wordsOnly) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (m messageOnly) WithAttrs([]slog.Attr) slog.Handler { return m }
 
 // WithGroup implements slog.Handler.
-func (w wordsOnly) WithGroup(string) slog.Handler { return w }
+func (m messageOnly) WithGroup(string) slog.Handler { return m }

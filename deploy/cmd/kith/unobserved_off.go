@@ -2,6 +2,6 @@
 
 package main
 
-// observed tells that what happens is counted. The benchmark measures what that
-// costs beside a build that does not (-tags unobserved); operators have no use for it.
+// observed is whether metrics are recorded. The benchmark compares this build with one
+// that records none (-tags unobserved), which is of no use to operators.
 const observed = true

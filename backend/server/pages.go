@@ -20,19 +20,18 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// headerClientAddress carries the address that the edge saw a request come from.
+// headerClientAddress contains the client's address as the edge saw it.
 const headerClientAddress = "Kith-Client-Address"
 
-// people are the pages that people meet, with the authorization server and the
-// mail that they cause.
-type people struct {
+// pages are the web pages and the authorization server, with the mail that they send.
+type pages struct {
 	mailer *mail.Mailer // nil without an SMTP server
 }
 
-// newPeople composes the pages and adds them to the mux.
-func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embedding.Provider, wake func(), mux *http.ServeMux) (*people, error) {
-	p := &people{}
-	pages := web.Config{
+// newPages builds the pages and adds them to the mux.
+func newPages(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embedding.Provider, wake func(), mux *http.ServeMux) (*pages, error) {
+	p := &pages{}
+	config := web.Config{
 		BaseURL: c.BaseURL, Store: data, Catalog: rpcs, SignUpOpen: c.SignUp, SessionLifetime: c.SessionLifetime,
 		Data:             func(owner tenant.ID) web.TenantData { return data.Tenant(owner, false) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
@@ -46,25 +45,25 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embed
 		EmbeddingsHost: vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,
 	}
 	if c.Login != nil {
-		pages.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
+		config.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
 	}
-	if c.Provider != nil {
-		own, err := provider.New(provider.Config{
-			Issuer: c.Provider.Issuer, ClientID: c.Provider.ClientID, ClientSecret: c.Provider.ClientSecret, Name: c.Provider.Name,
+	if c.IdentityProvider != nil {
+		external, err := provider.New(provider.Config{
+			Issuer: c.IdentityProvider.Issuer, ClientID: c.IdentityProvider.ClientID, ClientSecret: c.IdentityProvider.ClientSecret, Name: c.IdentityProvider.Name,
 		})
 		if err != nil {
 			return nil, err
 		}
-		pages.Provider = own
+		config.Provider = external
 	}
 	if c.SMTPURL != "" {
 		var err error
 		if p.mailer, err = mail.New(mail.Config{URL: c.SMTPURL, Logger: c.Logger}); err != nil {
 			return nil, err
 		}
-		pages.Mailer = p.mailer
+		config.Mailer = p.mailer
 	}
-	site, err := web.New(pages)
+	site, err := web.New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +71,19 @@ func newPeople(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embed
 	authserver.New(authserver.Config{
 		Issuer: c.BaseURL, Store: data, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
-		ClientAddress: pages.ClientAddress, Events: securityevent.NewRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
+		ClientAddress: config.ClientAddress, Events: securityevent.NewRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
 	}).Mount(mux)
 	return p, nil
 }
 
-func (p *people) start(ctx context.Context) {
+func (p *pages) start(ctx context.Context) {
 	if p.mailer != nil {
 		p.mailer.Start(ctx)
 	}
 }
 
-// stop sends the letters that wait, until ctx ends.
-func (p *people) stop(ctx context.Context) {
+// stop sends the queued mail, until ctx ends.
+func (p *pages) stop(ctx context.Context) {
 	if p.mailer != nil {
 		p.mailer.Stop(ctx)
 	}
@@ -104,17 +103,17 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider) erro
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.people, err = newPeople(s.config, s.store, rpcs, vectors, s.jobs.Wake, site); err != nil {
+	if s.pages, err = newPages(s.config, s.store, rpcs, vectors, s.jobs.Wake, site); err != nil {
 		return err
 	}
-	var pages http.Handler = site
+	var handler http.Handler = site
 	if s.counters != nil {
-		pages = observeEvents(site, s.counters.oauth.Observe)
+		handler = observeEvents(site, s.counters.oauth.Observe)
 	}
 	if s.config.Tracer != nil {
-		pages = s.config.Tracer.Pages(pages)
+		handler = s.config.Tracer.Pages(handler)
 	}
-	guarded := service.Guard(pages)
+	guarded := service.Guard(handler)
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/kith.") || strings.HasPrefix(r.URL.Path, "/grpc.") {
 			calls.ServeHTTP(w, r)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/kith-crm/kith/backend/server"
+	"github.com/kith-crm/kith/observability/logging"
+)
+
+type migrateCommand struct{}
+
+func (migrateCommand) Run(p *program) error {
+	applied, err := server.Migrate(p.ctx, p.settings.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	if applied == 0 {
+		return p.print("The database is up to date.")
+	}
+	return p.print("Applied %d migrations.", applied)
+}
+
+type configCommand struct{}
+
+func (configCommand) Run(p *program) error {
+	if err := p.settings.resolve(); err != nil {
+		return err
+	}
+	return p.settings.print(p.out)
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(p *program) error { return p.print("%s", p.build) }
+
+// print writes one line to standard output.
+func (p *program) print(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}
+
+// withAdmin calls fn with the database, which is migrated first if that is on: members
+// can be created before the service has run. Security events are logged to standard
+// error.
+func (p *program) withAdmin(fn func(a *server.Admin) error) error {
+	logger, err := logging.New(p.err, p.settings.LogLevel, p.settings.LogFormat)
+	if err != nil {
+		return err
+	}
+	return p.withAdminLogging(logger, fn)
+}
+
+// withQuietAdmin is withAdmin without a log, for commands whose output says what they
+// did. Security events are stored in the database only.
+func (p *program) withQuietAdmin(fn func(a *server.Admin) error) error {
+	return p.withAdminLogging(slog.New(slog.DiscardHandler), fn)
+}
+
+func (p *program) withAdminLogging(logger *slog.Logger, fn func(a *server.Admin) error) (err error) {
+	if p.settings.AutoMigrate {
+		if _, err := server.Migrate(p.ctx, p.settings.DatabaseURL); err != nil {
+			return err
+		}
+	}
+	admin, err := server.OpenAdmin(p.ctx, p.settings.DatabaseURL, p.settings.credits(), logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, admin.Close()) }()
+	return fn(admin)
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func table(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

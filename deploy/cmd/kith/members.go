@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/server"
+)
+
+type memberCommand struct {
+	Create  memberCreate  `cmd:"" help:"Create a member; the password is read from standard input."`
+	List    memberList    `cmd:"" help:"List all members."`
+	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
+
+	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and revoke all their login sessions, agents and personal tokens."`
+	VerifyEmail memberVerifyEmail `cmd:"" help:"Mark a member's email address as verified."`
+	Revoke      memberRevoke      `cmd:"" help:"Revoke all login sessions, agents and personal tokens of a member."`
+	Suspend     memberSuspend     `cmd:"" help:"Suspend a member: refuse all their access and hide their profile."`
+	Resume      memberResume      `cmd:"" help:"Resume a suspended member."`
+}
+
+type memberCreate struct {
+	Username      string `arg:"" help:"3 to 30 lower-case letters, digits and hyphens."`
+	Email         string `required:"" help:"Email address."`
+	PasswordStdin bool   `required:"" help:"Read the password from standard input, so that it is in no process list."`
+	Plan          string `default:"free" help:"free or pro."`
+}
+
+// maxPasswordLine bounds what is read as a password, in bytes.
+const maxPasswordLine = 4096
+
+func (p *program) readPassword() (string, error) {
+	line, err := io.ReadAll(io.LimitReader(p.in, maxPasswordLine))
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	return strings.TrimRight(string(line), "\r\n"), nil
+}
+
+func (c memberCreate) Run(p *program) error {
+	password, err := p.readPassword()
+	if err != nil {
+		return err
+	}
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.CreateMember(p.ctx, server.NewMember{Username: c.Username, Email: c.Email, Password: password, Plan: c.Plan}); err != nil {
+			return err
+		}
+		return p.print("Member %s was created. Create a token with: kith token create %s --name laptop", c.Username, c.Username)
+	})
+}
+
+type memberList struct{}
+
+func (memberList) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		members, err := a.ListMembers(p.ctx)
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"USERNAME", "EMAIL", "PLAN", "CREATED", "STATE"}}
+		for _, m := range members {
+			state := "active"
+			if m.Suspended {
+				state = "suspended"
+			}
+			rows = append(rows, []string{m.Username, m.Email, m.Plan, date(m.CreatedAt), state})
+		}
+		return table(p.out, rows)
+	})
+}
+
+type memberSetPlan struct {
+	Username string `arg:""`
+	Plan     string `arg:"" help:"free or pro."`
+}
+
+func (c memberSetPlan) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.SetPlan(p.ctx, c.Username, c.Plan); err != nil {
+			return err
+		}
+		return p.print("Member %s has the plan %s.", c.Username, c.Plan)
+	})
+}
+
+type memberSetPassword struct {
+	Username      string `arg:""`
+	PasswordStdin bool   `required:"" help:"Read the password from standard input, so that it is in no process list."`
+}
+
+func (c memberSetPassword) Run(p *program) error {
+	password, err := p.readPassword()
+	if err != nil {
+		return err
+	}
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.SetPassword(p.ctx, c.Username, password); err != nil {
+			return err
+		}
+		return p.print("The password of %s is set. All login sessions, agents and personal tokens are revoked.", c.Username)
+	})
+}
+
+type memberVerifyEmail struct {
+	Username string `arg:""`
+}
+
+func (c memberVerifyEmail) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		email, err := a.VerifyEmail(p.ctx, c.Username)
+		if err != nil {
+			return err
+		}
+		return p.print("The email address %s of %s is marked as verified.", email, c.Username)
+	})
+}
+
+type memberRevoke struct {
+	Username string `arg:""`
+}
+
+func (c memberRevoke) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.RevokeEverything(p.ctx, c.Username); err != nil {
+			return err
+		}
+		return p.print("All login sessions, agents and personal tokens of %s are revoked.", c.Username)
+	})
+}
+
+type memberSuspend struct {
+	Username string `arg:""`
+}
+
+func (c memberSuspend) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.Suspend(p.ctx, c.Username); err != nil {
+			return err
+		}
+		return p.print("Member %s is suspended. To resume the member: kith member resume %s", c.Username, c.Username)
+	})
+}
+
+type memberResume struct {
+	Username string `arg:""`
+}
+
+func (c memberResume) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		if err := a.Resume(p.ctx, c.Username); err != nil {
+			return err
+		}
+		return p.print("Member %s is active again.", c.Username)
+	})
+}
