@@ -15,16 +15,21 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// ErrSchemaNewer, ErrSchemaOlder and ErrSchemaOther tell that the database and the
-// binary do not belong together.
+// Open and Migrate return these errors when the database's schema is not the binary's.
 var (
-	// ErrSchemaNewer is of a database that has all that the binary knows, and more.
+	// ErrSchemaNewer: the database has all migrations that the binary knows, and more.
 	ErrSchemaNewer = errors.New("the database was written by a newer kith: start that version, or a newer one " +
 		"(KITH_ACCEPT_NEWER_SCHEMA=true goes back to the version before)")
+	// ErrSchemaOther: the database has migrations that the binary doesn't know, and lacks
+	// some that it needs.
 	ErrSchemaOther = errors.New("the database was written by a newer kith and lacks what this one needs: start that version, or a newer one")
+	// ErrSchemaOlder: the database lacks migrations.
 	ErrSchemaOlder = errors.New("the database needs an upgrade: run `kith migrate` first")
 )
 
+// migrator returns what applies migrations, and the migrations that the binary knows:
+// one SQL file each, in the folder of the database engine. A file is a Go template
+// whose data is migrationData. Files with the suffix .tx.up.sql run in a transaction.
 func (s *Store) migrator() (*migrate.Migrator, *migrate.Migrations, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations/"+s.engine.name)
 	if err != nil {
@@ -34,10 +39,12 @@ func (s *Store) migrator() (*migrate.Migrator, *migrate.Migrations, error) {
 	if err := known.Discover(dir); err != nil {
 		return nil, nil, fmt.Errorf("read migrations: %w", err)
 	}
-	known.Add(s.refold())
-	return migrate.NewMigrator(s.engine.admin, known, migrate.WithMarkAppliedOnSuccess(true)), known, nil
+	options := []migrate.MigratorOption{migrate.WithMarkAppliedOnSuccess(true), migrate.WithTemplateData(migrationData{engine: s.engine.name})}
+	return migrate.NewMigrator(s.engine.admin, known, options...), known, nil
 }
 
+// migrate applies the migrations that the database lacks and returns how many. One
+// process at a time does so; others wait for the lock.
 func (s *Store) migrate(ctx context.Context) (applied int, err error) {
 	unlock, err := s.engine.lock(ctx)
 	if err != nil {
@@ -61,8 +68,8 @@ func (s *Store) migrate(ctx context.Context) (applied int, err error) {
 	return len(group.Migrations), nil
 }
 
-// checkSchema compares the migrations that the database has seen with those
-// that the binary knows.
+// checkSchema returns nil if the database has exactly the migrations that the binary
+// knows, and otherwise ErrSchemaNewer, ErrSchemaOlder or ErrSchemaOther.
 func (s *Store) checkSchema(ctx context.Context) error {
 	m, known, err := s.migrator()
 	if err != nil {
@@ -104,6 +111,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	}
 }
 
+// hasMigrations tells whether the database was ever migrated.
 func (s *Store) hasMigrations(ctx context.Context) (bool, error) {
 	query := "SELECT count(*) FROM sqlite_master WHERE name = 'bun_migrations'"
 	if s.engine.name == postgresName {

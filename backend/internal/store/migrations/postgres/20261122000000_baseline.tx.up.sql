@@ -1,0 +1,757 @@
+-- The schema of PostgreSQL. That of SQLite has the same tables, columns and indexes; a
+-- test compares them.
+--
+-- Conventions
+--   Ids are strings with a prefix that names the kind: con_ for a connection.
+--   tenant_id is the id of the member whom a row belongs to. References between such
+--   rows contain it, so that no row can point to another member's.
+--   Timestamps are in UTC with microseconds. Days are YYYY-MM-DD; a partial date may
+--   leave out the day, or the month and the day. Lists and objects are JSON.
+--   Where a column has no value, text is empty and numbers are 0, unless it may be
+--   NULL.
+--   folded_ and normal_ columns hold the form of a text that comparisons use.
+--   version grows by one with each change of a row (optimistic locking).
+--   Columns of keys and indexes have COLLATE "C": they are compared byte by byte, as in
+--   SQLite and whatever the locale of the database is.
+
+
+-- Roles -------------------------------------------------------------------------------
+--
+-- Two roles keep one member's data from another (row-level security): kith_tenant sees
+-- the rows of the tenant that the setting app.tenant_id names, and none without it.
+-- kith_service works across tenants: authentication, public profiles, sweeps, the demo
+-- account. Nobody can log in as either; a connection takes its role on with SET ROLE.
+-- A user who may not create roles needs both created and granted beforehand.
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'kith_tenant') THEN CREATE ROLE kith_tenant NOLOGIN; END IF;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; -- another database's migration created it
+END $$;
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'kith_service') THEN CREATE ROLE kith_service NOLOGIN; END IF;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; -- another database's migration created it
+END $$;
+DO $$ BEGIN
+    IF NOT pg_has_role(current_user, 'kith_tenant', 'MEMBER') THEN GRANT kith_tenant TO CURRENT_USER; END IF;
+    IF NOT pg_has_role(current_user, 'kith_service', 'MEMBER') THEN GRANT kith_service TO CURRENT_USER; END IF;
+END $$;
+
+
+-- Accounts ----------------------------------------------------------------------------
+
+-- A person with an account.
+CREATE TABLE members (
+    id                TEXT COLLATE "C" PRIMARY KEY,
+    username          TEXT COLLATE "C" NOT NULL UNIQUE,
+    email             TEXT COLLATE "C" NOT NULL UNIQUE,
+    email_verified_at TIMESTAMPTZ,               -- NULL until the member proved that they read the address
+    password_hash     TEXT NOT NULL DEFAULT '',
+    timezone          TEXT NOT NULL DEFAULT 'UTC',
+    locale            TEXT NOT NULL DEFAULT 'en',
+    plan              TEXT NOT NULL,             -- decides the monthly credits
+    embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
+    suspended_at      TIMESTAMPTZ,
+    created_at        TIMESTAMPTZ NOT NULL,
+    updated_at        TIMESTAMPTZ NOT NULL
+);
+
+-- The counters and flags of a member's data: one row per member.
+CREATE TABLE tenant_states (
+    tenant_id        TEXT COLLATE "C" PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    data_version     BIGINT NOT NULL DEFAULT 0,      -- grows by one with each write transaction
+    removed_version  BIGINT NOT NULL DEFAULT 0,      -- data_version of the last deletion: older copies must be read anew
+    embedded_version BIGINT NOT NULL DEFAULT 0,      -- data_version at which the last vector was stored
+    jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
+    read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
+);
+
+-- The profile page of a member: one row per member.
+CREATE TABLE profiles (
+    member_id        TEXT COLLATE "C" PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    name             TEXT NOT NULL DEFAULT '',
+    headline         TEXT NOT NULL DEFAULT '',
+    bio              TEXT NOT NULL DEFAULT '',
+    location_text    TEXT NOT NULL DEFAULT '',
+    country          TEXT NOT NULL DEFAULT '',
+    organization     TEXT NOT NULL DEFAULT '',
+    title            TEXT NOT NULL DEFAULT '',
+    skills           TEXT,
+    languages        TEXT,
+    links            TEXT,
+    open_to          TEXT,
+    avatar_url       TEXT NOT NULL DEFAULT '',
+    visibility       TEXT NOT NULL DEFAULT 'private',       -- of the whole page: public, members or private
+    field_visibility TEXT,                                  -- of single fields; a field that is missing is private
+    listed           BOOLEAN NOT NULL DEFAULT FALSE,        -- in the member directory
+    search_text      TEXT NOT NULL DEFAULT '',              -- folded words that everybody may search for
+    member_text      TEXT NOT NULL DEFAULT '',              -- folded words that members may search for
+    sort_name        TEXT COLLATE "C" NOT NULL DEFAULT '',  -- folded name that orders the directory
+    updated_at       TIMESTAMPTZ NOT NULL
+);
+-- The public directory, by name.
+CREATE INDEX profiles_directory ON profiles (sort_name) WHERE listed AND visibility = 'public';
+-- The directory that members see, by name.
+CREATE INDEX profiles_listed ON profiles (sort_name) WHERE listed;
+
+-- A token that a member made for an agent.
+CREATE TABLE personal_tokens (
+    id           TEXT COLLATE "C" PRIMARY KEY,
+    member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    name         TEXT NOT NULL,
+    hash         TEXT COLLATE "C" NOT NULL UNIQUE,
+    scopes       TEXT NOT NULL,             -- separated by single spaces
+    tools        TEXT NOT NULL DEFAULT '',  -- the only tools that it may call, separated by single spaces; empty for all
+    created_at   TIMESTAMPTZ NOT NULL,
+    expires_at   TIMESTAMPTZ,
+    last_used_at TIMESTAMPTZ,
+    revoked_at   TIMESTAMPTZ
+);
+-- The tokens of a member.
+CREATE INDEX personal_tokens_member ON personal_tokens (member_id);
+
+-- A browser in which a member is signed in.
+CREATE TABLE login_sessions (
+    hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the cookie
+    member_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+-- Ends the other sessions of a member.
+CREATE INDEX login_sessions_member ON login_sessions (member_id);
+
+-- A single-use link that was sent by mail: e-mail verification or password reset.
+CREATE TABLE mail_links (
+    hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link
+    member_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    purpose    TEXT NOT NULL,                 -- verify or reset
+    email      TEXT NOT NULL,                 -- the link works while this is the member's address
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+-- Deletes the links of a member.
+CREATE INDEX mail_links_member ON mail_links (member_id);
+
+-- A person who wants to become a member and has not proved their address yet.
+CREATE TABLE sign_ups (
+    hash          TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link that was sent to them
+    username      TEXT NOT NULL,
+    email         TEXT COLLATE "C" NOT NULL,
+    password_hash TEXT NOT NULL,                 -- always empty: the password is chosen after the address is proved
+    return_to     TEXT NOT NULL,                 -- the path of this service that they came from; empty for none
+    created_at    TIMESTAMPTZ NOT NULL,
+    expires_at    TIMESTAMPTZ NOT NULL
+);
+-- Deletes the other sign-ups of an address.
+CREATE INDEX sign_ups_email ON sign_ups (email);
+
+-- How often a password was tried in the present window, by account and by address.
+CREATE TABLE login_attempts (
+    subject    TEXT COLLATE "C" PRIMARY KEY,
+    count      INTEGER NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL  -- end of the window
+);
+
+-- What operators and members may need to look up: sign-ins, and access that was
+-- given or ended. Deleted after 90 days.
+CREATE TABLE security_events (
+    id        BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    tenant_id TEXT COLLATE "C" REFERENCES members (id) ON DELETE CASCADE,  -- NULL if unknown, and for the deletion of an account
+    at        TIMESTAMPTZ NOT NULL,
+    kind      TEXT NOT NULL,
+    subject   TEXT COLLATE "C" NOT NULL,                                   -- a hash of the member, or of the name that was typed if there is no such member
+    address   TEXT NOT NULL,                                               -- an IPv4 address or the /64 of an IPv6 one; empty for an operator's command
+    object_id TEXT NOT NULL                                                -- the credential, client or deletion; empty for none or several
+);
+-- The last events of a member.
+CREATE INDEX security_events_tenant ON security_events (tenant_id, id);
+-- Deletes old events.
+CREATE INDEX security_events_at ON security_events (at);
+
+
+-- Sign-in with an external identity provider -------------------------------------
+
+-- A member's identity at a provider: at most one for each issuer.
+CREATE TABLE linked_identities (
+    issuer       TEXT COLLATE "C" NOT NULL,
+    subject      TEXT COLLATE "C" NOT NULL,
+    member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at   TIMESTAMPTZ NOT NULL,
+    last_used_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (member_id, issuer)
+);
+
+-- A sign-in in progress. Without a subject it waits for the provider's answer; with
+-- one it waits for the password of the member to link.
+CREATE TABLE provider_attempts (
+    hash         TEXT COLLATE "C" PRIMARY KEY,  -- of the state parameter, or of the secret in the password form
+    browser_hash TEXT COLLATE "C" NOT NULL,     -- of a cookie: only this browser can go on
+    issuer       TEXT NOT NULL,
+    redirect_uri TEXT NOT NULL,                 -- this, nonce and verifier are empty once the provider has answered
+    nonce        TEXT NOT NULL,
+    verifier     TEXT NOT NULL,                 -- the PKCE code verifier
+    subject      TEXT NOT NULL,
+    email        TEXT COLLATE "C" NOT NULL,
+    return_to    TEXT NOT NULL,                 -- the path of this service to go to; empty for none
+    created_at   TIMESTAMPTZ NOT NULL,
+    expires_at   TIMESTAMPTZ NOT NULL
+);
+
+
+-- OAuth: delegated access -------------------------------------------------------------
+
+-- A registered OAuth client (RFC 7591). All clients are public ones.
+CREATE TABLE clients (
+    id            TEXT COLLATE "C" PRIMARY KEY,
+    name          TEXT NOT NULL,
+    redirect_uris TEXT NOT NULL,
+    client_uri    TEXT NOT NULL DEFAULT '',
+    grant_types   TEXT NOT NULL DEFAULT '["authorization_code","refresh_token"]',  -- as registered
+    scope         TEXT NOT NULL DEFAULT '',                                        -- as registered
+    created_at    TIMESTAMPTZ NOT NULL,
+    last_used_at  TIMESTAMPTZ                                                      -- NULL until a member allowed it something
+);
+-- Deletes clients that were never used.
+CREATE INDEX clients_last_used ON clients (last_used_at, created_at);
+
+-- An authorization request that waits for the member's consent, in the login session
+-- in which it was shown.
+CREATE TABLE authorization_requests (
+    hash           TEXT COLLATE "C" PRIMARY KEY,
+    session_hash   TEXT COLLATE "C" NOT NULL REFERENCES login_sessions (hash) ON DELETE CASCADE,
+    client_id      TEXT COLLATE "C" NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
+    redirect_uri   TEXT NOT NULL,
+    scopes         TEXT NOT NULL,
+    resource       TEXT NOT NULL,
+    state          TEXT NOT NULL,
+    code_challenge TEXT NOT NULL,  -- PKCE, S256
+    created_at     TIMESTAMPTZ NOT NULL,
+    expires_at     TIMESTAMPTZ NOT NULL
+);
+-- The newest requests of a session, and the end of a session.
+CREATE INDEX authorization_requests_session ON authorization_requests (session_hash);
+
+-- The answer to a request, so that the same answer given twice, by a double click,
+-- leads to the same page.
+CREATE TABLE consent_answers (
+    request_hash TEXT COLLATE "C" PRIMARY KEY REFERENCES authorization_requests (hash) ON DELETE CASCADE,
+    code_hash    TEXT COLLATE "C"  -- NULL if access was denied
+);
+
+-- What a member allows a client, until it is revoked. All tokens come from a grant.
+CREATE TABLE grants (
+    id           TEXT COLLATE "C" PRIMARY KEY,
+    member_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    client_id    TEXT COLLATE "C" NOT NULL REFERENCES clients (id),
+    scopes       TEXT NOT NULL,  -- separated by single spaces
+    resource     TEXT NOT NULL,
+    created_at   TIMESTAMPTZ NOT NULL,
+    last_used_at TIMESTAMPTZ,
+    revoked_at   TIMESTAMPTZ
+);
+-- The grants of a member.
+CREATE INDEX grants_member ON grants (member_id);
+-- The grants of a client, to count or revoke them.
+CREATE INDEX grants_client ON grants (client_id);
+
+-- An authorization code. A used one stays until it expires, so that a replay revokes
+-- its grant.
+CREATE TABLE authorization_codes (
+    hash           TEXT COLLATE "C" PRIMARY KEY,
+    member_id      TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    client_id      TEXT COLLATE "C" NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
+    redirect_uri   TEXT NOT NULL,
+    scopes         TEXT NOT NULL,
+    resource       TEXT NOT NULL,
+    code_challenge TEXT NOT NULL,
+    created_at     TIMESTAMPTZ NOT NULL,
+    expires_at     TIMESTAMPTZ NOT NULL,
+    used_at        TIMESTAMPTZ,
+    grant_id       TEXT COLLATE "C" REFERENCES grants (id) ON DELETE SET NULL  -- the grant that it was redeemed for
+);
+-- Deletes expired codes.
+CREATE INDEX authorization_codes_expires ON authorization_codes (expires_at);
+
+-- The current access token of each grant; a refresh replaces it.
+CREATE TABLE access_tokens (
+    grant_id   TEXT COLLATE "C" PRIMARY KEY REFERENCES grants (id) ON DELETE CASCADE,
+    hash       TEXT COLLATE "C" NOT NULL UNIQUE,
+    scopes     TEXT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
+);
+
+-- Refresh tokens. A spent one stays until it expires, so that a replay revokes its
+-- grant.
+CREATE TABLE refresh_tokens (
+    hash       TEXT COLLATE "C" PRIMARY KEY,
+    grant_id   TEXT COLLATE "C" NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL,
+    spent_at   TIMESTAMPTZ
+);
+-- Whether a grant has a refresh token that works.
+CREATE INDEX refresh_tokens_grant ON refresh_tokens (grant_id);
+
+
+-- People ------------------------------------------------------------------------------
+
+-- A person in a member's network.
+CREATE TABLE connections (
+    tenant_id           TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id                  TEXT COLLATE "C" NOT NULL,
+    name                TEXT NOT NULL,
+    folded_name         TEXT COLLATE "C" NOT NULL,
+    nickname            TEXT NOT NULL,
+    location            TEXT NOT NULL,
+    bio                 TEXT NOT NULL,
+    starred             BOOLEAN NOT NULL,
+    met_on              TEXT NOT NULL,     -- a partial date
+    met_how             TEXT NOT NULL,
+    source              TEXT NOT NULL,     -- manual, agent, import or directory
+    cadence_days        INTEGER NOT NULL,  -- the person's own keep-in-touch interval; 0 for none
+    snoozed_until       TIMESTAMPTZ,
+    last_interaction_at TIMESTAMPTZ,
+    archived_at         TIMESTAMPTZ,       -- deleted for good 30 days later
+    merged_into         TEXT COLLATE "C",  -- the connection that took this one over
+    version             INTEGER NOT NULL,
+    data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
+    created_at          TIMESTAMPTZ NOT NULL,
+    updated_at          TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+-- People by their full name: imports, resolve_people and the check for duplicates.
+CREATE INDEX connections_name ON connections (tenant_id, folded_name);
+-- What changed since the search index of a member was read.
+CREATE INDEX connections_data_version ON connections (tenant_id, data_version);
+-- The few people with an interval of their own, to list who is due.
+CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE cadence_days > 0;
+-- Deletes people who were archived 30 days ago.
+CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
+-- Who was merged into a person, before that person is deleted.
+CREATE INDEX connections_merged ON connections (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
+
+-- The addresses of a person: e-mail, phone, web pages, social networks. Several
+-- people may share an address.
+CREATE TABLE handles (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    kind          TEXT COLLATE "C" NOT NULL,  -- email, phone, url or social
+    value         TEXT NOT NULL,
+    normal_value  TEXT COLLATE "C" NOT NULL,
+    label         TEXT NOT NULL,
+    ordinal       INTEGER NOT NULL,           -- the order within a person; the first of a kind is the preferred one
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, connection_id, kind, normal_value),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- Who has an address. With connection_id in it, the index alone answers.
+CREATE INDEX handles_value ON handles (tenant_id, kind, normal_value, connection_id);
+
+-- An organisation that people work at.
+CREATE TABLE organizations (
+    tenant_id   TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT COLLATE "C" NOT NULL,
+    name        TEXT NOT NULL,
+    normal_name TEXT COLLATE "C" NOT NULL,
+    domain      TEXT NOT NULL,
+    created_at  TIMESTAMPTZ NOT NULL,
+    updated_at  TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, normal_name)
+);
+
+-- A job of a person, present or past.
+CREATE TABLE positions (
+    tenant_id       TEXT COLLATE "C" NOT NULL,
+    id              TEXT COLLATE "C" NOT NULL,
+    connection_id   TEXT COLLATE "C" NOT NULL,
+    organization_id TEXT COLLATE "C",  -- NULL if only the title is known
+    title           TEXT NOT NULL,
+    started_on      TEXT NOT NULL,     -- a partial date
+    ended_on        TEXT NOT NULL,     -- a partial date
+    current         BOOLEAN NOT NULL,
+    ordinal         INTEGER NOT NULL,  -- the order within a person
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, organization_id) REFERENCES organizations (tenant_id, id)
+);
+-- The positions of a person.
+CREATE INDEX positions_connection ON positions (tenant_id, connection_id);
+-- Who works at an organisation.
+CREATE INDEX positions_organization ON positions (tenant_id, organization_id);
+
+-- A birthday, an anniversary or another date of a person.
+CREATE TABLE important_dates (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    kind          TEXT NOT NULL,
+    label         TEXT NOT NULL,     -- what a date of kind other is
+    year          INTEGER NOT NULL,  -- 0 if unknown, as month and day
+    month         INTEGER NOT NULL,
+    day           INTEGER NOT NULL,
+    ordinal       INTEGER NOT NULL,  -- the order within a person
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The dates of a person.
+CREATE INDEX important_dates_connection ON important_dates (tenant_id, connection_id);
+-- The dates in the coming days, of any year.
+CREATE INDEX important_dates_day ON important_dates (tenant_id, month, day);
+
+-- How two people are related. type says what to_id is to from_id, such as their
+-- manager; the inverse is not stored.
+CREATE TABLE relationships (
+    tenant_id  TEXT COLLATE "C" NOT NULL,
+    id         TEXT COLLATE "C" NOT NULL,
+    from_id    TEXT COLLATE "C" NOT NULL,
+    to_id      TEXT COLLATE "C" NOT NULL,
+    type       TEXT COLLATE "C" NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, from_id, to_id, type),
+    FOREIGN KEY (tenant_id, from_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, to_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The relationships of a person from the other end.
+CREATE INDEX relationships_to ON relationships (tenant_id, to_id);
+
+
+-- Groups and tags ---------------------------------------------------------------------
+
+-- A group of people, with a keep-in-touch interval if the member wants one.
+CREATE TABLE groups (
+    tenant_id    TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id           TEXT COLLATE "C" NOT NULL,
+    name         TEXT NOT NULL,
+    folded_name  TEXT COLLATE "C" NOT NULL,
+    description  TEXT NOT NULL,
+    cadence_days INTEGER NOT NULL,  -- 0 for none
+    version      INTEGER NOT NULL,
+    created_at   TIMESTAMPTZ NOT NULL,
+    updated_at   TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+);
+
+-- Who is in which group.
+CREATE TABLE group_connections (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    group_id      TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, group_id, connection_id),
+    FOREIGN KEY (tenant_id, group_id) REFERENCES groups (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The groups of a person.
+CREATE INDEX group_connections_connection ON group_connections (tenant_id, connection_id);
+
+-- A word that people are marked with.
+CREATE TABLE tags (
+    tenant_id   TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT COLLATE "C" NOT NULL,
+    name        TEXT NOT NULL,
+    folded_name TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+);
+
+-- Who has which tag.
+CREATE TABLE connection_tags (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    tag_id        TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, tag_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, tag_id) REFERENCES tags (tenant_id, id) ON DELETE CASCADE
+);
+-- The people with a tag.
+CREATE INDEX connection_tags_tag ON connection_tags (tenant_id, tag_id);
+
+
+-- Timeline ----------------------------------------------------------------------------
+
+-- A note about one person or several.
+CREATE TABLE notes (
+    tenant_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id         TEXT COLLATE "C" NOT NULL,
+    body       TEXT NOT NULL,
+    pinned     BOOLEAN NOT NULL,
+    version    INTEGER NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    updated_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+-- The timeline, latest first.
+CREATE INDEX notes_created ON notes (tenant_id, created_at, id);
+
+-- Who a note is about.
+CREATE TABLE note_connections (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    note_id       TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, note_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, note_id) REFERENCES notes (tenant_id, id) ON DELETE CASCADE
+);
+-- The people of a note.
+CREATE INDEX note_connections_note ON note_connections (tenant_id, note_id);
+
+-- A meeting, a call, a message: something that took place with people.
+CREATE TABLE interactions (
+    tenant_id        TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id               TEXT COLLATE "C" NOT NULL,
+    kind             TEXT NOT NULL,
+    occurred_at      TIMESTAMPTZ NOT NULL,
+    duration_minutes INTEGER NOT NULL,
+    summary          TEXT NOT NULL,
+    external_key     TEXT COLLATE "C",  -- the caller's own key, so that the same interaction is logged once
+    created_at       TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, external_key)
+);
+-- The timeline, latest first.
+CREATE INDEX interactions_occurred ON interactions (tenant_id, occurred_at, id);
+
+-- Who took part in an interaction.
+CREATE TABLE interaction_connections (
+    tenant_id      TEXT COLLATE "C" NOT NULL,
+    connection_id  TEXT COLLATE "C" NOT NULL,
+    interaction_id TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, interaction_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, interaction_id) REFERENCES interactions (tenant_id, id) ON DELETE CASCADE
+);
+-- The people of an interaction.
+CREATE INDEX interaction_connections_interaction ON interaction_connections (tenant_id, interaction_id);
+
+
+-- Reminders ---------------------------------------------------------------------------
+
+-- Something that the member wants to be reminded of, about a person or nobody.
+CREATE TABLE reminders (
+    tenant_id     TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id            TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C",
+    text          TEXT NOT NULL,
+    due_on        TEXT COLLATE "C" NOT NULL,  -- a day
+    starts_on     TEXT NOT NULL,              -- the day that recurrences are counted from: the 31st stays the 31st after February
+    recurrence    TEXT NOT NULL,              -- empty for none
+    state         TEXT COLLATE "C" NOT NULL,  -- open, done or dismissed
+    version       INTEGER NOT NULL,
+    created_at    TIMESTAMPTZ NOT NULL,
+    updated_at    TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- Open reminders that are due up to a day.
+CREATE INDEX reminders_due ON reminders (tenant_id, state, due_on, id);
+-- The reminders of a person.
+CREATE INDEX reminders_connection ON reminders (tenant_id, connection_id);
+
+
+-- History -----------------------------------------------------------------------------
+
+-- One write with its effects, so that it can be listed and undone.
+CREATE TABLE changes (
+    tenant_id       TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id              TEXT COLLATE "C" NOT NULL,
+    credential_id   TEXT NOT NULL,                   -- empty if the member wrote on a page
+    credential_name TEXT NOT NULL,
+    tool            TEXT NOT NULL,                   -- the tool or the page
+    summary         TEXT NOT NULL DEFAULT '',        -- one line
+    effects         TEXT NOT NULL DEFAULT '[]',      -- the objects with their states before and after, in order
+    final           BOOLEAN NOT NULL DEFAULT FALSE,  -- cannot be undone: all its objects were deleted for good
+    final_at        TIMESTAMPTZ,                     -- a deletion is in the bin until then; NULL for other changes
+    import_id       TEXT COLLATE "C",                -- the import that the change is a part of
+    undone_by       TEXT,                            -- the change that undid this one
+    undoes          TEXT,                            -- the change or the import that this one undid
+    created_at      TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+-- The changes of an import, to undo it.
+CREATE INDEX changes_import ON changes (tenant_id, import_id) WHERE import_id IS NOT NULL;
+-- Deletions that become final.
+CREATE INDEX changes_final_at ON changes (final_at) WHERE final_at IS NOT NULL;
+
+
+-- Search by meaning -------------------------------------------------------------------
+
+-- The vector of a person.
+CREATE TABLE embeddings (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    model         TEXT NOT NULL,
+    dimensions    INTEGER NOT NULL,
+    content_hash  TEXT NOT NULL,    -- of the text that the vector was made from
+    vector        BYTEA NOT NULL,   -- 32-bit floats, little-endian
+    text_version  BIGINT NOT NULL,  -- the data version at which that text was read
+    data_version  BIGINT NOT NULL,  -- the data version of the write that stored the vector
+    updated_at    TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- What changed since the vectors of a member were read.
+CREATE INDEX embeddings_version ON embeddings (tenant_id, data_version);
+
+
+-- Imports and jobs --------------------------------------------------------------------
+
+-- An uploaded file, until an import has read it; a day at most if none does.
+CREATE TABLE files (
+    tenant_id  TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id         TEXT COLLATE "C" NOT NULL,
+    name       TEXT NOT NULL,
+    sha256     TEXT NOT NULL,
+    size       INTEGER NOT NULL,          -- bytes
+    content    BYTEA NOT NULL,
+    import_id  TEXT NOT NULL DEFAULT '',  -- the import that reads it; empty while it waits for one
+    created_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+-- Deletes files that nobody imported.
+CREATE INDEX files_created ON files (created_at);
+
+-- The keys by which files know a person, so that a second import of a file finds the
+-- people of the first.
+CREATE TABLE source_keys (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    key           TEXT COLLATE "C" NOT NULL,  -- a hash
+    connection_id TEXT COLLATE "C" NOT NULL,
+    import_id     TEXT COLLATE "C" NOT NULL,  -- the import that added the person; empty if they existed before
+    PRIMARY KEY (tenant_id, key),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The keys of a person.
+CREATE INDEX source_keys_connection ON source_keys (tenant_id, connection_id);
+
+-- Work that outlives a request. A backend claims a job for the time of its lease. A
+-- job that ended is deleted 30 days later.
+CREATE TABLE jobs (
+    id               TEXT COLLATE "C" PRIMARY KEY,
+    tenant_id        TEXT COLLATE "C" REFERENCES members (id) ON DELETE CASCADE,  -- NULL for the system's own jobs
+    number           INTEGER NOT NULL,                                            -- counts a member's jobs from 1; the task_id of the API
+    kind             TEXT COLLATE "C" NOT NULL,
+    state            TEXT NOT NULL,                                               -- queued, running, succeeded, failed or cancelled
+    params           TEXT NOT NULL,                                               -- what to do
+    checkpoint       TEXT NOT NULL,                                               -- how far it got
+    result           TEXT NOT NULL,
+    error_code       TEXT NOT NULL,                                               -- this and error_detail tell the member why it failed
+    error_detail     TEXT NOT NULL,
+    done             INTEGER NOT NULL,
+    total            INTEGER NOT NULL,                                            -- 0 while unknown
+    attempts         INTEGER NOT NULL,                                            -- claims since the last step that succeeded
+    fence            BIGINT NOT NULL,                                             -- grows with each claim: a step under an older claim is refused
+    run_at           TIMESTAMPTZ NOT NULL,
+    lease_until      TIMESTAMPTZ,
+    cancel_requested BOOLEAN NOT NULL,
+    credential_id    TEXT NOT NULL,                                               -- this, credential_name and tool: who started it, and how
+    credential_name  TEXT NOT NULL,
+    tool             TEXT NOT NULL,
+    period           TEXT NOT NULL,                                               -- the month whose credits were charged, YYYY-MM
+    charged          INTEGER NOT NULL,                                            -- credits that are given back if it fails
+    created_at       TIMESTAMPTZ NOT NULL,
+    updated_at       TIMESTAMPTZ NOT NULL,
+    ended_at         TIMESTAMPTZ
+);
+-- A member's job by its number.
+CREATE UNIQUE INDEX jobs_number ON jobs (tenant_id, number) WHERE tenant_id IS NOT NULL;
+-- At most one live job of a kind for each member, and one for the system.
+CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running');
+-- Jobs to claim.
+CREATE INDEX jobs_due ON jobs (run_at) WHERE state = 'queued';
+-- Jobs whose lease ran out, to claim again.
+CREATE INDEX jobs_leased ON jobs (lease_until) WHERE state = 'running';
+-- Deletes old jobs.
+CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+
+
+-- Billing -----------------------------------------------------------------------------
+
+-- What is left of a month's credits: the sum of the ledger's entries of that month. Each
+-- metered call changes a row: free space in the pages keeps its versions on one page.
+CREATE TABLE credit_balances (
+    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    period    TEXT COLLATE "C" NOT NULL,  -- YYYY-MM
+    allowance INTEGER NOT NULL,           -- of the plan
+    balance   INTEGER NOT NULL CHECK (balance >= 0),
+    PRIMARY KEY (tenant_id, period)
+) WITH (fillfactor = 25);
+
+-- The ledger; entries are only added. It is read by member and month, which the primary
+-- key serves, so that a metered call writes to one index only.
+CREATE TABLE credit_entries (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,
+    period        TEXT COLLATE "C" NOT NULL,
+    delta         INTEGER NOT NULL,
+    balance_after INTEGER NOT NULL,
+    reason        TEXT NOT NULL,     -- allowance, plan, calls or refund
+    tool          TEXT NOT NULL,     -- what calls paid for; empty for other reasons
+    calls         INTEGER NOT NULL,  -- how many calls; 0 for other reasons
+    created_at    TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, period, id),
+    FOREIGN KEY (tenant_id, period) REFERENCES credit_balances (tenant_id, period) ON DELETE CASCADE
+);
+
+
+-- Every call --------------------------------------------------------------------------
+
+-- The response to a request with an idempotency key, which a repeat gets again.
+CREATE TABLE idempotency_keys (
+    scope       TEXT COLLATE "C" NOT NULL,                                   -- the id of a credential, or the address of a caller without one
+    key         TEXT COLLATE "C" NOT NULL,
+    tenant_id   TEXT COLLATE "C" REFERENCES members (id) ON DELETE CASCADE,  -- NULL for a caller without a credential
+    fingerprint TEXT NOT NULL,                                               -- of the request: the key must not be used for another one
+    answer      BYTEA NOT NULL,
+    created_at  TIMESTAMPTZ NOT NULL,
+    expires_at  TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (scope, key)
+);
+-- Deletes expired keys.
+CREATE INDEX idempotency_keys_expires ON idempotency_keys (expires_at);
+-- How many keys a scope has, and how large their responses are.
+CREATE INDEX idempotency_keys_scope ON idempotency_keys (scope, expires_at);
+-- Deletes the keys of a member.
+CREATE INDEX idempotency_keys_tenant ON idempotency_keys (tenant_id);
+
+
+-- The service -------------------------------------------------------------------------
+
+-- When the removal of a deprecated path was first announced, and for which date.
+CREATE TABLE sunsets (
+    route              TEXT COLLATE "C" PRIMARY KEY,
+    first_announced_at TIMESTAMPTZ NOT NULL,
+    sunset_at          TIMESTAMPTZ NOT NULL  -- the latest date that was announced
+);
+
+-- The demo account, and the day that its dates are relative to: one row at most.
+CREATE TABLE sandbox_states (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    username   TEXT NOT NULL,
+    seeded_for TEXT NOT NULL
+);
+
+
+-- Access ------------------------------------------------------------------------------
+
+-- Only kith_service reaches the tables without a tenant, and those of credentials.
+GRANT SELECT, INSERT, UPDATE, DELETE ON members, personal_tokens, login_sessions, mail_links, sign_ups, login_attempts,
+    security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
+    authorization_codes, access_tokens, refresh_tokens, sandbox_states TO kith_service;
+GRANT SELECT, INSERT, UPDATE ON sunsets TO kith_service;
+
+-- The trigger function that refuses writes to a read-only tenant.
+CREATE FUNCTION kith_refuse_read_only() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    owner text := CASE WHEN TG_OP = 'INSERT' THEN NEW.tenant_id ELSE OLD.tenant_id END;
+BEGIN
+    IF (SELECT read_only FROM tenant_states WHERE tenant_id = owner) THEN
+        RAISE EXCEPTION 'kith: tenant is read-only' USING ERRCODE = '25006';
+    END IF;
+    IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+    RETURN NEW;
+END $$;
+
+{{.Protect "baseline"}}

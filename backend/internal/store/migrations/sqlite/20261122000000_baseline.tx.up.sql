@@ -1,0 +1,721 @@
+-- The schema of SQLite. That of PostgreSQL has the same tables, columns and indexes;
+-- a test compares them.
+--
+-- Conventions
+--   Ids are strings with a prefix that names the kind: con_ for a connection.
+--   tenant_id is the id of the member whom a row belongs to. References between such
+--   rows contain it, so that no row can point to another member's.
+--   Timestamps are in UTC with microseconds. Days are YYYY-MM-DD; a partial date may
+--   leave out the day, or the month and the day. Lists and objects are JSON.
+--   Where a column has no value, text is empty and numbers are 0, unless it may be
+--   NULL.
+--   folded_ and normal_ columns hold the form of a text that comparisons use.
+--   version grows by one with each change of a row (optimistic locking).
+--
+-- WITHOUT ROWID keeps the rows of a member together. It has a price: SQLite has no
+-- statistics here, and without them it reads all rows of a member by the primary key
+-- of such a table, rather than find a few by another index. The tables that are
+-- looked up by connection or by address are therefore ordinary ones.
+
+
+-- Accounts ----------------------------------------------------------------------------
+
+-- A person with an account.
+CREATE TABLE members (
+    id                TEXT PRIMARY KEY,
+    username          TEXT NOT NULL UNIQUE,
+    email             TEXT NOT NULL UNIQUE,
+    email_verified_at TIMESTAMP,                 -- NULL until the member proved that they read the address
+    password_hash     TEXT NOT NULL DEFAULT '',
+    timezone          TEXT NOT NULL DEFAULT 'UTC',
+    locale            TEXT NOT NULL DEFAULT 'en',
+    plan              TEXT NOT NULL,             -- decides the monthly credits
+    embeddings_host   TEXT NOT NULL DEFAULT '',  -- the remote embedding provider that the member allows
+    suspended_at      TIMESTAMP,
+    created_at        TIMESTAMP NOT NULL,
+    updated_at        TIMESTAMP NOT NULL
+);
+
+-- The counters and flags of a member's data: one row per member.
+CREATE TABLE tenant_states (
+    tenant_id        TEXT PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    data_version     BIGINT NOT NULL DEFAULT 0,      -- grows by one with each write transaction
+    removed_version  BIGINT NOT NULL DEFAULT 0,      -- data_version of the last deletion: older copies must be read anew
+    embedded_version BIGINT NOT NULL DEFAULT 0,      -- data_version at which the last vector was stored
+    jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
+    read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
+);
+
+-- The profile page of a member: one row per member.
+CREATE TABLE profiles (
+    member_id        TEXT PRIMARY KEY REFERENCES members (id) ON DELETE CASCADE,
+    name             TEXT NOT NULL DEFAULT '',
+    headline         TEXT NOT NULL DEFAULT '',
+    bio              TEXT NOT NULL DEFAULT '',
+    location_text    TEXT NOT NULL DEFAULT '',
+    country          TEXT NOT NULL DEFAULT '',
+    organization     TEXT NOT NULL DEFAULT '',
+    title            TEXT NOT NULL DEFAULT '',
+    skills           TEXT,
+    languages        TEXT,
+    links            TEXT,
+    open_to          TEXT,
+    avatar_url       TEXT NOT NULL DEFAULT '',
+    visibility       TEXT NOT NULL DEFAULT 'private',  -- of the whole page: public, members or private
+    field_visibility TEXT,                             -- of single fields; a field that is missing is private
+    listed           BOOLEAN NOT NULL DEFAULT FALSE,   -- in the member directory
+    search_text      TEXT NOT NULL DEFAULT '',         -- folded words that everybody may search for
+    member_text      TEXT NOT NULL DEFAULT '',         -- folded words that members may search for
+    sort_name        TEXT NOT NULL DEFAULT '',         -- folded name that orders the directory
+    updated_at       TIMESTAMP NOT NULL
+);
+-- The public directory, by name.
+CREATE INDEX profiles_directory ON profiles (sort_name) WHERE listed AND visibility = 'public';
+-- The directory that members see, by name.
+CREATE INDEX profiles_listed ON profiles (sort_name) WHERE listed;
+
+-- A token that a member made for an agent.
+CREATE TABLE personal_tokens (
+    id           TEXT PRIMARY KEY,
+    member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    name         TEXT NOT NULL,
+    hash         TEXT NOT NULL UNIQUE,
+    scopes       TEXT NOT NULL,             -- separated by single spaces
+    tools        TEXT NOT NULL DEFAULT '',  -- the only tools that it may call, separated by single spaces; empty for all
+    created_at   TIMESTAMP NOT NULL,
+    expires_at   TIMESTAMP,
+    last_used_at TIMESTAMP,
+    revoked_at   TIMESTAMP
+);
+-- The tokens of a member.
+CREATE INDEX personal_tokens_member ON personal_tokens (member_id);
+
+-- A browser in which a member is signed in.
+CREATE TABLE login_sessions (
+    hash       TEXT PRIMARY KEY,  -- of the cookie
+    member_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
+-- Ends the other sessions of a member.
+CREATE INDEX login_sessions_member ON login_sessions (member_id);
+
+-- A single-use link that was sent by mail: e-mail verification or password reset.
+CREATE TABLE mail_links (
+    hash       TEXT PRIMARY KEY,  -- of the secret in the link
+    member_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    purpose    TEXT NOT NULL,     -- verify or reset
+    email      TEXT NOT NULL,     -- the link works while this is the member's address
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
+-- Deletes the links of a member.
+CREATE INDEX mail_links_member ON mail_links (member_id);
+
+-- A person who wants to become a member and has not proved their address yet.
+CREATE TABLE sign_ups (
+    hash          TEXT PRIMARY KEY,  -- of the secret in the link that was sent to them
+    username      TEXT NOT NULL,
+    email         TEXT NOT NULL,
+    password_hash TEXT NOT NULL,     -- always empty: the password is chosen after the address is proved
+    return_to     TEXT NOT NULL,     -- the path of this service that they came from; empty for none
+    created_at    TIMESTAMP NOT NULL,
+    expires_at    TIMESTAMP NOT NULL
+);
+-- Deletes the other sign-ups of an address.
+CREATE INDEX sign_ups_email ON sign_ups (email);
+
+-- How often a password was tried in the present window, by account and by address.
+CREATE TABLE login_attempts (
+    subject    TEXT PRIMARY KEY,
+    count      INTEGER NOT NULL,
+    expires_at TIMESTAMP NOT NULL  -- end of the window
+);
+
+-- What operators and members may need to look up: sign-ins, and access that was
+-- given or ended. Deleted after 90 days.
+CREATE TABLE security_events (
+    id        INTEGER PRIMARY KEY,
+    tenant_id TEXT REFERENCES members (id) ON DELETE CASCADE,  -- NULL if unknown, and for the deletion of an account
+    at        TIMESTAMP NOT NULL,
+    kind      TEXT NOT NULL,
+    subject   TEXT NOT NULL,                                   -- a hash of the member, or of the name that was typed if there is no such member
+    address   TEXT NOT NULL,                                   -- an IPv4 address or the /64 of an IPv6 one; empty for an operator's command
+    object_id TEXT NOT NULL                                    -- the credential, client or deletion; empty for none or several
+);
+-- The last events of a member.
+CREATE INDEX security_events_tenant ON security_events (tenant_id, id);
+-- Deletes old events.
+CREATE INDEX security_events_at ON security_events (at);
+
+
+-- Sign-in with an external identity provider -------------------------------------
+
+-- A member's identity at a provider: at most one for each issuer.
+CREATE TABLE linked_identities (
+    issuer       TEXT NOT NULL,
+    subject      TEXT NOT NULL,
+    member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    created_at   TIMESTAMP NOT NULL,
+    last_used_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (member_id, issuer)
+);
+
+-- A sign-in in progress. Without a subject it waits for the provider's answer; with
+-- one it waits for the password of the member to link.
+CREATE TABLE provider_attempts (
+    hash         TEXT PRIMARY KEY,  -- of the state parameter, or of the secret in the password form
+    browser_hash TEXT NOT NULL,     -- of a cookie: only this browser can go on
+    issuer       TEXT NOT NULL,
+    redirect_uri TEXT NOT NULL,     -- this, nonce and verifier are empty once the provider has answered
+    nonce        TEXT NOT NULL,
+    verifier     TEXT NOT NULL,     -- the PKCE code verifier
+    subject      TEXT NOT NULL,
+    email        TEXT NOT NULL,
+    return_to    TEXT NOT NULL,     -- the path of this service to go to; empty for none
+    created_at   TIMESTAMP NOT NULL,
+    expires_at   TIMESTAMP NOT NULL
+);
+
+
+-- OAuth: delegated access -------------------------------------------------------------
+
+-- A registered OAuth client (RFC 7591). All clients are public ones.
+CREATE TABLE clients (
+    id            TEXT PRIMARY KEY,
+    name          TEXT NOT NULL,
+    redirect_uris TEXT NOT NULL,
+    client_uri    TEXT NOT NULL DEFAULT '',
+    grant_types   TEXT NOT NULL DEFAULT '["authorization_code","refresh_token"]',  -- as registered
+    scope         TEXT NOT NULL DEFAULT '',                                        -- as registered
+    created_at    TIMESTAMP NOT NULL,
+    last_used_at  TIMESTAMP                                                        -- NULL until a member allowed it something
+);
+-- Deletes clients that were never used.
+CREATE INDEX clients_last_used ON clients (last_used_at, created_at);
+
+-- An authorization request that waits for the member's consent, in the login session
+-- in which it was shown.
+CREATE TABLE authorization_requests (
+    hash           TEXT PRIMARY KEY,
+    session_hash   TEXT NOT NULL REFERENCES login_sessions (hash) ON DELETE CASCADE,
+    client_id      TEXT NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
+    redirect_uri   TEXT NOT NULL,
+    scopes         TEXT NOT NULL,
+    resource       TEXT NOT NULL,
+    state          TEXT NOT NULL,
+    code_challenge TEXT NOT NULL,  -- PKCE, S256
+    created_at     TIMESTAMP NOT NULL,
+    expires_at     TIMESTAMP NOT NULL
+);
+-- The newest requests of a session, and the end of a session.
+CREATE INDEX authorization_requests_session ON authorization_requests (session_hash);
+
+-- The answer to a request, so that the same answer given twice, by a double click,
+-- leads to the same page.
+CREATE TABLE consent_answers (
+    request_hash TEXT PRIMARY KEY REFERENCES authorization_requests (hash) ON DELETE CASCADE,
+    code_hash    TEXT  -- NULL if access was denied
+);
+
+-- What a member allows a client, until it is revoked. All tokens come from a grant.
+CREATE TABLE grants (
+    id           TEXT PRIMARY KEY,
+    member_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    client_id    TEXT NOT NULL REFERENCES clients (id),
+    scopes       TEXT NOT NULL,  -- separated by single spaces
+    resource     TEXT NOT NULL,
+    created_at   TIMESTAMP NOT NULL,
+    last_used_at TIMESTAMP,
+    revoked_at   TIMESTAMP
+);
+-- The grants of a member.
+CREATE INDEX grants_member ON grants (member_id);
+-- The grants of a client, to count or revoke them.
+CREATE INDEX grants_client ON grants (client_id);
+
+-- An authorization code. A used one stays until it expires, so that a replay revokes
+-- its grant.
+CREATE TABLE authorization_codes (
+    hash           TEXT PRIMARY KEY,
+    member_id      TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    client_id      TEXT NOT NULL REFERENCES clients (id) ON DELETE CASCADE,
+    redirect_uri   TEXT NOT NULL,
+    scopes         TEXT NOT NULL,
+    resource       TEXT NOT NULL,
+    code_challenge TEXT NOT NULL,
+    created_at     TIMESTAMP NOT NULL,
+    expires_at     TIMESTAMP NOT NULL,
+    used_at        TIMESTAMP,
+    grant_id       TEXT REFERENCES grants (id) ON DELETE SET NULL  -- the grant that it was redeemed for
+);
+-- Deletes expired codes.
+CREATE INDEX authorization_codes_expires ON authorization_codes (expires_at);
+
+-- The current access token of each grant; a refresh replaces it.
+CREATE TABLE access_tokens (
+    grant_id   TEXT PRIMARY KEY REFERENCES grants (id) ON DELETE CASCADE,
+    hash       TEXT NOT NULL UNIQUE,
+    scopes     TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL
+);
+
+-- Refresh tokens. A spent one stays until it expires, so that a replay revokes its
+-- grant.
+CREATE TABLE refresh_tokens (
+    hash       TEXT PRIMARY KEY,
+    grant_id   TEXT NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP NOT NULL,
+    spent_at   TIMESTAMP
+);
+-- Whether a grant has a refresh token that works.
+CREATE INDEX refresh_tokens_grant ON refresh_tokens (grant_id);
+
+
+-- People ------------------------------------------------------------------------------
+
+-- A person in a member's network.
+CREATE TABLE connections (
+    tenant_id           TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id                  TEXT NOT NULL,
+    name                TEXT NOT NULL,
+    folded_name         TEXT NOT NULL,
+    nickname            TEXT NOT NULL,
+    location            TEXT NOT NULL,
+    bio                 TEXT NOT NULL,
+    starred             BOOLEAN NOT NULL,
+    met_on              TEXT NOT NULL,     -- a partial date
+    met_how             TEXT NOT NULL,
+    source              TEXT NOT NULL,     -- manual, agent, import or directory
+    cadence_days        INTEGER NOT NULL,  -- the person's own keep-in-touch interval; 0 for none
+    snoozed_until       TIMESTAMP,
+    last_interaction_at TIMESTAMP,
+    archived_at         TIMESTAMP,         -- deleted for good 30 days later
+    merged_into         TEXT,              -- the connection that took this one over
+    version             INTEGER NOT NULL,
+    data_version        BIGINT NOT NULL,   -- tenant_states.data_version of the last write that a search could see
+    created_at          TIMESTAMP NOT NULL,
+    updated_at          TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+-- People by their full name: imports, resolve_people and the check for duplicates.
+CREATE INDEX connections_name ON connections (tenant_id, folded_name);
+-- What changed since the search index of a member was read.
+CREATE INDEX connections_data_version ON connections (tenant_id, data_version);
+-- The few people with an interval of their own, to list who is due.
+CREATE INDEX connections_cadence ON connections (tenant_id, cadence_days) WHERE cadence_days > 0;
+-- Deletes people who were archived 30 days ago.
+CREATE INDEX connections_archived ON connections (archived_at) WHERE archived_at IS NOT NULL;
+-- Who was merged into a person, before that person is deleted.
+CREATE INDEX connections_merged ON connections (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
+
+-- The addresses of a person: e-mail, phone, web pages, social networks. Several
+-- people may share an address.
+CREATE TABLE handles (
+    tenant_id     TEXT NOT NULL,
+    id            TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    kind          TEXT NOT NULL,     -- email, phone, url or social
+    value         TEXT NOT NULL,
+    normal_value  TEXT NOT NULL,
+    label         TEXT NOT NULL,
+    ordinal       INTEGER NOT NULL,  -- the order within a person; the first of a kind is the preferred one
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, connection_id, kind, normal_value),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- Who has an address. With connection_id in it, the index alone answers.
+CREATE INDEX handles_value ON handles (tenant_id, kind, normal_value, connection_id);
+
+-- An organisation that people work at.
+CREATE TABLE organizations (
+    tenant_id   TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    normal_name TEXT NOT NULL,
+    domain      TEXT NOT NULL,
+    created_at  TIMESTAMP NOT NULL,
+    updated_at  TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, normal_name)
+) WITHOUT ROWID;
+
+-- A job of a person, present or past.
+CREATE TABLE positions (
+    tenant_id       TEXT NOT NULL,
+    id              TEXT NOT NULL,
+    connection_id   TEXT NOT NULL,
+    organization_id TEXT,              -- NULL if only the title is known
+    title           TEXT NOT NULL,
+    started_on      TEXT NOT NULL,     -- a partial date
+    ended_on        TEXT NOT NULL,     -- a partial date
+    current         BOOLEAN NOT NULL,
+    ordinal         INTEGER NOT NULL,  -- the order within a person
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, organization_id) REFERENCES organizations (tenant_id, id)
+);
+-- The positions of a person.
+CREATE INDEX positions_connection ON positions (tenant_id, connection_id);
+-- Who works at an organisation.
+CREATE INDEX positions_organization ON positions (tenant_id, organization_id);
+
+-- A birthday, an anniversary or another date of a person.
+CREATE TABLE important_dates (
+    tenant_id     TEXT NOT NULL,
+    id            TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    label         TEXT NOT NULL,     -- what a date of kind other is
+    year          INTEGER NOT NULL,  -- 0 if unknown, as month and day
+    month         INTEGER NOT NULL,
+    day           INTEGER NOT NULL,
+    ordinal       INTEGER NOT NULL,  -- the order within a person
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The dates of a person.
+CREATE INDEX important_dates_connection ON important_dates (tenant_id, connection_id);
+-- The dates in the coming days, of any year.
+CREATE INDEX important_dates_day ON important_dates (tenant_id, month, day);
+
+-- How two people are related. type says what to_id is to from_id, such as their
+-- manager; the inverse is not stored.
+CREATE TABLE relationships (
+    tenant_id  TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    from_id    TEXT NOT NULL,
+    to_id      TEXT NOT NULL,
+    type       TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, from_id, to_id, type),
+    FOREIGN KEY (tenant_id, from_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, to_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The relationships of a person from the other end.
+CREATE INDEX relationships_to ON relationships (tenant_id, to_id);
+
+
+-- Groups and tags ---------------------------------------------------------------------
+
+-- A group of people, with a keep-in-touch interval if the member wants one.
+CREATE TABLE groups (
+    tenant_id    TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id           TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    folded_name  TEXT NOT NULL,
+    description  TEXT NOT NULL,
+    cadence_days INTEGER NOT NULL,  -- 0 for none
+    version      INTEGER NOT NULL,
+    created_at   TIMESTAMP NOT NULL,
+    updated_at   TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+) WITHOUT ROWID;
+
+-- Who is in which group.
+CREATE TABLE group_connections (
+    tenant_id     TEXT NOT NULL,
+    group_id      TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, group_id, connection_id),
+    FOREIGN KEY (tenant_id, group_id) REFERENCES groups (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- The groups of a person.
+CREATE INDEX group_connections_connection ON group_connections (tenant_id, connection_id);
+
+-- A word that people are marked with.
+CREATE TABLE tags (
+    tenant_id   TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    folded_name TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+) WITHOUT ROWID;
+
+-- Who has which tag.
+CREATE TABLE connection_tags (
+    tenant_id     TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    tag_id        TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, tag_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, tag_id) REFERENCES tags (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- The people with a tag.
+CREATE INDEX connection_tags_tag ON connection_tags (tenant_id, tag_id);
+
+
+-- Timeline ----------------------------------------------------------------------------
+
+-- A note about one person or several.
+CREATE TABLE notes (
+    tenant_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id         TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    pinned     BOOLEAN NOT NULL,
+    version    INTEGER NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+-- The timeline, latest first.
+CREATE INDEX notes_created ON notes (tenant_id, created_at, id);
+
+-- Who a note is about.
+CREATE TABLE note_connections (
+    tenant_id     TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    note_id       TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, note_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, note_id) REFERENCES notes (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- The people of a note.
+CREATE INDEX note_connections_note ON note_connections (tenant_id, note_id);
+
+-- A meeting, a call, a message: something that took place with people.
+CREATE TABLE interactions (
+    tenant_id        TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id               TEXT NOT NULL,
+    kind             TEXT NOT NULL,
+    occurred_at      TIMESTAMP NOT NULL,
+    duration_minutes INTEGER NOT NULL,
+    summary          TEXT NOT NULL,
+    external_key     TEXT,  -- the caller's own key, so that the same interaction is logged once
+    created_at       TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, external_key)
+) WITHOUT ROWID;
+-- The timeline, latest first.
+CREATE INDEX interactions_occurred ON interactions (tenant_id, occurred_at, id);
+
+-- Who took part in an interaction.
+CREATE TABLE interaction_connections (
+    tenant_id      TEXT NOT NULL,
+    connection_id  TEXT NOT NULL,
+    interaction_id TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id, interaction_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, interaction_id) REFERENCES interactions (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+-- The people of an interaction.
+CREATE INDEX interaction_connections_interaction ON interaction_connections (tenant_id, interaction_id);
+
+
+-- Reminders ---------------------------------------------------------------------------
+
+-- Something that the member wants to be reminded of, about a person or nobody.
+CREATE TABLE reminders (
+    tenant_id     TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id            TEXT NOT NULL,
+    connection_id TEXT,
+    text          TEXT NOT NULL,
+    due_on        TEXT NOT NULL,  -- a day
+    starts_on     TEXT NOT NULL,  -- the day that recurrences are counted from: the 31st stays the 31st after February
+    recurrence    TEXT NOT NULL,  -- empty for none
+    state         TEXT NOT NULL,  -- open, done or dismissed
+    version       INTEGER NOT NULL,
+    created_at    TIMESTAMP NOT NULL,
+    updated_at    TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- Open reminders that are due up to a day.
+CREATE INDEX reminders_due ON reminders (tenant_id, state, due_on, id);
+-- The reminders of a person.
+CREATE INDEX reminders_connection ON reminders (tenant_id, connection_id);
+
+
+-- History -----------------------------------------------------------------------------
+
+-- One write with its effects, so that it can be listed and undone.
+CREATE TABLE changes (
+    tenant_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id              TEXT NOT NULL,
+    credential_id   TEXT NOT NULL,                   -- empty if the member wrote on a page
+    credential_name TEXT NOT NULL,
+    tool            TEXT NOT NULL,                   -- the tool or the page
+    summary         TEXT NOT NULL DEFAULT '',        -- one line
+    effects         TEXT NOT NULL DEFAULT '[]',      -- the objects with their states before and after, in order
+    final           BOOLEAN NOT NULL DEFAULT FALSE,  -- cannot be undone: all its objects were deleted for good
+    final_at        TIMESTAMP,                       -- a deletion is in the bin until then; NULL for other changes
+    import_id       TEXT,                            -- the import that the change is a part of
+    undone_by       TEXT,                            -- the change that undid this one
+    undoes          TEXT,                            -- the change or the import that this one undid
+    created_at      TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+-- The changes of an import, to undo it.
+CREATE INDEX changes_import ON changes (tenant_id, import_id) WHERE import_id IS NOT NULL;
+-- Deletions that become final.
+CREATE INDEX changes_final_at ON changes (final_at) WHERE final_at IS NOT NULL;
+
+
+-- Search by meaning -------------------------------------------------------------------
+
+-- The vector of a person.
+CREATE TABLE embeddings (
+    tenant_id     TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    model         TEXT NOT NULL,
+    dimensions    INTEGER NOT NULL,
+    content_hash  TEXT NOT NULL,    -- of the text that the vector was made from
+    vector        BLOB NOT NULL,    -- 32-bit floats, little-endian
+    text_version  BIGINT NOT NULL,  -- the data version at which that text was read
+    data_version  BIGINT NOT NULL,  -- the data version of the write that stored the vector
+    updated_at    TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, connection_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- What changed since the vectors of a member were read.
+CREATE INDEX embeddings_version ON embeddings (tenant_id, data_version);
+
+
+-- Imports and jobs --------------------------------------------------------------------
+
+-- An uploaded file, until an import has read it; a day at most if none does.
+CREATE TABLE files (
+    tenant_id  TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id         TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    sha256     TEXT NOT NULL,
+    size       INTEGER NOT NULL,          -- bytes
+    content    BLOB NOT NULL,
+    import_id  TEXT NOT NULL DEFAULT '',  -- the import that reads it; empty while it waits for one
+    created_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+-- Deletes files that nobody imported.
+CREATE INDEX files_created ON files (created_at);
+
+-- The keys by which files know a person, so that a second import of a file finds the
+-- people of the first.
+CREATE TABLE source_keys (
+    tenant_id     TEXT NOT NULL,
+    key           TEXT NOT NULL,  -- a hash
+    connection_id TEXT NOT NULL,
+    import_id     TEXT NOT NULL,  -- the import that added the person; empty if they existed before
+    PRIMARY KEY (tenant_id, key),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The keys of a person.
+CREATE INDEX source_keys_connection ON source_keys (tenant_id, connection_id);
+
+-- Work that outlives a request. A backend claims a job for the time of its lease. A
+-- job that ended is deleted 30 days later.
+CREATE TABLE jobs (
+    id               TEXT PRIMARY KEY,
+    tenant_id        TEXT REFERENCES members (id) ON DELETE CASCADE,  -- NULL for the system's own jobs
+    number           INTEGER NOT NULL,                                -- counts a member's jobs from 1; the task_id of the API
+    kind             TEXT NOT NULL,
+    state            TEXT NOT NULL,                                   -- queued, running, succeeded, failed or cancelled
+    params           TEXT NOT NULL,                                   -- what to do
+    checkpoint       TEXT NOT NULL,                                   -- how far it got
+    result           TEXT NOT NULL,
+    error_code       TEXT NOT NULL,                                   -- this and error_detail tell the member why it failed
+    error_detail     TEXT NOT NULL,
+    done             INTEGER NOT NULL,
+    total            INTEGER NOT NULL,                                -- 0 while unknown
+    attempts         INTEGER NOT NULL,                                -- claims since the last step that succeeded
+    fence            BIGINT NOT NULL,                                 -- grows with each claim: a step under an older claim is refused
+    run_at           TIMESTAMP NOT NULL,
+    lease_until      TIMESTAMP,
+    cancel_requested BOOLEAN NOT NULL,
+    credential_id    TEXT NOT NULL,                                   -- this, credential_name and tool: who started it, and how
+    credential_name  TEXT NOT NULL,
+    tool             TEXT NOT NULL,
+    period           TEXT NOT NULL,                                   -- the month whose credits were charged, YYYY-MM
+    charged          INTEGER NOT NULL,                                -- credits that are given back if it fails
+    created_at       TIMESTAMP NOT NULL,
+    updated_at       TIMESTAMP NOT NULL,
+    ended_at         TIMESTAMP
+);
+-- A member's job by its number.
+CREATE UNIQUE INDEX jobs_number ON jobs (tenant_id, number) WHERE tenant_id IS NOT NULL;
+-- At most one live job of a kind for each member, and one for the system.
+CREATE UNIQUE INDEX jobs_live ON jobs (coalesce(tenant_id, ''), kind) WHERE state IN ('queued', 'running');
+-- Jobs to claim.
+CREATE INDEX jobs_due ON jobs (run_at) WHERE state = 'queued';
+-- Jobs whose lease ran out, to claim again.
+CREATE INDEX jobs_leased ON jobs (lease_until) WHERE state = 'running';
+-- Deletes old jobs.
+CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+
+
+-- Billing -----------------------------------------------------------------------------
+
+-- What is left of a month's credits: the sum of the ledger's entries of that month.
+CREATE TABLE credit_balances (
+    tenant_id TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    period    TEXT NOT NULL,     -- YYYY-MM
+    allowance INTEGER NOT NULL,  -- of the plan
+    balance   INTEGER NOT NULL CHECK (balance >= 0),
+    PRIMARY KEY (tenant_id, period)
+) WITHOUT ROWID;
+
+-- The ledger; entries are only added. It is stored in the order in which it is read,
+-- by member and month, so that a metered call writes to one tree only.
+CREATE TABLE credit_entries (
+    tenant_id     TEXT NOT NULL,
+    id            TEXT NOT NULL,
+    period        TEXT NOT NULL,
+    delta         INTEGER NOT NULL,
+    balance_after INTEGER NOT NULL,
+    reason        TEXT NOT NULL,     -- allowance, plan, calls or refund
+    tool          TEXT NOT NULL,     -- what calls paid for; empty for other reasons
+    calls         INTEGER NOT NULL,  -- how many calls; 0 for other reasons
+    created_at    TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, period, id),
+    FOREIGN KEY (tenant_id, period) REFERENCES credit_balances (tenant_id, period) ON DELETE CASCADE
+) WITHOUT ROWID;
+
+
+-- Every call --------------------------------------------------------------------------
+
+-- The response to a request with an idempotency key, which a repeat gets again.
+CREATE TABLE idempotency_keys (
+    scope       TEXT NOT NULL,                                   -- the id of a credential, or the address of a caller without one
+    key         TEXT NOT NULL,
+    tenant_id   TEXT REFERENCES members (id) ON DELETE CASCADE,  -- NULL for a caller without a credential
+    fingerprint TEXT NOT NULL,                                   -- of the request: the key must not be used for another one
+    answer      BLOB NOT NULL,
+    created_at  TIMESTAMP NOT NULL,
+    expires_at  TIMESTAMP NOT NULL,
+    PRIMARY KEY (scope, key)
+);
+-- Deletes expired keys.
+CREATE INDEX idempotency_keys_expires ON idempotency_keys (expires_at);
+-- How many keys a scope has, and how large their responses are.
+CREATE INDEX idempotency_keys_scope ON idempotency_keys (scope, expires_at);
+-- Deletes the keys of a member.
+CREATE INDEX idempotency_keys_tenant ON idempotency_keys (tenant_id);
+
+
+-- The service -------------------------------------------------------------------------
+
+-- When the removal of a deprecated path was first announced, and for which date.
+CREATE TABLE sunsets (
+    route              TEXT PRIMARY KEY,
+    first_announced_at TIMESTAMP NOT NULL,
+    sunset_at          TIMESTAMP NOT NULL  -- the latest date that was announced
+);
+
+-- The demo account, and the day that its dates are relative to: one row at most.
+CREATE TABLE sandbox_states (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    username   TEXT NOT NULL,
+    seeded_for TEXT NOT NULL
+);
+
+
+-- Access ------------------------------------------------------------------------------
+
+-- Triggers that refuse writes to a read-only tenant.
+{{.Protect "baseline"}}

@@ -1,7 +1,0 @@
--- Charges go into the ledger in the transaction that takes the balance down; the
--- journal beside it is gone.
-DROP VIEW credit_ledger;
---bun:split
-DROP VIEW credit_charges;
---bun:split
-DROP TABLE credit_journal;
