@@ -65,8 +65,8 @@ func newAPICatalog(s *site) (*document, error) {
 	}), nil
 }
 
-// metaOf returns what describes an MCP server to machines: the metadata of the
-// resource, or what the sandbox tells of itself.
+// metaOf returns the path of the machine-readable description of an MCP server: the
+// metadata of the resource, or the description of the sandbox.
 func (s *site) metaOf(r route.Route) string {
 	if r.SandboxOnly {
 		return route.SandboxPrefix

@@ -18,7 +18,7 @@ type request struct {
 // tokenVariable is the environment variable that examples take a token from.
 const tokenVariable = "$KITH_TOKEN"
 
-// curl returns the request as a command for a POSIX shell, a part to a line.
+// curl returns the request as a command for a POSIX shell, one argument on each line.
 func (q request) curl(baseURL string) string {
 	words := []string{"curl -sS " + shellQuote(baseURL+q.Path)}
 	if q.Accept != "" {
@@ -38,5 +38,5 @@ func (q request) curl(baseURL string) string {
 	return strings.Join(words, " \\\n  ")
 }
 
-// shellQuote makes one word of a POSIX shell (section 2.2.2).
+// shellQuote quotes text as one word of a POSIX shell (section 2.2.2).
 func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -14,8 +14,8 @@ import (
 // serviceName is what the service calls itself.
 const serviceName = "Kith"
 
-// indexJSON is the agent index. Addresses are whole, so that a client needs to
-// join nothing.
+// indexJSON is the agent index. Addresses are absolute, so that a client can use
+// them as they are.
 type indexJSON struct {
 	Object         string            `json:"object"`
 	Name           string            `json:"name"`

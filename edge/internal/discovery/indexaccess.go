@@ -2,7 +2,7 @@ package discovery
 
 import "github.com/kith-crm/kith/edge/internal/route"
 
-// accessJSON tells how callers prove whose access they hold.
+// accessJSON describes how callers authenticate.
 type accessJSON struct {
 	Header             string       `json:"header"`
 	InQueryString      bool         `json:"in_query_string"` // never
@@ -13,7 +13,7 @@ type accessJSON struct {
 	WithoutACredential []string     `json:"without_credential"`
 }
 
-// methodJSON is one way to get a credential, or to do without.
+// methodJSON is one way to get a credential, or to call without one.
 type methodJSON struct {
 	Type string `json:"type"`
 	Use  string `json:"use"`

@@ -7,10 +7,10 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// landing is the content of the page for people at /.
+// landing is the content of the page at /.
 type landing struct {
 	Summary string
-	// Tries are requests for the sandbox; none without one.
+	// Tries are requests for the sandbox; empty without a sandbox.
 	Tries []try
 	// MCP and MCPSandbox are the addresses for MCP clients; MCPSandbox is "" without a sandbox.
 	MCP, MCPSandbox string
@@ -21,7 +21,7 @@ type landing struct {
 	ToolDocs, SignUp, Settings, Sandbox string
 }
 
-// endpoint is a line of the table of paths.
+// endpoint is one entry in the table of paths.
 type endpoint struct {
 	Methods, Path, Summary, Needs, Limit string
 	Deprecated                           bool
@@ -81,7 +81,7 @@ func (s *site) endpoints() []endpoint {
 	return list
 }
 
-// isDocument says whether a route serves a document or a file that pages load.
+// isDocument says whether a route serves a page or a file that pages load.
 func (s *site) isDocument(r route.Route) bool {
 	switch r.Pattern {
 	case pathHome, pathPeopleDocs, pathErrors, pathErrors + "/{code}":

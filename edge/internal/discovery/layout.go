@@ -19,8 +19,8 @@ const (
 	varyOnAccept = "Accept, Accept-Encoding"
 )
 
-// What pages may load and do. Neither policy allows inline code or frames; only
-// the landing page may run its script, which calls this server and no other.
+// The content security policies. Neither allows inline code or frames. Only the landing
+// page runs a script, which calls no other server.
 const (
 	pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	tryPolicy  = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; " +
@@ -34,7 +34,7 @@ type layout struct {
 	frame    frame
 }
 
-// frame is what every page has around its content.
+// frame is the part that all pages share.
 type frame struct {
 	Stylesheet, Script, Icon string
 	Version                  string
@@ -44,7 +44,7 @@ type frame struct {
 
 type navigation struct{ Title, Path string }
 
-// pageContent is what the layout is filled with: a document, or the landing page.
+// pageContent is the content of one page: a document, or the landing page.
 type pageContent struct {
 	frame
 
@@ -74,8 +74,8 @@ func newLayout(s *site, stylesheet, script asset) (*layout, error) {
 	return &layout{site: s, template: t, frame: f}, nil
 }
 
-// forms makes the two forms of a text of pageFiles: a page for people, and
-// Markdown with whole addresses, because it is often read away from this server.
+// forms renders a file of pageFiles as HTML and as Markdown. The links in the Markdown
+// are absolute, because it is often read outside this server.
 func (l *layout) forms(title, path, name string, data any) (html, markdown *document, err error) {
 	text, err := l.site.page(name, data)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *layout) forms(title, path, name string, data any) (html, markdown *docu
 	return html, newDocument(typeMarkdown, l.site.resolve(text, l.site.BaseURL), http.Header{"Vary": {varyOnAccept}}), err
 }
 
-// handler returns the handler of a text of pageFiles: HTML unless Accept prefers
+// handler returns the handler of a file of pageFiles: HTML unless Accept prefers
 // Markdown.
 func (l *layout) handler(title, path, name string, data any) (route.Handler, error) {
 	html, markdown, err := l.forms(title, path, name, data)

@@ -34,7 +34,7 @@ func (s *site) parsePages() (*texttemplate.Template, error) {
 	}).ParseFS(pageFiles, "pages/*.md")
 }
 
-// page fills in a text of pageFiles. Its links are paths.
+// page executes a file of pageFiles. The links in its result are paths.
 func (s *site) page(name string, data any) (string, error) {
 	var b strings.Builder
 	err := s.pages.ExecuteTemplate(&b, name, data)

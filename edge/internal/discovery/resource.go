@@ -20,9 +20,8 @@ type resourceJSON struct {
 	ResourceDocumentation  string   `json:"resource_documentation"`
 }
 
-// ProtectedResource returns the handler of the metadata of the resource at path,
-// made once. baseURL has no slash at the end; scopes
-// are those that a token can have.
+// ProtectedResource returns the handler of the metadata of the resource at path.
+// baseURL has no slash at the end; scopes are those that a token can have.
 func ProtectedResource(baseURL, path string, scopes []string) (route.Handler, error) {
 	body, err := json.Marshal(resourceJSON{
 		Resource:               baseURL + path,

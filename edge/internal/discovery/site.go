@@ -36,8 +36,8 @@ const (
 const summary = "Kith is a personal CRM made for AI agents: one person's network, with who people are, how they met and what " +
 	"they talked about, behind MCP tools that an agent uses with that person's consent."
 
-// site is what every document is made from: the options, and questions to them.
-// Texts of pageFiles call the exported methods.
+// site answers questions about the options. The files of pageFiles call its exported
+// methods.
 type site struct {
 	Options
 
@@ -118,7 +118,7 @@ func (s *site) mcpServers() []route.Route {
 	return servers
 }
 
-// policies returns the rate policies that are not switched off.
+// policies returns the rate policies that are on.
 func (s *site) policies() []ratelimit.Policy {
 	var on []ratelimit.Policy
 	for _, p := range s.Policies {

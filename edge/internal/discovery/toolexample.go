@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// plausible are values for examples, by the name of the argument. One that a
-// tool's schema does not allow is passed over.
+// plausible returns values for examples, by the name of the argument. A value that a
+// tool's schema does not allow is ignored.
 func plausible() map[string][]any {
 	return map[string][]any{
 		"query": {"climate"}, "company": {"Helios"}, "organization": {"Helios"}, "name": {"Søren Kjær", "Investors"},
@@ -30,8 +30,8 @@ func plausible() map[string][]any {
 	}
 }
 
-// shown are arguments that a tool's example has although they may be left out,
-// because the call would say little without them.
+// shown returns the optional arguments of a tool's example, where the required ones
+// alone would explain little.
 func shown(tool string) []string {
 	return map[string][]string{
 		"create_connection": {"name", "organization", "tags"},
@@ -70,7 +70,7 @@ func newExamples(s *site) *examples {
 	return x
 }
 
-// learn keeps the texts of a ready-made request: ids that exist are among them.
+// learn keeps the strings of a ready-made request, because they include existing ids.
 func (x *examples) learn(arguments map[string]any) {
 	for _, value := range arguments {
 		if text, ok := value.(string); ok {
@@ -79,8 +79,8 @@ func (x *examples) learn(arguments map[string]any) {
 	}
 }
 
-// arguments returns arguments that the tool's schema allows: those of a ready-made
-// request if there is one.
+// arguments returns valid arguments of the tool: those of a ready-made request if there
+// is one.
 func (x *examples) arguments(tool *catalog.Tool, s *schema.Schema) (jsontext.Value, error) {
 	if ready, ok := x.ready[tool.Name]; ok && s.Allows(ready) {
 		return ready, nil

@@ -17,9 +17,8 @@ const (
 	headerRef   = "#/components/headers/"
 )
 
-// sharedAnswers are what the edge answers to an operation in the route's protocol,
-// whatever the handler does: the components by their statuses. Their names are
-// without the prefix of the protocol.
+// sharedAnswers returns the answers of the edge that every operation has: the names of
+// the components, without the prefix of the protocol, by their statuses.
 func sharedAnswers(method string) map[string]string {
 	answers := map[string]string{"400": "BadRequest", "405": "MethodNotAllowed", "503": "Unavailable"}
 	if method == http.MethodPost {
@@ -28,18 +27,18 @@ func sharedAnswers(method string) map[string]string {
 	return answers
 }
 
-// prefix begins the names of the components of a protocol's errors.
+// prefix returns the prefix of the components with a protocol's errors.
 func prefix(p route.Protocol) string {
 	return map[route.Protocol]string{route.MCP: "RPC", route.OAuth: "OAuth", route.Page: "Page"}[p]
 }
 
-// countedHeaders tell of a rate policy's decision (package ratelimit).
+// countedHeaders returns the headers that a rate policy adds (package ratelimit).
 func countedHeaders() []string {
 	return []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 }
 
-// answerAsRouter adds what the router answers on a route's behalf, and the headers
-// that it adds to the handler's answers.
+// answerAsRouter adds the answers of the router, and the headers that the router adds
+// to the handler's answers.
 func answerAsRouter(root, operation *yaml.Node, r route.Route, method string) {
 	answers := obtain(operation, "responses")
 	shared := sharedAnswers(method)
@@ -49,7 +48,8 @@ func answerAsRouter(root, operation *yaml.Node, r route.Route, method string) {
 	if r.State == route.Deprecated {
 		mark(root, answers, "Deprecated", deprecationHeaders())
 	}
-	// It comes before the path is looked up: as a problem, and without what the route says.
+	// The server sends it before it looks up the path: always as a problem, without the
+	// headers of the route.
 	addAnswer(answers, "431", "HeadersTooLarge")
 	sortByStatus(answers)
 }
@@ -69,8 +69,8 @@ func newRef(target string) *yaml.Node {
 	return n
 }
 
-// mark gives each answer the headers. An answer that operations share stays as it is; one with the headers is added beside it, under
-// its name and the suffix.
+// mark adds headers to each answer. It does not change a shared component: it adds a
+// copy with the headers, under the component's name and the suffix.
 func mark(root, answers *yaml.Node, suffix string, headers []string) {
 	shared := child(root, "components", "responses")
 	for _, answer := range members(answers) {
@@ -96,7 +96,7 @@ func addHeaders(answer *yaml.Node, names []string) {
 	}
 }
 
-// addRequestID gives every answer the header that all of them carry.
+// addRequestID adds X-Request-Id to every answer.
 func addRequestID(root *yaml.Node) {
 	id := []string{"X-Request-Id"}
 	for _, answer := range members(child(root, "components", "responses")) {

@@ -15,14 +15,13 @@ import (
 //go:embed source/*.yaml
 var sourceFiles embed.FS
 
-// parts are the files of the source, in the order in which readers meet what they
-// describe.
+// parts returns the files of the source, in the order of the document.
 func parts() []string {
 	return []string{"openapi", "common", "public", "mcp", "jobs", "access", "oauth", "documents", "pages"}
 }
 
-// Assemble returns openapi.json: the source with what other code decides. It names
-// every route and method of the table that the source does not describe.
+// Assemble returns openapi.json: the source, completed with what other code decides.
+// The error names every route and method of the table that the source lacks.
 func Assemble(c *catalog.Catalog, protocols []string, table []route.Route) ([]byte, error) {
 	root, err := load(newVariables(c, protocols, table))
 	if err != nil {
@@ -73,8 +72,8 @@ func parse(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// merge adds the members of a part. Mappings that both have are merged too; any
-// other member that is there twice is an error.
+// merge adds the members of a part to into. It merges mappings that both have; any
+// other duplicate member is an error.
 func merge(into, part *yaml.Node) error {
 	for key, value := range members(part) {
 		there := child(into, key)

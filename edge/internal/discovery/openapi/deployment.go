@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// deploy says which rate limit and which removal date an operation has here, in its
-// description and in its answers.
+// deploy adds the rate limit and the removal date of an operation to its description
+// and to its answers.
 func (o Options) deploy(root, operation *yaml.Node, r route.Route) {
 	answers, added := obtain(operation, "responses"), newMapping()
 	policy, limited := o.usedPolicy(r.RatePolicy)
@@ -43,7 +43,7 @@ func (o Options) deploy(root, operation *yaml.Node, r route.Route) {
 	sortByStatus(answers)
 }
 
-// limit says which rate policy counts an operation.
+// limit adds the rate policy of an operation to its description.
 func limit(operation *yaml.Node, p ratelimit.Policy) {
 	say(operation, "Rate policy `"+p.Name+"`: "+quota(p)+".")
 	x := newMapping()
@@ -54,7 +54,7 @@ func limit(operation *yaml.Node, p ratelimit.Policy) {
 	put(operation, "x-rate-limit", x)
 }
 
-// policyList tells the rate policies of the routes, as Markdown.
+// policyList returns the rate policies of the routes as a Markdown list.
 func (o Options) policyList() string {
 	var lines []string
 	for _, p := range o.Policies {
@@ -91,8 +91,8 @@ func quota(p ratelimit.Policy) string {
 	return fmt.Sprintf("%d requests in %d seconds for %s", p.Quota, int(p.Window/time.Second), whom)
 }
 
-// sessionCookie is the name under which browsers keep a person's session; the
-// pages choose it so (an end-to-end test holds them to it).
+// sessionCookie returns the name of the cookie with a person's session. The backend
+// sets the cookie; an end-to-end test compares the names.
 func sessionCookie(baseURL string) string {
 	if strings.HasPrefix(baseURL, "https://") {
 		return secureCookie

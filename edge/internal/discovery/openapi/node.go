@@ -7,8 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The source is worked on as yaml.Nodes, because these keep the order of members,
-// in which the document was written to be read.
+// The document is a tree of yaml.Nodes, because they keep the order of members.
 
 const (
 	tagString  = "!!str"
@@ -33,7 +32,7 @@ func newList(texts []string) *yaml.Node {
 	return list
 }
 
-// members yields the members of a mapping; of any other node and of nil, none.
+// members yields the members of a mapping. Other nodes and nil have none.
 func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	return func(yield func(string, *yaml.Node) bool) {
 		if n == nil || n.Kind != yaml.MappingNode {
@@ -47,7 +46,7 @@ func members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	}
 }
 
-// child returns what the keys lead to, or nil.
+// child returns the node at a path of keys, or nil.
 func child(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		var next *yaml.Node
@@ -64,7 +63,7 @@ func child(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// text returns the scalar that the keys lead to, or "".
+// text returns the scalar at a path of keys, or "".
 func text(n *yaml.Node, keys ...string) string {
 	if found := child(n, keys...); found != nil && found.Kind == yaml.ScalarNode {
 		return found.Value
@@ -83,7 +82,7 @@ func put(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, newText(key), value)
 }
 
-// remove takes a member out of a mapping.
+// remove deletes a member of a mapping.
 func remove(n *yaml.Node, key string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -93,7 +92,7 @@ func remove(n *yaml.Node, key string) {
 	}
 }
 
-// without returns a mapping with all members but one, which are not copied.
+// without returns a mapping with all members except one. The members are not copied.
 func without(n *yaml.Node, key string) *yaml.Node {
 	rest := newMapping()
 	for name, value := range members(n) {
@@ -104,7 +103,7 @@ func without(n *yaml.Node, key string) *yaml.Node {
 	return rest
 }
 
-// obtain returns a member that is a mapping, and adds it if it is not there.
+// obtain returns a member that is a mapping, and adds an empty one if it is missing.
 func obtain(n *yaml.Node, key string) *yaml.Node {
 	if there := child(n, key); there != nil {
 		return there

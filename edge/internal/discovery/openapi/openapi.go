@@ -19,7 +19,7 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// What openapi.json has in the place of what a deployment decides.
+// The values in openapi.json that New replaces by those of the deployment.
 const (
 	exampleBaseURL  = "https://kith.example"
 	exampleVersion  = "0.0.0"
@@ -88,7 +88,7 @@ func (o Options) apply() ([]byte, error) {
 	return encode(root)
 }
 
-// fill replaces the examples by what the deployment has.
+// fill replaces the example values by those of the deployment.
 func (o Options) fill(root *yaml.Node) {
 	member := o.DemoUsername
 	if member == "" {

@@ -12,11 +12,12 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// tagSandbox is the tag of what is there for the demo account.
+// tagSandbox is the tag of the operations on the demo account.
 const tagSandbox = "Sandbox"
 
-// addRoutes gives the document the paths of the routes, in their order, and what the
-// routes say of them. It names every route and method that is not described.
+// addRoutes sets the paths of the document: those of the routes, in their order, with
+// what the routes know about them. The error names every route and method that the
+// source does not describe.
 func addRoutes(root *yaml.Node, routes []route.Route) error {
 	source := child(root, "paths")
 	paths := newMapping()
@@ -36,8 +37,8 @@ func addRoutes(root *yaml.Node, routes []route.Route) error {
 	return errors.Join(faults...)
 }
 
-// describe returns the path item of a route, made from what the source has for the
-// route itself or for the one that it is a copy of.
+// describe returns the path item of a route, made from the source of the route or of
+// the route that it copies.
 func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 	original := r.Pattern
 	if r.SameAs != "" {
@@ -63,7 +64,7 @@ func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 	return item, nil
 }
 
-// introduce says what the route says of an operation.
+// introduce adds what the route knows about an operation.
 func introduce(operation *yaml.Node, r route.Route, method string) {
 	if child(operation, "summary") == nil {
 		operation.Content = append([]*yaml.Node{newText("summary"), newText(r.Summary)}, operation.Content...)
@@ -88,7 +89,7 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 	}
 }
 
-// takeNoCredential leaves out what an operation answers to callers with a credential.
+// takeNoCredential marks an operation as public and removes its answer 401.
 func takeNoCredential(operation *yaml.Node) {
 	put(operation, "security", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
 	remove(child(operation, "responses"), strconv.Itoa(http.StatusUnauthorized))

@@ -6,9 +6,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// dropUnused leaves out the components that no path leads to: with rows and
-// policies, what they share comes and goes. Security schemes are named in another
-// way, and stay.
+// dropUnused removes the components that no path refers to. Which ones these are depends
+// on the routes and the rate policies. Security schemes are not referred to by $ref, and
+// stay.
 func dropUnused(root *yaml.Node) {
 	components := child(root, "components")
 	used := map[string]bool{}
@@ -27,7 +27,7 @@ func dropUnused(root *yaml.Node) {
 	}
 }
 
-// follow notes the references in n, and in what they refer to.
+// follow adds the references in n, and in their targets, to used.
 func follow(root, n *yaml.Node, used map[string]bool) {
 	walk(n, func(n *yaml.Node) {
 		target := text(n, "$ref")

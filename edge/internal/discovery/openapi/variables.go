@@ -17,8 +17,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// variables are what the source may name as ${name}. A scalar that is nothing but a
-// name becomes the node; within other text only scalars can stand.
+// variables are the nodes that the source refers to as ${name}. A scalar that is only a
+// reference becomes the node; within other text, only scalars are allowed.
 type variables map[string]*yaml.Node
 
 func newVariables(c *catalog.Catalog, protocols []string, routes []route.Route) variables {
@@ -47,7 +47,7 @@ func newVariables(c *catalog.Catalog, protocols []string, routes []route.Route) 
 	}
 }
 
-// list is code words for prose.
+// list returns words as a list of code spans.
 func list(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
 
 func batchable(routes []route.Route) []string {
@@ -58,7 +58,7 @@ func batchable(routes []route.Route) []string {
 	return paths
 }
 
-// batchableReads is the allowlist as refused items have it.
+// batchableReads returns the reads that can be in a batch, as a refused item lists them.
 func batchableReads(routes []route.Route) *yaml.Node {
 	reads := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for _, r := range batch.Allowlist(routes) {
@@ -71,7 +71,7 @@ func batchableReads(routes []route.Route) *yaml.Node {
 	return reads
 }
 
-// describeScopes says of each scope what it permits and which tools need it.
+// describeScopes returns what each scope permits and which tools need it.
 func describeScopes(c *catalog.Catalog) *yaml.Node {
 	descriptions := newMapping()
 	for _, scope := range c.Scopes() {
@@ -101,7 +101,7 @@ func problemCodes() []string {
 	return codes
 }
 
-// problemList tells the status and the title of each code, as Markdown.
+// problemList returns the status and the title of each code as a Markdown list.
 func problemList() string {
 	var b strings.Builder
 	for _, c := range problem.Codes() {
@@ -112,7 +112,7 @@ func problemList() string {
 
 var variablePattern = regexp.MustCompile(`\$\{([a-z-]+)\}`)
 
-// fill puts the variables where n names them.
+// fill replaces the references in n by the variables.
 func (v variables) fill(n *yaml.Node) error {
 	for _, below := range n.Content {
 		if err := v.fill(below); err != nil {

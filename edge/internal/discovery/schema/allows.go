@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// allows says whether the value, as JSON reads it, keeps to the schema.
+// allows says whether a decoded JSON value is valid under the schema.
 func (n *node) allows(value any) bool {
 	if len(n.Enum) > 0 && !n.enumerates(value) {
 		return false
@@ -99,8 +99,7 @@ func (n *node) allowsItems(items []any) bool {
 	return true
 }
 
-// allowsProperties refuses names that the schema does not have: the catalogue's
-// input schemas are closed.
+// allowsProperties refuses unknown names: the catalogue's input schemas are closed.
 func (n *node) allowsProperties(object map[string]any) bool {
 	for _, name := range n.Required {
 		if _, there := object[name]; !there {

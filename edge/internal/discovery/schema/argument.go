@@ -10,26 +10,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Argument is one argument of a tool, in words.
+// Argument describes one argument of a tool.
 type Argument struct {
-	// Name is the argument's, with the way to it if it is part of another:
-	// "fields[].label".
+	// Name of the argument, with its path if it is part of another: "fields[].label".
 	Name string
 	// Type is a type of JSON Schema: "string", "array of string".
 	Type string
-	// Required arguments cannot be left out.
+	// Required says that a call must have the argument.
 	Required bool
-	// Bounds say what values are allowed: "at most 5 items", "1 to 200 characters".
+	// Bounds are the allowed values: "at most 5 items", "1 to 200 characters".
 	Bounds []string
 	// Pattern is the regular expression that a string, or each string of an array,
 	// matches; "" for none.
 	Pattern string
-	// Description is the catalogue's.
+	// Description from the catalogue.
 	Description string
 }
 
-// Arguments returns the arguments, those required first, else by their names.
-// The parts of an object follow it.
+// Arguments returns the arguments: the required ones first, then by name. The parts of
+// an object follow it.
 func (s *Schema) Arguments() []Argument { return s.root.arguments("") }
 
 func (n *node) arguments(prefix string) []Argument {
@@ -114,7 +113,7 @@ func (n *node) choices() string {
 	return strings.Join(choices, ", ")
 }
 
-// shown returns a value as it is told of: strings without their quotes.
+// shown returns a value for people: strings without quotes.
 func shown(value jsontext.Value) string {
 	var text string
 	if err := json.Unmarshal(value, &text); err == nil {
@@ -123,7 +122,7 @@ func shown(value jsontext.Value) string {
 	return string(value)
 }
 
-// span says between which numbers a count lies.
+// span describes the bounds of a count.
 func span(least int, most *int, what string) string {
 	many := func(n int) string {
 		if n == 1 {
@@ -145,7 +144,7 @@ func span(least int, most *int, what string) string {
 	}
 }
 
-// interval says between which bounds a number lies.
+// interval describes the bounds of a number.
 func (n *node) interval() string {
 	var low, high string
 	switch {

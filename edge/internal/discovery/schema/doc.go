@@ -1,8 +1,7 @@
-// Package schema reads the input schemas of the tool catalogue (JSON Schema
-// 2020-12, as its generator writes them: inlined, one object at the root) and
-// tells two things of each: which arguments there are, in words, and arguments to
-// show as an example.
+// Package schema reads the input schemas of the tool catalogue (JSON Schema 2020-12,
+// as the generator writes them: inlined, one object at the root). It describes the
+// arguments of a tool for people, and makes arguments to show as an example.
 //
-// It is no validator: it knows the keywords of the catalogue and no others, and
-// the tests hold its examples against a real one.
+// It is not a full validator: it knows only the keywords of the catalogue. The tests
+// check its examples with a real validator.
 package schema

@@ -13,27 +13,26 @@ import (
 // ErrNoExample says that no value was found that a schema allows.
 var ErrNoExample = errors.New("no example can be made")
 
-// Values are what examples are made of. The zero value has none, so that
-// everything is made up from the schema alone.
+// Values are values for examples. With the zero value, examples are made from the
+// schema alone.
 type Values struct {
-	// Named are plausible values by the name of the argument; the first that the
-	// schema allows is taken. An array takes a value of its own, or its items take
-	// one.
+	// Named are plausible values by the name of the argument. The first one that the
+	// schema allows is used, for the argument or for the items of an array.
 	Named map[string][]any
-	// Strings are tried where a string has a pattern: ids that exist, days.
+	// Strings are tried for strings with a pattern: existing ids, dates.
 	Strings []string
 }
 
-// Allows says whether the schema allows the arguments, a JSON object, as far as
+// Allows says whether the arguments, a JSON object, are valid under the keywords that
 // this package knows.
 func (s *Schema) Allows(arguments []byte) bool {
 	var value map[string]any
 	return json.Unmarshal(arguments, &value) == nil && s.root.allows(value)
 }
 
-// Example returns arguments that the schema allows: the required ones, and those
-// that are named in also and known to the schema. An example that the schema
-// itself gives goes before Values, and Values before what is made up.
+// Example returns valid arguments: the required ones, and those that also names. It
+// prefers examples of the schema to Values, and Values to invented values. It returns
+// ErrNoExample if it finds no valid value.
 func (s *Schema) Example(values Values, also ...string) (map[string]any, error) {
 	arguments, err := s.root.object(values, also)
 	if err != nil {
@@ -94,7 +93,7 @@ func (n *node) candidates(values Values, name string) []any {
 	return candidates
 }
 
-// make makes a value up. It may break a rule that goes beyond its type.
+// make invents a value. The value may violate rules other than its type.
 func (n *node) make(values Values, name string) (any, error) {
 	if len(n.Enum) > 0 {
 		var value any

@@ -17,8 +17,8 @@ func matching(pattern string) (string, error) {
 	return b.String(), nil
 }
 
-// writeMatch writes the least that an expression matches. Assertions write
-// nothing: whether they hold is seen when the whole is tried.
+// writeMatch writes the shortest text that an expression matches. It ignores
+// assertions; the caller checks the whole text.
 func writeMatch(b *strings.Builder, e *syntax.Regexp) {
 	switch e.Op {
 	case syntax.OpLiteral:
@@ -40,8 +40,8 @@ func writeMatch(b *strings.Builder, e *syntax.Regexp) {
 	}
 }
 
-// member returns a character of a class, given as pairs of bounds: one that can
-// be read, if there is one.
+// member returns a character of a class, which is given as pairs of bounds. It prefers
+// letters and digits.
 func member(bounds []rune) rune {
 	for _, wanted := range "x1X0" {
 		for i := 0; i+1 < len(bounds); i += 2 {

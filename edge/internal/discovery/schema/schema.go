@@ -35,7 +35,7 @@ type node struct {
 	AnyOf            []*node          `json:"anyOf"`
 }
 
-// types is the type keyword: one type, or several of which one may be null.
+// types is the type keyword: one type, or a list of which one may be null.
 type types string
 
 // The types of JSON Schema.
@@ -49,8 +49,7 @@ const (
 	typeNull    types = "null"
 )
 
-// UnmarshalJSON reads a type or a list of them, of which the first that is not
-// null counts.
+// UnmarshalJSON reads a type or the first type of a list that is not null.
 func (t *types) UnmarshalJSON(data []byte) error {
 	var one string
 	if err := json.Unmarshal(data, &one); err == nil {
@@ -70,7 +69,7 @@ func (t *types) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Parse reads a schema. It fails unless the schema is one of an object.
+// Parse reads a schema. It fails unless the root is an object.
 func Parse(text []byte) (*Schema, error) {
 	root := &node{}
 	if err := json.Unmarshal(text, root); err != nil {
@@ -83,7 +82,7 @@ func Parse(text []byte) (*Schema, error) {
 	return &Schema{root: root}, nil
 }
 
-// settle replaces "this or null" by this, throughout.
+// settle replaces each "X or null" by X.
 func (n *node) settle() {
 	for _, branch := range n.AnyOf {
 		if branch.Type == typeNull {
