@@ -84,7 +84,6 @@ func (d *desk) until(t testing.TB, s steps, j *job.Job, wanted func(*job.Job) bo
 		}
 		select {
 		case <-changed:
-		case <-time.After(5 * time.Millisecond):
 		case <-t.Context().Done():
 			t.Fatal("the job does not end")
 		}
