@@ -18,7 +18,7 @@ export rounds=${KITH_BENCH_ROUNDS:-5}
 rows='limit-fixed limit-batch20-in mcpgo-fts gosdk-fts mcpgo-list pb-view oidc-refresh
   ours-search ours-search-split ours-list ours-profile ours-batch20 ours-refresh ours-refresh-split'
 ratios='ratio-304-sqlite'
-for what in metered keyed size tenants observed; do ratios="$ratios ratio-$what-sqlite ratio-$what-postgres"; done
+for what in metered idempotency size tenants observed; do ratios="$ratios ratio-$what-sqlite ratio-$what-postgres"; done
 default="^($(echo $rows $ratios limiter imports searches | tr ' ' '|'))\$"
 export only=${KITH_BENCH_ONLY:-$default}
 want() { for name in "$@"; do [[ $name =~ $only ]] && return 0; done; return 1; }

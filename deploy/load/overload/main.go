@@ -1,13 +1,12 @@
-// Command overload asks a running Kith for more than it can do, and tells how
-// those fare whom it admits.
+// Command overload sends a running Kith more requests than it can handle, and measures the
+// admitted ones.
 //
 //	overload -url http://127.0.0.1:PORT -for 60s [-times 4] [-slow 1000]
 //
-// It measures, one after the other: answers one at a time (unloaded), how many a
-// second the service can give (capacity), what happens when requests come at
-// -times the capacity whether or not answers do, and whether service is normal
-// again within five seconds. With -slow, that many clients that never finish a
-// request hang on meanwhile. The exit code is 1 when a promise is broken.
+// It measures in this order: requests one at a time (unloaded), requests per second
+// (capacity), an open-loop load of -times the capacity, and whether latency is normal
+// again within five seconds. With -slow, it measures a normal client among that many
+// clients that never finish a request. The exit code is 1 if a limit is exceeded.
 package main
 
 import (
@@ -24,22 +23,22 @@ import (
 	"time"
 )
 
-// The promises.
+// The limits.
 const (
-	mostSlower  = 5.0 // times the unloaded p99
+	maxSlowdown = 5.0 // times the unloaded p99
 	recoverIn   = 5 * time.Second
-	loadWorkers = 2048 // requests under way at most; beyond, the client itself gives up
-	// ending is how long before the end of the load requests may still be waiting for
-	// their turn when it ends. They are answered once nobody newer comes, after up to a
-	// second, which tells nothing of a service under load.
+	loadWorkers = 2048 // maximum requests in flight; the client does not send more
+	// ending is how long before the end of the load a request may still be queued when the
+	// load ends. It is then answered after up to a second, which says nothing about a
+	// service under load.
 	ending = 1500 * time.Millisecond
 )
 
 func main() {
 	url := flag.String("url", "http://127.0.0.1:8080", "address of the service")
-	duration := flag.Duration("for", time.Minute, "how long to overload it")
-	times := flag.Float64("times", 4, "how many times its capacity to ask for")
-	slow := flag.Int("slow", 0, "how many slow clients hang on meanwhile")
+	duration := flag.Duration("for", time.Minute, "duration of the overload")
+	times := flag.Float64("times", 4, "load as a multiple of the capacity")
+	slow := flag.Int("slow", 0, "number of slow clients")
 	flag.Parse()
 	if err := run(context.Background(), *url, *duration, *times, *slow); err != nil {
 		fmt.Fprintln(os.Stderr, "overload:", err)
@@ -59,12 +58,12 @@ func run(ctx context.Context, url string, duration time.Duration, times float64,
 	capacity := c.capacity(ctx, 5*time.Second)
 	say("capacity: %.0f answers/s\n", capacity)
 	r := c.open(ctx, duration, capacity*times)
-	say("asked for %.0f/s for %s: %d sent, %d admitted (%.0f/s), %d refused with 503, %d other, %d not sent by this client\n",
+	say("load of %.0f/s for %s: %d sent, %d admitted (%.0f/s), %d refused with 503, %d other, %d not sent by this client\n",
 		capacity*times, duration, r.sent, len(r.admitted)+len(r.ended), float64(len(r.admitted)+len(r.ended))/duration.Seconds(), r.refused, r.other, r.unsent)
 	p99 := percentile(r.admitted, 99)
 	ratio := float64(p99) / float64(percentile(unloaded, 99))
-	say("admitted: p50 %s, p99 %s, %.1f times the unloaded p99 (at most %.0f)\n", percentile(r.admitted, 50), p99, ratio, mostSlower)
-	say("admitted of those sent at the very end, whose turn came when the load was over: %d, p50 %s, p99 %s\n",
+	say("admitted: p50 %s, p99 %s, %.1f times the unloaded p99 (at most %.0f)\n", percentile(r.admitted, 50), p99, ratio, maxSlowdown)
+	say("admitted after the end of the load: %d, p50 %s, p99 %s\n",
 		len(r.ended), percentile(r.ended, 50), percentile(r.ended, 99))
 	say("refused: p50 %s, p99 %s, Retry-After on all: %v\n", percentile(r.refusals, 50), percentile(r.refusals, 99), r.retryAfter)
 	start := time.Now()
@@ -77,19 +76,19 @@ func run(ctx context.Context, url string, duration time.Duration, times float64,
 	}
 	switch {
 	case !start.IsZero():
-		return fmt.Errorf("service was not normal within %s", recoverIn)
+		return fmt.Errorf("latency was not normal within %s", recoverIn)
 	case r.other > 0:
-		return fmt.Errorf("%d requests ended otherwise than in an answer or a 503", r.other)
-	case ratio > mostSlower:
+		return fmt.Errorf("%d requests ended neither in a response nor in a 503", r.other)
+	case ratio > maxSlowdown:
 		return fmt.Errorf("the admitted requests were %.1f times slower", ratio)
 	case !r.retryAfter:
-		return fmt.Errorf("a refusal did not say when to come back")
+		return fmt.Errorf("a 503 had no Retry-After")
 	}
 	return nil
 }
 
-// client sends the one request: a batch of 20 directory searches, which costs
-// far more to answer than to send.
+// client sends one kind of request: a batch of 20 directory searches, which costs far
+// more to answer than to send.
 type client struct {
 	http *http.Client
 	url  string
@@ -107,7 +106,7 @@ func newClient(url string) *client {
 	}
 }
 
-// answer is how one request ended.
+// answer is the result of one request.
 type answer struct {
 	status     int
 	took       time.Duration
@@ -143,7 +142,7 @@ func (c *client) sequential(ctx context.Context, n int) []time.Duration {
 	return took
 }
 
-// capacity is how many requests a second a few callers get answered.
+// capacity returns the requests per second of four concurrent clients.
 func (c *client) capacity(ctx context.Context, d time.Duration) float64 {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -165,15 +164,15 @@ func (c *client) capacity(ctx context.Context, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// result is what became of requests at a rate.
+// result is the outcome of an open-loop load.
 type result struct {
 	sent, refused, other, unsent int
 	admitted, refusals           []time.Duration
-	ended                        []time.Duration // admitted, but sent when the load was ending
+	ended                        []time.Duration // admitted, sent at the end of the load
 	retryAfter                   bool
 }
 
-// open sends at a rate, whether or not answers come.
+// open sends requests at a constant rate, whether or not responses arrive.
 func (c *client) open(ctx context.Context, d time.Duration, perSecond float64) result {
 	r := result{retryAfter: true}
 	var mu sync.Mutex

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// amongSlowClients sends requests one at a time while many clients hang on that
-// send headers or bodies a byte at a time, or half-close.
+// amongSlowClients sends requests one at a time, beside n clients that send headers or
+// bodies a byte at a time, or half-close their connection.
 func (c *client) amongSlowClients(ctx context.Context, d time.Duration, n int) error {
 	before := c.sequential(ctx, 100)
 	ctx, cancel := context.WithTimeout(ctx, d)
@@ -38,7 +38,7 @@ func (c *client) amongSlowClients(ctx context.Context, d time.Duration, n int) e
 	return nil
 }
 
-// hang is a slow client of one of three kinds; when it is cut off it comes back.
+// hang is a slow client of one of three kinds. It reconnects when it is disconnected.
 func hang(ctx context.Context, host string, i int) {
 	head := "POST /api/batch HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n"
 	for ctx.Err() == nil {
@@ -64,7 +64,7 @@ func hang(ctx context.Context, host string, i int) {
 	}
 }
 
-// drip writes a byte a second until the other side has had enough.
+// drip writes a byte a second until the server closes the connection.
 func drip(ctx context.Context, conn net.Conn, text string) {
 	for i := 0; i < len(text) && ctx.Err() == nil; i++ {
 		if _, err := conn.Write([]byte{text[i]}); err != nil {

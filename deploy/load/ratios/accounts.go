@@ -11,11 +11,11 @@ import (
 
 // accounts are members with equal networks.
 type accounts struct {
-	name    string // tells them from others in the database
+	name    string // distinguishes them from others in the database
 	count   int
 	bearers int // of each
 	people  []person
-	// readOnly makes them demo accounts, whose calls are not metered.
+	// readOnly makes them demo accounts, whose calls cost no credits.
 	readOnly bool
 }
 
@@ -26,15 +26,15 @@ func (a accounts) bearer(account, k int) string {
 
 func (a accounts) tenant(account int) string { return fmt.Sprintf("mem_%s_%07d", a.name, account) }
 
-// scopes are all that there are.
+// scopes are all scopes.
 const scopes = "connections timeline organize reminders insights imports directory account write"
 
-// batch is how many rows are inserted by a statement.
+// batch is the number of rows per INSERT statement.
 const batch = 500
 
-// fill makes the accounts: members and tokens as the service would, the network
-// of the first by rows, and those of the others by copies of them. Rows go past the service,
-// which makes a thousand a second.
+// fill creates the accounts in the database: members, tokens, the network of the first
+// account, and copies of it for the others. The service itself would create only about a
+// thousand rows a second.
 func (a accounts) fill(ctx context.Context, d *database) error {
 	now := time.Now().UTC().Format("2006-01-02 15:04:05.999999-07:00")
 	var members, states, profiles, tokens []string
@@ -68,8 +68,7 @@ func (a accounts) fill(ctx context.Context, d *database) error {
 	return err
 }
 
-// network is a table of a network's rows, in the order in which they refer to
-// each other.
+// network is a table of a network. The order of the tables follows their references.
 type network struct {
 	table, columns string
 	row            func(i int, p person) string

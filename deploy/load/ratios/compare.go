@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// comparison is a ratio that is aimed at.
+// comparison is a ratio of two targets, with its aim.
 type comparison struct {
 	what   string
 	of, to *target
@@ -18,7 +18,7 @@ type comparison struct {
 	aim     float64 // 0 for none
 }
 
-// figure is what is compared, in microseconds.
+// figure returns the compared value, in microseconds.
 func (c comparison) figure(s sample) float64 {
 	if c.latency {
 		return float64(s.p50) / 1e3
@@ -26,7 +26,7 @@ func (c comparison) figure(s sample) float64 {
 	return float64(s.service+s.database) / 1e3
 }
 
-// unit names what is compared.
+// unit returns the name of the compared value.
 func (c comparison) unit() string {
 	if c.latency {
 		return "p50"
@@ -34,7 +34,7 @@ func (c comparison) unit() string {
 	return "CPU"
 }
 
-// warm is how long a target runs before it is measured, at least.
+// warm is the minimum time that a target runs before it is measured.
 const warm = 400 * time.Millisecond
 
 // compare measures all targets, round after round, and prints the ratios.
@@ -50,7 +50,7 @@ func (b *bench) compare(ctx context.Context, name string, list []comparison) err
 			}
 			samples[t] = append(samples[t], s)
 		}
-		slices.Reverse(targets) // what drifts in a round, drifts the other way in the next
+		slices.Reverse(targets) // so that a drift of the machine cancels out
 	}
 	for _, c := range list {
 		c.print(name, samples[c.of], samples[c.to])
@@ -124,7 +124,7 @@ func median(list []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// load is how busy the machine was in the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

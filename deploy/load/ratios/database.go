@@ -28,7 +28,7 @@ func (b *bench) create(ctx context.Context, engine, name string) (*database, err
 	}
 	u, err := url.Parse(b.postgres)
 	if err != nil {
-		return nil, errors.New("the PostgreSQL address cannot be read")
+		return nil, errors.New("parse the PostgreSQL address")
 	}
 	id := fmt.Sprintf("kith_%s_%d", strings.ReplaceAll(name, "-", "_"), os.Getpid())
 	if err := execute(ctx, b.postgres, "CREATE DATABASE "+id); err != nil {
@@ -47,10 +47,10 @@ func execute(ctx context.Context, address, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// open opens the database beside the service.
+// open opens a connection of the benchmark's own.
 func (d *database) open() (err error) {
 	if d.admin != "" {
-		// Without triggers, which would look at each row that is filled in.
+		// Without triggers, which would run for each inserted row.
 		u, err := url.Parse(d.url)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (d *database) open() (err error) {
 	return err
 }
 
-// settle does what time does: PostgreSQL would look at tables that grew.
+// settle runs VACUUM ANALYZE in PostgreSQL, as autovacuum would later.
 func (d *database) settle(ctx context.Context) error {
 	if d.admin == "" {
 		return nil
@@ -74,8 +74,8 @@ func (d *database) settle(ctx context.Context) error {
 	return err
 }
 
-// used is the processor time that the connections of the database took so far;
-// SQLite is a part of the service.
+// used returns the processor time of the database's connections so far; 0 for SQLite,
+// which runs in the service.
 func (d *database) used(ctx context.Context) (time.Duration, error) {
 	if d.admin == "" {
 		return 0, nil
@@ -92,14 +92,14 @@ WHERE datname = current_database() AND application_name = 'kith' AND backend_typ
 		if err := rows.Scan(&pid); err != nil {
 			return 0, err
 		}
-		if used, err := cpuTime(pid); err == nil { // else it has just ended
+		if used, err := cpuTime(pid); err == nil { // otherwise the connection has ended
 			sum += used
 		}
 	}
 	return sum, rows.Err()
 }
 
-// drop removes the database.
+// drop deletes the database.
 func (d *database) drop() error {
 	var err error
 	if d.db != nil {

@@ -15,43 +15,43 @@ import (
 	"time"
 )
 
-// call is one request as it is sent, and what is wanted of its answer.
+// call is one request and the expected response.
 type call struct {
 	sent   []byte
 	status int
-	holds  string // is in the body
+	holds  string // must be in the body
 }
 
 // usage is the processor time of a service and of its database server.
 type usage struct{ service, database time.Duration }
 
-// target is one kind of request to one service.
+// target is a kind of request to a service.
 type target struct {
 	name string
 	addr string
-	// next makes the n-th request; n never comes twice.
+	// next returns the n-th request; it is called once for each n.
 	next func(n int) call
-	// used is the processor time that was taken so far.
+	// used returns the processor time so far.
 	used func(ctx context.Context) (usage, error)
-	// connections is how many ask at once.
+	// connections is the number of concurrent clients.
 	connections int
-	// ready is how many requests make it warm, as one to each member does.
+	// ready is the number of requests after which it is warm, such as one per member.
 	ready int
 
 	made atomic.Int64
 }
 
-// sample is what a target was measured to take.
+// sample is one measurement of a target.
 type sample struct {
 	calls int
-	// Of one call. SQLite is a part of the service.
+	// Per call. SQLite runs in the service.
 	service, database, p50 time.Duration
 }
 
-// deadline bounds one answer.
+// deadline bounds one call.
 const deadline = 20 * time.Second
 
-// measure keeps all connections of the target busy for a while.
+// measure keeps all connections of the target busy for the window.
 func (t *target) measure(ctx context.Context, window time.Duration) (sample, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -93,7 +93,7 @@ func (t *target) measure(ctx context.Context, window time.Duration) (sample, err
 	}, nil
 }
 
-// warmUp waits until the target was asked for a while, and often enough.
+// warmUp waits for the minimum time and the number of requests that make the target warm.
 func (t *target) warmUp(ctx context.Context) {
 	enough := t.made.Load() + int64(t.ready)
 	pause(ctx, warm)
@@ -102,7 +102,7 @@ func (t *target) warmUp(ctx context.Context) {
 	}
 }
 
-// keepBusy sends one request after the other by one connection.
+// keepBusy sends one request after the other over one connection.
 func (t *target) keepBusy(ctx context.Context, counts *atomic.Bool, took *[]time.Duration) error {
 	c, err := dial(t.addr)
 	if err != nil {
@@ -129,7 +129,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// client is a connection that is kept alive.
+// client is a kept-alive HTTP connection.
 type client struct {
 	net.Conn
 
@@ -145,7 +145,7 @@ func dial(addr string) (*client, error) {
 	return &client{Conn: c, reader: bufio.NewReader(c)}, nil
 }
 
-// do sends a request and checks its answer, whose header it returns.
+// do sends a request, checks the response and returns its header.
 func (c *client) do(next call) (http.Header, error) {
 	if err := c.SetDeadline(time.Now().Add(deadline)); err != nil {
 		return nil, err

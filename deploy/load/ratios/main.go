@@ -1,13 +1,12 @@
-// Command ratios measures requests to Kith against other requests, side by side,
-// and prints how many times dearer the one is than the other.
+// Command ratios measures requests to Kith side by side with other requests, and prints
+// the ratios of their costs.
 //
 //	ratios -kith FILE -work DIR [-only REGEXP] [-rounds 5] [-postgres URL] [-unobserved FILE] [-limit FILE -limit-db FILE]
 //
-// It starts every service that it measures, on a database of its own, and ends
-// it. Within a round the requests take turns, and a ratio is formed in each
-// round: noise of the machine falls on both sides. Processor time is that of the
-// serving processes; with PostgreSQL, of its connections too. Settings that are
-// the same for all services come from the environment.
+// It starts and stops every service that it measures, each on its own database. In each
+// round the targets run one after the other and give one ratio, so that noise of the
+// machine affects both sides. The cost is the processor time of the server processes and
+// of PostgreSQL's connections. Settings of all services come from the environment.
 package main
 
 import (
@@ -24,16 +23,16 @@ import (
 func main() {
 	var b bench
 	var only string
-	flag.StringVar(&b.kith, "kith", "", "the program that is measured")
+	flag.StringVar(&b.kith, "kith", "", "the kith binary to measure")
 	flag.StringVar(&b.unobserved, "unobserved", "", "the same, built with -tags unobserved")
-	flag.StringVar(&b.limit, "limit", "", "the plain net/http server of the peers")
-	flag.StringVar(&b.limitDB, "limit-db", "", "the database that it wants")
+	flag.StringVar(&b.limit, "limit", "", "the net/http server of the peers")
+	flag.StringVar(&b.limitDB, "limit-db", "", "its database")
 	flag.StringVar(&b.work, "work", "", "the folder for databases and logs")
-	flag.StringVar(&b.postgres, "postgres", "", "a superuser's postgres:// address; without one only SQLite is measured")
+	flag.StringVar(&b.postgres, "postgres", "", "a superuser's postgres:// address; without it only SQLite is measured")
 	flag.StringVar(&only, "only", ".", "regular expression of the sections' names")
-	flag.IntVar(&b.rounds, "rounds", 5, "how many rounds")
-	flag.DurationVar(&b.window, "for", time.Second, "how long each request is measured in a round")
-	flag.StringVar(&b.hold, "hold", "", "keep the first target of the name busy until interrupted, for a profiler")
+	flag.IntVar(&b.rounds, "rounds", 5, "the number of rounds")
+	flag.DurationVar(&b.window, "for", time.Second, "how long each target is measured in a round")
+	flag.StringVar(&b.hold, "hold", "", "keep the first target of this name busy until interrupted, for a profiler")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -45,7 +44,7 @@ func main() {
 
 func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format, args...) }
 
-// bench is what all sections measure with.
+// bench is the configuration of all sections.
 type bench struct {
 	kith, unobserved, limit, limitDB, work, postgres string
 
@@ -60,11 +59,11 @@ const (
 	postgres = "postgres"
 )
 
-// section is a question that a run answers.
+// section is a group of comparisons.
 type section struct {
 	name string
-	// ask starts what is measured; s is its to end.
-	ask func(ctx context.Context, s *stage) ([]comparison, error)
+	// start starts the services on s and returns what to compare.
+	start func(ctx context.Context, s *stage) ([]comparison, error)
 }
 
 func (b *bench) run(ctx context.Context, only string) error {
@@ -77,7 +76,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 		engines = engines[:1]
 	}
 	for _, question := range []section{
-		{"ratio-304", unchanged}, {"ratio-metered", metered}, {"ratio-keyed", keyed}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
+		{"ratio-304", unchanged}, {"ratio-metered", metered}, {"ratio-idempotency", idempotency}, {"ratio-size", sizes}, {"ratio-tenants", tenants},
 		{"ratio-observed", observed},
 	} {
 		for _, engine := range engines {
@@ -97,7 +96,7 @@ func (b *bench) section(ctx context.Context, name, engine string, question secti
 	s := &stage{bench: b, name: name, engine: engine}
 	defer s.end()
 	start := time.Now()
-	list, err := question.ask(ctx, s)
+	list, err := question.start(ctx, s)
 	if err != nil {
 		return err
 	}

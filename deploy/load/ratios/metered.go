@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// network sizes of sections that are not about size.
+// ordinary is the size of a network in sections that are not about size.
 const ordinary = 1000
 
-// metered asks what the price of a read costs: calls of a member, whose credits
-// are charged, against the same calls of a demo account with the same people,
-// whose calls are not metered.
+// metered measures the cost of charging credits for a read: calls of a member against the
+// same calls of a demo account with the same people, which cost no credits.
 func metered(ctx context.Context, s *stage) ([]comparison, error) {
 	const many = 16
 	paying := accounts{name: "paying", count: many, bearers: 1, people: people(ordinary)}

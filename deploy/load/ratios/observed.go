@@ -2,16 +2,16 @@ package main
 
 import "context"
 
-// observed asks what metrics and the lines of the log cost: calls of a member of a
-// Kith as it is released, which logs requests, against the same calls of one that is
-// built without metrics and logs errors only. Traces are off in both.
+// observed measures the cost of metrics and log lines: calls to a released build, which
+// logs requests, against the same calls to a build without metrics that logs errors only.
+// Traces are off in both.
 func observed(ctx context.Context, s *stage) ([]comparison, error) {
 	a := accounts{name: "watched", count: 1, bearers: 1, people: people(ordinary)}
-	with, err := s.kithAs(ctx, "observed", manner{program: s.bench.kith, env: []string{"KITH_LOG_LEVEL=info", "KITH_LOG_FORMAT=json"}}, a.fill)
+	with, err := s.kithAs(ctx, "observed", variant{program: s.bench.kith, env: []string{"KITH_LOG_LEVEL=info", "KITH_LOG_FORMAT=json"}}, a.fill)
 	if err != nil {
 		return nil, err
 	}
-	without, err := s.kithAs(ctx, "unobserved", manner{program: s.bench.unobserved, env: []string{"KITH_LOG_LEVEL=error"}}, a.fill)
+	without, err := s.kithAs(ctx, "unobserved", variant{program: s.bench.unobserved, env: []string{"KITH_LOG_LEVEL=error"}}, a.fill)
 	if err != nil {
 		return nil, err
 	}

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// person is somebody in a network, made up from a number alone.
+// person is a person of a network, derived from a number.
 type person struct {
 	id, given, surname, email, organization, title, city string
 }
 
 func (p person) name() string { return p.given + " " + p.surname }
 
-// organizations is how many there are in a network of any size.
+// organizations is the number of organizations in a network of any size.
 const organizations = 400
 
-// people returns n of them, no two of one name.
+// people returns n people with distinct names.
 func people(n int) []person {
 	given := strings.Fields("Ada Bruno Chiara Dario Edda Fabio Gesa Hauke Ilka Jannis Kaja Levin Milan Nele Okka Pina Quirin Ronja Silvan Thea Ulla Veit Wiebke Xaver Ylva Zeno Alma Bela Cleo Demir Esra Finn Gunda Hilde Ivo Jonne Kilian Lotta Mats Nuria Oda Piet Ramin Selma Tjark Undine Vito Wencke Yorick Zita Anouk Birte Cosmo Dilan Enno Freya Gero Hedda Imke Jorid Kerim")
 	start := strings.Fields("Bar Cor Dal Fen Gar Hal Jor Kal Lin Mor Nor Ost Pel Quin Ram Sal Tor Ul Var Wen")

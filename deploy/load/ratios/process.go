@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// process is a service that was started.
+// process is a running service.
 type process struct {
 	command *exec.Cmd
 	addr    string
 	log     *os.File
 }
 
-// start runs a program until stop, and waits until address answers.
+// start starts a program and waits until the URL ready answers.
 func start(ctx context.Context, log, ready, program string, args, env []string) (*process, error) {
 	out, err := os.Create(log)
 	if err != nil {
@@ -49,11 +49,11 @@ func start(ctx context.Context, log, ready, program string, args, env []string) 
 }
 
 // serve starts a Kith on a database.
-func (b *bench) serve(ctx context.Context, d *database, as manner) (*process, error) {
+func (b *bench) serve(ctx context.Context, d *database, v variant) (*process, error) {
 	addr, admin := freeAddr(), freeAddr()
-	p, err := start(ctx, filepath.Join(b.work, d.name+".log"), "http://"+admin+"/readyz", as.program, []string{"serve"}, append([]string{
+	p, err := start(ctx, filepath.Join(b.work, d.name+".log"), "http://"+admin+"/readyz", v.program, []string{"serve"}, append([]string{
 		"KITH_DATABASE_URL=" + d.url, "KITH_ADDR=" + addr, "KITH_ADMIN_ADDR=" + admin, "KITH_SANDBOX=false",
-	}, as.env...))
+	}, v.env...))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (b *bench) serve(ctx context.Context, d *database, as manner) (*process, er
 	return p, nil
 }
 
-// peer starts the plain net/http server.
+// peer starts the net/http server of the peers.
 func (b *bench) peer(ctx context.Context) (*process, error) {
 	addr := freeAddr()
 	p, err := start(ctx, filepath.Join(b.work, "limit.log"), "http://"+addr+"/fixed", b.limit,
@@ -75,7 +75,7 @@ func (b *bench) peer(ctx context.Context) (*process, error) {
 	return p, err
 }
 
-// freeAddr is an address that nobody listens on.
+// freeAddr returns an unused address.
 func freeAddr() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -91,14 +91,14 @@ func (p *process) stop() {
 	_ = p.log.Close()
 }
 
-// used is the processor time that the process took so far.
+// used returns the processor time of the process so far.
 func (p *process) used(context.Context) (usage, error) {
 	own, err := cpuTime(p.command.Process.Pid)
 	return usage{service: own}, err
 }
 
-// cpuTime is the time of all threads of a process: in nanoseconds, or where the
-// kernel does not tell, in ticks.
+// cpuTime returns the processor time of all threads of a process, in nanoseconds if the
+// kernel has them, otherwise in ticks.
 func cpuTime(pid int) (time.Duration, error) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	var sum time.Duration
@@ -126,11 +126,11 @@ func ticks(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name, in parentheses, may hold anything; utime and stime are the 12th and
+	// The name, in parentheses, may contain anything; utime and stime are the 12th and
 	// 13th fields after it.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat cannot be read: %s", pid, text)
+		return 0, fmt.Errorf("parse /proc/%d/stat: %s", pid, text)
 	}
 	user, userErr := strconv.Atoi(fields[11])
 	system, systemErr := strconv.Atoi(fields[12])

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-func TestPeopleHaveNamesOfTheirOwn(t *testing.T) {
+func TestPeopleHaveDistinctNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, p := range people(100_000) {
 		if seen[p.name()] {
-			t.Fatalf("%s is there twice", p.name())
+			t.Fatalf("%s occurs twice", p.name())
 		}
 		seen[p.name()] = true
 	}
@@ -28,9 +28,8 @@ func TestMisspeltKeepsTheLetters(t *testing.T) {
 	}
 }
 
-// A 304 has no length and no body; the next answer on the connection is read all
-// the same.
-func TestClientReadsAnswersWithoutABody(t *testing.T) {
+// After a 304, which has no length and no body, the next response is read correctly.
+func TestClientReadsResponsesWithoutABody(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"one"`)
@@ -57,11 +56,11 @@ func TestClientReadsAnswersWithoutABody(t *testing.T) {
 		}
 	}
 	if _, err := c.do(get("/", "", http.StatusOK, "something else")); err == nil {
-		t.Error("an answer without what is wanted is taken")
+		t.Error("a response without the expected text is accepted")
 	}
 }
 
-func TestMeasureTellsTimeOfEachCall(t *testing.T) {
+func TestMeasure(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("yes")) }))
 	defer server.Close()
@@ -82,7 +81,7 @@ func TestMeasureTellsTimeOfEachCall(t *testing.T) {
 	}
 }
 
-func TestMeasureFailsAtAWrongAnswer(t *testing.T) {
+func TestMeasureFailsOnAWrongResponse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

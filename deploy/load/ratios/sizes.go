@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sizes asks how a search slows down as a network grows.
+// sizes measures how the latency of a search grows with the network.
 func sizes(ctx context.Context, s *stage) ([]comparison, error) {
 	small := accounts{name: "small", count: 1, bearers: 1, people: people(1000)}
 	large := accounts{name: "large", count: 1, bearers: 1, people: people(100_000)}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stage is where one section is played: its databases and services.
+// stage holds the databases and services of a section.
 type stage struct {
 	bench  *bench
 	name   string
@@ -18,34 +18,34 @@ type stage struct {
 	processes []*process
 }
 
-// service is a Kith that runs on a database.
+// service is a running Kith with its database.
 type service struct {
 	*process
 
 	data *database
 }
 
-// kith starts a Kith on a new database, which fill has filled.
+// kith starts a Kith on a new database, which fill fills.
 func (s *stage) kith(ctx context.Context, name string, fill func(ctx context.Context, d *database) error) (*service, error) {
-	return s.kithAs(ctx, name, manner{program: s.bench.kith}, fill)
+	return s.kithAs(ctx, name, variant{program: s.bench.kith}, fill)
 }
 
-// manner is a way to run a Kith.
-type manner struct {
+// variant is a build of Kith with its environment.
+type variant struct {
 	program string
 	env     []string
 }
 
-// kithAs is kith, run in another manner.
-func (s *stage) kithAs(ctx context.Context, name string, as manner, fill func(ctx context.Context, d *database) error) (*service, error) {
+// kithAs is kith for another variant.
+func (s *stage) kithAs(ctx context.Context, name string, v variant, fill func(ctx context.Context, d *database) error) (*service, error) {
 	d, err := s.bench.create(ctx, s.engine, s.name+"-"+name)
 	if err != nil {
 		return nil, err
 	}
 	s.databases = append(s.databases, d)
-	// A first start makes the tables. It is ended before they are filled, so that
-	// no service has plans of empty tables.
-	first, err := s.bench.serve(ctx, d, as)
+	// A first start creates the tables. It stops before they are filled, so that no
+	// service has query plans for empty tables.
+	first, err := s.bench.serve(ctx, d, v)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *stage) kithAs(ctx context.Context, name string, as manner, fill func(ct
 	if err := errors.Join(d.open(), fill(ctx, d), d.settle(ctx)); err != nil {
 		return nil, fmt.Errorf("fill the database: %w", err)
 	}
-	p, err := s.bench.serve(ctx, d, as)
+	p, err := s.bench.serve(ctx, d, v)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *stage) kithAs(ctx context.Context, name string, as manner, fill func(ct
 	return &service{process: p, data: d}, nil
 }
 
-// used is the processor time of the service and of its database so far.
+// used returns the processor time of the service and of its database so far.
 func (k *service) used(ctx context.Context) (usage, error) {
 	u, err := k.process.used(ctx)
 	if err != nil {
@@ -71,8 +71,8 @@ func (k *service) used(ctx context.Context) (usage, error) {
 	return u, err
 }
 
-// await makes a call until it succeeds: on a busy machine the first search of a
-// large network takes longer than the service lets it.
+// await repeats a call until it succeeds: on a busy machine the first search of a large
+// network may exceed the service's timeout.
 func (k *service) await(ctx context.Context, first call) error {
 	for {
 		c, err := dial(k.addr)
@@ -88,7 +88,7 @@ func (k *service) await(ctx context.Context, first call) error {
 	}
 }
 
-// callers is how many ask at once, unless a section says otherwise.
+// callers is the default number of concurrent clients.
 const callers = 16
 
 // asks returns a target of the service.

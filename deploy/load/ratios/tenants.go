@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// tenants asks whether calls grow dearer with the number of tenants in the
-// database, for a member among others and for members in turn.
+// tenants measures whether the cost of calls grows with the number of tenants in the
+// database, for one of them and for many in turn.
 func tenants(ctx context.Context, s *stage) ([]comparison, error) {
 	const (
 		network = 40
-		active  = 1000 // members who are in turn, at most
+		active  = 1000 // maximum number of members in turn
 	)
 	type calls struct{ search, read, note *target }
 	ask := func(k *service, a accounts, among int) calls {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// chains is how many agents refresh at the same time.
+// chains is the number of agents that refresh at the same time.
 const chains = 64
 
-// The public client of the grants that are refreshed.
+// The public client of the grants.
 const (
 	benchClient   = "cli_01J00000000000000000000000"
 	benchRedirect = "https://bench.example/callback"
 )
 
-// grants makes an agent with grants to refresh, and writes what the load
-// generator needs: the request and the first refresh token of each chain.
+// grants creates an agent with grants, and writes the files of the load generator: the
+// refresh request and the first refresh token of each chain.
 func (s seeder) grants(ctx context.Context, db *sql.DB) error {
 	var scopes, owner string
 	if err := db.QueryRowContext(ctx, "SELECT t.scopes, t.member_id FROM personal_tokens t JOIN members m ON m.id = t.member_id WHERE m.username = '"+

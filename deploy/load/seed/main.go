@@ -1,11 +1,11 @@
-// Command seed fills a running Kith with the people of a benchmark database, so
-// that it can be measured on the request files that its peers get.
+// Command seed fills a running Kith with the people of a benchmark database, so that it
+// can be measured with the same request files as its peers.
 //
 //	seed -peers bench.db -database kith.db -url http://127.0.0.1:PORT -token T -username U -out DIR
 //
-// Connections are made through the service's own tools. The thousand bearers of
-// the request files and the public members are written into the database, since
-// no command makes them by the thousand.
+// It creates connections through the service's tools. It writes the thousand tokens of the
+// request files and the public members directly to the database, because no command creates
+// so many.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
 )
 
-// The figures of the peers' data set.
+// The sizes of the peers' data set.
 const (
 	bearers       = 1000
 	publicMembers = 500
@@ -71,7 +71,7 @@ func (s seeder) run(ctx context.Context) error {
 	return errors.Join(s.tokens(ctx, db), s.members(ctx, db), s.grants(ctx, db))
 }
 
-// connections makes every contact of the peers' data set through the tool.
+// connections creates every contact of the peers' data set with create_connection.
 func (s seeder) connections(ctx context.Context) error {
 	peers, err := sql.Open("sqlite", s.peers)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s seeder) create(ctx context.Context, arguments map[string]any) error {
 	return nil
 }
 
-// tokens adds the bearers that the request files send.
+// tokens adds the tokens that the request files send.
 func (s seeder) tokens(ctx context.Context, db *sql.DB) error {
 	var scopes, owner string
 	if err := db.QueryRowContext(ctx, "SELECT t.scopes, t.member_id FROM personal_tokens t JOIN members m ON m.id = t.member_id WHERE m.username = '"+
@@ -166,7 +166,7 @@ VALUES ('mem_bench%d', 'Bench Member %d', 'bench%d@example.com answers every que
 	})
 }
 
-// timestamp is how the store writes a time into SQLite.
+// timestamp is the format of a time in SQLite.
 const timestamp = "2006-01-02 15:04:05.999999-07:00"
 
 func now() string { return time.Now().UTC().Format(timestamp) }
