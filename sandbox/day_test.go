@@ -141,7 +141,7 @@ func checkBirthdays(t *testing.T, d *sandbox.Dataset) {
 				leaplings++
 			}
 			yearly, noYear := strings.CutPrefix(x.Date, "--")
-			if !isPartialDate(x.Date) && !(noYear && isPartialDate("2024-"+yearly)) {
+			if !isPartialDate(x.Date) && (!noYear || !isPartialDate("2024-"+yearly)) {
 				t.Errorf("there is no such day: %+v", x)
 			}
 			if !noYear && x.Date >= d.Day.Format("2006") {

@@ -27,7 +27,7 @@ type duplicateSeed struct {
 	shares        share
 }
 
-// duplicatePair is a planted pair as ordinals of builder.people.
+// duplicatePair is a planted pair as ordinals of builder.plans.
 type duplicatePair struct {
 	first, second int
 	shares        share

@@ -110,7 +110,7 @@ func (c *Connection) addHandle(kind, value, label string) {
 	}
 }
 
-// numbers hands out phone numbers of the fictional ranges, each once.
+// numbers generates phone numbers of the fictional ranges, each once.
 type numbers struct {
 	areas []string
 	taken map[string]bool
@@ -124,7 +124,7 @@ func newNumbers() *numbers {
 }
 
 // next returns a number of the area, or of any area when it is empty. An area of North
-// America has 100 numbers, the one of London 1000: more than the cast needs.
+// America has 100 numbers, the one of London 1000: more than the account needs.
 func (n *numbers) next(r rng, area string) string {
 	for {
 		from := area

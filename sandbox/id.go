@@ -7,7 +7,7 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 // It is fixed, because ids must not move with the day.
 const idEpoch = 1_735_689_600_000
 
-// idSource hands out the ids of one kind, in ascending order.
+// idSource generates the ids of one kind, in ascending order.
 type idSource struct {
 	prefix  string
 	rng     rng

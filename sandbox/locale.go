@@ -2,12 +2,12 @@ package sandbox
 
 import "strings"
 
-// locale is a pool of names that go together, and the places their bearers live in.
+// locale is a pool of names that go together, and the places where people with these names live.
 type locale struct {
-	quota       int      // how many people to cast from it
+	quota       int      // how many people have their names from it
 	familyFirst bool     // the full name starts with the family name
 	joiner      string   // between the two names
-	given       []string // "Jürgen", or "葵|Aoi" where letters other than Latin need a reading
+	given       []string // "Jürgen", or "葵|Aoi": names that aren't in Latin letters have a reading
 	family      []string
 	places      []place
 }
@@ -71,50 +71,19 @@ func plain(latin string) string {
 }
 
 func plainLetter(r rune) string {
-	switch r {
-	case 'á', 'à', 'â', 'ä', 'ã', 'å', 'ă', 'ą', 'ạ':
-		return "a"
-	case 'ç', 'ć', 'č':
-		return "c"
-	case 'đ', 'ď':
-		return "d"
-	case 'é', 'è', 'ê', 'ë', 'ě', 'ę', 'ế', 'ề', 'ễ', 'ệ':
-		return "e"
-	case 'ğ':
-		return "g"
-	case 'í', 'ì', 'î', 'ï', 'ı', 'ị':
-		return "i"
-	case 'ł':
-		return "l"
-	case 'ñ', 'ń', 'ň':
-		return "n"
-	case 'ó', 'ò', 'ô', 'ö', 'õ', 'ø', 'ő', 'ơ', 'ồ', 'ộ':
-		return "o"
-	case 'ř':
-		return "r"
-	case 'ś', 'š', 'ş':
-		return "s"
-	case 'ú', 'ù', 'û', 'ü', 'ů', 'ư', 'ũ', 'ứ':
-		return "u"
-	case 'ý', 'ỳ':
-		return "y"
-	case 'ž', 'ź', 'ż':
-		return "z"
-	case 'ß':
-		return "ss"
-	case 'æ':
-		return "ae"
-	case 'œ':
-		return "oe"
-	case 'ť':
-		return "t"
-	case ' ':
-		return "-"
-	case '\'', '’':
-		return ""
-	default:
+	if r >= 'a' && r <= 'z' || r == '-' {
 		return string(r)
 	}
+	for _, row := range [][2]string{
+		{"a", "áàâäãåăąạ"}, {"c", "çćč"}, {"d", "đď"}, {"e", "éèêëěęếềễệ"}, {"g", "ğ"}, {"i", "íìîïıị"}, {"l", "ł"},
+		{"n", "ñńň"}, {"o", "óòôöõøőơồộ"}, {"r", "ř"}, {"s", "śšş"}, {"t", "ť"}, {"u", "úùûüůưũứ"}, {"y", "ýỳ"}, {"z", "žźż"},
+		{"ss", "ß"}, {"ae", "æ"}, {"oe", "œ"}, {"-", " "}, {"", "'’"},
+	} {
+		if strings.ContainsRune(row[1], r) {
+			return row[0]
+		}
+	}
+	return string(r)
 }
 
 // nicknames maps given names to the short form their bearers go by.

@@ -1,7 +1,7 @@
 package sandbox
 
-// scriptLocales are the names written in other letters than Latin, each word with the
-// reading that its bearer's e-mail address uses.
+// scriptLocales are the names in scripts other than Latin, each word with the reading that
+// e-mail addresses use.
 func scriptLocales() []locale {
 	return []locale{
 		{

@@ -2,7 +2,8 @@ package sandbox
 
 import "slices"
 
-// plan is what is decided of one connection. Days count back from the day of the dataset.
+// plan is what is decided about one connection before it is written. Days count back from
+// the day of the dataset.
 type plan struct {
 	id           string
 	name         name
@@ -21,7 +22,7 @@ type plan struct {
 	metHow   string
 }
 
-// short is how a text names the person.
+// short returns the name that texts use for the person.
 func (p plan) short() string {
 	if p.nickname != "" {
 		return p.nickname
@@ -32,7 +33,7 @@ func (p plan) short() string {
 	return p.name.full
 }
 
-// freelancers is how many of the cast have no current organization.
+// freelancers is how many people have no current organization.
 const freelancers = 12
 
 // planConnections decides who is in the network: 6 public members, the 12 planted pairs and
@@ -67,7 +68,8 @@ func (b *builder) planConnections() {
 	b.shuffle(r, plans)
 }
 
-// shuffle puts the people into their final order, gives them ids, and follows the duplicates.
+// shuffle puts the plans into their final order, gives them ids, and updates the ordinals
+// of the duplicates.
 func (b *builder) shuffle(r rng, plans []plan) {
 	ids := newIDs("con")
 	seats := r.Perm(len(plans))
@@ -83,7 +85,7 @@ func (b *builder) shuffle(r rng, plans []plan) {
 	}
 }
 
-// newPlan gives an entry what it needs to be a person.
+// newPlan draws a nickname, a source and a title for an entry.
 func (b *builder) newPlan(r rng, e entry) plan {
 	p := plan{
 		name:         e.name,

@@ -3,7 +3,7 @@ package sandbox
 // positionCount is how many positions, current and past, the account has.
 const positionCount = 260
 
-// addPositions gives each employed person their current position and hands out past ones
+// addPositions gives each employed person their current position and adds past ones
 // until there are positionCount. A past position ends before the one after it starts.
 func (b *builder) addPositions() {
 	r := newRNG("positions")

@@ -10,7 +10,7 @@ const Username = "demo"
 // Visitors never send it; the edge attaches it to calls under /sandbox and /mcp/sandbox.
 const Token = "kith_pat_sandbox_public_read_only_demo_account"
 
-// seed starts every rng. Changing it changes each person, id and text of the account.
+// seed seeds every random number generator. Changing it changes each person, id and text of the account.
 const seed = 0x4b697468_53616e64
 
 // Build returns the demo account as it looks on the UTC day that contains day.
@@ -54,9 +54,9 @@ type builder struct {
 	cal           calendar
 	data          *Dataset
 	sectors       map[string]sector
-	organizations []organizationSeed // same order as data.Organizations
-	plans         []plan             // same order as data.Connections
-	duplicates    []duplicatePair    // the planted duplicates, as ordinals of people
+	organizations []organizationSeed
+	plans         []plan          // same order as data.Connections
+	duplicates    []duplicatePair // the planted duplicates, as ordinals of plans
 	introductions []introduction
 }
 

@@ -15,15 +15,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/token"
 )
 
-// Format names the shape of account.json; a change that breaks readers counts it
-// up.
+// Format names the shape of account.json. A change that breaks readers increments its
+// number.
 const Format = "kith-export-1"
 
-// partSize is how large a contacts.json grows before another one is begun, in bytes.
-// Imports read 10 MiB: the rest is room for the page that goes beyond it.
+// partSize is the size in bytes above which a contacts.json takes no further page.
+// Imports read 10 MiB: the rest is room for the last page.
 const partSize = 6 << 20
 
-// Account is what is on file about the member.
+// Account is the member's account.
 type Account struct {
 	Member  *member.Member
 	Profile *profile.Profile
@@ -32,18 +32,17 @@ type Account struct {
 	Links   []provider.LinkedIdentity
 }
 
-// Data is what the member keeps.
+// Data reads what the member has.
 type Data interface {
-	// Export hands everything that the member keeps to each, one object at a time,
-	// list after list.
+	// Export calls each with every object that the member has, list by list.
 	Export(ctx context.Context, each func(object any) error) error
-	// ExportPeople hands everybody who is not archived to each, some at a time, in
-	// the order of their ids, with or without notes and interactions. Those of people
-	// on several pages come with each.
+	// ExportPeople calls each with all people, page by page, in the order of their ids.
+	// With withTimeline, archived people are included, and notes and interactions come
+	// with each page that has one of their people.
 	ExportPeople(ctx context.Context, withTimeline bool, each func(page cardfile.People) error) error
 }
 
-// Write writes the ZIP. When it fails, what was written is no ZIP.
+// Write writes the ZIP. When it fails, the bytes written so far are no valid ZIP.
 func Write(ctx context.Context, out io.Writer, a Account, data Data, now time.Time) error {
 	f := &file{archive: zip.NewWriter(out), data: data, now: now.UTC()}
 	if err := f.readme(a); err != nil {
@@ -65,14 +64,14 @@ func Write(ctx context.Context, out io.Writer, a Account, data Data, now time.Ti
 	return f.archive.Close()
 }
 
-// file is a ZIP that is written.
+// file is the ZIP being written.
 type file struct {
 	archive *zip.Writer
 	data    Data
 	now     time.Time
 }
 
-// begin begins a file in the ZIP, and ends the one before.
+// begin begins a file in the ZIP and ends the one before.
 func (f *file) begin(name string) (io.Writer, error) {
 	return f.archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: f.now})
 }
@@ -90,8 +89,8 @@ func (f *file) account(ctx context.Context, a Account) error {
 	return d.end()
 }
 
-// documents writes people, notes and interactions in as many files as it takes for
-// each to be imported.
+// documents writes as many contacts.json files as are needed for each to be small enough
+// to import.
 func (f *file) documents(ctx context.Context) error {
 	part, err := f.part(1)
 	if err != nil {
@@ -126,7 +125,7 @@ func (f *file) part(n int) (*cardfile.DocumentWriter, error) {
 	return cardfile.NewDocument(out), err
 }
 
-// contacts writes everybody in another format.
+// contacts writes all people in another format.
 func (f *file) contacts(ctx context.Context, name, format string) error {
 	out, err := f.begin(name)
 	if err != nil {

@@ -1,18 +1,18 @@
-// Package accountfile writes everything that a member keeps as one ZIP, for the
-// member to take along.
+// Package accountfile writes all that a member has as one ZIP to download.
 //
 //	README.txt               what is in it
-//	account.json             everything on file, with the account itself
-//	contacts.json            people, notes, interactions, reminders and groups; imports read it back
-//	contacts-2.json, …       those who do not fit into it
+//	account.json             everything, with the account itself
+//	contacts.json            people, notes, interactions, reminders and groups, for imports
+//	contacts-2.json, …       further people, when contacts.json would be too large
 //	contacts.csv             for spreadsheets
 //	contacts.vcf             vCard 4.0
 //	contacts.jscontact.json  JSContact 1.0
 //
-// Each document is whole by itself: notes of people in two are in both, and come on
-// file once. Of two people in different ones who share an address, an import takes
-// the second for the first, as with any two files; within one it does not.
+// Each contacts.json can be imported by itself. A note about people in two of them is in
+// both; importing both keeps it once. If two people in different files share an address,
+// an import of the second file merges them, as with any two files; within one file it
+// does not.
 //
-// The files of contacts are internal/cardfile's. The ZIP is written as the data is
-// read, a page at a time: its size does not matter to memory.
+// internal/cardfile writes the contacts, and its records are those of account.json. The
+// ZIP is written page by page while the data is read, so memory does not grow with it.
 package accountfile

@@ -14,12 +14,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// lists are those that follow the head, in the order of Data.Export.
+// lists are the lists after the head, in the order of Data.Export.
 func lists() []string {
 	return []string{"connections", "organizations", "groups", "relationships", "reminders", "notes", "interactions", "changes"}
 }
 
-// document writes one JSON object, list after list. Its first error stays.
+// document writes one JSON object, list by list. After an error it writes nothing more.
 type document struct {
 	out  io.Writer
 	list int // index of the open list
@@ -61,7 +61,8 @@ func (w *document) open() {
 	w.some = false
 }
 
-// object writes one object into its list; the lists before it are closed.
+// object writes one object into its list, and closes the lists before it. It fails for an
+// object of a list that is closed.
 func (w *document) object(object any) error {
 	list, shape := shapeOf(object)
 	at := slices.Index(lists(), list)
@@ -78,7 +79,7 @@ func (w *document) object(object any) error {
 	return w.err
 }
 
-// end closes what is open.
+// end closes the document.
 func (w *document) end() error {
 	w.advance(len(lists()) - 1)
 	w.text("\n],\n\"complete\":true}\n")
@@ -94,7 +95,7 @@ func (w *document) advance(to int) {
 	}
 }
 
-// shapeOf returns the list that an object belongs to and what it looks like.
+// shapeOf returns the list that an object belongs to and its record.
 func shapeOf(object any) (list string, shape any) {
 	switch o := object.(type) {
 	case *connection.Connection:

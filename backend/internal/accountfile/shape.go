@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/profile"
 )
 
-// The shapes of what cardfile has no records of. They are apart from the domain's
-// types, so that the file stays the same when those change.
+// The records that cardfile does not have. They are separate from the rows, so that the
+// file stays the same when rows change.
 type (
 	memberShape struct {
 		ID              string    `json:"id"`
@@ -91,13 +91,13 @@ type (
 	}
 )
 
-// named is one member of the export's object.
+// named is one member of the JSON object.
 type named struct {
 	name  string
 	value any
 }
 
-// objects is what an export says of the member, in its order.
+// objects returns what account.json says about the account, in order.
 func (a Account) objects(now time.Time) []named {
 	m, p := a.Member, a.Profile
 	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}

@@ -19,27 +19,28 @@ const (
 	JSContact = "jscontact"
 )
 
-// Person is a connection with all its lists and how others are related to them.
+// Person is a connection with all its lists and its relationships.
 type Person struct {
 	connection.Connection
 
 	Relations []connection.Relation
 }
 
-// People is what to write out.
+// People is what a Writer writes.
 type People struct {
 	People []Person
-	// Notes and Interactions are about these people, Reminders about them or nobody,
-	// Groups those they are in, and others; only JSON holds them.
+	// Notes and Interactions are about these people, Reminders about them or about no
+	// connection. Groups may have other people, or none. Only JSON holds these lists.
 	Notes        []timeline.Note
 	Interactions []timeline.Interaction
 	Reminders    []reminder.Reminder
 	Groups       []organize.Group
-	// Archived tells that archived people are among them, or would be.
+	// Archived says that archived people are included.
 	Archived bool
 }
 
-// Write returns the people in a format, and its media type.
+// Write returns the people as a document of a format, and its media type. It fails for an
+// unknown format.
 func Write(format string, p People) (content, mediaType string, err error) {
 	var b strings.Builder
 	w, err := NewWriter(format, &b)
@@ -53,15 +54,15 @@ func Write(format string, p People) (content, mediaType string, err error) {
 	return b.String(), mediaTypeOf(format), err
 }
 
-// Writer writes one document in a format, some people at a time.
+// Writer writes one document of a format, page by page.
 type Writer interface {
-	// Add writes people.
+	// Add writes a page.
 	Add(p People) error
-	// Close writes what ends the document.
+	// Close writes the end of the document.
 	Close() error
 }
 
-// NewWriter begins a document.
+// NewWriter begins a document of a format. It fails for an unknown format.
 func NewWriter(format string, out io.Writer) (Writer, error) {
 	switch format {
 	case JSON:

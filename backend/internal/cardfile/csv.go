@@ -10,8 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/connection"
 )
 
-// separator is between the values of a cell that holds several, as in Google's
-// files.
+// separator separates the values of a cell that holds several, as in Google's files.
 const separator = " ::: "
 
 // column is a column of the CSV format.
@@ -20,10 +19,10 @@ type column struct {
 	value func(p *Person) string
 }
 
-// columns are those of the CSV format, in their order. Cells with several values
-// join them with " ::: ", the preferred one first. A cell that begins with one of
-// = + - @ TAB CR, or with apostrophes and one of them, has an apostrophe before it,
-// which spreadsheets do not show and readers take off: no cell is ever a formula.
+// columns are those of the CSV format, in order. Cells with several values join them with
+// " ::: ", the preferred one first. A cell that begins with one of = + - @ TAB CR, or with
+// apostrophes and one of them, gets an apostrophe before it, which spreadsheets hide and
+// our reader removes. So no cell is a formula.
 func columns() []column {
 	values := func(kind string) func(p *Person) string {
 		return func(p *Person) string { return strings.Join(p.Values(kind), separator) }
@@ -89,7 +88,7 @@ func (t table) Close() error {
 	return t.rows.Error()
 }
 
-// harmless keeps a spreadsheet from taking a cell for a formula.
+// harmless returns the cell such that spreadsheets do not read it as a formula.
 func harmless(cell string) string {
 	if bare := strings.TrimLeft(cell, "'"); bare != "" && strings.ContainsRune("=+-@\t\r", rune(bare[0])) {
 		return "'" + cell

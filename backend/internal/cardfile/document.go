@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// DocumentWriter writes a Document. What is no person comes after all people, so it
-// is held until Close; what is added twice is in it once.
+// DocumentWriter writes a Document. The other lists come after all people, so they are
+// kept in memory until Close. An object that is added twice is written once.
 type DocumentWriter struct {
 	out    *counted
 	people jsonList
-	// held are the lists that come after people, in this order.
+	// held are the lists that come after people, in their order.
 	held    []heldList
 	heldIDs map[string]bool
 	begun   bool
 }
 
-// heldList is a list that is held in memory until the document ends.
+// heldList is a list that is kept in memory until Close.
 type heldList struct {
 	name string
 	jsonList
@@ -49,7 +49,7 @@ func NewDocument(out io.Writer) *DocumentWriter {
 // inDocument is how deep the elements of a document's lists are.
 const inDocument = 2
 
-// Size is how large the document is by now, in bytes.
+// Size returns the size of the document so far, in bytes.
 func (d *DocumentWriter) Size() int {
 	size := d.out.n
 	for _, list := range d.held {
@@ -84,7 +84,7 @@ func (d *DocumentWriter) Add(p People) error {
 	return errors.Join(errs...)
 }
 
-// hold adds an object to a list that comes after people, unless it is there.
+// hold adds an object to a list that comes after people, unless that has it.
 func (d *DocumentWriter) hold(list int, id string, record any) error {
 	if d.heldIDs[id] {
 		return nil
@@ -123,7 +123,7 @@ func (d *DocumentWriter) Close() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// counted counts what is written.
+// counted counts the bytes that are written.
 type counted struct {
 	io.Writer
 
@@ -136,8 +136,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// jsonList writes a list, an element at a time, and indents it as if it were
-// written at once.
+// jsonList writes a JSON array element by element, indented as json.Encoder would.
 type jsonList struct {
 	out io.Writer
 	// depth is how deep its elements are.
@@ -163,7 +162,7 @@ func (l *jsonList) add(v any) error {
 	return err
 }
 
-// end writes the end of the list, and what comes after it.
+// end writes the end of the list, and the text after it.
 func (l *jsonList) end(after string) error {
 	last := "[]"
 	if l.some {

@@ -153,7 +153,7 @@ func put[T any](m *map[string]T, v T) string {
 	return id
 }
 
-// addPositions writes the positions still held: JSContact knows no past ones.
+// addPositions adds the current positions: JSContact has no past ones.
 func (c *card) addPositions(positions []connection.Position) {
 	for _, p := range positions {
 		if !p.Current {
@@ -191,7 +191,7 @@ func pref[T any](before map[string]T) int {
 	return 0
 }
 
-// contextsOf tells home and work from other labels.
+// contextsOf returns the context that a label means; nil for labels other than home and work.
 func contextsOf(label string) (contexts map[string]bool, rest string) {
 	switch strings.ToLower(label) {
 	case "home":

@@ -11,13 +11,13 @@ import (
 // Format names the shape of a JSON document.
 const Format = "kith-connections/1"
 
-// Document is the JSON format. It is apart from the domain's types, so that files
-// stay the same when those change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD or
-// --MM-DD; an empty text or a missing time is "not known".
+// Document is the JSON format. Its records are separate from the rows, so that files stay
+// the same when rows change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD; an
+// empty text or a missing time means "not known".
 type (
 	Document struct {
 		Format string `json:"format"`
-		// LeftOut says in English what the document does not hold.
+		// LeftOut says in English what the document omits.
 		LeftOut      []string            `json:"left_out"`
 		People       []PersonRecord      `json:"people"`
 		Notes        []NoteRecord        `json:"notes"`
@@ -45,12 +45,12 @@ type (
 		ImportantDates    []DateRecord         `json:"important_dates"`
 		Tags              []string             `json:"tags"`
 		Groups            []string             `json:"groups"`
-		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // left out where others hold them
+		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // absent in account.json, which lists them
 		CreatedAt         time.Time            `json:"created_at"`
 		UpdatedAt         time.Time            `json:"updated_at"`
 	}
-	// HandleRecord's kind is email, phone, url or social; the first of a kind is
-	// the preferred one.
+	// HandleRecord's kind is email, phone, url or social. The first of a kind is the
+	// preferred one.
 	HandleRecord struct {
 		Kind  string `json:"kind"`
 		Value string `json:"value"`
@@ -70,15 +70,15 @@ type (
 		Date  string `json:"date"`
 		Label string `json:"label"`
 	}
-	// RelationshipRecord's type is what the other person is to this one. Each
-	// relationship is in the records of both.
+	// RelationshipRecord's type is what the other person is to this one. Exports have
+	// each relationship in the records of both people.
 	RelationshipRecord struct {
 		ID           string `json:"id,omitempty"` // in the demo account only
 		ConnectionID string `json:"connection_id"`
 		Name         string `json:"name"`
 		Type         string `json:"type"`
 	}
-	// NoteRecord may be in the documents of several pages, by its id the same one.
+	// NoteRecord may be in several pages; its id tells that it is one note.
 	NoteRecord struct {
 		ID            string    `json:"id"`
 		ConnectionIDs []string  `json:"connection_ids"`
@@ -97,8 +97,8 @@ type (
 		ExternalKey     string    `json:"external_key"`
 		CreatedAt       time.Time `json:"created_at"`
 	}
-	// ReminderRecord's connection is empty for a reminder about nobody. Days are
-	// YYYY-MM-DD; a recurring one counts its periods from StartsOn.
+	// ReminderRecord's ConnectionID is empty when it is about no connection. Days are
+	// YYYY-MM-DD; a recurring reminder counts its periods from StartsOn.
 	ReminderRecord struct {
 		ID           string    `json:"id"`
 		ConnectionID string    `json:"connection_id"`
@@ -122,8 +122,7 @@ type (
 	}
 )
 
-// leftOut says what a document does not hold. With archived people in it, those are
-// not named.
+// leftOut says what a document omits. archived says that it has archived people.
 func leftOut(archived bool) []string {
 	out := []string{
 		"Ids and versions: an import gives new ones.",
@@ -191,7 +190,7 @@ func NewReminderRecord(r *reminder.Reminder) ReminderRecord {
 	}
 }
 
-// list returns an empty list for none, so that documents hold no null.
+// list returns an empty list for nil, so that documents hold no null.
 func list(l []string) []string {
 	if l == nil {
 		return []string{}
