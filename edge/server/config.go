@@ -17,7 +17,8 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/observability/tracing"
 
-	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+	"github.com/kith-crm/kith/edge/internal/middleware"
+	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
 // Defaults of Config.
@@ -36,15 +37,9 @@ const (
 	DefaultConnectionsPerAddress = 256
 )
 
-// RequestObserver counts HTTP requests; *metrics.HTTP is one.
-type RequestObserver interface {
-	// Enter is called when a request arrives, Leave when it has been answered.
-	Enter()
-	Leave()
-	// Observe is called once for each answer. The routes are those of RouteNames,
-	// and "unknown" for a request that matched none.
-	Observe(ctx context.Context, route, method string, status int, d time.Duration)
-}
+// RequestObserver counts HTTP requests; *metrics.HTTP is one. The routes are those of
+// RouteNames, and "unknown" for a request that matched none.
+type RequestObserver = middleware.Observer
 
 // ToolObserver counts tool calls; *metrics.Tools is one.
 type ToolObserver interface {
@@ -72,17 +67,9 @@ type BackendObserver interface {
 	Observe(outcome string)
 }
 
-// Gate bounds the requests that are worked on at once.
-type Gate interface {
-	// Bound is how many may be worked on at the moment, Refused how many were not
-	// admitted so far.
-	Bound() int64
-	Refused() int64
-}
-
 // SandboxRequest is a ready-made request that GET /sandbox offers. Its fields are
 // those of the sandbox module's requests, so that one converts to the other.
-type SandboxRequest = sandboxmount.Request
+type SandboxRequest = sandbox.Request
 
 // Config says how the edge runs. The zero value serves on localhost, with the
 // backend next door and no sandbox.

@@ -12,7 +12,7 @@ func TestZeroConfigIsUsable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := s.config
+	c := s.parts.resolved
 	if c.Addr != DefaultAddr || c.BaseURL != DefaultBaseURL || c.Version != "dev" || !c.loopback || c.host != "localhost" ||
 		c.ProfileCacheTTL != 0 || c.SandboxEnabled {
 		t.Errorf("resolved %+v", c)
@@ -51,8 +51,8 @@ func TestBaseURLLosesItsSlash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.config.BaseURL != "https://kith.example:8443" || s.config.host != "kith.example" {
-		t.Errorf("resolved %+v", s.config)
+	if s.parts.BaseURL != "https://kith.example:8443" || s.parts.host != "kith.example" {
+		t.Errorf("resolved %+v", s.parts.resolved)
 	}
 }
 

@@ -2,7 +2,10 @@
 // that others import. It reads a Config, builds every part with what it needs,
 // and starts and stops the listener.
 //
-//	manners → route table → publicapi, mcp, wellknown, sandboxmount → upstream → backend
+//	routes.go    every public path, one list
+//	pipeline.go  what every request passes, in its order
+//	parts.go     the parts that routes and pipeline are made of
+//	listener.go  bounds on connections
 //
 // The edge holds no database and no state that a second edge would need.
 package server

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/edge/internal/clientip"
-	"github.com/kith-crm/kith/edge/internal/limiter"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
@@ -34,34 +33,24 @@ func ParseRateLimit(text string) (quota int, window time.Duration, err error) {
 	return ratelimit.ParseOverride(text)
 }
 
-// limits are the parts that turn requests away.
-type limits struct {
-	policies []ratelimit.Policy
-	store    ratelimit.Store
-	clients  *clientip.Resolver
-	limiter  *limiter.Limiter
-}
-
-func newLimits(c resolved) (*limits, error) {
-	policies, err := ratelimit.Apply(ratelimit.Defaults(), c.RateLimits)
-	if err != nil {
-		return nil, err
+// buildLimits makes what refuses requests by rate.
+func (p *parts) buildLimits() (err error) {
+	if p.policies, err = ratelimit.Apply(ratelimit.Defaults(), p.RateLimits); err != nil {
+		return err
 	}
-	warnOfSandbox(c.Logger, policies)
-	clients, err := clientip.New(clientip.Config{TrustedProxies: c.TrustedProxies, Header: c.ClientHeader})
-	if err != nil {
-		return nil, err
+	warnOfSandbox(p.Logger, p.policies)
+	if p.clients, err = clientip.New(clientip.Config{TrustedProxies: p.TrustedProxies, Header: p.ClientHeader}); err != nil {
+		return err
 	}
-	store, err := newRateStore(c)
-	if err != nil {
-		return nil, err
+	if p.store, err = newRateStore(p.resolved); err != nil {
+		return err
 	}
-	options := limiter.Options{Policies: policies, Store: store, Clients: clients, Logger: c.Logger}
-	if c.Rates != nil {
-		options.Observer = c.Rates
+	options := ratelimit.Options{Policies: p.policies, Store: p.store, Clients: p.clients, Logger: p.Logger}
+	if p.Rates != nil {
+		options.Observe = p.Rates.Observe
 	}
-	l, err := limiter.New(options)
-	return &limits{policies: policies, store: store, clients: clients, limiter: l}, err
+	p.limiter, err = ratelimit.New(options)
+	return err
 }
 
 // warnOfSandbox tells the operator that the sandbox lets more calls through than the

@@ -63,8 +63,8 @@ func TestObserversAreTold(t *testing.T) {
 	told.want(t, "batch 0 1")
 	told.want(t, "backend answered")
 	told.want(t, "batch map[200:1 403:1]")
-	if s.Gate().Bound() <= 0 || s.Gate().Refused() != 0 {
-		t.Errorf("bound %d, refused %d", s.Gate().Bound(), s.Gate().Refused())
+	if s.Concurrency().Bound() <= 0 || s.Concurrency().Refused() != 0 {
+		t.Errorf("bound %d, refused %d", s.Concurrency().Bound(), s.Concurrency().Refused())
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
+	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -49,19 +51,19 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 	}
 	h := newServer(t, c).Handler()
 	bodies := map[string][]string{
-		route.Batch: {`{"requests":[{"id":"1","path":"/api/human/amara"}]}`, `{}`, ``},
-		route.MCPSandbox: {
+		batch.RouteBatch: {`{"requests":[{"id":"1","path":"/api/human/amara"}]}`, `{}`, ``},
+		"mcp-sandbox": {
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_account","arguments":{}}}`,
 		},
-		route.Identity: {`{"type":"anonymous"}`, `{"type":"robot"}`, ``},
+		"agent-identity": {`{"type":"anonymous"}`, `{"type":"robot"}`, ``},
 	}
 	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7")
 	served := map[string]bool{}
-	for _, r := range route.Mounted(route.Table(), true) {
+	for _, r := range route.Mounted(Routes(), true) {
 		served[r.Pattern] = true
 	}
-	for _, r := range route.Table() {
+	for _, r := range Routes() {
 		path := fill.Replace(r.Pattern)
 		below := route.SandboxPrefix + path
 		if !served[route.SandboxPrefix+r.Pattern] {
@@ -70,7 +72,7 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 			}
 			continue
 		}
-		if r.Name == route.MCPCurrent { // /sandbox/mcp/v1 is the demo account's own
+		if r.Name == mcp.RouteCurrent { // /sandbox/mcp/v1 is the demo account's own
 			continue
 		}
 		tries := append([]string{""}, bodies[r.Name]...)

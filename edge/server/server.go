@@ -13,8 +13,8 @@ import (
 
 	"github.com/kith-crm/kith/observability/shutdown"
 
+	"github.com/kith-crm/kith/edge/internal/middleware"
 	"github.com/kith-crm/kith/edge/internal/route"
-	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
 // Limits of the listener. They bound what a slow or silent client can hold.
@@ -31,14 +31,10 @@ var errStarted = errors.New("start edge: it was started before")
 
 // Server is the edge. It is started at most once.
 type Server struct {
-	config  resolved
-	backend *upstream.Client
-	handler http.Handler
-	http    *http.Server
-	drainer *shutdown.Drainer
-	limits  *limits
-	gate    Gate
-
+	parts      *parts
+	handler    http.Handler
+	http       *http.Server
+	drainer    *shutdown.Drainer
 	closeStore sync.Once
 	met        atomic.Bool // the backend has taken the service credential
 
@@ -58,23 +54,17 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build edge: %w", err)
 	}
-	handler, err := p.handler()
+	table, err := route.New(route.Mounted(route.WithSunsets(p.routes(), config.sunsets), c.SandboxEnabled), route.Options{
+		BaseURL: config.BaseURL, Host: config.host, ErrorWriters: p.errorWriters, CheckPolicy: p.limiter.Check, Now: config.Now,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("build edge: %w", err)
 	}
-	listens := newHTTPServer(config, handler)
-	drainer := shutdown.New(listens)
-	drainer.MaxAge = config.ConnectionMaxAge
-	return &Server{
-		config:  config,
-		backend: p.backend,
-		limits:  p.limits,
-		gate:    p.working,
-		handler: handler,
-		http:    listens,
-		drainer: drainer,
-		done:    make(chan error, 1),
-	}, nil
+	s := &Server{parts: p, handler: p.pipeline(table), done: make(chan error, 1)}
+	s.http = newHTTPServer(config, s.handler)
+	s.drainer = shutdown.New(s.http)
+	s.drainer.MaxAge = config.ConnectionMaxAge
+	return s, nil
 }
 
 func newHTTPServer(c resolved, handler http.Handler) *http.Server {
@@ -96,8 +86,9 @@ func newHTTPServer(c resolved, handler http.Handler) *http.Server {
 // caller's own.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Gate returns the bound on requests that are worked on at once, to be watched.
-func (s *Server) Gate() Gate { return s.gate }
+// Concurrency returns the limiter of the requests that are served at once, for its
+// metrics.
+func (s *Server) Concurrency() *middleware.ConcurrencyLimiter { return s.parts.concurrency }
 
 // Start announces the sunsets, listens and serves in the background. The error names
 // the sunset that is refused, or the address, for example when another program has
@@ -111,11 +102,11 @@ func (s *Server) Start(ctx context.Context) error {
 	if s.listener != nil {
 		return errStarted
 	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", s.config.Addr)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", s.parts.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.config.Addr, err)
+		return fmt.Errorf("listen on %s: %w", s.parts.Addr, err)
 	}
-	bounded := newBoundedListener(listener, s.config.MaxConnections, s.config.ConnectionsPerAddress, s.limits.clients.Trusts)
+	bounded := newBoundedListener(listener, s.parts.MaxConnections, s.parts.ConnectionsPerAddress, s.parts.clients.Trusts)
 	leaving := s.http.ConnState
 	s.http.ConnState = func(conn net.Conn, state http.ConnState) {
 		leaving(conn, state)
@@ -128,7 +119,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 func (s *Server) serve(listener net.Listener) {
 	var err error
-	if s.config.TLS != nil {
+	if s.parts.TLS != nil {
 		err = s.http.ServeTLS(listener, "", "")
 	} else {
 		err = s.http.Serve(listener)
@@ -163,7 +154,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	if listener != nil {
 		err = s.drainer.Drain(ctx, listener)
 	}
-	s.closeStore.Do(func() { err = errors.Join(err, s.limits.store.Close()) })
+	s.closeStore.Do(func() { err = errors.Join(err, s.parts.store.Close()) })
 	if err != nil {
 		return fmt.Errorf("stop edge: %w", err)
 	}
@@ -178,7 +169,7 @@ func (s *Server) Ready(ctx context.Context) error {
 	if s.met.Load() {
 		return nil
 	}
-	if _, err := s.backend.GetSandbox(ctx); err != nil {
+	if _, err := s.parts.backend.GetSandbox(ctx); err != nil {
 		return fmt.Errorf("ask backend: %w", err)
 	}
 	s.met.Store(true)

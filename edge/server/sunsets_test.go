@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
-	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 // sunsetConfig is a server that removes /mcp on 2027-07-01, by a clock that the test
 // moves.
 func sunsetConfig(backend *backendtest.Backend) (c Config, clock *atomic.Int64) {
 	c, clock = testConfig(backend), &atomic.Int64{}
-	c.Sunsets = map[string]string{route.MCPDeprecated: "2027-07-01"}
+	c.Sunsets = map[string]string{"mcp": "2027-07-01"}
 	c.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
 	clock.Store(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC).Unix())
 	return c, clock

@@ -38,7 +38,7 @@ func (r *process) observeEdge(c *edge.Config) error {
 // watchEdge registers the edge's state, which is read at each scrape.
 func (r *process) watchEdge(front *edge.Server, listener, toBackend *tls.Config) error {
 	return errors.Join(
-		metrics.NewConcurrencyLimit(r.registry, front.Gate().Bound, front.Gate().Refused),
+		metrics.NewConcurrencyLimit(r.registry, front.Concurrency().Bound, front.Concurrency().Refused),
 		r.watchCertificate("edge", listener), r.watchCertificate("backend_client", toBackend),
 	)
 }

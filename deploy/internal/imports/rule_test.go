@@ -88,7 +88,7 @@ func TestViolations(t *testing.T) {
 		{"backend/server", "deploy/internal/inprocess", false},
 		{"edge/internal/mcp", "edge/internal/route", true},
 		{"edge/internal/mcp", "proto/catalog", true},
-		{"edge/internal/sandboxmount", "sandbox", true},
+		{"edge/internal/sandbox", "sandbox", true},
 		{"edge/server", "observability/admin", true},
 		{"edge/internal/backendtest", "backend/server", false},
 		{"edge/internal/upstream", "backend/internal/fault", false},

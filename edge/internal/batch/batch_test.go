@@ -17,12 +17,13 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 	"github.com/kith-crm/kith/edge/internal/batch"
-	"github.com/kith-crm/kith/edge/internal/exchange"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/edge/server"
 )
 
 const base = "https://kith.example"
@@ -50,7 +51,7 @@ func (b *budgets) TakeN(_ http.ResponseWriter, _ *http.Request, policy string, n
 type bench struct {
 	backend  *backendtest.Backend
 	budgets  *budgets
-	handlers map[string]route.Handler
+	handlers map[string]route.Handler // by the names of routes
 	statuses map[int]int
 	endpoint *batch.Endpoint
 }
@@ -64,16 +65,19 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems := problem.NewWriter(base)
+	problems := httpapi.NewProblems(base)
 	api, err := publicapi.New(publicapi.Options{Backend: client, Problems: problems, Logger: slog.New(slog.DiscardHandler), BaseURL: base})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.handlers = map[string]route.Handler{
-		route.Profile: api.ServeJSON, route.ProfileJSON: api.ServeJSON, route.ProfileMarkdown: api.ServeMarkdown, route.Members: api.ServeMembers,
+	b.handlers = map[string]route.Handler{}
+	routes := api.Routes()
+	for i, r := range routes {
+		b.handlers[r.Name] = r.Handle
+		routes[i].Handle = func(w http.ResponseWriter, req *http.Request, argument string) { b.handlers[r.Name](w, req, argument) }
 	}
 	b.endpoint, err = batch.New(batch.Options{
-		Rows: route.Mounted(route.Table(), true), Handlers: b.handlers, Limiter: b.budgets, Problems: problems,
+		Routes: route.Mounted(routes, true), Limiter: b.budgets, Problems: problems,
 		Logger: slog.New(slog.DiscardHandler), BaseURL: base, Preload: api.Preload,
 		Observe: func(statuses map[int]int) { b.statuses = statuses },
 	})
@@ -156,9 +160,9 @@ func TestBatchTakesRoom(t *testing.T) {
 		if runtime.GOMAXPROCS(0) == 1 && tt.status == 503 {
 			continue // one processor has no more places to take
 		}
-		b, g, e := newBench(t), &limiter{room: tt.room}, &exchange.Exchange{}
+		b, g, e := newBench(t), &limiter{room: tt.room}, &requestlog.Event{}
 		e.Admit(g, 0, httptest.NewRecorder())
-		w := b.postFor(exchange.NewContext(t.Context(), e), `{"requests":[`+strings.Join(many[:tt.items], ",")+`]}`)
+		w := b.postFor(requestlog.NewContext(t.Context(), e), `{"requests":[`+strings.Join(many[:tt.items], ",")+`]}`)
 		if w.Code != tt.status || g.most != tt.taken || g.taken != 0 {
 			t.Errorf("%d items, room for %d: %d, took %d, %d left", tt.items, tt.room, w.Code, g.most, g.taken)
 		}
@@ -207,7 +211,7 @@ func TestItemIsWhatItIsAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := httptest.NewRecorder()
-	b.handlers[route.Profile](w, httptest.NewRequest(http.MethodGet, "/api/human/amara", nil), "amara")
+	b.handlers["profile"](w, httptest.NewRequest(http.MethodGet, "/api/human/amara", nil), "amara")
 	if got := b.run(t, get("1", "/api/human/amara")); string(got[0].Body) != strings.TrimSpace(w.Body.String()) {
 		t.Errorf("got %s, alone %s", got[0].Body, w.Body)
 	}
@@ -312,7 +316,7 @@ func TestNotBatchable(t *testing.T) {
 func TestAllowlistIsTheRouteTable(t *testing.T) {
 	t.Parallel()
 	var paths []string
-	for _, r := range batch.Allowlist(route.Mounted(route.Table(), false)) {
+	for _, r := range batch.Allowlist(route.Mounted(server.Routes(), false)) {
 		if r.Method != http.MethodGet {
 			t.Errorf("%+v", r)
 		}
@@ -390,11 +394,11 @@ func TestInvalidEnvelopes(t *testing.T) {
 func TestBadReadsStayAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.handlers[route.ProfileJSON] = func(http.ResponseWriter, *http.Request, string) { panic("boom") }
-	b.handlers[route.ProfileMarkdown] = func(w http.ResponseWriter, _ *http.Request, _ string) {
+	b.handlers["profile-json"] = func(http.ResponseWriter, *http.Request, string) { panic("boom") }
+	b.handlers["profile-markdown"] = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		_, _ = w.Write([]byte(strings.Repeat("x", 1<<20)))
 	}
-	b.handlers[route.Members] = func(_ http.ResponseWriter, r *http.Request, _ string) {
+	b.handlers["members"] = func(_ http.ResponseWriter, r *http.Request, _ string) {
 		if _, bounded := r.Context().Deadline(); !bounded {
 			t.Error("the read has no deadline")
 		}
@@ -411,7 +415,7 @@ func TestBadReadsStayAlone(t *testing.T) {
 func TestTotalSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.handlers[route.Profile] = func(w http.ResponseWriter, _ *http.Request, _ string) {
+	b.handlers["profile"] = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`"` + strings.Repeat("x", 200<<10) + `"`))
 	}

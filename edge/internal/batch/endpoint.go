@@ -1,17 +1,32 @@
+// Package batch serves POST /api/batch: up to 20 public reads in one request.
+//
+//	items ──▶ resolve ──▶ spend ──▶ read ──▶ answer
+//
+// A fault of the body is a 400 for all of it. From there on each item has an
+// outcome of its own, in the order sent, and the batch is a 200: an item that is
+// no batchable read is 403, one with a credential in its query 400, one over the
+// budget of its endpoint's policy 429, and the others are answered by the very
+// handlers that answer them alone, as far as there is time and room. Identical
+// reads are made once, and each counts.
 package batch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/edge/internal/content"
-	"github.com/kith-crm/kith/edge/internal/exchange"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -25,12 +40,10 @@ type Limiter interface {
 
 // Options are what the endpoint needs. All but Preload and Observe are required.
 type Options struct {
-	// Rows is the route table as it is mounted; its batchable rows are served.
-	Rows []route.Route
-	// Handlers has the handler of each batchable row, by Route.HandlerName.
-	Handlers map[string]route.Handler
+	// Routes are the live routes; the batchable ones can be items.
+	Routes   []route.Route
 	Limiter  Limiter
-	Problems *problem.Writer
+	Problems *httpapi.Problems
 	Logger   *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
@@ -45,60 +58,69 @@ type Options struct {
 type Endpoint struct {
 	Options
 
-	finder       *route.Finder
+	matcher      *route.Matcher
 	notBatchable *outcome
 	full         *outcome
 }
 
-// New builds the endpoint. It fails if an option or a handler is missing.
+// RouteBatch is the name of the route.
+const RouteBatch = "batch"
+
+// Routes returns the route of batches. o.Routes is set to the live routes.
+func Routes(o Options) []route.Route {
+	return []route.Route{{
+		Name: RouteBatch, Methods: []string{http.MethodPost}, Pattern: "/api/batch", State: route.Current, Protocol: route.HTTP,
+		Anonymous: true, RatePolicy: ratelimit.PolicyBatch,
+		Summary: "Up to 20 of the batchable reads in one request; each item has its own status.",
+		Build: func(live []route.Route) (route.Handler, error) {
+			o.Routes = live
+			e, err := New(o)
+			if err != nil {
+				return nil, err
+			}
+			return e.Serve, nil
+		},
+	}}
+}
+
+// New builds the endpoint. It fails if an option is missing.
 func New(o Options) (*Endpoint, error) {
 	if o.Limiter == nil || o.Problems == nil || o.Logger == nil || o.BaseURL == "" {
 		return nil, errors.New("build batch: limiter, problems, logger and base URL are required")
 	}
-	rows := batchable(o.Rows)
-	for _, r := range rows {
-		if o.Handlers[r.HandlerName()] == nil {
-			return nil, fmt.Errorf("build batch: route %q has no handler", r.Name)
-		}
-	}
-	finder, err := route.NewFinder(rows)
+	matcher, err := route.NewMatcher(batchable(o.Routes))
 	if err != nil {
 		return nil, fmt.Errorf("build batch: %w", err)
 	}
-	e := &Endpoint{Options: o, finder: finder}
-	refused := e.refuse(problem.NotBatchable, "Only the reads of the list can be items of a batch.")
-	refused.Batchable = Allowlist(o.Rows)
+	e := &Endpoint{Options: o, matcher: matcher}
+	refused := e.refuse(httpapi.NotBatchable, "Only the reads of the list can be items of a batch.")
+	refused.Batchable = Allowlist(o.Routes)
 	e.notBatchable = refused.marshal()
-	e.full = e.refuse(problem.AnswerTooLarge, "The batch's answer is full: ask for this item in another one.").marshal()
+	e.full = e.refuse(httpapi.AnswerTooLarge, "The batch's answer is full: ask for this item in another one.").marshal()
 	return e, nil
 }
 
 // Serve implements route.Handler.
 func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
-	var sent envelope
-	if !content.ReadJSON(w, r, e.Problems, maxBody, &sent) {
+	var sent body
+	if !httpapi.ReadJSON(w, r, e.Problems, maxBody, &sent) {
 		return
 	}
 	items, faults := sent.items()
 	if len(faults) > 0 {
-		e.Problems.Write(w, r, problem.InvalidParameter, "The batch is not valid.", faults...)
+		e.Problems.Write(w, r, httpapi.InvalidParameter, "The batch is not valid.", faults...)
 		return
 	}
-	release, ok := exchange.FromContext(r.Context()).AcquireMore(r.Context(), places(len(items))-1)
+	release, ok := requestlog.FromContext(r.Context()).AcquireMore(r.Context(), places(len(items))-1)
 	if !ok {
-		e.Problems.Write(w, r, problem.Unavailable, problem.BusyDetail)
+		e.Problems.Write(w, r, httpapi.Unavailable, httpapi.BusyDetail)
 		return
 	}
 	defer release()
 	outcomes := e.answer(w, r, items)
 	answer := e.appendAnswer(make([]byte, 0, 4096), items, outcomes)
 	e.observe(r, outcomes)
-	h := w.Header()
-	h["Content-Type"] = []string{"application/json"}
-	h["Cache-Control"] = []string{"no-store"}
-	h["Content-Length"] = []string{strconv.Itoa(len(answer))}
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(answer) // the caller may be gone
+	httpapi.WriteJSON(w, r, http.StatusOK, answer)
 }
 
 // answer returns the outcome of each item, in their order.
@@ -112,7 +134,7 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, items []item) 
 			outcomes[i] = e.notBatchable
 		case route.CarriesCredential(it.query):
 			wanted[i] = nil
-			outcomes[i] = e.problem(r, problem.CredentialInQuery, "A credential in the query string is never accepted.")
+			outcomes[i] = e.problem(r, httpapi.CredentialInQuery, "A credential in the query string is never accepted.")
 		}
 	}
 	e.spend(w, r, wanted, outcomes)
@@ -147,7 +169,7 @@ func (e *Endpoint) spend(w http.ResponseWriter, r *http.Request, wanted []*read,
 		if want == nil {
 			continue
 		}
-		policy := want.row.RatePolicy
+		policy := want.route.RatePolicy
 		if members[policy] == nil {
 			order = append(order, policy)
 		}
@@ -171,7 +193,7 @@ func inherited(h http.Header) http.Header {
 }
 
 func (e *Endpoint) observe(r *http.Request, outcomes []*outcome) {
-	exchange.FromContext(r.Context()).Note(slog.Int("items", len(outcomes)))
+	requestlog.FromContext(r.Context()).Note(slog.Int("items", len(outcomes)))
 	if e.Observe == nil {
 		return
 	}
@@ -180,4 +202,81 @@ func (e *Endpoint) observe(r *http.Request, outcomes []*outcome) {
 		statuses[o.status]++
 	}
 	e.Observe(statuses)
+}
+
+// refusal is the body of an item that the batch itself refuses.
+type refusal struct {
+	httpapi.Problem
+
+	Batchable  []Readable `json:"batchable,omitempty"`
+	Policy     string     `json:"policy,omitzero"`
+	RetryAfter int        `json:"retry_after,omitzero"`
+}
+
+func (e *Endpoint) refuse(code httpapi.Code, detail string) refusal {
+	return refusal{Problem: e.Problems.Problem(code, detail)}
+}
+
+// marshal turns a refusal into an outcome.
+func (r refusal) marshal() *outcome {
+	body, err := json.Marshal(r)
+	if err != nil { // there is nothing in it that could fail
+		body = []byte("null")
+	}
+	return &outcome{status: r.Status, contentType: "application/problem+json", body: body}
+}
+
+// overBudget is the outcome of an item that its endpoint's policy has no room for.
+func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
+	seconds := max(1, int((reset+time.Second-1)/time.Second))
+	r := e.refuse(httpapi.RateLimited, "The budget of this endpoint is used up; the other items are not affected.")
+	r.Policy, r.Violated, r.RetryAfter = policy, []string{policy}, seconds
+	return r.marshal()
+}
+
+// appendAnswer writes the batch response of the items and their outcomes.
+func (e *Endpoint) appendAnswer(b []byte, items []item, outcomes []*outcome) []byte {
+	b = append(b, `{"object":"batch","count":`...)
+	b = strconv.AppendInt(b, int64(len(items)), 10)
+	b = append(b, `,"responses":[`...)
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		o := outcomes[i]
+		if len(b)+len(o.body) > maxTotalBody {
+			o = e.full
+		}
+		b = appendResponse(b, it.id, o)
+	}
+	return append(b, `]}`...)
+}
+
+func appendResponse(b []byte, id string, o *outcome) []byte {
+	b = append(b, `{"id":`...)
+	b = appendString(b, []byte(id))
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(o.status), 10)
+	if isJSON(o.contentType) {
+		b = append(b, `,"body":`...)
+		b = append(b, bytes.TrimSpace(o.body)...)
+	} else {
+		b = append(b, `,"text":`...)
+		b = appendString(b, o.body)
+	}
+	return append(b, '}')
+}
+
+func appendString(b, text []byte) []byte {
+	quoted, err := jsontext.AppendQuote(b, text)
+	if err != nil { // replaces what is no UTF-8
+		quoted, _ = jsontext.AppendQuote(b, bytes.ToValidUTF8(text, []byte("\uFFFD")))
+	}
+	return quoted
+}
+
+// isJSON tells whether a body can stand in the answer as it is.
+func isJSON(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	return media == "application/json" || strings.HasSuffix(media, "+json")
 }

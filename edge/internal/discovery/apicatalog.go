@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -36,7 +37,7 @@ type targetJSON struct {
 // newAPICatalog makes the catalogue of the APIs: the HTTP API, whose anchor is the
 // service itself, and the MCP servers. HEAD is answered with the link that RFC
 // 9727, section 2, asks for.
-func newAPICatalog(s *site) (*document, error) {
+func newAPICatalog(s *site) (*httpapi.Document, error) {
 	self := s.BaseURL + pathAPICatalog
 	index := contextJSON{Anchor: self, Item: []targetJSON{{Href: s.BaseURL + pathHome}}}
 	contexts := []contextJSON{{
@@ -60,7 +61,7 @@ func newAPICatalog(s *site) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("marshal API catalogue: %w", err)
 	}
-	return newDocument(typeLinkset, append(body, '\n'), http.Header{
+	return httpapi.NewDocument(typeLinkset, append(body, '\n'), http.Header{
 		"Link": {"<" + self + `>; rel="api-catalog"`},
 	}), nil
 }

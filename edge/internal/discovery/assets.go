@@ -2,20 +2,28 @@ package discovery
 
 import (
 	"embed"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"net/http"
 )
 
 //go:embed assets
 var assetFiles embed.FS
 
-const versionLength = 12 // hexadecimal digits of the entity tag
+const (
+	pathStylesheet = "/assets/docs.css"
+	pathScript     = "/assets/try.js"
+
+	// immutable is for an address that names the version.
+	immutable     = "public, max-age=31536000, immutable"
+	versionLength = 12 // hexadecimal digits of the entity tag
+)
 
 // asset is a stylesheet or a script. Its address names its version, so that
 // browsers keep it for good and still load a new one at once.
 type asset struct {
 	path, version string
-	current       *document // for the address without a version, or with another
-	kept          *document
+	current       *httpapi.Document // for the address without a version, or with another
+	kept          *httpapi.Document
 }
 
 // newAsset returns the file of assetFiles that is served under its own path.
@@ -25,9 +33,9 @@ func newAsset(path, media string) (asset, error) {
 		return asset{}, err
 	}
 	header := http.Header{"Cross-Origin-Resource-Policy": {"same-origin"}}
-	current := newDocument(media, body, header)
-	header.Set("Cache-Control", forGood)
-	return asset{path: path, version: current.etag()[1 : 1+versionLength], current: current, kept: newDocument(media, body, header)}, nil
+	current := httpapi.NewDocument(media, body, header)
+	header.Set("Cache-Control", immutable)
+	return asset{path: path, version: current.ETag()[1 : 1+versionLength], current: current, kept: httpapi.NewDocument(media, body, header)}, nil
 }
 
 // address returns the path with the version.
@@ -36,8 +44,8 @@ func (a asset) address() string { return a.path + "?v=" + a.version }
 // serve is a route.Handler.
 func (a asset) serve(w http.ResponseWriter, r *http.Request, argument string) {
 	if r.URL.Query().Get("v") == a.version {
-		a.kept.serve(w, r, argument)
+		a.kept.Serve(w, r, argument)
 		return
 	}
-	a.current.serve(w, r, argument)
+	a.current.Serve(w, r, argument)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
-	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
 // Options are what the documents are made of.
@@ -28,13 +28,13 @@ type Options struct {
 	// as mcp.Versions returns them. Required.
 	Protocols []string
 	// Problems writes 404 and 406. Required.
-	Problems *problem.Writer
+	Problems *httpapi.Problems
 	// Policies are the rate policies in force. One with a quota of 0 is off.
 	Policies []ratelimit.Policy
 	// Requests are the ready-made requests of GET /sandbox. They give the examples
 	// of tools their arguments, and the landing page its requests to try. Without
 	// any, examples are made from the schemas alone.
-	Requests []sandboxmount.Request
+	Requests []sandbox.Request
 	// DemoUsername is the username of the demo account; "" without a sandbox.
 	DemoUsername string
 }
@@ -52,8 +52,8 @@ func (o Options) check() error {
 // Documents holds the documents. It is immutable and safe for concurrent use.
 // Every handler answers GET and HEAD, with a strong entity tag.
 type Documents struct {
-	index, llms, apiCatalog      *document
-	openAPI                      *document // nil where no route serves it
+	index, llms, apiCatalog      *httpapi.Document
+	openAPI                      *httpapi.Document // nil where no route serves it
 	peopleDocs, agentDocs        route.Handler
 	errorList, errorPage, landed route.Handler
 	stylesheet, script           asset
@@ -74,10 +74,10 @@ func (d *Documents) build(o Options) error {
 	if err != nil {
 		return err
 	}
-	if d.stylesheet, err = newAsset("/assets/docs.css", "text/css; charset=utf-8"); err != nil {
+	if d.stylesheet, err = newAsset(pathStylesheet, "text/css; charset=utf-8"); err != nil {
 		return err
 	}
-	if d.script, err = newAsset("/assets/try.js", "text/javascript; charset=utf-8"); err != nil {
+	if d.script, err = newAsset(pathScript, "text/javascript; charset=utf-8"); err != nil {
 		return err
 	}
 	l, err := newLayout(s, d.stylesheet, d.script)
@@ -97,12 +97,12 @@ func (d *Documents) build(o Options) error {
 	if err != nil {
 		return err
 	}
-	d.llms = newDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
+	d.llms = httpapi.NewDocument("text/plain; charset=utf-8", s.resolve(siteIndex, s.BaseURL), nil)
 	page, text, err := l.forms("The MCP server and its tools", pathPeopleDocs, "tools.md", s)
 	if err != nil {
 		return err
 	}
-	d.peopleDocs, d.agentDocs = negotiated(s.Problems, page, text), negotiated(s.Problems, text, page)
+	d.peopleDocs, d.agentDocs = httpapi.Negotiate(s.Problems, page, text), httpapi.Negotiate(s.Problems, text, page)
 	if d.errorList, d.errorPage, err = l.errorPages(); err != nil {
 		return err
 	}
@@ -110,27 +110,27 @@ func (d *Documents) build(o Options) error {
 	return err
 }
 
-func (s *site) newOpenAPI() (*document, error) {
+func (s *site) newOpenAPI() (*httpapi.Document, error) {
 	if !s.serves(pathOpenAPI) {
 		return nil, nil
 	}
 	body, err := openapi.New(openapi.Options{
 		BaseURL: s.BaseURL, Version: s.Version, Routes: s.Routes, Policies: s.Policies, DemoUsername: s.DemoUsername,
 	})
-	return newDocument("application/json", body, nil), err
+	return httpapi.NewDocument("application/json", body, nil), err
 }
 
 // OpenAPI returns the handler of GET /openapi.json.
-func (d *Documents) OpenAPI() route.Handler { return d.openAPI.serve }
+func (d *Documents) OpenAPI() route.Handler { return d.openAPI.Serve }
 
 // AgentIndex returns the handler of GET /v1.
-func (d *Documents) AgentIndex() route.Handler { return d.index.serve }
+func (d *Documents) AgentIndex() route.Handler { return d.index.Serve }
 
 // LLMs returns the handler of GET /llms.txt.
-func (d *Documents) LLMs() route.Handler { return d.llms.serve }
+func (d *Documents) LLMs() route.Handler { return d.llms.Serve }
 
 // APICatalog returns the handler of GET /.well-known/api-catalog.
-func (d *Documents) APICatalog() route.Handler { return d.apiCatalog.serve }
+func (d *Documents) APICatalog() route.Handler { return d.apiCatalog.Serve }
 
 // PeopleDocs returns the handler of GET /docs/mcp: HTML unless Accept prefers
 // Markdown.

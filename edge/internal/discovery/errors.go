@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -82,7 +82,7 @@ func (f *family) parse(text string) error {
 func (s *site) complete(e *errorPage) {
 	switch {
 	case e.Title == "":
-		code := problem.Code(e.Code)
+		code := httpapi.Code(e.Code)
 		e.Title, e.Status = code.Title(), strconv.Itoa(code.Status())+" "+http.StatusText(code.Status())
 		e.Example = "```json\n" + problemExample(s.Problems, code) + "\n```"
 	case e.Example == "":
@@ -91,7 +91,7 @@ func (s *site) complete(e *errorPage) {
 }
 
 // problemExample returns the body that the writer writes for the code, indented.
-func problemExample(problems *problem.Writer, code problem.Code) string {
+func problemExample(problems *httpapi.Problems, code httpapi.Code) string {
 	w := &bodyRecorder{header: http.Header{}}
 	problems.Write(w, &http.Request{Method: http.MethodGet}, code, "What this is about, in one sentence.")
 	body := jsontext.Value(w.body.Bytes())
@@ -131,7 +131,7 @@ func (l *layout) errorPages() (list, page route.Handler, err error) {
 	page = func(w http.ResponseWriter, r *http.Request, code string) {
 		serve, ok := pages[code]
 		if !ok {
-			l.site.Problems.Write(w, r, problem.NotFound, "There is no error with this code.")
+			l.site.Problems.Write(w, r, httpapi.NotFound, "There is no error with this code.")
 			return
 		}
 		serve(w, r, code)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
 // rpcConstant finds the codes of the MCP server where they are defined.
@@ -44,7 +44,7 @@ func TestEveryCodeHasAPage(t *testing.T) {
 	d := build(t, nil)
 	list := text(t, d.ErrorList(), "", "text/markdown")
 	codes := append(rpcCodes(t), "-32003", "invalid_grant", "invalid_client", "invalid_redirect_uri", "invalid_token", "access_denied")
-	for _, code := range problem.Codes() {
+	for _, code := range httpapi.Codes() {
 		codes = append(codes, string(code))
 	}
 	for _, code := range codes {

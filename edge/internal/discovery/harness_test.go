@@ -14,11 +14,12 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/discovery"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/mcp"
-	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
-	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+	"github.com/kith-crm/kith/edge/internal/sandbox"
+	"github.com/kith-crm/kith/edge/server"
 )
 
 // update says to rewrite the golden files: go test ./internal/discovery -update.
@@ -47,7 +48,7 @@ func ownRows() []route.Route {
 
 // rows are the table as it is mounted, with the rows that it lacks.
 func rows(sandbox bool) []route.Route {
-	mounted := route.Mounted(route.Table(), sandbox)
+	mounted := route.Mounted(server.Routes(), sandbox)
 	for _, r := range ownRows() {
 		if slices.ContainsFunc(mounted, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
 			continue
@@ -59,8 +60,8 @@ func rows(sandbox bool) []route.Route {
 }
 
 // requests are ready-made requests like those of the sandbox.
-func requests() []sandboxmount.Request {
-	return []sandboxmount.Request{
+func requests() []sandbox.Request {
+	return []sandbox.Request{
 		{Title: "Read the demo member's public profile", Method: "GET", Path: "/sandbox/api/human/demo", Accept: "application/json"},
 		{Title: "Find members who work on climate", Method: "GET", Path: "/sandbox/api/network/members?q=climate&per_page=5", Accept: "application/json"},
 		{
@@ -91,7 +92,7 @@ func options(t testing.TB) discovery.Options {
 	t.Helper()
 	return discovery.Options{
 		BaseURL: base, Version: "1.2.3", Routes: rows(true), Catalog: loadCatalog(t), Protocols: mcp.Versions(),
-		Problems: problem.NewWriter(base), Policies: ratelimit.Defaults(), Requests: requests(), DemoUsername: "demo",
+		Problems: httpapi.NewProblems(base), Policies: ratelimit.Defaults(), Requests: requests(), DemoUsername: "demo",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -56,7 +57,7 @@ type deprecationJSON struct {
 }
 
 // newIndex makes GET /v1.
-func newIndex(s *site) (*document, error) {
+func newIndex(s *site) (*httpapi.Document, error) {
 	index := indexJSON{
 		Object: "agent_index", Name: serviceName, Version: s.Version,
 		Documentation: s.address(pathAgentDocs), OpenAPI: s.address(pathOpenAPI),
@@ -67,7 +68,7 @@ func newIndex(s *site) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("marshal agent index: %w", err)
 	}
-	return newDocument("application/json", append(body, '\n'), nil), nil
+	return httpapi.NewDocument("application/json", append(body, '\n'), nil), nil
 }
 
 func (s *site) mcpJSON() mcpJSON {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -31,12 +32,12 @@ type entryLink struct{ Title, Path, Note string }
 
 // landingPage returns the handler of GET /. Callers that prefer Markdown get the
 // site index.
-func (l *layout) landingPage(llms *document) (route.Handler, error) {
+func (l *layout) landingPage(llms *httpapi.Document) (route.Handler, error) {
 	page, err := l.render(pageContent{
 		Title: "A personal CRM for AI agents", Path: pathHome, Landing: l.site.landing(), policy: tryPolicy,
 	})
-	text := newDocument(typeMarkdown, llms.body, http.Header{"Vary": {varyOnAccept}})
-	return negotiated(l.site.Problems, page, text), err
+	text := httpapi.NewDocument(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnAccept}})
+	return httpapi.Negotiate(l.site.Problems, page, text), err
 }
 
 func (s *site) landing() *landing {
@@ -66,7 +67,7 @@ func (s *site) landing() *landing {
 func (s *site) endpoints() []endpoint {
 	var list []endpoint
 	for _, r := range s.Routes {
-		if r.Protocol == route.Page || r.SameAs != "" || s.isDocument(r) {
+		if r.Protocol == route.Page || r.CopyOf != "" || s.isDocument(r) {
 			continue
 		}
 		limit := "none"

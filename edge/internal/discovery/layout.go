@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -76,7 +77,7 @@ func newLayout(s *site, stylesheet, script asset) (*layout, error) {
 
 // forms renders a file of pageFiles as HTML and as Markdown. The links in the Markdown
 // are absolute, because it is often read outside this server.
-func (l *layout) forms(title, path, name string, data any) (html, markdown *document, err error) {
+func (l *layout) forms(title, path, name string, data any) (html, markdown *httpapi.Document, err error) {
 	text, err := l.site.page(name, data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write %s: %w", path, err)
@@ -86,23 +87,23 @@ func (l *layout) forms(title, path, name string, data any) (html, markdown *docu
 		return nil, nil, fmt.Errorf("render %s: %w", path, err)
 	}
 	html, err = l.render(pageContent{Title: title, Path: path, Document: content, policy: pagePolicy})
-	return html, newDocument(typeMarkdown, l.site.resolve(text, l.site.BaseURL), http.Header{"Vary": {varyOnAccept}}), err
+	return html, httpapi.NewDocument(typeMarkdown, l.site.resolve(text, l.site.BaseURL), http.Header{"Vary": {varyOnAccept}}), err
 }
 
 // handler returns the handler of a file of pageFiles: HTML unless Accept prefers
 // Markdown.
 func (l *layout) handler(title, path, name string, data any) (route.Handler, error) {
 	html, markdown, err := l.forms(title, path, name, data)
-	return negotiated(l.site.Problems, html, markdown), err
+	return httpapi.Negotiate(l.site.Problems, html, markdown), err
 }
 
-func (l *layout) render(c pageContent) (*document, error) {
+func (l *layout) render(c pageContent) (*httpapi.Document, error) {
 	c.frame = l.frame
 	var b bytes.Buffer
 	if err := l.template.ExecuteTemplate(&b, "layout", c); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", c.Path, err)
 	}
-	return newDocument(typeHTML, b.Bytes(), http.Header{
+	return httpapi.NewDocument(typeHTML, b.Bytes(), http.Header{
 		"Vary":                       {varyOnAccept},
 		"Content-Security-Policy":    {c.policy},
 		"X-Frame-Options":            {"DENY"},

@@ -30,7 +30,7 @@ func linksOf(t *testing.T, page string) []string {
 }
 
 // checkLinks fails unless every link leads to a row, or out of the service.
-func checkLinks(t *testing.T, finder *route.Finder, document string, links []string) {
+func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []string) {
 	t.Helper()
 	for _, link := range links {
 		path, own := strings.CutPrefix(link, base)
@@ -48,7 +48,7 @@ func checkLinks(t *testing.T, finder *route.Finder, document string, links []str
 		if path == "" {
 			continue // the service itself, as an issuer has it
 		}
-		if _, _, ok := finder.Find(path); !ok && !strings.Contains(path, "{") {
+		if _, _, ok := matcher.Find(path); !ok && !strings.Contains(path, "{") {
 			t.Errorf("%s leads to %q, which nothing serves", document, link)
 		}
 	}
@@ -63,7 +63,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		if change != nil {
 			change(&o)
 		}
-		finder, err := route.NewFinder(o.Routes)
+		matcher, err := route.NewMatcher(o.Routes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,21 +73,21 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 		for name, p := range pagesOf(d) {
 			links := linksOf(t, text(t, p.handler, p.argument, "text/html"))
-			checkLinks(t, finder, variant+"/"+name, links)
+			checkLinks(t, matcher, variant+"/"+name, links)
 			if len(links) < 5 {
 				t.Errorf("%s has the links %q only", name, links)
 			}
-			checkMarkdownLinks(t, finder, variant+"/"+name, text(t, p.handler, p.argument, "text/markdown"))
+			checkMarkdownLinks(t, matcher, variant+"/"+name, text(t, p.handler, p.argument, "text/markdown"))
 		}
-		checkMarkdownLinks(t, finder, variant+"/llms.txt", get(d.LLMs(), "").Body.String())
+		checkMarkdownLinks(t, matcher, variant+"/llms.txt", get(d.LLMs(), "").Body.String())
 		for name, handler := range map[string]route.Handler{"/v1": d.AgentIndex(), "api-catalog": d.APICatalog()} {
 			body := get(handler, "").Body.String()
-			checkLinks(t, finder, variant+name, wholeAddress.FindAllString(body, -1))
+			checkLinks(t, matcher, variant+name, wholeAddress.FindAllString(body, -1))
 		}
 	}
 }
 
-func checkMarkdownLinks(t *testing.T, finder *route.Finder, document, body string) {
+func checkMarkdownLinks(t *testing.T, matcher *route.Matcher, document, body string) {
 	t.Helper()
 	anchors := map[string]bool{}
 	for _, m := range headingAnchor.FindAllStringSubmatch(body, -1) {
@@ -103,8 +103,8 @@ func checkMarkdownLinks(t *testing.T, finder *route.Finder, document, body strin
 			t.Errorf("%s has the link %q, which is not whole", document, m[1])
 		}
 	}
-	checkLinks(t, finder, document, links)
-	checkLinks(t, finder, document, wholeAddress.FindAllString(body, -1))
+	checkLinks(t, matcher, document, links)
+	checkLinks(t, matcher, document, wholeAddress.FindAllString(body, -1))
 }
 
 // Links to a place in another page find it.

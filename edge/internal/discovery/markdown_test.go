@@ -5,19 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
 func newTestSite(t *testing.T, patterns ...string) *site {
 	t.Helper()
-	s := &site{Options: Options{Problems: problem.NewWriter("https://kith.example")}}
+	s := &site{Options: Options{Problems: httpapi.NewProblems("https://kith.example")}}
 	var routes []route.Route
 	for _, pattern := range patterns {
 		routes = append(routes, route.Route{Name: pattern, Methods: []string{"GET"}, Pattern: pattern})
 	}
 	var err error
-	if s.matcher, err = route.NewFinder(routes); err != nil {
+	if s.matcher, err = route.NewMatcher(routes); err != nil {
 		t.Fatal(err)
 	}
 	if s.pages, err = s.parsePages(); err != nil {
@@ -49,12 +49,12 @@ func TestEveryProblemHasWords(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range problem.Codes() {
+	for _, code := range httpapi.Codes() {
 		if !slices.Contains(codes, string(code)) {
 			t.Errorf("%s is not in errors-http.md", code)
 		}
 	}
-	if len(families) != 3 || len(codes) != len(problem.Codes()) {
+	if len(families) != 3 || len(codes) != len(httpapi.Codes()) {
 		t.Errorf("errors-http.md has the codes %q", codes)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/edge/internal/discovery"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -22,7 +22,7 @@ func pagesOf(d *discovery.Documents) map[string]page {
 		"landing": {d.Landing(), "", "/"}, "people docs": {d.PeopleDocs(), "", "/docs/mcp"},
 		"agent docs": {d.AgentDocs(), "", "/mcp/docs"}, "errors": {d.ErrorList(), "", "/docs/errors"},
 	}
-	for _, code := range problem.Codes() {
+	for _, code := range httpapi.Codes() {
 		pages["error "+string(code)] = page{d.Error(), string(code), "/docs/errors/" + string(code)}
 	}
 	pages["error -32001"] = page{d.Error(), "-32001", "/docs/errors/-32001"}

@@ -41,7 +41,7 @@ const summary = "Kith is a personal CRM made for AI agents: one person's network
 type site struct {
 	Options
 
-	matcher *route.Finder
+	matcher *route.Matcher
 	pages   *template.Template
 }
 
@@ -49,7 +49,7 @@ func newSite(o Options) (*site, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	matcher, err := route.NewFinder(o.Routes)
+	matcher, err := route.NewMatcher(o.Routes)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/route"
-	"github.com/kith-crm/kith/edge/internal/sandboxmount"
+	"github.com/kith-crm/kith/edge/internal/sandbox"
 )
 
 // callJSON is the body of a tools/call.
@@ -32,7 +33,7 @@ func newCall(tool string, arguments jsontext.Value) callJSON {
 
 // toolCall returns the tool and the arguments of a ready-made request, if it is one
 // of tools/call.
-func toolCall(q sandboxmount.Request) (paramsJSON, bool) {
+func toolCall(q sandbox.Request) (paramsJSON, bool) {
 	var call callJSON
 	if q.Body == "" || json.Unmarshal([]byte(q.Body), &call) != nil {
 		return paramsJSON{}, false
@@ -79,7 +80,7 @@ func (s *site) tries() []try {
 }
 
 // try returns a ready-made request as one of the three kinds, false for any other.
-func (s *site) try(q sandboxmount.Request) (try, bool) {
+func (s *site) try(q sandbox.Request) (try, bool) {
 	r, ok := s.routeAt(q.Path)
 	if !ok {
 		return try{}, false
@@ -87,17 +88,17 @@ func (s *site) try(q sandboxmount.Request) (try, bool) {
 	if r.Protocol == route.MCP {
 		return tryTool(q)
 	}
-	switch r.HandlerName() {
-	case route.Profile:
+	switch r.Original() {
+	case publicapi.RouteProfile:
 		return tryProfile(q, r.Pattern)
-	case route.Members:
+	case publicapi.RouteMembers:
 		return tryDirectory(q)
 	default:
 		return try{}, false
 	}
 }
 
-func tryProfile(q sandboxmount.Request, pattern string) (try, bool) {
+func tryProfile(q sandbox.Request, pattern string) (try, bool) {
 	prefix, _, _ := strings.Cut(pattern, "{")
 	return try{
 		ID: "profile", Intro: "A member's public profile as JSON. Add .md to the username to get Markdown.",
@@ -105,7 +106,7 @@ func tryProfile(q sandboxmount.Request, pattern string) (try, bool) {
 	}, true
 }
 
-func tryDirectory(q sandboxmount.Request) (try, bool) {
+func tryDirectory(q sandbox.Request) (try, bool) {
 	path, raw, _ := strings.Cut(q.Path, "?")
 	query, err := url.ParseQuery(raw)
 	if err != nil || !query.Has("q") {
@@ -124,7 +125,7 @@ func tryDirectory(q sandboxmount.Request) (try, bool) {
 }
 
 // tryTool takes a call that has an argument "query".
-func tryTool(q sandboxmount.Request) (try, bool) {
+func tryTool(q sandbox.Request) (try, bool) {
 	call, ok := toolCall(q)
 	var arguments map[string]any
 	if !ok || json.Unmarshal(call.Arguments, &arguments) != nil {

@@ -1,3 +1,10 @@
+// Package jobsapi serves jobs over plain HTTP, for callers who do not speak MCP:
+// POST /api/jobs starts one, GET /api/jobs/{task_id} tells how far it is.
+//
+// Both are tools under another address, so that scopes, prices and refusals are
+// those of the tools: starting a kind calls the tool that starts it, without
+// arguments, and reading a job calls get_job. Which tool starts which kind is in
+// the catalogue.
 package jobsapi
 
 import (
@@ -15,9 +22,9 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/bearer"
-	"github.com/kith-crm/kith/edge/internal/content"
-	"github.com/kith-crm/kith/edge/internal/exchange"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -38,24 +45,25 @@ type Backend interface {
 type Options struct {
 	Catalog  *catalog.Catalog
 	Backend  Backend
-	Problems *problem.Writer
+	Problems *httpapi.Problems
 	Logger   *slog.Logger
 	BaseURL  string
 }
 
 // API serves jobs. It is immutable.
 type API struct {
-	options   Options
-	challenge string
-	read      string            // the procedure of get_job
-	starters  map[string]string // procedures by the kind of job that they start
+	options  Options
+	failures httpapi.BackendErrors
+	read     string            // the procedure of get_job
+	starters map[string]string // procedures by the kind of job that they start
 }
 
 // New returns the API. It fails if the catalogue has no tool that reads jobs.
 func New(o Options) (*API, error) {
-	a := &API{
-		options: o, challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent), starters: map[string]string{},
-	}
+	a := &API{options: o, starters: map[string]string{}, failures: httpapi.BackendErrors{
+		Problems: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a live bearer token.",
+		Challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent),
+	}}
 	reader, ok := o.Catalog.Tool(toolGetJob)
 	if !ok {
 		return nil, fmt.Errorf("serve jobs: the catalogue has no tool %s", toolGetJob)
@@ -67,6 +75,19 @@ func New(o Options) (*API, error) {
 		}
 	}
 	return a, nil
+}
+
+// Routes returns the routes of jobs.
+func (a *API) Routes() []route.Route {
+	start := route.Route{
+		Name: "jobs", Methods: []string{http.MethodPost}, Pattern: "/api/jobs", State: route.Current, Protocol: route.HTTP,
+		RatePolicy: ratelimit.PolicyJobs, Handle: a.ServeStart,
+		Summary: "Starts a job of a kind, or returns the one that is queued or running. Needs a bearer token.",
+	}
+	read := start
+	read.Name, read.Methods, read.Pattern, read.Handle = "job", []string{http.MethodGet}, "/api/jobs/{task_id}", a.ServeJob
+	read.Summary = "How far a job is, by the number that starting it answered. Needs a bearer token."
+	return []route.Route{start, read}
 }
 
 // jobState is what the headers of an answer are made of.
@@ -84,16 +105,16 @@ func (a *API) ServeJob(w http.ResponseWriter, r *http.Request, argument string) 
 	}
 	number, ok := parseNumber(argument)
 	if !ok {
-		a.options.Problems.Write(w, r, problem.InvalidParameter, "A job is named by the number that starting it answered.",
-			problem.Field{Field: "task_id", Message: "must be a whole number from 1 on, in digits"})
+		a.options.Problems.Write(w, r, httpapi.InvalidParameter, "A job is named by the number that starting it answered.",
+			httpapi.Field{Field: "task_id", Message: "must be a whole number from 1 on, in digits"})
 		return
 	}
 	job, state, failure := a.job(r.Context(), token, number)
 	if failure != nil {
-		a.fail(w, r, failure, problem.NotFound)
+		a.failures.Write(w, r, failure, httpapi.NotFound)
 		return
 	}
-	write(w, http.StatusOK, job, state)
+	write(w, r, http.StatusOK, job, state)
 }
 
 // ServeStart implements route.Handler for POST /api/jobs.
@@ -109,24 +130,24 @@ func (a *API) ServeStart(w http.ResponseWriter, r *http.Request, _ string) {
 	}
 	answer, err := a.call(r.Context(), upstream.ToolCall{Procedure: a.starters[kind], Bearer: token, Arguments: []byte("{}")})
 	if err != nil {
-		a.fail(w, r, err, problem.JobNotStarted)
+		a.failures.Write(w, r, err, httpapi.JobNotStarted)
 		return
 	}
 	var started struct {
 		TaskID int64 `json:"task_id"`
 	}
 	if err := json.Unmarshal(answer.Body, &started); err != nil {
-		a.fail(w, r, upstream.AsError(err), problem.Internal)
+		a.failures.Write(w, r, err, httpapi.Internal)
 		return
 	}
 	job, state, err := a.job(r.Context(), token, started.TaskID)
 	if err != nil {
-		a.fail(w, r, err, problem.Internal)
+		a.failures.Write(w, r, err, httpapi.Internal)
 		return
 	}
 	w.Header().Set("Location", state.Poll)
 	state.RetryAfter = max(1, state.RetryAfter) // also when the job has ended by now: the specification promises the header
-	write(w, http.StatusAccepted, job, state)
+	write(w, r, http.StatusAccepted, job, state)
 }
 
 // readKind returns the kind of job that is asked for.
@@ -134,17 +155,17 @@ func (a *API) readKind(w http.ResponseWriter, r *http.Request) (string, bool) {
 	var request struct {
 		Kind *string `json:"kind"`
 	}
-	if !content.ReadJSON(w, r, a.options.Problems, maxBody, &request) {
+	if !httpapi.ReadJSON(w, r, a.options.Problems, maxBody, &request) {
 		return "", false
 	}
 	if request.Kind == nil {
-		a.options.Problems.Write(w, r, problem.MalformedRequest, `Send a JSON object with one member, "kind".`,
-			problem.Field{Field: "kind", Message: "is required"})
+		a.options.Problems.Write(w, r, httpapi.MalformedRequest, `Send a JSON object with one member, "kind".`,
+			httpapi.Field{Field: "kind", Message: "is required"})
 		return "", false
 	}
 	if _, known := a.starters[*request.Kind]; !known {
-		a.options.Problems.Write(w, r, problem.InvalidParameter, "There is no such kind of job.",
-			problem.Field{Field: "kind", Message: "must be one of " + strings.Join(Kinds(a.options.Catalog), ", ")})
+		a.options.Problems.Write(w, r, httpapi.InvalidParameter, "There is no such kind of job.",
+			httpapi.Field{Field: "kind", Message: "must be one of " + strings.Join(Kinds(a.options.Catalog), ", ")})
 		return "", false
 	}
 	return *request.Kind, true
@@ -200,16 +221,24 @@ func (a *API) call(ctx context.Context, c upstream.ToolCall) (upstream.Answer, *
 		receipt = failure.Receipt
 	}
 	if receipt.CredentialID != "" {
-		exchange.FromContext(ctx).Recognise(receipt.CredentialID)
+		requestlog.FromContext(ctx).SetCredential(receipt.CredentialID)
 	}
 	return answer, failure
 }
 
-func write(w http.ResponseWriter, status int, job []byte, state jobState) {
-	w.Header().Set("Content-Type", "application/json")
+func write(w http.ResponseWriter, r *http.Request, status int, job []byte, state jobState) {
 	if state.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(state.RetryAfter))
 	}
-	w.WriteHeader(status)
-	_, _ = w.Write(job) // the caller may be gone
+	httpapi.WriteJSON(w, r, status, job)
+}
+
+// credential returns the bearer of a request, or asks for one.
+func (a *API) credential(w http.ResponseWriter, r *http.Request) (token string, ok bool) {
+	given := bearer.Read(r.Header)
+	if given.Token == "" {
+		a.failures.WriteUnauthenticated(w, r, given.Presented)
+		return "", false
+	}
+	return given.Token, true
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kith-crm/kith/proto/catalog"
 
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
-	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -45,7 +45,7 @@ func newAPI(t *testing.T, b *backend) *jobsapi.API {
 		t.Fatal(err)
 	}
 	api, err := jobsapi.New(jobsapi.Options{
-		Catalog: c, Backend: b, Problems: problem.NewWriter("https://kith.example"), Logger: slog.New(slog.DiscardHandler), BaseURL: "https://kith.example",
+		Catalog: c, Backend: b, Problems: httpapi.NewProblems("https://kith.example"), Logger: slog.New(slog.DiscardHandler), BaseURL: "https://kith.example",
 	})
 	if err != nil {
 		t.Fatal(err)

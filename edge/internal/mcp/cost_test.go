@@ -11,11 +11,10 @@ const searchCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"nam
 	`"arguments":{"query":"engineers I met in Lisbon who know about storage","limit":10,"mode":"auto"}}}`
 
 func BenchmarkDecode(b *testing.B) {
-	var d decoder
 	body := []byte(searchCall)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, fault := d.decode(body); fault != nil {
+		if _, fault := decode(body); fault != nil {
 			b.Fatal(fault.message)
 		}
 	}

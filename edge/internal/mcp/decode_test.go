@@ -41,7 +41,7 @@ func TestDecode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, fault := new(decoder).decode([]byte(test.body))
+			m, fault := decode([]byte(test.body))
 			if fault != nil {
 				t.Fatal(fault.message)
 			}
@@ -100,7 +100,7 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, fault := new(decoder).decode([]byte(test.body))
+			m, fault := decode([]byte(test.body))
 			if fault == nil {
 				t.Fatalf("decoded as %+v", m)
 			}
@@ -115,7 +115,7 @@ func TestDecodeParams(t *testing.T) {
 	t.Parallel()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1},` +
 		`"arguments":{ "b" : [1, 2] , "a":"\u00e9"},"name":"search","cursor":"c","protocolVersion":"v"}}`
-	m, fault := new(decoder).decode([]byte(body))
+	m, fault := decode([]byte(body))
 	if fault != nil {
 		t.Fatal(fault.message)
 	}
@@ -125,23 +125,9 @@ func TestDecodeParams(t *testing.T) {
 		t.Errorf("got %s %s %s %s %q", p.arguments, p.name, p.cursor, p.protocolVersion, p.fault)
 	}
 	for _, params := range []string{`[]`, `null`, `1`, `{"Arguments":{}}`, `{"name":"a","NAME":"b"}`} {
-		m, fault := new(decoder).decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`))
+		m, fault := decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`))
 		if fault != nil || m.params.fault == "" {
 			t.Errorf("params %s: %v, %q", params, fault, m.params.fault)
-		}
-	}
-}
-
-func TestDecoderIsReusable(t *testing.T) {
-	t.Parallel()
-	var d decoder
-	for _, method := range []string{"ping", "a/longer/one", "x"} {
-		if _, fault := d.decode([]byte(`{"bad`)); fault == nil {
-			t.Fatal("decoded")
-		}
-		m, fault := d.decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`))
-		if fault != nil || m.method != method {
-			t.Errorf("got %v, %v", m, fault)
 		}
 	}
 }
@@ -158,7 +144,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, fault := new(decoder).decode(body)
+		m, fault := decode(body)
 		if fault != nil {
 			return
 		}

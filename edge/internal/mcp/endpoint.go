@@ -2,14 +2,18 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/catalog"
+
 	"github.com/kith-crm/kith/edge/internal/bearer"
-	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -17,7 +21,7 @@ import (
 type endpoint struct {
 	*Dispatcher
 
-	mount          Mount
+	policy         credentialPolicy
 	challenge      string
 	greeting       *greeting
 	anonymousTools []byte // the result of tools/list for a caller without a bearer
@@ -34,56 +38,53 @@ type call struct {
 	replayed  bool                           // the answer is that of an earlier call
 }
 
-func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, _ string) {
-	s := e.pool.get()
-	defer e.pool.release(s)
-	if f := e.gate.admit(r); f != nil {
-		e.writeFailure(w, s, nil, f)
+func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
+	if f := e.access.check(r); f != nil {
+		e.writeFailure(w, r, nil, f)
 		return
 	}
-	body, f := s.read(w, r)
-	if f != nil {
-		e.writeFailure(w, s, nil, f)
+	body, unread := httpapi.ReadBody(w, r, maxBodyBytes)
+	if unread != nil {
+		Errors{}.WriteError(w, r, *unread)
 		return
 	}
-	m, fault := s.decoder.decode(body)
+	m, fault := decode(body)
 	if fault != nil {
-		e.writeFailure(w, s, nil, &failure{status: http.StatusBadRequest, code: fault.code, message: fault.message})
+		e.writeFailure(w, r, nil, &failure{status: http.StatusBadRequest, code: fault.code, message: fault.message})
 		return
 	}
 	c := &call{message: m, bearer: bearer.Read(r.Header)}
+	var f *failure
 	if c.retry, f = e.readKey(r, c, body); f != nil {
-		e.writeFailure(w, s, nil, f)
+		e.writeFailure(w, r, nil, f)
 		return
 	}
-	e.serveMessage(w, r, s, c)
+	e.serveMessage(w, r, c)
 }
 
-func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, s *scratch, c *call) {
+func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call) {
 	note(r.Context(), c)
-	if f := admitVersion(r.Header, c.method); f != nil {
-		e.writeFailure(w, s, nil, f)
+	if f := checkVersion(r.Header, c.method); f != nil {
+		e.writeFailure(w, r, nil, f)
 		return
 	}
 	if f := e.authenticate(r, c); f != nil {
-		e.writeFailure(w, s, c.id, f)
+		e.writeFailure(w, r, c.id, f)
 		return
 	}
 	if c.kind != request {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	out := appendResultHead(s.out[:0], c.id)
-	out, f := e.dispatch(r.Context(), out, c)
+	out, f := e.dispatch(r.Context(), appendResultHead(nil, c.id), c)
 	if c.replayed {
 		w.Header()["Idempotency-Replayed"] = []string{"true"}
 	}
 	if f != nil {
-		e.writeFailure(w, s, c.id, f)
+		e.writeFailure(w, r, c.id, f)
 		return
 	}
-	s.out = append(out, '}')
-	write(w, http.StatusOK, s.out)
+	httpapi.WriteJSON(w, r, http.StatusOK, append(out, '}'))
 }
 
 // note names the method in the log line, unless the caller made it up.
@@ -93,7 +94,7 @@ func note(ctx context.Context, c *call) {
 	case methodInitialize, methodPing, methodListTools, methodCallTool:
 		method = c.method
 	}
-	exchange.FromContext(ctx).Note(slog.String("rpc", method))
+	requestlog.FromContext(ctx).Note(slog.String("rpc", method))
 }
 
 // dispatch appends the result of a request to out.
@@ -112,12 +113,149 @@ func (e *endpoint) dispatch(ctx context.Context, out []byte, c *call) ([]byte, *
 	}
 }
 
-// write sends a JSON body.
-func write(w http.ResponseWriter, status int, body []byte) {
-	h := w.Header()
-	h["Content-Type"] = []string{"application/json"}
-	h["Cache-Control"] = []string{"no-store"}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller may be gone
+// authenticate lets the call pass, or says why not. A tool call's bearer is left
+// to the tool call itself: the backend checks it with the call, at no cost.
+func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
+	ctx := r.Context()
+	if e.policy == demoAccount {
+		c.visitor = e.options.ClientBucket(r)
+		c.bearer = bearer.Bearer{Token: e.options.DemoToken}
+		requestlog.FromContext(ctx).Demo = true
+		return nil
+	}
+	runsTool := c.kind == request && c.method == methodCallTool
+	switch {
+	case !c.bearer.Presented && (runsTool || e.policy == bearerAlways):
+		return &failure{
+			status: http.StatusUnauthorized, code: codeUnauthorized, challenge: challengeMissing,
+			message: "A bearer token is needed.",
+		}
+	case !c.bearer.Presented:
+		return nil
+	case c.bearer.Token == "":
+		return deadBearer()
+	case runsTool:
+		return nil
+	default:
+		return e.checkBearer(ctx, c)
+	}
+}
+
+// checkBearer asks the backend whether the call's bearer is alive.
+func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
+	principal, err := e.options.Backend.GetPrincipal(ctx, c.bearer.Token)
+	if err != nil {
+		return e.backendFailure(ctx, upstream.AsError(err))
+	}
+	c.principal = principal
+	requestlog.FromContext(ctx).SetCredential(principal.GetCredentialId())
+	return nil
+}
+
+// errAnswer is the cause in the log when a tool's answer cannot be passed on.
+var errAnswer = errors.New("the backend's answer is no JSON object")
+
+// callTool answers tools/call, and counts it.
+func (e *endpoint) callTool(ctx context.Context, out []byte, c *call) ([]byte, *failure) {
+	start := e.options.Now()
+	rpc, arguments, fault := e.resolve(c)
+	name := ""
+	if rpc != nil {
+		name = rpc.Tool.Name
+	}
+	var outcome metrics.Outcome
+	if fault != nil {
+		outcome, fault = e.refuseCall(ctx, c, rpc, fault)
+	} else {
+		out, outcome, fault = e.runTool(ctx, out, c, rpc, arguments)
+	}
+	if outcome == metrics.OutcomeUnavailable && errors.Is(ctx.Err(), context.Canceled) {
+		outcome = metrics.OutcomeAbandoned // whoever goes away is not let down
+	}
+	requestlog.FromContext(ctx).Note(slog.String("tool", name), slog.String("outcome", outcome.String()))
+	e.options.Observe(ctx, name, outcome, e.options.Now().Sub(start))
+	return out, fault
+}
+
+// resolve finds the tool and its arguments. The procedure is nil if there is no
+// such tool.
+func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
+	p := c.params
+	if p.fault != "" {
+		return nil, nil, answerError(codeInvalidParams, p.fault)
+	}
+	if !isString(p.name) {
+		return nil, nil, answerError(codeInvalidParams, "params.name must be the name of a tool.")
+	}
+	rpc, ok := e.options.Catalog.Tool(unquote(p.name))
+	if !ok {
+		return nil, nil, answerError(codeInvalidParams, "There is no tool of this name; tools/list has those that are.")
+	}
+	switch {
+	case p.arguments == nil:
+		return rpc, []byte("{}"), nil
+	case !isObject(p.arguments):
+		return rpc, nil, answerError(codeInvalidParams, "params.arguments must be an object.")
+	default:
+		return rpc, p.arguments, nil
+	}
+}
+
+// refuseCall answers a call that never reaches the backend. A dead bearer goes
+// first: the caller of any method learns of it.
+func (e *endpoint) refuseCall(
+	ctx context.Context, c *call, rpc *catalog.RPC, fault *failure,
+) (metrics.Outcome, *failure) {
+	if e.policy != demoAccount {
+		if f := e.checkBearer(ctx, c); f != nil {
+			return outcomeOf(f), f
+		}
+	}
+	if rpc == nil {
+		return metrics.OutcomeUnknownTool, fault
+	}
+	return metrics.OutcomeInvalidArguments, fault
+}
+
+// outcomeOf is the outcome of a call that ended before the tool.
+func outcomeOf(f *failure) metrics.Outcome {
+	switch f.status {
+	case http.StatusUnauthorized:
+		return metrics.OutcomeUnauthenticated
+	case http.StatusServiceUnavailable:
+		return metrics.OutcomeUnavailable
+	default:
+		return metrics.OutcomeInternal
+	}
+}
+
+// runTool calls the backend and appends what it answered.
+func (e *endpoint) runTool(
+	ctx context.Context, out []byte, c *call, rpc *catalog.RPC, arguments []byte,
+) ([]byte, metrics.Outcome, *failure) {
+	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Visitor: c.visitor, Arguments: arguments, Retry: c.retry}
+	if rpc.Tool.Waits {
+		request.Patience = upstream.Patience
+		defer requestlog.FromContext(ctx).Suspend()()
+	}
+	answer, err := e.options.Backend.CallTool(ctx, request)
+	if err != nil {
+		failed := upstream.AsError(err)
+		c.replayed = failed.Receipt.Replayed
+		return e.toolFailure(ctx, out, rpc.Tool.Name, failed)
+	}
+	c.replayed = answer.Receipt.Replayed
+	noteCredential(ctx, answer.Receipt)
+	head := len(out)
+	out, ok := appendToolResult(out, answer)
+	if !ok {
+		return e.toolFailure(ctx, out[:head], rpc.Tool.Name, upstream.AsError(errAnswer))
+	}
+	return out, metrics.OutcomeOK, nil
+}
+
+func noteCredential(ctx context.Context, receipt upstream.Receipt) {
+	if receipt.CredentialID != "" {
+		requestlog.FromContext(ctx).SetCredential(receipt.CredentialID)
+	}
 }

@@ -1,11 +1,17 @@
 package mcp
 
 import (
+	"context"
 	"net/http"
 	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/observability/metrics"
 
 	"github.com/kith-crm/kith/edge/internal/bearer"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
+	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
 // challenge says which WWW-Authenticate header goes with a failure.
@@ -16,9 +22,6 @@ const (
 	challengeMissing
 	challengeInvalid
 )
-
-// retryAfter is what a 503 and a 409 tell the client to wait, in seconds.
-const retryAfter = "1"
 
 // failure is a request that ends in a JSON-RPC error.
 type failure struct {
@@ -40,7 +43,7 @@ func answerError(code int, message string) *failure {
 }
 
 // writeFailure sends the failure; a nil id is written as null.
-func (e *endpoint) writeFailure(w http.ResponseWriter, s *scratch, id []byte, f *failure) {
+func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id []byte, f *failure) {
 	switch f.challenge {
 	case challengeMissing:
 		w.Header().Set("WWW-Authenticate", e.challenge)
@@ -49,25 +52,25 @@ func (e *endpoint) writeFailure(w http.ResponseWriter, s *scratch, id []byte, f 
 	case challengeNone:
 	}
 	if f.status == http.StatusServiceUnavailable || f.status == http.StatusConflict {
-		w.Header().Set("Retry-After", retryAfter)
+		w.Header().Set("Retry-After", httpapi.RetryAfter)
 	}
-	s.out = appendError(s.out[:0], id, f)
-	write(w, f.status, s.out)
+	httpapi.WriteJSON(w, r, f.status, appendError(nil, id, f))
 }
 
-// Refuser answers what the router refuses on an MCP path. Its zero value works.
-type Refuser struct{}
+// Errors writes the errors of a request that never becomes a message. Its zero value
+// works.
+type Errors struct{}
 
-// Refuse writes the code's status with a JSON-RPC error.
-func (Refuser) Refuse(w http.ResponseWriter, _ *http.Request, code problem.Code, detail string, _ ...problem.Field) {
-	f := refusal(code.Status(), detail)
-	switch code {
-	case problem.RateLimited:
+// WriteError writes the code's status with a JSON-RPC error.
+func (Errors) WriteError(w http.ResponseWriter, r *http.Request, e httpapi.Error) {
+	f := refusal(e.Code.Status(), e.Detail)
+	switch e.Code {
+	case httpapi.RateLimited:
 		f.code = codeRateLimited
-	case problem.Unavailable, problem.Internal:
+	case httpapi.Unavailable, httpapi.Internal:
 		f.code = codeInternal
 	}
-	write(w, f.status, appendError(nil, nil, f))
+	httpapi.WriteJSON(w, r, f.status, appendError(nil, nil, f))
 }
 
 // appendError appends a whole JSON-RPC error message.
@@ -86,4 +89,148 @@ func appendError(b, id []byte, f *failure) []byte {
 		b = append(b, f.data...)
 	}
 	return append(b, '}', '}')
+}
+
+// backendFailure is the answer to a failure of the backend that is not a tool's.
+// Only a bearer that the backend itself calls dead is one: whatever else were
+// answered with a 401 would make clients throw good tokens away.
+func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *failure {
+	e.logBackend(ctx, err)
+	code := httpapi.BackendCode(err.Kind, httpapi.Internal)
+	switch {
+	case code == httpapi.Unauthenticated && e.policy != demoAccount:
+		requestlog.FromContext(ctx).Dead = true
+		return deadBearer()
+	case code == httpapi.Unauthenticated:
+		return unavailable("The demo account is not ready yet.")
+	case code == httpapi.Unavailable:
+		return unavailable("The service is not available right now.")
+	case code == httpapi.IdempotencyConflict:
+		return refusal(code.Status(), "A request with this Idempotency-Key is still being worked on. Send the same request again in a second.")
+	case code == httpapi.IdempotencyMismatch:
+		return refusal(code.Status(), "This Idempotency-Key was used for another request within the last 24 hours. Send the same bytes to repeat that one, or take a new key.")
+	default:
+		return &failure{
+			status: http.StatusInternalServerError, code: codeInternal,
+			message: "Something went wrong on our side; the request id is " + requestlog.RequestID(ctx) + ".",
+		}
+	}
+}
+
+// logBackend keeps the cause of what the caller is not told.
+func (e *endpoint) logBackend(ctx context.Context, err *upstream.Error) {
+	if err.Kind != upstream.Internal && err.Kind != upstream.Unavailable {
+		return
+	}
+	upstream.LogFailure(ctx, e.options.Logger, err)
+}
+
+func deadBearer() *failure {
+	return &failure{
+		status: http.StatusUnauthorized, code: codeUnauthorized, challenge: challengeInvalid,
+		message: "The bearer token is expired, revoked or unknown.",
+	}
+}
+
+func unavailable(message string) *failure {
+	return &failure{status: http.StatusServiceUnavailable, code: codeInternal, message: message}
+}
+
+// toolFailure decides where a failed call shows: in the result, for the model to
+// correct itself; as an error, where trying again is no use; or in the status.
+func (e *endpoint) toolFailure(
+	ctx context.Context, out []byte, tool string, err *upstream.Error,
+) ([]byte, metrics.Outcome, *failure) {
+	noteCredential(ctx, err.Receipt)
+	switch err.Kind {
+	case upstream.Invalid:
+		return appendToolError(out, argumentsText(tool, err), err.Receipt), metrics.OutcomeInvalidArguments, nil
+	case upstream.ToolFailed:
+		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeToolError, nil
+	case upstream.Exhausted:
+		return appendToolError(out, sentence(err.Message), err.Receipt), metrics.OutcomeRefused, nil
+	case upstream.Refused:
+		return out, metrics.OutcomeRefused, refusedCall(tool, err)
+	case upstream.InFlight, upstream.KeyReused:
+		return out, metrics.OutcomeRefused, e.backendFailure(ctx, err)
+	case upstream.Internal:
+		e.logBackend(ctx, err)
+		return appendToolError(out, internalText(ctx, tool), err.Receipt), metrics.OutcomeInternal, nil
+	default:
+		f := e.backendFailure(ctx, err)
+		return out, outcomeOf(f), f
+	}
+}
+
+// Reasons of the backend for a refusal.
+const (
+	reasonMissingScope = "missing_scope"
+	reasonReadOnly     = "read_only_account"
+	reasonToolLimit    = "limited_to_tools"
+)
+
+// argumentsText tells a model which arguments break which rule, one per line.
+func argumentsText(tool string, err *upstream.Error) string {
+	var text strings.Builder
+	text.WriteString("The arguments of " + tool + " are not valid:")
+	for _, f := range err.Fields {
+		text.WriteString("\n- " + f.Message)
+	}
+	if len(err.Fields) == 0 {
+		text.WriteString("\n- " + sentence(err.Message))
+	}
+	return text.String()
+}
+
+// sentence stands in for a message that the backend left out.
+func sentence(message string) string {
+	if message == "" {
+		return "The backend gave no reason."
+	}
+	return message
+}
+
+func internalText(ctx context.Context, tool string) string {
+	return tool + " failed on our side, so nothing is wrong with the call; the request id is " +
+		requestlog.RequestID(ctx) + "."
+}
+
+// refusedCall is the error for a live credential that may not call the tool.
+func refusedCall(tool string, err *upstream.Error) *failure {
+	f := answerError(codeRefused, refusedText(tool, err))
+	b := appendString([]byte(`{"reason":`), err.Reason)
+	b = appendStrings(append(b, `,"required_scopes":`...), err.RequiredScopes)
+	if len(err.AllowedTools) > 0 {
+		b = appendStrings(append(b, `,"allowed_tools":`...), err.AllowedTools)
+	}
+	f.data = append(b, '}')
+	return f
+}
+
+func appendStrings(b []byte, list []string) []byte {
+	b = append(b, '[')
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	return append(b, ']')
+}
+
+func refusedText(tool string, err *upstream.Error) string {
+	switch err.Reason {
+	case reasonMissingScope:
+		scopes := "the scope "
+		if len(err.RequiredScopes) > 1 {
+			scopes = "the scopes "
+		}
+		return "Refused: " + tool + " needs a credential with " + scopes + strings.Join(err.RequiredScopes, " and ") + "."
+	case reasonReadOnly:
+		return "Refused: " + tool + " writes, and this account is read-only."
+	case reasonToolLimit:
+		return "Refused: this token is limited to named tools, and " + tool + " is not one of them. It may call " + strings.Join(err.AllowedTools, ", ") + "."
+	default:
+		return "Refused: " + sentence(err.Message)
+	}
 }

@@ -1,3 +1,10 @@
+// Package proxy forwards the authorization server's endpoints and the people's
+// pages to the backend, which serves them. The public origin is the edge's:
+// cookies, redirects and the issuer belong to it.
+//
+// The proxy adds the edge's credential, the request's id and the caller's
+// address; what a caller sent under those names, or as X-Forwarded-*, is
+// dropped.
 package proxy
 
 import (
@@ -13,9 +20,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/edge/internal/content"
-	"github.com/kith-crm/kith/edge/internal/exchange"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -27,7 +33,7 @@ const (
 	headerClientAddress = "Kith-Client-Address"
 )
 
-// Bounds of what is handed on, in bytes: to the authorization server, to the pages,
+// Bounds of what is forwarded, in bytes: to the authorization server, to the pages,
 // and where files are uploaded. The backend's own bounds are not higher.
 const (
 	maxOAuth  = 64 << 10
@@ -35,7 +41,7 @@ const (
 	maxUpload = 11 << 20
 )
 
-// uploadTimeout is how long a slow line may take for a file.
+// uploadTimeout is how long a slow connection may take for a file.
 const uploadTimeout = 2 * time.Minute
 
 // Options are what the proxy needs. All are required but ServiceToken, Logger
@@ -47,17 +53,17 @@ type Options struct {
 	Transport http.RoundTripper
 	// ServiceToken is the edge's credential.
 	ServiceToken string
-	// Refusers answer when the backend cannot, in the shape of the protocol.
-	Refusers map[route.Protocol]route.Refuser
-	Logger   *slog.Logger
-	// Inject names the trace of a request in the header of what is handed on; nil
+	// ErrorWriters answer when the backend cannot, in the shape of the protocol.
+	ErrorWriters map[route.Protocol]httpapi.ErrorWriter
+	Logger       *slog.Logger
+	// Inject names the trace of a request in the header of what is forwarded; nil
 	// names none.
 	Inject func(ctx context.Context, h http.Header)
 	// ClientAddress returns what limits by address count a request as.
 	ClientAddress func(r *http.Request) string
 }
 
-// Proxy hands requests on.
+// Proxy forwards requests. It is safe for concurrent use.
 type Proxy struct {
 	Options
 
@@ -100,7 +106,7 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	if p.ServiceToken != "" {
 		r.Out.Header.Set(headerServiceToken, p.ServiceToken)
 	}
-	r.Out.Header.Set(headerRequestID, exchange.RequestID(r.In.Context()))
+	r.Out.Header.Set(headerRequestID, requestlog.RequestID(r.In.Context()))
 	r.Out.Header.Set(headerClientAddress, p.ClientAddress(r.In))
 }
 
@@ -131,67 +137,87 @@ func joinLimits(own, answer http.Header) {
 	}
 }
 
-// Handler returns the handler of a row with the protocol. When the body cannot be
-// taken, or the backend cannot be reached, it answers in the protocol's shape.
-// check, which may be nil, refuses bodies.
-func (p *Proxy) Handler(protocol route.Protocol, check func(r *http.Request, body []byte) *content.Refusal) route.Handler {
-	refuser := p.Refusers[protocol]
-	proxy := *p.proxy
-	proxy.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-		p.explain(w, r, refuser, err)
-	}
-	return func(w http.ResponseWriter, r *http.Request, _ string) {
-		exchange.FromContext(r.Context()).HandedOn = true
-		if r.Method == http.MethodPost {
-			if refusal := admit(w, r, check); refusal != nil {
-				refuser.Refuse(w, r, refusal.Code, refusal.Detail, refusal.Fields...)
-				return
-			}
-		}
-		one := proxy
-		one.ModifyResponse = func(res *http.Response) error {
-			joinLimits(w.Header(), res.Header)
-			return hideInternals(res)
-		}
-		one.ServeHTTP(w, r)
-	}
+// check refuses a body besides one that is too large or too slow.
+type check func(r *http.Request, body []byte) *httpapi.Error
+
+func (p *Proxy) serveOAuth(w http.ResponseWriter, r *http.Request, _ string) {
+	p.serveBody(w, r, route.OAuth, maxOAuth, nil)
 }
 
-// admit reads the body of a request, so that one that is slow or too large is
-// known before the backend is asked. Files are read while they are handed on.
-func admit(w http.ResponseWriter, r *http.Request, check func(r *http.Request, body []byte) *content.Refusal) *content.Refusal {
-	limit := int64(maxPage)
-	switch {
-	case r.URL.Path == route.PathImports:
-		if content.Encoded(r.Header) {
-			return &content.Refusal{Code: problem.UnsupportedMediaType, Detail: "Send the file without a content encoding."}
+// serveRegister checks the registration of a client, since the backend reads it with
+// a decoder that ignores unknown members.
+func (p *Proxy) serveRegister(w http.ResponseWriter, r *http.Request, _ string) {
+	p.serveBody(w, r, route.OAuth, maxOAuth, func(r *http.Request, body []byte) *httpapi.Error {
+		if !httpapi.IsJSON(r) {
+			return nil // the backend refuses it
+		}
+		return httpapi.CheckJSON(body, "client_name", "client_uri", "redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method", "scope")
+	})
+}
+
+func (p *Proxy) serveConsent(w http.ResponseWriter, r *http.Request, _ string) {
+	p.serveBody(w, r, route.Page, maxOAuth, nil)
+}
+
+func (p *Proxy) servePage(w http.ResponseWriter, r *http.Request, _ string) {
+	p.serveBody(w, r, route.Page, maxPage, nil)
+}
+
+// serveImports forwards files while they arrive.
+func (p *Proxy) serveImports(w http.ResponseWriter, r *http.Request, _ string) {
+	requestlog.FromContext(r.Context()).Proxied = true
+	if r.Method == http.MethodPost {
+		if httpapi.Encoded(r.Header) {
+			p.ErrorWriters[route.Page].WriteError(w, r, httpapi.Error{Code: httpapi.UnsupportedMediaType, Detail: "Send the file without a content encoding."})
+			return
 		}
 		// Where it cannot be set, the server's own timeout holds.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
 		r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
-		return nil
-	case strings.HasPrefix(r.URL.Path, route.OAuthPrefix):
-		limit = maxOAuth
 	}
-	body, refusal := content.Read(w, r, limit)
-	if refusal == nil && check != nil {
-		refusal = check(r, body)
-	}
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-	return refusal
+	p.forward(w, r, route.Page)
 }
 
-// explain answers a request that was not answered by the backend.
-func (p *Proxy) explain(w http.ResponseWriter, r *http.Request, refuser route.Refuser, err error) {
+// serveBody reads the body of a POST, so that one that is slow or too large is
+// refused before the backend is asked, and forwards the request.
+func (p *Proxy) serveBody(w http.ResponseWriter, r *http.Request, protocol route.Protocol, limit int64, c check) {
+	requestlog.FromContext(r.Context()).Proxied = true
+	if r.Method == http.MethodPost {
+		body, fault := httpapi.ReadBody(w, r, limit)
+		if fault == nil && c != nil {
+			fault = c(r, body)
+		}
+		if fault != nil {
+			p.ErrorWriters[protocol].WriteError(w, r, *fault)
+			return
+		}
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	}
+	p.forward(w, r, protocol)
+}
+
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, protocol route.Protocol) {
+	proxy := *p.proxy
+	proxy.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
+		p.writeError(w, r, p.ErrorWriters[protocol], err)
+	}
+	proxy.ModifyResponse = func(res *http.Response) error {
+		joinLimits(w.Header(), res.Header)
+		return hideInternals(res)
+	}
+	proxy.ServeHTTP(w, r)
+}
+
+// writeError answers a request that the backend did not answer.
+func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, errorWriter httpapi.ErrorWriter, err error) {
 	if r.Context().Err() != nil {
 		return // the caller has gone
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large || errors.Is(err, os.ErrDeadlineExceeded) {
-		refusal := content.Explain(w, err, maxUpload)
-		refuser.Refuse(w, r, refusal.Code, refusal.Detail)
+		errorWriter.WriteError(w, r, *httpapi.BodyError(w, err, maxUpload))
 		return
 	}
-	p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", exchange.RequestID(r.Context()), "error", err)
-	w.Header().Set("Retry-After", "1")
-	refuser.Refuse(w, r, problem.Unavailable, "Kith cannot answer right now. Try again in a moment.")
+	p.Logger.WarnContext(r.Context(), "backend unreachable", "request_id", requestlog.RequestID(r.Context()), "error", err)
+	w.Header().Set("Retry-After", httpapi.RetryAfter)
+	errorWriter.WriteError(w, r, httpapi.Error{Code: httpapi.Unavailable, Detail: "Kith cannot answer right now. Try again in a moment."})
 }

@@ -6,14 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/proxy"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -24,22 +25,32 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 func serve(t *testing.T, protocol route.Protocol, backend transport, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
-	page, err := proxy.NewPageRefuser()
+	page, err := proxy.NewPageErrors()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := proxy.New(proxy.Options{
 		BackendURL: "http://backend:1", Transport: backend, ServiceToken: "the-edge's-own", Logger: slog.New(slog.DiscardHandler),
 		ClientAddress: func(*http.Request) string { return "192.0.2.7" },
-		Refusers:      map[route.Protocol]route.Refuser{route.OAuth: proxy.OAuthRefuser{}, route.Page: page},
+		ErrorWriters:  map[route.Protocol]httpapi.ErrorWriter{route.OAuth: proxy.OAuthErrors{}, route.Page: page},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	r = r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{RequestID: "req_1"}))
-	p.Handler(protocol, nil)(w, r, "")
+	r = r.WithContext(requestlog.NewContext(r.Context(), &requestlog.Event{RequestID: "req_1"}))
+	handler(p, protocol)(w, r, "")
 	return w
+}
+
+// handler is that of a route with the protocol.
+func handler(p *proxy.Proxy, protocol route.Protocol) route.Handler {
+	for _, r := range p.Routes() {
+		if r.Protocol == protocol && slices.Contains(r.Methods, http.MethodPost) && r.Name != "oauth-register" {
+			return r.Handle
+		}
+	}
+	return nil
 }
 
 func answer(status int, header http.Header) *http.Response {
@@ -114,7 +125,7 @@ func TestLimitsOfBothHalves(t *testing.T) {
 		ratelimit.WriteHeaders(w.Header(), ratelimit.Decision{
 			Policy: ratelimit.Policy{Name: "settings", Quota: 300, Window: time.Minute}, Allowed: true, Remaining: 299, Reset: 60,
 		})
-		p.Handler(route.Page, nil)(w, r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{})), "")
+		handler(p, route.Page)(w, r.WithContext(requestlog.NewContext(r.Context(), &requestlog.Event{})), "")
 		for i, name := range []string{"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 			var got []string
 			for key, values := range w.Header() {
@@ -132,13 +143,13 @@ func TestLimitsOfBothHalves(t *testing.T) {
 // Somebody who asked too often is told for how long to wait, in words.
 func TestTooManyRequestsForAPage(t *testing.T) {
 	t.Parallel()
-	page, err := proxy.NewPageRefuser()
+	page, err := proxy.NewPageErrors()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/settings/mcp", nil)
 	w.Header().Set("Retry-After", "17")
-	page.Refuse(w, r.WithContext(exchange.NewContext(r.Context(), &exchange.Exchange{})), problem.RateLimited, "Retry-After says it")
+	page.WriteError(w, r.WithContext(requestlog.NewContext(r.Context(), &requestlog.Event{})), httpapi.Error{Code: httpapi.RateLimited, Detail: "Retry-After says it"})
 	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "Wait 17 seconds") || strings.Contains(w.Body.String(), "Retry-After") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -1,3 +1,13 @@
+// Package publicapi serves the reads that need no credential: a member's public
+// profile, as JSON and as Markdown, and pages of the public directory.
+//
+// Answers carry a strong ETag of their bytes and may be kept for a minute. So
+// rendered profiles are remembered for about a second: a profile that everybody
+// reads costs the backend one call a second.
+//
+// It does not decide what is public: the backend leaves out what the member did
+// not publish, and members without a public profile altogether. Here an unknown,
+// a private and a suspended member are the same 404.
 package publicapi
 
 import (
@@ -9,8 +19,21 @@ import (
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
-	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// The names of the routes that documents speak of.
+const (
+	RouteProfile = "profile"
+	RouteMembers = "members"
+)
+
+// The media types of the answers.
+const (
+	typeJSON     = "application/json"
+	typeMarkdown = "text/markdown; charset=utf-8"
 )
 
 // Backend is what the public reads need of the backend. Errors are *upstream.Error.
@@ -24,7 +47,7 @@ type Backend interface {
 // Options are what the public reads work with. All but CacheTTL and Now are required.
 type Options struct {
 	Backend  Backend
-	Problems *problem.Writer
+	Problems *httpapi.Problems
 	Logger   *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
@@ -37,6 +60,7 @@ type Options struct {
 // API holds the handlers. It is safe for concurrent use.
 type API struct {
 	options  Options
+	failures httpapi.BackendErrors
 	profiles *profileReader
 }
 
@@ -48,39 +72,38 @@ func New(o Options) (*API, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &API{options: o, profiles: newProfileReader(o)}, nil
+	profiles, err := newProfileReader(o)
+	if err != nil {
+		return nil, err
+	}
+	return &API{options: o, profiles: profiles, failures: httpapi.BackendErrors{
+		Problems: o.Problems, Logger: o.Logger, InvalidDetail: "A query parameter is not valid.", InvalidField: "cursor",
+	}}, nil
+}
+
+// Routes returns the routes of the public reads.
+func (a *API) Routes() []route.Route {
+	read := func(name, pattern, policy, summary string, handle route.Handler) route.Route {
+		return route.Route{
+			Name: name, Methods: []string{http.MethodGet}, Pattern: pattern, State: route.Current, Protocol: route.HTTP,
+			Anonymous: true, Batchable: true, RatePolicy: policy, Summary: summary, Handle: handle,
+		}
+	}
+	members := read(RouteMembers, "/api/network/members", ratelimit.PolicyDirectory,
+		"A page of the public member directory; parameters q, per_page and cursor.", a.ServeMembers)
+	members.Query = []string{"q", "per_page", "cursor"}
+	return []route.Route{
+		read(RouteProfile, "/api/human/{username}", ratelimit.PolicyProfile, "A member's public profile as JSON.", a.ServeJSON),
+		read("profile-json", "/api/human/{username}.json", ratelimit.PolicyProfile, "The same profile, with an explicit extension.", a.ServeJSON),
+		read("profile-markdown", "/api/human/{username}.md", ratelimit.PolicyProfile, "The same profile as Markdown.", a.ServeMarkdown),
+		members,
+	}
 }
 
 // ProfileURL is the public address of a member's profile.
 func ProfileURL(baseURL, username string) string { return baseURL + "/api/human/" + username }
 
-// fail answers a failed call of the backend. Fields of an invalid request are
-// told; what an unforeseen error says is for the log.
-func (a *API) fail(w http.ResponseWriter, r *http.Request, err *upstream.Error) {
-	switch err.Kind {
-	case upstream.Invalid:
-		a.options.Problems.Write(w, r, problem.InvalidParameter, "A query parameter is not valid.", fieldsOf(err)...)
-		return
-	case upstream.Unavailable:
-		a.logError(r, err)
-		a.options.Problems.Write(w, r, problem.Unavailable, "Please try again in a moment.")
-	default:
-		a.logError(r, err)
-		a.options.Problems.Write(w, r, problem.Internal, "The error was logged under the id of this request.")
-	}
-}
-
-func (a *API) logError(r *http.Request, err error) {
-	upstream.LogFailure(r.Context(), a.options.Logger, err)
-}
-
-func fieldsOf(err *upstream.Error) []problem.Field {
-	var fields []problem.Field
-	for _, f := range err.Fields {
-		fields = append(fields, problem.Field{Field: f.Path, Message: f.Message})
-	}
-	if len(fields) == 0 {
-		fields = append(fields, problem.Field{Field: "cursor", Message: err.Message})
-	}
-	return fields
+// newDocument returns an answer that anybody may keep for a minute.
+func newDocument(body []byte, contentType string) *httpapi.Document {
+	return httpapi.NewDocument(contentType, body, http.Header{"Cache-Control": {"public, max-age=60"}})
 }

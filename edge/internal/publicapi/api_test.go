@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/publicapi"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -34,7 +34,7 @@ func newAPI(t testing.TB, backend *backendtest.Backend, ttl time.Duration, now f
 		t.Fatal(err)
 	}
 	api, err := publicapi.New(publicapi.Options{
-		Backend: client, Problems: problem.NewWriter(base), Logger: slog.New(slog.DiscardHandler), BaseURL: base,
+		Backend: client, Problems: httpapi.NewProblems(base), Logger: slog.New(slog.DiscardHandler), BaseURL: base,
 		CacheTTL: ttl, Now: now,
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
 // counting is a backend with one member that counts its calls.
@@ -38,7 +38,7 @@ func (c *counting) BatchGetProfiles(_ context.Context, usernames ...string) ([]*
 func countingAPI(t testing.TB, backend Backend, ttl time.Duration, now func() time.Time) *API {
 	t.Helper()
 	api, err := New(Options{
-		Backend: backend, Problems: problem.NewWriter("https://kith.example"), Logger: slog.New(slog.DiscardHandler),
+		Backend: backend, Problems: httpapi.NewProblems("https://kith.example"), Logger: slog.New(slog.DiscardHandler),
 		BaseURL: "https://kith.example", CacheTTL: ttl, Now: now,
 	})
 	if err != nil {
@@ -114,37 +114,18 @@ func TestConcurrentMissesAreOneCall(t *testing.T) {
 	})
 }
 
-func TestCacheForgetsTheLeastUsed(t *testing.T) {
-	t.Parallel()
-	c := newCache(3, time.Hour, time.Now)
-	key := func(i int) profileKey { return profileKey{username: fmt.Sprint(i)} }
-	rep := newRepresentation(nil, typeJSON)
-	for i := range 3 {
-		c.put(key(i), rep)
-	}
-	c.get(key(0))
-	c.put(key(3), rep)
-	c.put(key(3), rep)
-	for i, want := range map[int]bool{0: true, 1: false, 2: true, 3: true} {
-		if _, got := c.get(key(i)); got != want {
-			t.Errorf("%d: remembered %t, want %t", i, got, want)
+func BenchmarkCacheHit(b *testing.B) {
+	api := countingAPI(b, &counting{}, time.Hour, nil)
+	for i := range maxCached {
+		if _, err := api.profiles.read(b.Context(), profileKey{username: fmt.Sprint("member-", i)}); err != nil {
+			b.Fatal(err)
 		}
 	}
-	if len(c.entries) != 3 || c.recency.Len() != 3 {
-		t.Errorf("%d entries, %d in the list", len(c.entries), c.recency.Len())
-	}
-}
-
-func BenchmarkCacheHit(b *testing.B) {
-	c := newCache(maxCached, time.Hour, time.Now)
-	for i := range maxCached {
-		c.put(profileKey{username: fmt.Sprint(i)}, newRepresentation(nil, typeJSON))
-	}
-	key := profileKey{username: "1234"}
+	key := profileKey{username: "member-1234"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := c.get(key); !ok {
-			b.Fatal("miss")
+		if document, err := api.profiles.read(b.Context(), key); document == nil || err != nil {
+			b.Fatal("miss", err)
 		}
 	}
 }

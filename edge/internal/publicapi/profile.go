@@ -1,11 +1,25 @@
 package publicapi
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
-	"github.com/kith-crm/kith/edge/internal/upstream"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
+
+// maxCached is how many rendered profiles are remembered.
+const maxCached = 4096
 
 // ServeJSON serves a profile as JSON.
 func (a *API) ServeJSON(w http.ResponseWriter, r *http.Request, username string) {
@@ -23,23 +37,216 @@ func (a *API) serveProfile(w http.ResponseWriter, r *http.Request, username stri
 		a.refuseMember(w, r)
 		return
 	}
-	if lines := r.Header["Accept"]; len(lines) > 0 && refuses(lines, f.contentType()) {
-		a.options.Problems.Write(w, r, problem.NotAcceptable, "This address is "+f.contentType()+" only.")
+	if httpapi.Refuses(r.Header["Accept"], f.contentType()) {
+		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This address is "+f.contentType()+" only.")
 		return
 	}
-	rep, err := a.profiles.read(r.Context(), profileKey{username: username, format: f})
+	document, err := a.profiles.read(r.Context(), profileKey{username: username, format: f})
 	switch {
 	case err != nil:
-		a.fail(w, r, upstream.AsError(err))
-	case rep == nil:
+		a.failures.Write(w, r, err, httpapi.Internal)
+	case document == nil:
 		a.refuseMember(w, r)
 	default:
-		rep.serve(w, r)
+		document.Serve(w, r, "")
 	}
 }
 
 // refuseMember is the one answer for a member who does not exist, is private or
 // is suspended.
 func (a *API) refuseMember(w http.ResponseWriter, r *http.Request) {
-	a.options.Problems.Write(w, r, problem.NotFound, "No member shows a public profile under this username.")
+	a.options.Problems.Write(w, r, httpapi.NotFound, "No member shows a public profile under this username.")
+}
+
+// Bounds of a username: ^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$.
+const (
+	minUsername = 3
+	maxUsername = 30
+)
+
+// normalUsername returns the username in lower case, or false if no member can
+// have it.
+func normalUsername(s string) (string, bool) {
+	if len(s) < minUsername || len(s) > maxUsername || s[0] == '-' || s[len(s)-1] == '-' {
+		return "", false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
+		default:
+			return "", false
+		}
+	}
+	return strings.ToLower(s), true
+}
+
+// format is the form in which a profile is shown.
+type format uint8
+
+const (
+	asJSON format = iota
+	asMarkdown
+)
+
+func (f format) contentType() string {
+	if f == asMarkdown {
+		return typeMarkdown
+	}
+	return typeJSON
+}
+
+// profileKey names a profile in one form. The username is normal.
+type profileKey struct {
+	username string
+	format   format
+}
+
+// profileReader reads profiles, rendered and from memory if it may.
+type profileReader struct {
+	backend Backend
+	base    string
+	ttl     time.Duration // 0 remembers nothing, and shares no reads
+	now     func() time.Time
+	cache   *lru.Cache[profileKey, cached]
+	flights shared
+}
+
+// cached is a rendered profile that is remembered for a while.
+type cached struct {
+	document *httpapi.Document
+	expires  time.Time
+}
+
+func newProfileReader(o Options) (*profileReader, error) {
+	cache, err := lru.New[profileKey, cached](maxCached)
+	if err != nil {
+		return nil, fmt.Errorf("remember profiles: %w", err)
+	}
+	return &profileReader{backend: o.Backend, base: o.BaseURL, ttl: o.CacheTTL, now: o.Now, cache: cache}, nil
+}
+
+// read returns the profile, or nil if there is none. Nothing is remembered of a
+// profile that is not there, so that one made public shows at once.
+func (p *profileReader) read(ctx context.Context, key profileKey) (*httpapi.Document, error) {
+	if p.ttl <= 0 {
+		return p.fetch(ctx, key)
+	}
+	if c, ok := p.cache.Get(key); ok && p.now().Before(c.expires) {
+		return c.document, nil
+	}
+	name := key.username + "/" + string('0'+rune(key.format))
+	value, err := p.flights.do(ctx, name, func(ctx context.Context) (any, error) {
+		document, err := p.fetch(ctx, key)
+		if document != nil {
+			p.cache.Add(key, cached{document, p.now().Add(p.ttl)})
+		}
+		return document, err
+	})
+	document, _ := value.(*httpapi.Document)
+	return document, err
+}
+
+func (p *profileReader) fetch(ctx context.Context, key profileKey) (*httpapi.Document, error) {
+	profiles, err := p.profiles(ctx, key.username)
+	if err != nil {
+		return nil, err
+	}
+	for _, profile := range profiles {
+		if strings.EqualFold(profile.GetUsername(), key.username) {
+			return p.render(profile, key.format)
+		}
+	}
+	return nil, nil // no profile is no error
+}
+
+// profiles reads the profile of a username, or those preloaded with it.
+func (p *profileReader) profiles(ctx context.Context, username string) ([]*directoryv1.Profile, error) {
+	if preload, ok := ctx.Value(preloadKey{}).(*preloaded); ok && slices.Contains(preload.usernames, username) {
+		return preload.profiles(ctx)
+	}
+	return p.backend.BatchGetProfiles(ctx, username)
+}
+
+func (p *profileReader) render(profile *directoryv1.Profile, f format) (*httpapi.Document, error) {
+	if f == asMarkdown {
+		return newDocument(appendMarkdown(nil, profile, p.base), typeMarkdown), nil
+	}
+	body, err := marshalProfile(profile, p.base)
+	if err != nil {
+		return nil, err
+	}
+	return newDocument(body, typeJSON), nil
+}
+
+// sharedTimeout bounds a read that several callers wait for.
+const sharedTimeout = 10 * time.Second
+
+// shared makes one read for all callers who ask for the same at the same time.
+// The zero value is ready to use. It is safe for concurrent use.
+type shared struct {
+	flights singleflight.Group
+}
+
+// do returns what read returns. The read does not end with the caller who started
+// it, because others may wait for it too: it has sharedTimeout. Each caller waits
+// until its own context ends, and then gets that context's error.
+func (s *shared) do(ctx context.Context, key string, read func(context.Context) (any, error)) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start a shared read: %w", err)
+	}
+	done := s.flights.DoChan(key, func() (value any, err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedTimeout)
+		defer cancel()
+		defer func() { // nobody above this goroutine would catch it
+			if cause := recover(); cause != nil {
+				err = fmt.Errorf("panic in a shared read: %v\n%s", cause, debug.Stack())
+			}
+		}()
+		return read(ctx)
+	})
+	select {
+	case result := <-done:
+		return result.Val, result.Err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for a shared read: %w", ctx.Err())
+	}
+}
+
+type preloadKey struct{}
+
+// preloaded are profiles that several requests of one caller ask for together.
+type preloaded struct {
+	usernames []string
+	reading   shared
+	read      func() ([]*directoryv1.Profile, error) // once
+}
+
+// profiles reads all of them, or returns what was read. ctx bounds the wait only.
+func (p *preloaded) profiles(ctx context.Context) ([]*directoryv1.Profile, error) {
+	value, err := p.reading.do(ctx, "", func(context.Context) (any, error) { return p.read() })
+	profiles, _ := value.([]*directoryv1.Profile)
+	return profiles, err
+}
+
+// Preload returns a context under which the profiles of these usernames are read
+// with one call of the backend, when the first of them is asked for. The call goes
+// on when ctx ends: others may wait for the same profiles.
+func (a *API) Preload(ctx context.Context, usernames []string) context.Context {
+	var names []string
+	for _, username := range usernames {
+		if name, ok := normalUsername(username); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 2 {
+		return ctx
+	}
+	return context.WithValue(ctx, preloadKey{}, &preloaded{
+		usernames: names,
+		read: sync.OnceValues(func() ([]*directoryv1.Profile, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedTimeout)
+			defer cancel()
+			return a.options.Backend.BatchGetProfiles(ctx, names...)
+		}),
+	})
 }

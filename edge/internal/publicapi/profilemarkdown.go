@@ -28,19 +28,19 @@ func appendMarkdown(b []byte, p *directoryv1.Profile, base string) []byte {
 	if p.GetBio() != "" {
 		b = append(b, "\n## About\n\n"+escapeText(p.GetBio())+"\n"...)
 	}
-	b = appendFacts(b, p)
+	b = appendSummary(b, p)
 	b = appendList(b, "Skills", p.GetSkills())
 	b = appendList(b, "Languages", p.GetLanguages())
 	b = appendList(b, "Open to", p.GetOpenTo())
 	return appendLinks(b, p.GetLinks())
 }
 
-// appendFacts appends where the member works and lives.
-func appendFacts(b []byte, p *directoryv1.Profile) []byte {
-	var facts []string
+// appendSummary appends where the member works and lives.
+func appendSummary(b []byte, p *directoryv1.Profile) []byte {
+	var lines []string
 	add := func(label, value string) {
 		if value != "" {
-			facts = append(facts, label+": "+value)
+			lines = append(lines, label+": "+value)
 		}
 	}
 	add("Title", p.GetTitle())
@@ -50,7 +50,7 @@ func appendFacts(b []byte, p *directoryv1.Profile) []byte {
 		place = strings.TrimSpace(place + " (" + country + ")")
 	}
 	add("Location", place)
-	return appendList(b, "At a glance", facts)
+	return appendList(b, "At a glance", lines)
 }
 
 // yamlText writes a username so that YAML reads it as text: one that begins with

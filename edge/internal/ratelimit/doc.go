@@ -1,9 +1,8 @@
 // Package ratelimit owns the rate policies of the public paths, the counting of
-// requests in memory or Redis, and the headers that tell of it.
+// requests in memory or Redis, and the RateLimit headers.
 //
-//	Policy ─┐
-//	key ────┼─▶ Store.Take ─▶ Taken ─▶ Decision ─▶ WriteHeaders
-//	hits ───┘      │
+//	Limiter ─▶ Store.Take ─▶ Decision ─▶ WriteHeaders
+//	               │
 //	               ├─ Memory    the windows of this process
 //	               ├─ Redis     windows that several edges share
 //	               └─ Fallback  Redis while it answers, else Memory
@@ -18,6 +17,6 @@
 //	   ▲                                   │
 //	   └────────── a probe is answered ────┘     (in the background, every Probe)
 //
-// The package does not know who the caller is (see clientip), which policy a
-// path has (see route), or what a refusal looks like (see problem and mcp).
+// The package does not know which policy a path has (see route), nor what a
+// refusal looks like (see httpapi and mcp).
 package ratelimit

@@ -41,7 +41,7 @@ type FallbackConfig struct {
 	// Nodes is how many edges share the quotas: the local store admits one part
 	// in so many of each, but at least one hit. Defaults to 1.
 	Nodes int
-	// Budget is how long one call, or all calls of a request (see WithBudget), may
+	// Budget is how long one call, or all calls of a request (see NewContext), may
 	// wait for the shared store. Defaults to DefaultBudget.
 	Budget time.Duration
 	// Failures in a row make it local. Defaults to DefaultFailures.
@@ -114,8 +114,8 @@ func (f *Fallback) Take(ctx context.Context, p Policy, key string, n int) (Taken
 
 // ask asks the shared store within what is left of the budget.
 func (f *Fallback) ask(ctx context.Context, p Policy, key string, n int) (Taken, bool) {
-	b := budgetOf(ctx)
-	left := b.left(f.config.Budget)
+	state := fromContext(ctx)
+	left := f.config.Budget - time.Duration(state.spent.Load())
 	if left <= 0 {
 		return Taken{}, false
 	}
@@ -123,7 +123,7 @@ func (f *Fallback) ask(ctx context.Context, p Policy, key string, n int) (Taken,
 	defer cancel()
 	start := time.Now()
 	taken, err := f.shared.Take(ctx, p, key, n)
-	b.spend(time.Since(start))
+	state.spent.Add(int64(time.Since(start)))
 	if err != nil {
 		f.failed(err)
 		return Taken{}, false

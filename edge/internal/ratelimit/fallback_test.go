@@ -112,7 +112,7 @@ func TestFallbackBoundsTheWaitOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setupFallback(t, ratelimit.FallbackConfig{})
 		b.shared.set(30*time.Millisecond, nil)
-		ctx := ratelimit.WithBudget(t.Context())
+		ctx := ratelimit.NewContext(t.Context())
 		var all time.Duration
 		for range 5 {
 			all += b.took(ctx, t)

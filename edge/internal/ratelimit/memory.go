@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"hash/maphash"
 	"strings"
@@ -52,7 +53,7 @@ func NewMemory(c MemoryConfig) *Memory {
 		perShard: (positive(c.MaxKeys, DefaultMaxKeys) + shards - 1) / shards,
 	}
 	for i := range m.shards {
-		m.shards[i].windows = make(map[identity]*window)
+		m.shards[i].windows = make(map[windowKey]*window)
 	}
 	return m
 }
@@ -98,8 +99,8 @@ func (m *Memory) Len() int {
 // Close implements Store; there is nothing to end.
 func (m *Memory) Close() error { return nil }
 
-// identity is what a window is the window of.
-type identity struct {
+// windowKey names a window.
+type windowKey struct {
 	policy, key string
 	length      time.Duration
 	sliding     bool
@@ -108,16 +109,14 @@ type identity struct {
 // shard holds the windows of some of the keys. mu guards the rest.
 type shard struct {
 	mu      sync.Mutex
-	windows map[identity]*window
+	windows map[windowKey]*window
 	queues  []*queue // one for each length of window: there are few
-
-	_ [64]byte // keeps the locks of two shards out of one cache line
 }
 
 // find returns the window of a key, a new one if there is none. Two windows that
 // have ended are dropped for each new one, so that what has ended goes in time.
 func (s *shard) find(p Policy, key string, now time.Duration, capacity int) *window {
-	id := identity{policy: p.Name, key: key, length: p.Window, sliding: p.Sliding}
+	id := windowKey{policy: p.Name, key: key, length: p.Window, sliding: p.Sliding}
 	if w, ok := s.windows[id]; ok {
 		return w
 	}
@@ -132,7 +131,7 @@ func (s *shard) find(p Policy, key string, now time.Duration, capacity int) *win
 	id.key = strings.Clone(key) // it may be a part of a long header
 	w := &window{id: id, queue: s.queue(p.Window), ends: now}
 	s.windows[id] = w
-	w.queue.push(w)
+	w.place = w.queue.windows.PushBack(w)
 	return w
 }
 
@@ -148,7 +147,7 @@ func (s *shard) oldest() *window {
 }
 
 func (s *shard) drop(w *window) {
-	w.queue.remove(w)
+	w.queue.windows.Remove(w.place)
 	delete(s.windows, w.id)
 }
 
@@ -159,7 +158,71 @@ func (s *shard) queue(length time.Duration) *queue {
 			return q
 		}
 	}
-	q := newQueue(length)
+	q := &queue{length: length}
 	s.queues = append(s.queues, q)
 	return q
+}
+
+// queue holds windows of one length; the one that ends first is in front.
+type queue struct {
+	length  time.Duration
+	windows list.List // of *window
+}
+
+// first returns the window in front, nil if there is none.
+func (q *queue) first() *window {
+	if front := q.windows.Front(); front != nil {
+		w, _ := front.Value.(*window)
+		return w
+	}
+	return nil
+}
+
+// window holds the hits of one key. Times are durations since the store's start.
+type window struct {
+	id   windowKey
+	ends time.Duration // from then on nothing in it counts
+
+	used int             // of a fixed window
+	hits []time.Duration // of a sliding one, the oldest first
+
+	queue *queue
+	place *list.Element // in the queue
+}
+
+// count takes n hits from a fixed window. Refused hits do not prolong it.
+func (w *window) count(p Policy, n int, now time.Duration) Taken {
+	if now >= w.ends {
+		w.used = 0
+		w.prolong(now)
+	}
+	admitted := max(0, min(n, p.Quota-w.used))
+	w.used += admitted
+	return Taken{Admitted: admitted, Remaining: max(0, p.Quota-w.used), Reset: w.ends - now}
+}
+
+// slide takes n hits from a sliding window. A hit counts for the window's length;
+// refused hits are not remembered.
+func (w *window) slide(p Policy, n int, now time.Duration) Taken {
+	for len(w.hits) > 0 && w.hits[0] <= now-p.Window {
+		w.hits = w.hits[1:]
+	}
+	admitted := max(0, min(n, p.Quota-len(w.hits)))
+	for range admitted {
+		w.hits = append(w.hits, now)
+	}
+	if admitted > 0 {
+		w.prolong(now)
+	}
+	return Taken{
+		Admitted:  admitted,
+		Remaining: max(0, p.Quota-len(w.hits)),
+		Reset:     w.hits[0] + p.Window - now, // one was there or was admitted: a quota is at least 1
+	}
+}
+
+// prolong lets the window end one length from now, later than any other in its queue.
+func (w *window) prolong(now time.Duration) {
+	w.ends = now + w.id.length
+	w.queue.windows.MoveToBack(w.place)
 }

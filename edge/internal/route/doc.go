@@ -1,23 +1,18 @@
-// Package route owns THE table of public paths and the router that reads it.
+// Package route is what a public path is: a Route has all that is known of one,
+// and a Table finds the route of a request.
 //
-// One row holds all that is known of a path: how it is matched, who may call it,
-// whether it is deprecated, what replaces it, and which words document it.
-// Routing, 405 and Allow, deprecation headers, the removal after a sunset and
-// the description of the sandbox come from the rows and from nowhere else.
+// Each package of the edge returns its routes with their handlers, and
+// edge/server/routes.go lists those packages. The steps that a request passes
+// before its handler are in edge/server/pipeline.go. Routing, 405 and Allow,
+// deprecation headers, the removal after a sunset, the copies under /sandbox and the
+// documents all follow from the routes.
 //
-// A request goes through these steps; the first that objects answers:
+// Table.Match answers for a request:
 //
-//	target    only bytes that may stand in one, else 400          (target.go)
-//	host      an absolute-form target of another host: 421        (target.go)
-//	method    one that no path here has: 501                      (router.go)
-//	path      [A-Za-z0-9-._~/], no "//", "/." or "/" at the end,
-//	          nothing decoded: else 404, never a redirect         (grammar.go)
-//	match     the table: else 404                                 (matcher.go)
-//	limit     within the row's rate policy, else 429; the answers
-//	          below a limited path tell of its policy, too        (areas.go)
-//	lifecycle deprecation headers; 410 after the sunset           (lifecycle.go)
-//	query     well-formed and without credentials, else 400       (query.go)
-//	method    one of the row's: else 405; OPTIONS is 204          (router.go)
-//
-// It does not own the handlers, and it does not authenticate.
+//	target  only bytes that may stand in one, else 400
+//	host    an absolute-form target of another host: 421
+//	method  one that no path here has: 501
+//	path    [A-Za-z0-9-._~/], no "//", "/." or "/" at the end,
+//	        nothing decoded: else 404, never a redirect
+//	match   a route's pattern: else 404
 package route

@@ -66,7 +66,9 @@ func TestLifecycleOfADeprecatedPath(t *testing.T) {
 		{"2026-09-01", "2027-09-01", "Tue, 01 Sep 2026 00:00:00 GMT", true},
 	} {
 		h := http.Header{}
-		gone := newLifecycle(deprecated(test.sunset), "https://kith.example").mark(h, func() time.Time { return date(test.now) })
+		l := newLifecycle(deprecated(test.sunset), "https://kith.example")
+		l.mark(h)
+		gone := l.gone(date(test.now))
 		if gone != test.gone || h.Get("Sunset") != test.header {
 			t.Errorf("%+v: gone %t, Sunset %q", test, gone, h.Get("Sunset"))
 		}

@@ -4,106 +4,166 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
-// New returns the router of the rows. It fails, naming every row at fault, if a
-// row is incomplete, has a pattern that another has, or lacks a handler.
-func New(rows []Route, o Options) (*Router, error) {
-	if err := errors.Join(checkRows(rows), checkHandlers(rows, o), checkPolicies(rows, o.Limiter)); err != nil {
+// Options are what a table needs besides its routes. All but RatePolicy and Now are
+// required.
+type Options struct {
+	// BaseURL is the public address, without a slash at the end, and Host its host
+	// without a port.
+	BaseURL, Host string
+	// ErrorWriters write the errors of each protocol in use.
+	ErrorWriters map[Protocol]httpapi.ErrorWriter
+	// CheckPolicy fails for the name of a rate policy that does not exist.
+	CheckPolicy func(name string) error
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// New returns the table of the routes. It fails, naming every route at fault, if one
+// is incomplete, has a pattern that another has, or lacks a handler.
+func New(routes []Route, o Options) (*Table, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.CheckPolicy == nil {
+		o.CheckPolicy = func(string) error { return nil }
+	}
+	if err := check(routes, o); err != nil {
 		return nil, err
 	}
-	m, err := newMatcher(rows)
+	m, err := NewMatcher(routes)
 	if err != nil {
 		return nil, err
 	}
-	rt := &Router{
-		host: o.Host, matcher: m, areas: newAreas(rows), http: o.Refusers[HTTP], page: o.Refusers[Page], cors: o.CORS,
-		limiter: o.Limiter, working: o.Concurrency, now: o.Now,
+	t := &Table{options: o, matcher: m, entries: make(map[string]*entry, len(routes))}
+	for _, r := range routes {
+		base, _, _ := strings.Cut(r.Pattern, "{")
+		t.policies = append(t.policies, areaPolicy{strings.TrimSuffix(base, "/"), r.RatePolicy})
+		t.entries[r.Name] = &entry{Route: r, allow: []string{allowed(r.Methods)}, lifecycle: newLifecycle(r, o.BaseURL)}
 	}
-	if rt.now == nil {
-		rt.now = time.Now
-	}
-	for _, r := range rows {
-		rt.entries = append(rt.entries, entry{
-			name:      r.Name,
-			methods:   r.Methods,
-			allow:     []string{allowed(r.Methods)},
-			handle:    o.Handlers[r.HandlerName()],
-			refuser:   o.Refusers[r.Protocol],
-			page:      r.Protocol == Page,
-			policy:    r.RatePolicy,
-			lifecycle: newLifecycle(r, o.BaseURL),
-		})
-	}
-	return rt, nil
+	slices.SortStableFunc(t.policies, func(a, b areaPolicy) int { return len(b.base) - len(a.base) })
+	return t, t.buildHandlers(routes)
 }
 
-func checkRows(rows []Route) error {
+// buildHandlers makes the handlers of the time before the first sunset, and of each
+// time from a sunset on.
+func (t *Table) buildHandlers(routes []Route) error {
+	times := []time.Time{{}}
+	for _, r := range routes {
+		times = append(times, r.Sunset)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	for _, from := range slices.CompactFunc(times, time.Time.Equal) {
+		live, built := LiveAt(routes, from), map[string]Handler{}
+		for _, r := range routes {
+			if r.Build != nil && built[r.Original()] == nil {
+				handle, err := r.Build(live)
+				if err != nil {
+					return fmt.Errorf("build route %q: %w", r.Name, err)
+				}
+				built[r.Original()] = handle
+			}
+			if e := t.entries[r.Name]; r.Build != nil {
+				e.handlers = append(e.handlers, periodHandler{from, built[r.Original()]})
+			} else if e.handlers == nil {
+				e.handlers = []periodHandler{{handle: r.Handle}}
+			}
+		}
+	}
+	return nil
+}
+
+func check(routes []Route, o Options) error {
 	var faults []error
-	seen := make(map[string]bool, len(rows))
-	for _, r := range rows {
+	seen := make(map[string]bool, len(routes))
+	for _, r := range routes {
 		if seen[r.Name] {
 			faults = append(faults, fmt.Errorf("route %q: is there twice", r.Name))
 		}
 		seen[r.Name] = true
-		if err := checkRow(r); err != nil {
+		if err := checkRoute(r, o); err != nil {
 			faults = append(faults, fmt.Errorf("route %q: %w", r.Name, err))
 		}
+	}
+	if o.ErrorWriters[HTTP] == nil {
+		faults = append(faults, errors.New("the table needs an error writer for HTTP"))
 	}
 	return errors.Join(faults...)
 }
 
-func checkRow(r Route) error {
-	if r.Name == "" || r.Summary == "" {
+func checkRoute(r Route, o Options) error {
+	switch {
+	case r.Name == "" || r.Summary == "":
 		return errors.New("needs a name and a summary")
-	}
-	if len(r.Methods) == 0 {
+	case len(r.Methods) == 0:
 		return errors.New("needs a method")
+	case (r.Handle == nil) == (r.Build == nil):
+		return errors.New("has no handler")
+	case o.ErrorWriters[r.Protocol] == nil:
+		return fmt.Errorf("protocol %q has no error writer", r.Protocol)
 	}
 	for _, m := range r.Methods {
 		if !knownMethod(m) || m == http.MethodHead || m == http.MethodOptions {
 			return fmt.Errorf("method %q: HEAD and OPTIONS come by themselves, others are not served", m)
 		}
 	}
+	if r.RatePolicy != "" {
+		if err := o.CheckPolicy(r.RatePolicy); err != nil {
+			return err
+		}
+	}
 	return checkLifecycle(r)
 }
 
-func checkHandlers(rows []Route, o Options) error {
-	var faults []error
-	used := make(map[string]bool, len(rows))
-	for _, r := range rows {
-		used[r.HandlerName()] = true
-		if o.Handlers[r.HandlerName()] == nil {
-			faults = append(faults, fmt.Errorf("route %q: has no handler", r.Name))
-		}
-		if o.Refusers[r.Protocol] == nil {
-			faults = append(faults, fmt.Errorf("route %q: protocol %q has no refuser", r.Name, r.Protocol))
+func allowed(methods []string) string {
+	var list []string
+	for _, m := range methods {
+		list = append(list, m)
+		if m == http.MethodGet {
+			list = append(list, http.MethodHead)
 		}
 	}
-	for name := range o.Handlers {
-		if !used[name] {
-			faults = append(faults, fmt.Errorf("handler %q: has no route", name))
-		}
-	}
-	if o.Refusers[HTTP] == nil || o.CORS == nil {
-		faults = append(faults, errors.New("the router needs a refuser for HTTP and a CORS policy"))
-	}
-	return errors.Join(faults...)
+	return strings.Join(list, ", ")
 }
 
-func checkPolicies(rows []Route, limiter Limiter) error {
-	if limiter == nil {
+// deprecationValue is the value of the Deprecation header. RFC 9745 has a date
+// there; the specification of this service says true.
+const deprecationValue = "true"
+
+func newLifecycle(r Route, baseURL string) lifecycle {
+	if r.State != Deprecated {
+		return lifecycle{}
+	}
+	l := lifecycle{
+		deprecation: []string{deprecationValue},
+		successor:   []string{"<" + baseURL + r.Successor + `>; rel="successor-version"`},
+	}
+	if !r.Sunset.IsZero() {
+		l.at, l.sunset = r.Sunset, []string{r.Sunset.UTC().Format(http.TimeFormat)}
+	}
+	return l
+}
+
+// checkLifecycle tells what is wrong with the route's state, or nil.
+func checkLifecycle(r Route) error {
+	switch r.State {
+	case Current:
+		if r.Successor != "" || !r.Sunset.IsZero() {
+			return errors.New("a current path has neither a successor nor a sunset")
+		}
 		return nil
-	}
-	var faults []error
-	for _, r := range rows {
-		if r.RatePolicy == "" {
-			continue
+	case Deprecated:
+		if r.Successor == "" {
+			return errors.New("a deprecated path needs a successor")
 		}
-		if err := limiter.Check(r.RatePolicy); err != nil {
-			faults = append(faults, fmt.Errorf("route %q: %w", r.Name, err))
-		}
+		return nil
+	default:
+		return fmt.Errorf("state %q: must be %q or %q", r.State, Current, Deprecated)
 	}
-	return errors.Join(faults...)
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,25 @@ const (
 	Page Protocol = "page"
 )
 
-// Route is one row of the table. Its zero value is not a usable row.
+// Paths that several packages name.
+const (
+	// SandboxPrefix is where the sandbox is mounted.
+	SandboxPrefix = "/sandbox"
+	// ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
+	// its path follows.
+	ResourcePrefix    = "/.well-known/oauth-protected-resource"
+	PathMCPCurrent    = "/mcp/v1"
+	PathMCPDeprecated = "/mcp"
+	PathMCPSandbox    = "/mcp/sandbox"
+	// settingsPrefix begins the paths of the member's settings.
+	settingsPrefix = "/settings/"
+)
+
+// Handler serves the requests of a route. argument is the value of the path's
+// parameter, "" if the pattern has none. HEAD arrives as it is.
+type Handler func(w http.ResponseWriter, r *http.Request, argument string)
+
+// Route is one public path. Its zero value is not usable.
 type Route struct {
 	// Name is unique and stands for the path in metrics and logs.
 	Name string
@@ -54,82 +73,78 @@ type Route struct {
 	Query []string
 	// RatePolicy is the name of the rate policy that applies; "" for none.
 	RatePolicy string
-	// Protocol is the shape of HTTP-level errors.
+	// Protocol is the shape of HTTP-level errors: it chooses the error writer.
 	Protocol Protocol
-	// Proxied paths are served by the backend; the edge hands them on.
+	// Proxied paths are served by the backend; the edge forwards them.
 	Proxied bool
 	// SandboxOnly paths exist for the demo account and go when the sandbox is off.
 	SandboxOnly bool
 	// Summary is one sentence for documentation.
 	Summary string
-	// SameAs is the name of the row whose handler this one shares. Only Mounted sets it.
-	SameAs string
+	// CopyOf is the name of the route that this one repeats under /sandbox. Only
+	// Mounted sets it.
+	CopyOf string
+	// Handle serves the requests. A route has this or Build.
+	Handle Handler
+	// Build returns the handler of a route whose answers depend on which routes are
+	// live. It is called once for each time between two sunsets.
+	Build func(live []Route) (Handler, error)
 }
 
-// HandlerName is the name under which the row's handler is registered.
-func (r Route) HandlerName() string {
-	if r.SameAs != "" {
-		return r.SameAs
+// Original is the name of the route that this one repeats under /sandbox, or its own.
+func (r Route) Original() string {
+	if r.CopyOf != "" {
+		return r.CopyOf
 	}
 	return r.Name
 }
 
-// SandboxPrefix is where the sandbox is mounted.
-const SandboxPrefix = "/sandbox"
-
-// Mounted returns the rows that a server serves: the table itself and, with the
-// sandbox, a copy under /sandbox of each row that needs no credential; without it,
+// Mounted returns the routes that a server serves: those given and, with the
+// sandbox, a copy under /sandbox of each that needs no credential; without it,
 // not even the sandbox's own.
-func Mounted(table []Route, sandbox bool) []Route {
+func Mounted(routes []Route, sandbox bool) []Route {
 	var mounted []Route
-	for _, r := range table {
+	for _, r := range routes {
 		if r.SandboxOnly && !sandbox {
 			continue
 		}
 		mounted = append(mounted, r)
-		if sandbox && repeats(r) {
-			mounted = append(mounted, underSandbox(r))
+		if sandbox && r.inSandbox() {
+			r.CopyOf, r.Name, r.Pattern, r.SandboxOnly = r.Name, "sandbox-"+r.Name, SandboxPrefix+r.Pattern, true
+			mounted = append(mounted, r)
 		}
 	}
 	return mounted
 }
 
-// repeats tells whether a row has a copy under /sandbox. The authorization server
-// and the people's pages have none, nor has metadata that would make a client sign
-// in, nor what is under /sandbox already. In place of the landing page, /sandbox
+// inSandbox reports whether a route has a copy under /sandbox. The authorization
+// server and the people's pages have none, nor has metadata that would make a client
+// sign in, nor what is under /sandbox already. In place of the landing page, /sandbox
 // describes itself.
-func repeats(r Route) bool {
+func (r Route) inSandbox() bool {
 	return r.Anonymous && (r.Protocol == HTTP || r.Protocol == MCP) && !r.Proxied && r.Pattern != "/" &&
 		!strings.HasPrefix(r.Pattern, ResourcePrefix) && !strings.HasPrefix(r.Pattern, SandboxPrefix)
 }
 
-func underSandbox(r Route) Route {
-	r.SameAs = r.Name
-	r.Name = "sandbox-" + r.Name
-	r.Pattern = SandboxPrefix + r.Pattern
-	r.SandboxOnly = true
-	return r
-}
-
-// WithSunsets returns the rows with the removal dates, by the names of deprecated
-// rows.
-func WithSunsets(table []Route, dates map[string]time.Time) []Route {
-	rows := slices.Clone(table)
-	for i := range rows {
-		rows[i].Sunset = dates[rows[i].Name]
+// WithSunsets returns the routes with the removal dates, by the names of deprecated
+// routes.
+func WithSunsets(routes []Route, dates map[string]time.Time) []Route {
+	routes = slices.Clone(routes)
+	for i := range routes {
+		routes[i].Sunset = dates[routes[i].Name]
 	}
-	return rows
+	return routes
 }
 
-// LiveAt returns the rows that are not removed by then.
-func LiveAt(rows []Route, then time.Time) []Route {
-	return slices.DeleteFunc(slices.Clone(rows), func(r Route) bool { return !r.Sunset.IsZero() && !then.Before(r.Sunset) })
+// LiveAt returns the routes that are not removed by then.
+func LiveAt(routes []Route, then time.Time) []Route {
+	return slices.DeleteFunc(slices.Clone(routes), func(r Route) bool { return !r.Sunset.IsZero() && !then.Before(r.Sunset) })
 }
 
-// Names returns the names of the rows, in their order.
-func Names(rows []Route) []string {
-	names := make([]string, 0, len(rows))
-	for _, r := range rows {
+// Names returns the names of the routes, in their order.
+func Names(routes []Route) []string {
+	names := make([]string, 0, len(routes))
+	for _, r := range routes {
 		names = append(names, r.Name)
 	}
 	return names

@@ -2,119 +2,236 @@ package route
 
 import (
 	"net/http"
+	"slices"
+	"strings"
+	"time"
 
-	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
-// The names of the rows, under which handlers are registered.
-const (
-	Profile         = "profile"
-	ProfileJSON     = "profile-json"
-	ProfileMarkdown = "profile-markdown"
-	Members         = "members"
-	Batch           = "batch"
-	MCPCurrent      = "mcp-v1"
-	MCPDeprecated   = "mcp"
-	MCPSandbox      = "mcp-sandbox"
-	SandboxMCP      = "sandbox-mcp-v1"
-	SandboxIndex    = "sandbox"
-	ResourceRoot    = "protected-resource"
-	ResourceMCP     = "protected-resource-mcp"
-	ResourceMCPV1   = "protected-resource-mcp-v1"
-	Identity        = "agent-identity"
-	StartJob        = "jobs"
-	Job             = "job"
-)
-
-// ResourcePrefix is where RFC 9728, section 3.1, has the metadata of a resource:
-// its path follows.
-const ResourcePrefix = "/.well-known/oauth-protected-resource"
-
-// Paths that are named outside their row too.
-const (
-	PathMCPCurrent    = "/mcp/v1"
-	PathMCPDeprecated = "/mcp"
-	PathMCPSandbox    = "/mcp/sandbox"
-	PathSandboxMCP    = SandboxPrefix + "/mcp/v1"
-)
-
-// Table returns every public path of the service, in the order in which they are
-// documented. A new path is a new row here and a handler of the same name.
-func Table() []Route {
-	var table []Route
-	table = append(table, publicReads()...)
-	table = append(table, batch())
-	table = append(table, mcpServers()...)
-	table = append(table, jobs()...)
-	table = append(table, sandboxIndex())
-	table = append(table, resourceMetadata()...)
-	table = append(table, identity())
-	table = append(table, documents()...)
-	table = append(table, authorizationServer()...)
-	return append(table, pages()...)
+// Table finds the routes of requests. It is immutable.
+type Table struct {
+	options  Options
+	matcher  *Matcher
+	entries  map[string]*entry // by the route's name
+	policies []areaPolicy
 }
 
-func publicReads() []Route {
-	read := Route{
-		Methods: []string{http.MethodGet}, State: Current, Protocol: HTTP,
-		Anonymous: true, Batchable: true, RatePolicy: ratelimit.PolicyProfile,
-	}
-	profile, asJSON, asMarkdown, members := read, read, read, read
-	profile.Name, profile.Pattern = Profile, "/api/human/{username}"
-	profile.Summary = "A member's public profile as JSON."
-	asJSON.Name, asJSON.Pattern = ProfileJSON, "/api/human/{username}.json"
-	asJSON.Summary = "The same profile, with an explicit extension."
-	asMarkdown.Name, asMarkdown.Pattern = ProfileMarkdown, "/api/human/{username}.md"
-	asMarkdown.Summary = "The same profile as Markdown."
-	members.Name, members.Pattern = Members, "/api/network/members"
-	members.RatePolicy, members.Query = ratelimit.PolicyDirectory, []string{"q", "per_page", "cursor"}
-	members.Summary = "A page of the public member directory; parameters q, per_page and cursor."
-	return []Route{profile, asJSON, asMarkdown, members}
+// entry is what is made ready of a route.
+type entry struct {
+	Route
+
+	allow     []string
+	lifecycle lifecycle
+	handlers  []periodHandler
 }
 
-func batch() Route {
-	return Route{
-		Name: Batch, Methods: []string{http.MethodPost}, Pattern: "/api/batch", State: Current, Protocol: HTTP,
-		Anonymous: true, RatePolicy: ratelimit.PolicyBatch,
-		Summary: "Up to 20 of the batchable reads in one request; each item has its own status.",
-	}
+// lifecycle is what a route's state adds to its answers, ready to send.
+type lifecycle struct {
+	deprecation []string // nil for a current path
+	successor   []string
+	sunset      []string // nil without a date
+	at          time.Time
 }
 
-func mcpServers() []Route {
-	server := Route{
-		Methods: []string{http.MethodPost}, State: Current, Protocol: MCP, RatePolicy: ratelimit.PolicyMCP,
-	}
-	current, deprecated, short, long := server, server, server, server
-	current.Name, current.Pattern = MCPCurrent, PathMCPCurrent
-	current.Summary = "The MCP server. Tool calls need a bearer token; initialize, ping and tools/list do not."
-	deprecated.Name, deprecated.Pattern = MCPDeprecated, PathMCPDeprecated
-	deprecated.State, deprecated.Successor = Deprecated, PathMCPCurrent
-	deprecated.Summary = "The MCP server under its old path. Every method needs a bearer token."
-	short.Name, short.Pattern = MCPSandbox, PathMCPSandbox
-	long.Name, long.Pattern = SandboxMCP, PathSandboxMCP
-	for _, r := range []*Route{&short, &long} {
-		r.Anonymous, r.SandboxOnly, r.RatePolicy = true, true, ratelimit.PolicyMCPSandbox
-		r.Summary = "The MCP server of the demo account: no credential, and every writing tool is refused."
-	}
-	return []Route{current, deprecated, short, long}
+// periodHandler is the handler from a time on, until that of the next one.
+type periodHandler struct {
+	from   time.Time
+	handle Handler
 }
 
-func sandboxIndex() Route {
-	return Route{
-		Name: SandboxIndex, Methods: []string{http.MethodGet}, Pattern: SandboxPrefix,
-		State: Current, Protocol: HTTP, Anonymous: true, SandboxOnly: true,
-		Summary: "What the sandbox is, whether it is seeded, and requests to try.",
+// areaPolicy is what a pattern has before its parameter, with the route's rate policy.
+type areaPolicy struct {
+	base   string // without a slash at the end
+	policy string // "" for none
+}
+
+// Match is what the table says of a request.
+type Match struct {
+	// Name is the route's name, "" where no route matched. Then Error says why.
+	Name  string
+	Error *httpapi.Error
+	// Errors writes the errors of the request, and Page says that they are pages.
+	Errors httpapi.ErrorWriter
+	Page   bool
+	// RatePolicy is the policy that counts the request; "" for none. A request that
+	// matches no route counts under the policy of the nearest route above it.
+	RatePolicy string
+	// VaryAccept says that Accept decides whether the error is a page.
+	VaryAccept bool
+	// WholeServer says that the target is *, which no route has.
+	WholeServer bool
+	// Compressible says that answers may be compressed. Those of pages must not be:
+	// what they hold beside a visitor's input must not show in an answer's length.
+	Compressible bool
+
+	query, argument string
+	entry           *entry
+	now             func() time.Time
+}
+
+// MaxHeaderBytes bounds a request's line and headers together. net/http's own bound
+// is for what it reads, which is up to 4 KiB more.
+const MaxHeaderBytes = 16 << 10
+
+// Match finds the route of a request, or says why there is none.
+func (t *Table) Match(r *http.Request) *Match {
+	target, ok := parseTarget(r)
+	switch {
+	case headerBytes(r) > MaxHeaderBytes:
+		return t.unmatched(target.path, httpapi.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
+	case !knownMethod(r.Method):
+		return t.unmatched(target.path, httpapi.NotImplemented, "This method is implemented nowhere on this server.")
+	case !ok:
+		return t.unmatched(target.path, httpapi.MalformedRequest, "The request target is not well-formed.", malformedPart("target"))
+	case target.authority != "" && !sameHost(target.authority, t.options.Host):
+		return t.unmatched(target.path, httpapi.MisdirectedRequest, "The request target names another host.")
+	case target.path == "*":
+		m := t.unmatched("", httpapi.MalformedRequest, "Only OPTIONS can ask about the whole server.",
+			httpapi.Field{Field: "target", Message: "is * and the method is not OPTIONS"})
+		m.WholeServer = true
+		return m
+	case judgePath(target.path) == malformed:
+		return t.unmatched(target.path, httpapi.MalformedRequest, "The path is not well-formed.", malformedPart("path"))
+	}
+	found, argument, ok := t.matcher.Find(target.path)
+	if !ok {
+		return t.notFound(r, target.path)
+	}
+	e := t.entries[found.Name]
+	return &Match{
+		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, RatePolicy: e.RatePolicy,
+		Compressible: !e.Proxied, query: target.query, argument: argument, entry: e, now: t.options.Now,
 	}
 }
 
-func resourceMetadata() []Route {
-	doc := Route{
-		Methods: []string{http.MethodGet}, State: Current, Protocol: HTTP, Anonymous: true,
-		Summary: "Protected-resource metadata (RFC 9728).",
+func (t *Table) unmatched(path string, code httpapi.Code, detail string, fields ...httpapi.Field) *Match {
+	m := &Match{Errors: t.options.ErrorWriters[HTTP], Error: &httpapi.Error{Code: code, Detail: detail, Fields: fields}}
+	for _, a := range t.policies {
+		if below, found := strings.CutPrefix(path, a.base); found && (below == "" || below[0] == '/') {
+			m.RatePolicy = a.policy
+			break
+		}
 	}
-	root, old, current := doc, doc, doc
-	root.Name, root.Pattern = ResourceRoot, ResourcePrefix
-	old.Name, old.Pattern = ResourceMCP, ResourcePrefix+PathMCPDeprecated
-	current.Name, current.Pattern = ResourceMCPV1, ResourcePrefix+PathMCPCurrent
-	return []Route{root, old, current}
+	return m
+}
+
+// notFound is a path without a route. Among the settings there are pages only, so a
+// browser that asks there gets a page.
+func (t *Table) notFound(r *http.Request, path string) *Match {
+	m := t.unmatched(path, httpapi.NotFound, "No resource has this path.")
+	if t.options.ErrorWriters[Page] == nil || !InSettings(path) {
+		return m
+	}
+	m.VaryAccept = true
+	if httpapi.Names(r.Header["Accept"], "text/html") {
+		m.Errors, m.Page = t.options.ErrorWriters[Page], true
+		m.Error.Detail = "There is no such page. It may have moved, or the link to it is broken."
+	}
+	return m
+}
+
+// InSettings reports whether a path is below the member's settings.
+func InSettings(path string) bool { return strings.HasPrefix(path, settingsPrefix) }
+
+func malformedPart(part string) httpapi.Field {
+	return httpapi.Field{Field: part, Message: "is not well-formed"}
+}
+
+// headerBytes is what the request's line and headers take in HTTP/1.1.
+func headerBytes(r *http.Request) int {
+	n := len(r.Method) + len(" ") + len(r.RequestURI) + len(" HTTP/1.1\r\n") + len("Host: \r\n") + len(r.Host) + len("\r\n")
+	for name, lines := range r.Header {
+		for _, line := range lines {
+			n += len(name) + len(": ") + len(line) + len("\r\n")
+		}
+	}
+	return n
+}
+
+// Serve has the route's handler answer.
+func (m *Match) Serve(w http.ResponseWriter, r *http.Request) {
+	handlers := m.entry.handlers
+	handle := handlers[0].handle
+	if len(handlers) > 1 {
+		now := m.now()
+		for _, period := range handlers[1:] {
+			if !now.Before(period.from) {
+				handle = period.handle
+			}
+		}
+	}
+	handle(w, r, m.argument)
+}
+
+// Allow is the value of the Allow header: the methods that do something here.
+func (m *Match) Allow() []string { return m.entry.allow }
+
+// Allows reports whether the route has the method; GET brings HEAD.
+func (m *Match) Allows(method string) bool {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return slices.Contains(m.entry.Methods, method)
+}
+
+// MarkLifecycle adds the headers of a deprecated route.
+func (m *Match) MarkLifecycle(h http.Header) {
+	if m.entry != nil {
+		m.entry.lifecycle.mark(h)
+	}
+}
+
+// Gone reports whether the route is past its sunset.
+func (m *Match) Gone() bool { return m.entry.lifecycle.gone(m.now()) }
+
+// mark adds the deprecation headers.
+func (l lifecycle) mark(h http.Header) {
+	if l.deprecation == nil {
+		return
+	}
+	h["Deprecation"], h["Link"] = l.deprecation, l.successor
+	if l.sunset != nil {
+		h["Sunset"] = l.sunset
+	}
+}
+
+func (l lifecycle) gone(now time.Time) bool { return l.sunset != nil && !now.Before(l.at) }
+
+// FieldQuery names the query string in an error's fields.
+const FieldQuery = "query"
+
+// CheckQuery refuses a query that is not well-formed or that holds a credential.
+func (m *Match) CheckQuery() *httpapi.Error {
+	if m.query == "" {
+		return nil
+	}
+	values, err := ParseQuery(m.query)
+	if err != nil {
+		return &httpapi.Error{
+			Code: httpapi.MalformedRequest, Detail: "The query string is not well-formed.",
+			Fields: []httpapi.Field{malformedPart(FieldQuery)},
+		}
+	}
+	if CarriesCredential(values) {
+		return &httpapi.Error{
+			Code:   httpapi.CredentialInQuery,
+			Detail: "A credential in the query string is never accepted; send it in the Authorization header.",
+			Fields: []httpapi.Field{{Field: FieldQuery, Message: "holds a credential"}},
+		}
+	}
+	return nil
+}
+
+// knownMethod reports whether some server might serve the method on a resource.
+// TRACE and CONNECT are served on none of ours; methods are case-sensitive (RFC
+// 9110, section 9.1).
+func knownMethod(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
+		http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return true
+	default:
+		return false
+	}
 }

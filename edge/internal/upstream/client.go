@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 )
 
 // Headers of a call, both ways.
@@ -131,7 +131,7 @@ func identify(serviceToken string) connect.UnaryInterceptorFunc {
 			if serviceToken != "" {
 				h[headerServiceToken] = []string{serviceToken}
 			}
-			if id := exchange.RequestID(ctx); id != "" {
+			if id := requestlog.RequestID(ctx); id != "" {
 				h[headerRequestID] = []string{id}
 			}
 			return next(ctx, r)

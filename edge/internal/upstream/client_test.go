@@ -13,7 +13,7 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 
 	"github.com/kith-crm/kith/edge/internal/backendtest"
-	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
@@ -66,7 +66,7 @@ func TestCallToolPassesBytesThrough(t *testing.T) {
 		got, header = string(body), r.Header.Clone()
 		return answers(http.StatusOK, "application/json", answer)(r)
 	}))
-	ctx := exchange.NewContext(t.Context(), &exchange.Exchange{RequestID: "req_1"})
+	ctx := requestlog.NewContext(t.Context(), &requestlog.Event{RequestID: "req_1"})
 	a, err := c.CallTool(ctx, upstream.ToolCall{Procedure: search, Bearer: "tok", Arguments: []byte(sent)})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestReads(t *testing.T) {
 	t.Parallel()
 	backend := backendtest.New()
 	c := newClient(t, backend.Transport())
-	ctx := exchange.NewContext(t.Context(), &exchange.Exchange{RequestID: "req_2"})
+	ctx := requestlog.NewContext(t.Context(), &requestlog.Event{RequestID: "req_2"})
 	if profiles, err := c.BatchGetProfiles(ctx, "amara", "nobody"); err != nil || len(profiles) != 1 {
 		t.Errorf("BatchGetProfiles: %v, %v", profiles, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 )
 
@@ -173,5 +173,5 @@ func LogFailure(ctx context.Context, logger *slog.Logger, err error) {
 		level = slog.LevelInfo
 	}
 	logger.LogAttrs(ctx, level, "backend call failed",
-		slog.String("request_id", exchange.RequestID(ctx)), slog.String("error", err.Error()))
+		slog.String("request_id", requestlog.RequestID(ctx)), slog.String("error", err.Error()))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/observability/metrics"
 
-	"github.com/kith-crm/kith/edge/internal/exchange"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
 )
 
 // NewTransport returns a transport for a backend in another process: HTTP/1.1
@@ -44,7 +44,7 @@ type observed struct {
 func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	start := time.Now()
 	response, err := o.transport.RoundTrip(r)
-	exchange.FromContext(r.Context()).Await(time.Since(start))
+	requestlog.FromContext(r.Context()).Await(time.Since(start))
 	switch {
 	case o.observe == nil:
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
@@ -179,14 +179,14 @@ func TestSunset(t *testing.T) {
 func TestProblems(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
 		enum := document.Components.Schemas["ProblemCode"].Value.Enum
-		for _, code := range problem.Codes() {
+		for _, code := range httpapi.Codes() {
 			line := "- `" + string(code) + "` (" + strconv.Itoa(code.Status()) + "): " + code.Title()
 			if !slices.Contains(enum, any(string(code))) || !strings.Contains(document.Info.Description, line) {
 				t.Errorf("%s is not documented", code)
 			}
 		}
-		if len(enum) != len(problem.Codes()) {
-			t.Errorf("there are %d codes, and %d are documented", len(problem.Codes()), len(enum))
+		if len(enum) != len(httpapi.Codes()) {
+			t.Errorf("there are %d codes, and %d are documented", len(httpapi.Codes()), len(enum))
 		}
 		for _, r := range o.Routes {
 			for _, method := range r.Methods {
@@ -210,7 +210,7 @@ func checkProblemExamples(t *testing.T, id, status string, media *openapi3.Media
 	for name, example := range media.Examples {
 		value, _ := example.Value.Value.(map[string]any)
 		code, _ := value["code"].(string)
-		want := problem.Code(code)
+		want := httpapi.Code(code)
 		if strconv.Itoa(want.Status()) != status || value["status"] != float64(want.Status()) || value["title"] != want.Title() ||
 			value["type"] != base+"/docs/errors/"+code {
 			t.Errorf("%s %s: the example %s is %v", id, status, name, value)

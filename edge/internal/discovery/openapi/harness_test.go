@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/server"
 )
 
 const base = "https://kith.example"
@@ -26,7 +27,7 @@ func planned() []route.Route {
 
 // routes are the table as it is mounted.
 func routes(sandbox bool) []route.Route {
-	table := route.Table()
+	table := server.Routes()
 	for _, r := range planned() {
 		if !slices.ContainsFunc(table, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
 			table = append(table, r)

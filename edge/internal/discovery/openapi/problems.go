@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/kith-crm/kith/edge/internal/problem"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
 // keyProblem marks an example that is a problem; its value is the code.
@@ -18,11 +18,11 @@ const keyProblem = "$problem"
 func fillProblems(root *yaml.Node, baseURL string) error {
 	var fault error
 	walk(root, func(n *yaml.Node) {
-		code := problem.Code(text(n, keyProblem))
+		code := httpapi.Code(text(n, keyProblem))
 		if code == "" {
 			return
 		}
-		if !slices.Contains(problem.Codes(), code) {
+		if !slices.Contains(httpapi.Codes(), code) {
 			fault = fmt.Errorf("line %d: there is no problem code %q", n.Line, code)
 			return
 		}

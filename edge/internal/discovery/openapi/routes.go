@@ -41,7 +41,7 @@ func addRoutes(root *yaml.Node, routes []route.Route) error {
 // the route that it copies.
 func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 	original := r.Pattern
-	if r.SameAs != "" {
+	if r.CopyOf != "" {
 		original = strings.TrimPrefix(original, route.SandboxPrefix)
 	}
 	described := child(source, original)
@@ -69,7 +69,7 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 	if child(operation, "summary") == nil {
 		operation.Content = append([]*yaml.Node{newText("summary"), newText(r.Summary)}, operation.Content...)
 	}
-	if r.SameAs != "" {
+	if r.CopyOf != "" {
 		id := text(operation, "operationId")
 		put(operation, "operationId", newText("sandbox"+strings.ToUpper(id[:1])+id[1:]))
 		put(operation, "tags", newList([]string{tagSandbox}))

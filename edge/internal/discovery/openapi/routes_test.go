@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
 	"github.com/kith-crm/kith/edge/internal/mcp"
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/server"
 )
 
 // eachVariant runs the test for each kind of server.
@@ -126,7 +127,7 @@ func TestCredentials(t *testing.T) {
 						}
 					}
 				}
-				if without != (r.Anonymous || r.Name == route.MCPCurrent) {
+				if without != (r.Anonymous || r.Name == mcp.RouteCurrent) {
 					t.Errorf("%s %s: anonymous in the table: %v, in the document: %v", method, r.Name, r.Anonymous, without)
 				}
 			}
@@ -142,7 +143,7 @@ func TestCopies(t *testing.T) {
 	document := load(t, build(t, nil))
 	copies := 0
 	for _, r := range o.Routes {
-		if r.SameAs == "" {
+		if r.CopyOf == "" {
 			continue
 		}
 		copies++
@@ -187,7 +188,7 @@ func TestUndescribed(t *testing.T) {
 	o := options(t)
 	o.Routes = append(o.Routes, novel...)
 	_, served := openapi.New(o)
-	_, assembled := openapi.Assemble(loadCatalog(t), mcp.Versions(), append(route.Table(), novel...))
+	_, assembled := openapi.Assemble(loadCatalog(t), mcp.Versions(), append(server.Routes(), novel...))
 	for _, err := range []error{served, assembled} {
 		if err == nil || !strings.Contains(err.Error(), `"novel"`) || !strings.Contains(err.Error(), `"put-identity"`) {
 			t.Errorf("got %v", err)
@@ -198,7 +199,7 @@ func TestUndescribed(t *testing.T) {
 // TestCommitted: openapi.json is what Assemble returns now.
 func TestCommitted(t *testing.T) {
 	t.Parallel()
-	want, err := openapi.Assemble(loadCatalog(t), mcp.Versions(), route.Table())
+	want, err := openapi.Assemble(loadCatalog(t), mcp.Versions(), server.Routes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 
 	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/jobsapi"
-	"github.com/kith-crm/kith/edge/internal/problem"
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
@@ -95,7 +95,7 @@ func describeScopes(c *catalog.Catalog) *yaml.Node {
 
 func problemCodes() []string {
 	var codes []string
-	for _, c := range problem.Codes() {
+	for _, c := range httpapi.Codes() {
 		codes = append(codes, string(c))
 	}
 	return codes
@@ -104,7 +104,7 @@ func problemCodes() []string {
 // problemList returns the status and the title of each code as a Markdown list.
 func problemList() string {
 	var b strings.Builder
-	for _, c := range problem.Codes() {
+	for _, c := range httpapi.Codes() {
 		fmt.Fprintf(&b, "- `%s` (%d): %s.\n", c, c.Status(), c.Title())
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kith-crm/kith/edge/internal/discovery/openapi"
 	"github.com/kith-crm/kith/edge/internal/mcp"
-	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/server"
 )
 
 func main() {
@@ -29,7 +29,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	document, err := openapi.Assemble(tools, mcp.Versions(), route.Table())
+	document, err := openapi.Assemble(tools, mcp.Versions(), server.Routes())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,73 @@
+package discovery
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// Routes returns the routes of the documents, which tell strangers how to use the
+// service. o.Routes is set to the live routes.
+func Routes(o Options) []route.Route {
+	built := map[*route.Route]*Documents{} // by the first of the live routes that they speak of
+	of := func(pick func(d *Documents) route.Handler) func(live []route.Route) (route.Handler, error) {
+		return func(live []route.Route) (route.Handler, error) {
+			if built[&live[0]] == nil {
+				o.Routes = live
+				d, err := New(o)
+				if err != nil {
+					return nil, err
+				}
+				built[&live[0]] = d
+			}
+			return pick(built[&live[0]]), nil
+		}
+	}
+	routes := []route.Route{
+		{Name: "landing", Pattern: pathHome, Summary: "What this is, with the sandbox to try in the browser.", Build: of((*Documents).Landing)},
+		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: where everything is, and what its limits are.", Build: of((*Documents).AgentIndex)},
+		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The description of the live API, OpenAPI 3.1.", Build: of((*Documents).OpenAPI)},
+		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents.", Build: of((*Documents).LLMs)},
+		{Name: "docs-mcp", Pattern: pathPeopleDocs, Summary: "The documentation of the MCP server, for people.", Build: of((*Documents).PeopleDocs)},
+		{Name: "mcp-docs", Pattern: pathAgentDocs, Summary: "The documentation of the MCP server, for agents.", Build: of((*Documents).AgentDocs)},
+		{Name: "docs-errors", Pattern: pathErrors, Summary: "All error codes.", Build: of((*Documents).ErrorList)},
+		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},
+		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727).", Build: of((*Documents).APICatalog)},
+		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
+		{Name: assetName(pathScript), Pattern: pathScript, Summary: "What runs the landing page's requests.", Build: of(func(d *Documents) route.Handler { return d.script.serve })},
+	}
+	for i := range routes {
+		r := &routes[i]
+		r.Methods, r.State, r.Protocol, r.Anonymous = []string{http.MethodGet}, route.Current, route.HTTP, true
+	}
+	return routes
+}
+
+// assetName is the name of the route of a file that pages load.
+func assetName(address string) string {
+	return "asset-" + strings.ReplaceAll(path.Base(address), ".", "-")
+}
+
+// ResourceRoutes returns the routes of the protected-resource metadata (RFC 9728), one
+// for each path that a client may have been given.
+func ResourceRoutes(baseURL string, tools *catalog.Catalog) []route.Route {
+	metadata := func(name, at, resource string) route.Route {
+		return route.Route{
+			Name: name, Methods: []string{http.MethodGet}, Pattern: at, State: route.Current, Protocol: route.HTTP, Anonymous: true,
+			Summary: "Protected-resource metadata (RFC 9728).",
+			Build: func([]route.Route) (route.Handler, error) {
+				return ProtectedResource(baseURL, resource, tools.Scopes())
+			},
+		}
+	}
+	return []route.Route{
+		// The specification names /mcp as the protected resource.
+		metadata("protected-resource", route.ResourcePrefix, route.PathMCPDeprecated),
+		metadata("protected-resource-mcp", route.ResourcePrefix+route.PathMCPDeprecated, route.PathMCPDeprecated),
+		metadata("protected-resource-mcp-v1", route.ResourcePrefix+route.PathMCPCurrent, route.PathMCPCurrent),
+	}
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/kith-crm/kith/edge/internal/bearer"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// BackendCode returns the code under which a failed call of the backend is told,
+// by every protocol. A failure of the domain has no code of its own: it is
+// whatever the call was for.
+func BackendCode(kind upstream.Kind, ofDomain Code) Code {
+	switch kind {
+	case upstream.Unavailable:
+		return Unavailable
+	case upstream.Unauthenticated:
+		return Unauthenticated
+	case upstream.Refused:
+		return InsufficientScope
+	case upstream.Invalid:
+		return InvalidParameter
+	case upstream.ToolFailed:
+		return ofDomain
+	case upstream.Exhausted:
+		return OutOfCredits
+	case upstream.InFlight:
+		return IdempotencyConflict
+	case upstream.KeyReused:
+		return IdempotencyMismatch
+	default:
+		return Internal
+	}
+}
+
+// BackendErrors answers requests for which a call of the backend failed. It writes
+// problems, and logs what the caller is not told.
+type BackendErrors struct {
+	Problems *Problems
+	Logger   *slog.Logger
+	// Challenge is the WWW-Authenticate of a 401 and a 403, and NeedsBearer the
+	// detail of a 401; both are empty for paths that take no credential.
+	Challenge, NeedsBearer string
+	// InvalidDetail is the detail of a 400, InvalidField the parameter at fault where
+	// the backend names none; empty for the backend's own sentence and no parameter.
+	InvalidDetail, InvalidField string
+}
+
+// Write answers a request whose call failed with err. ofDomain is the code of a
+// failure of the domain.
+func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error, ofDomain Code) {
+	failure := upstream.AsError(err)
+	code := BackendCode(failure.Kind, ofDomain)
+	if b.Challenge == "" && code != InvalidParameter && code != Unavailable {
+		code = Internal // there is no credential that could be at fault
+	}
+	switch code {
+	case Unauthenticated:
+		b.WriteUnauthenticated(w, r, true)
+	case InsufficientScope:
+		b.writeInsufficientScope(w, r, failure)
+	case InvalidParameter:
+		detail, fields := b.invalid(failure)
+		b.Problems.Write(w, r, code, detail, fields...)
+	case Unavailable:
+		upstream.LogFailure(r.Context(), b.Logger, err)
+		b.Problems.Write(w, r, code, "Please try again in a moment.")
+	case Internal:
+		upstream.LogFailure(r.Context(), b.Logger, err)
+		b.Problems.Write(w, r, code, InternalDetail)
+	default:
+		b.Problems.Write(w, r, code, sentence(failure.Message))
+	}
+}
+
+// WriteUnauthenticated asks for a live bearer. presented says that one was sent.
+func (b *BackendErrors) WriteUnauthenticated(w http.ResponseWriter, r *http.Request, presented bool) {
+	challenge := b.Challenge
+	if presented {
+		requestlog.FromContext(r.Context()).Dead = true
+		challenge += bearer.InvalidToken
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	b.Problems.Write(w, r, Unauthenticated, b.NeedsBearer)
+}
+
+// writeInsufficientScope answers a credential that may not do this. The challenge
+// names the scopes that are needed (RFC 6750, section 3.1), unless the refusal is for
+// another reason.
+func (b *BackendErrors) writeInsufficientScope(w http.ResponseWriter, r *http.Request, err *upstream.Error) {
+	challenge, detail := b.Challenge+`, error="insufficient_scope"`, sentence(err.Message)
+	if scopes := strings.Join(err.RequiredScopes, " "); scopes != "" {
+		challenge += `, scope="` + scopes + `"`
+		detail = "The credential lacks a scope; this needs " + scopes + "."
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	b.Problems.Write(w, r, InsufficientScope, detail)
+}
+
+func (b *BackendErrors) invalid(err *upstream.Error) (detail string, fields []Field) {
+	for _, f := range err.Fields {
+		fields = append(fields, Field{Field: f.Path, Message: f.Message})
+	}
+	if len(fields) == 0 && b.InvalidField != "" {
+		fields = []Field{{Field: b.InvalidField, Message: err.Message}}
+	}
+	if b.InvalidDetail != "" {
+		return b.InvalidDetail, fields
+	}
+	return sentence(err.Message), fields
+}
+
+// sentence makes one of the backend's message.
+func sentence(message string) string {
+	if message == "" {
+		return "It was refused."
+	}
+	return strings.ToUpper(message[:1]) + strings.TrimSuffix(message[1:], ".") + "."
+}

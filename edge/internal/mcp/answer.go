@@ -1,0 +1,118 @@
+package mcp
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// appendResultHead appends a JSON-RPC answer up to its result. A brace closes it.
+func appendResultHead(b, id []byte) []byte {
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, id...)
+	return append(b, `,"result":`...)
+}
+
+// appendToolResult appends the result of a tool that answered: the answer twice,
+// as MCP wants it, in one text block and as structuredContent. It reports false
+// if the answer is no JSON object.
+func appendToolResult(b []byte, answer upstream.Answer) ([]byte, bool) {
+	if !isObject(answer.Body) {
+		return b, false
+	}
+	b = slices.Grow(b, 5*len(answer.Body)/2)
+	b = append(b, `{"content":[{"type":"text","text":"`...)
+	b, ok := appendQuotedJSON(b, answer.Body)
+	b = append(b, `"}],"structuredContent":`...)
+	b = appendCompactJSON(b, answer.Body)
+	b = append(b, `,"isError":false`...)
+	b = appendCredits(b, answer.Receipt)
+	return append(b, '}'), ok
+}
+
+// appendToolError appends the result of a tool that failed, for the model to read.
+func appendToolError(b []byte, text string, receipt upstream.Receipt) []byte {
+	b = append(b, `{"content":[{"type":"text","text":`...)
+	b = appendString(b, text)
+	b = append(b, `}],"isError":true`...)
+	b = appendCredits(b, receipt)
+	return append(b, '}')
+}
+
+// appendCredits appends what the call cost, if the backend told.
+func appendCredits(b []byte, receipt upstream.Receipt) []byte {
+	if !receipt.Metered {
+		return b
+	}
+	b = append(b, `,"_meta":{"credits":{"charged":`...)
+	b = strconv.AppendInt(b, int64(receipt.Charged), 10)
+	b = append(b, `,"remaining":`...)
+	b = strconv.AppendInt(b, int64(receipt.Remaining), 10)
+	if receipt.ResetsAt != "" {
+		b = append(b, `,"resets_at":`...)
+		b = appendString(b, receipt.ResetsAt)
+	}
+	return append(b, '}', '}')
+}
+
+// appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func appendString(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // the error only tells of the replacement
+	return b
+}
+
+// appendCompactJSON and appendQuotedJSON take JSON that is valid, and whose only irregularity is white
+// space between tokens: protobuf's encoder adds some at random, so that nobody
+// relies on its bytes.
+
+// appendCompactJSON appends src without white space between its tokens.
+func appendCompactJSON(b, src []byte) []byte {
+	start, inString := 0, false
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '"':
+			inString = !inString
+		case c == '\\':
+			i++ // what it escapes, never the end of a string
+		case c <= ' ' && !inString:
+			b = append(b, src[start:i]...)
+			start = i + 1
+		}
+	}
+	return append(b, src[start:]...)
+}
+
+// appendQuotedJSON appends what appendCompactJSON does, as the inside of a JSON
+// string. Only quotes and backslashes need escaping: valid JSON has no raw control
+// characters but white space. It reports whether every string in src ends.
+func appendQuotedJSON(b, src []byte) ([]byte, bool) {
+	start, inString := 0, false
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		if c > '"' && c != '\\' {
+			continue
+		}
+		switch {
+		case c == '"':
+			inString = !inString
+			b = append(append(b, src[start:i]...), '\\', '"')
+			start = i + 1
+		case c == '\\' && i+1 < len(src):
+			b = append(append(b, src[start:i]...), '\\', '\\')
+			i++
+			if src[i] == '"' || src[i] == '\\' {
+				b = append(b, '\\')
+			}
+			start = i
+		case c <= ' ' && !inString:
+			b = append(b, src[start:i]...)
+			start = i + 1
+		case c < ' ':
+			return b, false
+		}
+	}
+	return append(b, src[start:]...), !inString
+}

@@ -1,0 +1,218 @@
+// Package mcp is the MCP endpoint: a stateless JSON-RPC 2.0 dispatcher of four
+// methods over streamable HTTP (MCP 2025-06-18 and 2025-03-26).
+//
+// A request goes through these steps; the first that objects answers:
+//
+//	access        Host and Origin, media type                  (request.go)
+//	decode        one strict parse; arguments stay raw bytes   (request.go)
+//	version       MCP-Protocol-Version, except on initialize   (request.go)
+//	authenticate  by the mount's policy; the backend decides   (endpoint.go)
+//	dispatch      initialize, ping, tools/list, tools/call     (endpoint.go)
+//
+// What is checked is what is run: duplicate keys, keys in another case and values
+// that two parsers could read in two ways are refused before anything uses them.
+//
+// It does not know what any tool takes or gives. The catalogue says which
+// procedure a tool is; the arguments' bytes are the procedure's JSON body and
+// the answer's bytes are structuredContent.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/bearer"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// Protocol versions of MCP that are spoken.
+const (
+	version20250618 = "2025-06-18"
+	version20250326 = "2025-03-26"
+)
+
+// Versions returns the protocol versions that are spoken, the default first.
+func Versions() []string { return []string{version20250618, version20250326} }
+
+func supportedVersion(version string) bool {
+	return version == version20250618 || version == version20250326
+}
+
+// Methods of JSON-RPC requests.
+const (
+	methodInitialize = "initialize"
+	methodPing       = "ping"
+	methodListTools  = "tools/list"
+	methodCallTool   = "tools/call"
+)
+
+// Error codes: JSON-RPC 2.0, section 5.1, and this service's own in the range
+// that is left to servers. -32020 to -32099 are reserved by MCP since 2026-07-28.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeUnknownMethod  = -32601
+	codeInvalidParams  = -32602
+	codeInternal       = -32603
+	// codeUnauthorized goes with a 401; its challenge is in the header.
+	codeUnauthorized = -32000
+	// codeRefused is a live credential that may not do this. Retrying is no use.
+	codeRefused = -32001
+	// codeRateLimited goes with a 429.
+	codeRateLimited = -32003
+)
+
+// Limits of a request.
+const (
+	maxBodyBytes = 2 << 20 // an inline import is at most 1 MiB of text
+)
+
+// Backend is what the endpoint needs of the backend. Errors are *upstream.Error.
+type Backend interface {
+	// CallTool runs a tool's procedure for the bearer.
+	CallTool(ctx context.Context, call upstream.ToolCall) (upstream.Answer, error)
+	// GetPrincipal tells what a live bearer stands for.
+	GetPrincipal(ctx context.Context, token string) (*accessv1.GetPrincipalResponse, error)
+}
+
+// Options are what the endpoint works with. Catalog, Backend, BaseURL, Logger and
+// ClientBucket are required.
+type Options struct {
+	Catalog *catalog.Catalog
+	Backend Backend
+	Logger  *slog.Logger
+	// BaseURL is the public address, without a slash at the end.
+	BaseURL string
+	// DemoToken is the demo account's token; "" without a sandbox.
+	DemoToken string
+	// Version of the service, as initialize tells it.
+	Version string
+	// AllowedOrigins are web origins that may call besides the service's own; "*" allows all.
+	AllowedOrigins []string
+	// Loopback says that the listener is reachable from this machine only. Host
+	// is then checked, against DNS rebinding.
+	Loopback bool
+	// ClientBucket says where a request comes from, as the limits by address count
+	// it. It tells the callers of the sandbox apart, who share a credential.
+	ClientBucket func(r *http.Request) string
+	// Observe, if set, is called once for each tool call. An unknown tool has no name.
+	Observe func(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// credentialPolicy says whose credential an endpoint takes.
+type credentialPolicy uint8
+
+const (
+	// bearerForCalls needs a bearer for tools/call only. One that is sent with
+	// another method must be alive all the same.
+	bearerForCalls credentialPolicy = iota
+	// bearerAlways needs a bearer for every method.
+	bearerAlways
+	// demoAccount calls with the demo account's token. The caller's is not read.
+	demoAccount
+)
+
+// The names of routes; a fingerprint of a request has them, too.
+const (
+	RouteCurrent = "mcp-v1"
+	routeSandbox = "mcp-sandbox"
+)
+
+// Dispatcher is the MCP server. It is safe for concurrent use.
+type Dispatcher struct {
+	options Options
+	tools   *toolList
+	access  accessCheck
+
+	current, deprecated, demo *endpoint
+}
+
+// New returns a dispatcher. It fails if a required option is missing.
+func New(o Options) (*Dispatcher, error) {
+	if o.Catalog == nil || o.Backend == nil || o.Logger == nil || o.BaseURL == "" || o.ClientBucket == nil {
+		return nil, errors.New("build MCP server: catalogue, backend, logger, base URL and client bucket are required")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Observe == nil {
+		o.Observe = func(context.Context, string, metrics.Outcome, time.Duration) {}
+	}
+	tools, err := newToolList(o.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dispatcher{options: o, tools: tools, access: newAccessCheck(o)}
+	d.current = d.mount(route.PathMCPCurrent, bearerForCalls)
+	d.deprecated = d.mount(route.PathMCPDeprecated, bearerAlways)
+	d.demo = d.mount(route.PathMCPSandbox, demoAccount)
+	return d, nil
+}
+
+// Routes returns the paths under which the server answers.
+func (d *Dispatcher) Routes() []route.Route {
+	server := route.Route{
+		Methods: []string{http.MethodPost}, State: route.Current, Protocol: route.MCP, RatePolicy: ratelimit.PolicyMCP,
+	}
+	current, deprecated, short := server, server, server
+	current.Name, current.Pattern, current.Handle = RouteCurrent, route.PathMCPCurrent, d.serveCurrent
+	current.Summary = "The MCP server. Tool calls need a bearer token; initialize, ping and tools/list do not."
+	deprecated.Name, deprecated.Pattern, deprecated.Handle = "mcp", route.PathMCPDeprecated, d.serveDeprecated
+	deprecated.State, deprecated.Successor = route.Deprecated, route.PathMCPCurrent
+	deprecated.Summary = "The MCP server under its old path. Every method needs a bearer token."
+	short.Name, short.Pattern, short.Handle = routeSandbox, route.PathMCPSandbox, d.serveDemo
+	short.Anonymous, short.SandboxOnly, short.RatePolicy = true, true, ratelimit.PolicyMCPSandbox
+	short.Summary = "The MCP server of the demo account: no credential, and every writing tool is refused."
+	long := short
+	long.Name, long.Pattern = "sandbox-mcp-v1", route.SandboxPrefix+route.PathMCPCurrent
+	return []route.Route{current, deprecated, short, long}
+}
+
+func (d *Dispatcher) serveCurrent(w http.ResponseWriter, r *http.Request, _ string) {
+	d.current.serve(w, r)
+}
+
+func (d *Dispatcher) serveDeprecated(w http.ResponseWriter, r *http.Request, _ string) {
+	d.deprecated.serve(w, r)
+}
+
+func (d *Dispatcher) serveDemo(w http.ResponseWriter, r *http.Request, _ string) { d.demo.serve(w, r) }
+
+// mount returns the server under one path, where the metadata of the resource is found.
+func (d *Dispatcher) mount(path string, policy credentialPolicy) *endpoint {
+	e := &endpoint{
+		Dispatcher:     d,
+		policy:         policy,
+		challenge:      bearer.Challenge(d.options.BaseURL + route.ResourcePrefix + path),
+		greeting:       newGreeting(d.options, policy == demoAccount),
+		anonymousTools: d.tools.all(),
+	}
+	if policy == demoAccount {
+		e.anonymousTools = d.tools.forScopes(nil, readScopes(d.options.Catalog), nil)
+	}
+	return e
+}
+
+// readScopes are the scopes of a credential that may read everything.
+func readScopes(c *catalog.Catalog) []string {
+	var scopes []string
+	for _, scope := range c.Scopes() {
+		if !strings.EqualFold(scope, catalog.ScopeWrite) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}

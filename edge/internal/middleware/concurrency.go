@@ -1,0 +1,339 @@
+package middleware
+
+import (
+	"context"
+	"io"
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The control of the bound.
+const (
+	// target is the longest that 95 of 100 goroutines should wait for a processor.
+	target = 4 * time.Millisecond
+	// every is how often the bound is adjusted.
+	every = 20 * time.Millisecond
+	// perProcessor is how many requests are worked on for each processor, whatever the waits are.
+	perProcessor = 2
+)
+
+const (
+	// maxWait is how long a request waits for its turn.
+	maxWait = time.Second
+	// fewInFlight is how many requests may be in flight, worked on or waiting,
+	// without any of them being refused.
+	fewInFlight = 64
+	// queueShare is how many requests may wait for each one that may be worked on.
+	// More are refused at once: each takes memory while it waits.
+	queueShare = 8
+)
+
+// ConcurrencyLimiter bounds how many requests are served at once. It is safe for
+// concurrent use. A request beyond the bound waits for its turn. After a second it
+// is refused when many others are in flight; when they are few it goes before all
+// that came later.
+//
+// How many are too many depends on what they cost, so the bound follows what
+// overload looks like from within: goroutines that could run and wait for a
+// processor. While their waits are short the bound grows, up to a fixed one; when
+// they get long it shrinks, down to what keeps the processors busy. Requests that
+// wait for something else, such as a database, make no goroutine wait.
+//
+// Of the waiting requests the latest goes first. Under overload not all can be
+// served; first come, first served would make every request wait as long as any may.
+type ConcurrencyLimiter struct {
+	least, most int
+	waits       waits
+	now         func() time.Time
+
+	mu       sync.Mutex
+	places   int       // that are taken; a request takes one or more
+	inFlight int       // requests that are worked on or wait
+	queue    []*waiter // for their turn
+	first    []*waiter // go before those: they have begun, or waited for maxWait
+	bound    int
+	refused  int64
+	adjusted time.Time
+}
+
+// waiter is a request that waits for its turn.
+type waiter struct {
+	places int
+	turn   chan struct{} // closed when the places are taken
+}
+
+// waits tells how long goroutines waited for a processor.
+type waits interface {
+	// since returns the 95th percentile of the waits since the last call, and
+	// false when there were too few to tell.
+	since() (time.Duration, bool)
+}
+
+// NewConcurrencyLimiter returns a limiter for most requests at a time; 0 or less bounds nothing.
+func NewConcurrencyLimiter(most int) *ConcurrencyLimiter {
+	return newConcurrencyLimiter(most, runtime.GOMAXPROCS(0), newSchedulerWaits(), time.Now)
+}
+
+func newConcurrencyLimiter(most, processors int, w waits, now func() time.Time) *ConcurrencyLimiter {
+	return &ConcurrencyLimiter{least: min(perProcessor*processors, most), most: most, bound: most, waits: w, now: now}
+}
+
+// Acquire waits until the request may go on, and reports whether it may; it may
+// not when too many others wait for longer than a second, or when ctx ends. A
+// request that may must Release.
+func (l *ConcurrencyLimiter) Acquire(ctx context.Context) bool {
+	l.mu.Lock()
+	l.inFlight++
+	if l.acquire(ctx, &l.queue, 1, maxWait) {
+		return true
+	}
+	l.mu.Lock()
+	l.inFlight--
+	l.mu.Unlock()
+	return false
+}
+
+// Release makes room for another request.
+func (l *ConcurrencyLimiter) Release() { l.leave(1) }
+
+// AcquireMore waits until a request that is worked on in n more places may go on,
+// as Acquire does, and before those that wait for their turn. waited is how long the
+// request has waited already; it waits for no more than a second in all. One that
+// may go on must ReleaseMore; one that may not keeps its first place.
+func (l *ConcurrencyLimiter) AcquireMore(ctx context.Context, n int, waited time.Duration) bool {
+	if n < 1 {
+		return true
+	}
+	l.mu.Lock()
+	l.places-- // else those that wait for more would wait for each other
+	ok := l.acquire(ctx, &l.first, n+1, maxWait-waited)
+	if !ok {
+		l.mu.Lock()
+		l.places++
+		l.mu.Unlock()
+	}
+	return ok
+}
+
+// ReleaseMore gives back what AcquireMore took.
+func (l *ConcurrencyLimiter) ReleaseMore(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.places -= n
+	l.wake()
+}
+
+// Suspend gives the place back for a while: the request waits for something that
+// takes no work.
+func (l *ConcurrencyLimiter) Suspend() { l.leave(1) }
+
+// Resume takes the place again, whether or not there is room: the request has
+// begun already.
+func (l *ConcurrencyLimiter) Resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight++
+	l.places++
+}
+
+// InFlight is how many requests are worked on or wait for their turn.
+func (l *ConcurrencyLimiter) InFlight() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inFlight
+}
+
+// Bound is how many requests may be worked on at the moment.
+func (l *ConcurrencyLimiter) Bound() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int64(l.bound)
+}
+
+// Refused is how many requests were refused so far.
+func (l *ConcurrencyLimiter) Refused() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
+}
+
+// acquire takes places, and gives the mutex back, which the caller holds. Without
+// room it waits in the queue for as long as it may.
+func (l *ConcurrencyLimiter) acquire(ctx context.Context, queue *[]*waiter, places int, wait time.Duration) bool {
+	defer l.mu.Unlock()
+	l.adjust()
+	if l.most <= 0 || l.places < l.bound {
+		l.places += places
+		return true
+	}
+	if len(*queue) >= queueShare*l.most {
+		l.refused++
+		return false
+	}
+	w := &waiter{places: places, turn: make(chan struct{})}
+	*queue = append(*queue, w)
+	l.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-w.turn:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	if !remove(queue, w) {
+		return true // it was its turn
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	if l.inFlight > min(fewInFlight, l.most) {
+		l.refused++
+		return false
+	}
+	l.first = append(l.first, w)
+	l.mu.Unlock()
+	select {
+	case <-w.turn:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	return !remove(&l.first, w)
+}
+
+// remove takes a request out of a queue, and reports whether it was there.
+func remove(queue *[]*waiter, w *waiter) bool {
+	i := slices.Index(*queue, w)
+	if i < 0 {
+		return false
+	}
+	*queue = slices.Delete(*queue, i, i+1)
+	return true
+}
+
+func (l *ConcurrencyLimiter) leave(places int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	l.places -= places
+	l.wake()
+}
+
+// wake gives places to those that wait: first to those that go first, in their
+// order, then to the latest. A request that takes several places may exceed the
+// bound, so that small ones don't hold it up.
+func (l *ConcurrencyLimiter) wake() {
+	l.adjust()
+	for l.places < l.bound && len(l.first)+len(l.queue) > 0 {
+		queue, next := &l.first, 0
+		if len(l.first) == 0 {
+			queue, next = &l.queue, len(l.queue)-1
+		}
+		w := (*queue)[next]
+		*queue = slices.Delete(*queue, next, next+1)
+		l.places += w.places
+		close(w.turn)
+	}
+}
+
+func (l *ConcurrencyLimiter) adjust() {
+	now := l.now()
+	if l.most <= 0 || now.Sub(l.adjusted) < every {
+		return
+	}
+	l.adjusted = now
+	if wait, ok := l.waits.since(); ok {
+		l.bound = nextBound(l.bound, l.places, wait, l.least, l.most)
+	}
+}
+
+// nextBound is the bound that follows from how long goroutines wait now: a third
+// less than what is taken when that is too long, a tenth more when it is not.
+func nextBound(bound, places int, wait time.Duration, least, most int) int {
+	if wait > target {
+		bound = min(bound, places) * 2 / 3
+	} else {
+		bound += max(1, bound/10)
+	}
+	return max(least, min(most, bound))
+}
+
+// Body returns a request's body that suspends the request while it waits for
+// bytes: clients that send slowly keep nobody else out.
+func (l *ConcurrencyLimiter) Body(body io.ReadCloser) io.ReadCloser {
+	return &suspendingBody{ReadCloser: body, limiter: l}
+}
+
+type suspendingBody struct {
+	io.ReadCloser
+
+	limiter *ConcurrencyLimiter
+}
+
+// Read implements io.Reader.
+func (b *suspendingBody) Read(p []byte) (int, error) {
+	b.limiter.Suspend()
+	defer b.limiter.Resume()
+	return b.ReadCloser.Read(p)
+}
+
+// fewest is how many waits it takes to tell something from them.
+const fewest = 20
+
+// schedulerWaits reads the runtime's own histogram of how long goroutines were
+// runnable before they ran.
+type schedulerWaits struct {
+	sample [1]metrics.Sample
+	before []uint64
+}
+
+func newSchedulerWaits() *schedulerWaits {
+	w := &schedulerWaits{}
+	w.sample[0].Name = "/sched/latencies:seconds"
+	w.since()
+	return w
+}
+
+func (w *schedulerWaits) since() (time.Duration, bool) {
+	metrics.Read(w.sample[:])
+	if w.sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return 0, false
+	}
+	h := w.sample[0].Value.Float64Histogram()
+	if len(w.before) != len(h.Counts) {
+		w.before = append([]uint64(nil), h.Counts...)
+		return 0, false
+	}
+	wait, ok := percentile95(h.Counts, w.before, h.Buckets)
+	copy(w.before, h.Counts)
+	return wait, ok
+}
+
+// percentile95 returns the upper end of the bucket in which the 95th percentile
+// of what was added since before lies.
+func percentile95(counts, before []uint64, buckets []float64) (time.Duration, bool) {
+	var total uint64
+	for i := range counts {
+		total += counts[i] - before[i]
+	}
+	if total < fewest {
+		return 0, false
+	}
+	left := total - total*95/100
+	for i, count := range slices.Backward(counts) {
+		n := count - before[i]
+		if n >= left {
+			end := buckets[i+1]
+			if math.IsInf(end, 1) {
+				end = buckets[i]
+			}
+			return time.Duration(end * float64(time.Second)), true
+		}
+		left -= n
+	}
+	return 0, false
+}

@@ -1,0 +1,375 @@
+package middleware
+
+import (
+	"context"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// steady is a scheduler whose waits are always the same.
+type steady time.Duration
+
+func (s steady) since() (time.Duration, bool) { return time.Duration(s), true }
+
+func taken(l *ConcurrencyLimiter) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.places
+}
+
+// held fills the limiter with requests until the test ends.
+func held(t *testing.T, l *ConcurrencyLimiter, n int) {
+	t.Helper()
+	for range n {
+		if !l.Acquire(t.Context()) {
+			t.Fatal("refused")
+		}
+	}
+}
+
+// Few requests at once are never refused, however busy the processors are: as when
+// forty agents refresh their tokens while other programs keep the machine busy.
+func TestFewRequestsAreNeverRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(128, 2, steady(time.Minute), time.Now)
+		var group sync.WaitGroup
+		for range fewInFlight {
+			group.Go(func() {
+				if !l.Acquire(t.Context()) {
+					t.Error("refused")
+					return
+				}
+				time.Sleep(10 * time.Second) // what it waits for is as slow
+				l.Release()
+			})
+		}
+		group.Wait()
+		if l.Refused() != 0 || l.InFlight() != 0 || l.places != 0 {
+			t.Errorf("refused %d, in flight %d, places %d", l.Refused(), l.InFlight(), l.places)
+		}
+	})
+}
+
+// Beyond them a request waits for its turn for a second.
+func TestRequestsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
+		held(t, l, 100)
+		start := time.Now()
+		if l.Acquire(t.Context()) || time.Since(start) != maxWait || l.Refused() != 1 {
+			t.Errorf("refused after %s", time.Since(start))
+		}
+		go func() {
+			time.Sleep(maxWait / 2)
+			l.Release()
+		}()
+		start = time.Now()
+		if !l.Acquire(t.Context()) || time.Since(start) != maxWait/2 {
+			t.Errorf("admitted after %s", time.Since(start))
+		}
+		gone, leave := context.WithTimeout(t.Context(), maxWait/2)
+		defer leave()
+		if l.Acquire(gone) || l.Refused() != 1 || l.InFlight() != 100 {
+			t.Errorf("gone: refused %d, in flight %d", l.Refused(), l.InFlight())
+		}
+	})
+}
+
+// Those who come last go first, so that under overload those who are answered at
+// all are answered soon.
+func TestTheLatestGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
+		held(t, l, 100)
+		admitted := make(chan int, 10)
+		for i := range 10 {
+			go func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				if l.Acquire(t.Context()) {
+					admitted <- i
+				}
+			}()
+		}
+		time.Sleep(maxWait / 2)
+		l.Release()
+		l.Release()
+		synctest.Wait()
+		if first, second := <-admitted, <-admitted; min(first, second) != 8 {
+			t.Errorf("%d and %d went first", first, second)
+		}
+		time.Sleep(maxWait)
+		if len(admitted) != 0 || l.Refused() != 8 {
+			t.Errorf("%d more, refused %d", len(admitted), l.Refused())
+		}
+	})
+}
+
+// The queue is bounded, since everybody in it takes memory.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(10, 1, steady(0), time.Now)
+		held(t, l, 10)
+		for range 10 * queueShare {
+			go l.Acquire(t.Context())
+		}
+		synctest.Wait()
+		start := time.Now()
+		if l.Acquire(t.Context()) || time.Since(start) != 0 {
+			t.Errorf("refused after %s", time.Since(start))
+		}
+		time.Sleep(2 * maxWait)
+	})
+}
+
+func TestLimiterWithoutBound(t *testing.T) {
+	t.Parallel()
+	l := newConcurrencyLimiter(-1, 1, steady(time.Hour), time.Now)
+	held(t, l, 1000)
+	if !l.AcquireMore(t.Context(), 1000, 0) || !l.Acquire(t.Context()) {
+		t.Error("a limiter without a bound refuses")
+	}
+}
+
+// Under long waits the bound falls to what keeps the processors busy, and no
+// further; when they are over it comes back, and those who wait go on.
+func TestBoundFollowsTheWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w atomic.Int64
+		w.Store(int64(time.Second))
+		l := newConcurrencyLimiter(100, 2, &changing{&w}, time.Now)
+		for range 20 {
+			time.Sleep(every)
+			held(t, l, 1)
+			l.Release()
+		}
+		if l.Bound() != 2*perProcessor {
+			t.Fatalf("bound %d", l.Bound())
+		}
+		held(t, l, 2*perProcessor)
+		admitted := make(chan bool, 10)
+		for range 10 {
+			go func() { admitted <- l.Acquire(t.Context()) }()
+		}
+		synctest.Wait()
+		w.Store(0)
+		for range 20 {
+			time.Sleep(every)
+			l.Suspend()
+			l.Resume()
+		}
+		if len(admitted) != 10 || l.Bound() < 14 {
+			t.Errorf("%d admitted, bound %d", len(admitted), l.Bound())
+		}
+	})
+}
+
+// changing is a scheduler whose waits change.
+type changing struct{ wait *atomic.Int64 }
+
+func (w *changing) since() (time.Duration, bool) { return time.Duration(w.wait.Load()), true }
+
+// A request that is worked on in several places takes as many. Several that all
+// want more don't wait for each other.
+func TestRequestsOfSeveralPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(4, 2, steady(0), time.Now)
+		var done atomic.Int64
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				if !l.Acquire(t.Context()) || !l.AcquireMore(t.Context(), 3, 0) {
+					t.Error("refused")
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+				if taken(l) > 4+3 {
+					t.Errorf("%d places are taken", taken(l))
+				}
+				done.Add(1)
+				l.ReleaseMore(3)
+				l.Release()
+			})
+		}
+		group.Wait()
+		if l.places != 0 || l.InFlight() != 0 || done.Load() != 4 {
+			t.Errorf("in the end: %d places, %d in flight, %d done", l.places, l.InFlight(), done.Load())
+		}
+		held(t, l, 4)
+		for range fewInFlight { // back from their bodies
+			l.Resume()
+		}
+		if !l.AcquireMore(t.Context(), 0, 0) || l.AcquireMore(t.Context(), 1, 0) || l.places != 4+fewInFlight {
+			t.Errorf("more than fit: %d places", l.places)
+		}
+	})
+}
+
+// Where few are in flight, nobody waits for all that come later.
+func TestWhoWaitedGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(50, 25, steady(0), time.Now)
+		held(t, l, 49)
+		l.Resume()
+		l.inFlight -= 10 // that wait for something else
+		admitted := make(chan string, 2)
+		for _, who := range []string{"early", "late"} {
+			go func() {
+				if l.Acquire(t.Context()) {
+					admitted <- who
+				}
+			}()
+			time.Sleep(maxWait * 3 / 4)
+		}
+		l.Release()
+		synctest.Wait()
+		if first := <-admitted; first != "early" {
+			t.Errorf("the %s one goes first", first)
+		}
+		l.Release()
+		<-admitted
+	})
+}
+
+// A request that has begun goes before those that wait for their turn, and waits for
+// no more than a second in all.
+func TestBegunRequestsGoFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
+		held(t, l, 100)
+		l.Resume() // a batch, back from its body
+		order := make(chan string, 2)
+		go func() {
+			if l.AcquireMore(t.Context(), 1, 0) {
+				order <- "begun"
+			}
+		}()
+		synctest.Wait()
+		go func() {
+			if l.Acquire(t.Context()) {
+				order <- "new"
+			}
+		}()
+		synctest.Wait()
+		l.Release()
+		synctest.Wait()
+		if first := <-order; first != "begun" {
+			t.Errorf("the %s one goes first", first)
+		}
+		time.Sleep(2 * maxWait)
+		start := time.Now()
+		if l.AcquireMore(t.Context(), 1, maxWait*3/4) || time.Since(start) != maxWait/4 {
+			t.Errorf("it waited for %s more", time.Since(start))
+		}
+	})
+}
+
+// A request that waits for its body keeps nobody out.
+func TestSlowBodiesKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newConcurrencyLimiter(1, 1, steady(0), time.Now)
+		held(t, l, 1)
+		reader, writer := io.Pipe()
+		read := make(chan string)
+		go func() {
+			text, err := io.ReadAll(l.Body(reader))
+			if err != nil {
+				t.Error(err)
+			}
+			read <- string(text)
+		}()
+		synctest.Wait()
+		start := time.Now()
+		held(t, l, 1)
+		if time.Since(start) != 0 {
+			t.Error("a slow body keeps others out")
+		}
+		l.Release()
+		if _, err := writer.Write([]byte("slow")); err != nil {
+			t.Fatal(err)
+		}
+		_ = writer.Close()
+		if text := <-read; text != "slow" || l.InFlight() != 1 {
+			t.Errorf("read %q, in flight %d", text, l.InFlight())
+		}
+	})
+}
+
+func TestNextBound(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		bound, places int
+		wait          time.Duration
+		want          int
+	}{
+		"short waits":             {50, 50, target, 55},
+		"short waits, few":        {4, 1, 0, 5},
+		"short waits, at the top": {100, 100, 0, 100},
+		"long waits":              {60, 60, target + 1, 40},
+		"long waits of few":       {100, 30, time.Second, 20},
+		"long waits of none":      {100, 0, time.Second, 4},
+	} {
+		if got := nextBound(test.bound, test.places, test.wait, 4, 100); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	t.Parallel()
+	buckets := []float64{0, .001, .002, .004, math.Inf(1)}
+	for name, test := range map[string]struct {
+		counts, before []uint64
+		want           time.Duration
+		ok             bool
+	}{
+		"too few":         {[]uint64{19, 0, 0, 0}, make([]uint64, 4), 0, false},
+		"all short":       {[]uint64{100, 0, 0, 0}, make([]uint64, 4), time.Millisecond, true},
+		"a long tail":     {[]uint64{90, 0, 10, 0}, make([]uint64, 4), 4 * time.Millisecond, true},
+		"a thin tail":     {[]uint64{96, 0, 4, 0}, make([]uint64, 4), time.Millisecond, true},
+		"without end":     {[]uint64{0, 0, 0, 50}, make([]uint64, 4), 4 * time.Millisecond, true},
+		"since last time": {[]uint64{100, 100, 0, 0}, []uint64{100, 0, 0, 0}, 2 * time.Millisecond, true},
+	} {
+		if got, ok := percentile95(test.counts, test.before, buckets); got != test.want || ok != test.ok {
+			t.Errorf("%s: %s, %v", name, got, ok)
+		}
+	}
+}
+
+// The runtime has the histogram that the limiter rests on.
+func TestSchedulerWaits(t *testing.T) {
+	t.Parallel()
+	w := newSchedulerWaits()
+	var group sync.WaitGroup
+	for range 1000 {
+		group.Go(func() {})
+	}
+	group.Wait()
+	if _, ok := w.since(); !ok {
+		t.Error("nothing is known of a thousand goroutines")
+	}
+}
+
+func BenchmarkAcquire(b *testing.B) {
+	l := NewConcurrencyLimiter(128)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if l.Acquire(b.Context()) {
+				l.Release()
+			}
+		}
+	})
+}

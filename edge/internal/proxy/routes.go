@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"net/http"
+
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+const (
+	// pathImports is where members upload files. It takes larger bodies than the others.
+	pathImports  = "/settings/imports"
+	pathRegister = "/oauth/register"
+)
+
+// Routes returns the routes that the backend serves: the authorization server's
+// endpoints and the people's pages.
+func (p *Proxy) Routes() []route.Route { return append(p.authorizationServer(), p.pages()...) }
+
+func (p *Proxy) authorizationServer() []route.Route {
+	get, post := []string{http.MethodGet}, []string{http.MethodPost}
+	routes := []route.Route{
+		{Name: "oauth-metadata", Methods: get, Pattern: "/.well-known/oauth-authorization-server", Anonymous: true, Summary: "Authorization server metadata (RFC 8414)."},
+		{
+			Name: "oauth-register", Methods: post, Pattern: pathRegister, Anonymous: true, RatePolicy: ratelimit.PolicyOAuthRegister,
+			Handle: p.serveRegister, Summary: "Registers a client (RFC 7591): open, public clients only.",
+		},
+		{
+			Name: "oauth-authorize", Methods: get, Pattern: "/oauth/authorize", Anonymous: true, Protocol: route.Page, RatePolicy: ratelimit.PolicyOAuthAuthorize,
+			Handle: p.servePage, Summary: "Asks the signed-in member for consent and answers with an authorization code.",
+		},
+		{
+			Name: "oauth-consent", Methods: post, Pattern: "/oauth/consent", Protocol: route.Page, RatePolicy: ratelimit.PolicyOAuthAuthorize,
+			Handle: p.serveConsent, Summary: "Takes the member's answer to the consent page.",
+		},
+		{
+			Name: "oauth-token", Methods: post, Pattern: "/oauth/token", Anonymous: true, RatePolicy: ratelimit.PolicyOAuthToken,
+			Summary: "Exchanges an authorization code or a refresh token for tokens.",
+		},
+		{
+			Name: "oauth-revoke", Methods: post, Pattern: "/oauth/revoke", Anonymous: true, RatePolicy: ratelimit.PolicyOAuthToken,
+			Summary: "Revokes an access or refresh token and its pair (RFC 7009).",
+		},
+	}
+	for i := range routes {
+		r := &routes[i]
+		r.State, r.Proxied = route.Current, true
+		if r.Protocol == "" {
+			r.Protocol = route.OAuth
+		}
+		if r.Handle == nil {
+			r.Handle = p.serveOAuth
+		}
+	}
+	return routes
+}
+
+// pages are what people open in a browser.
+func (p *Proxy) pages() []route.Route {
+	get, post := []string{http.MethodGet}, []string{http.MethodPost}
+	both := []string{http.MethodGet, http.MethodPost}
+	routes := []route.Route{
+		{Name: "sign-up", Methods: both, Pattern: "/sign-up", Anonymous: true, Summary: "Makes an account."},
+		{Name: "sign-in", Methods: both, Pattern: "/sign-in", Anonymous: true, Summary: "Signs a member in."},
+		{Name: "sign-in-provider", Methods: post, Pattern: "/sign-in/provider", Anonymous: true, Summary: "Goes to the operator's identity provider."},
+		{Name: "sign-in-provider-callback", Methods: get, Pattern: "/sign-in/provider/callback", Anonymous: true, Summary: "Takes the identity provider's answer."},
+		{Name: "sign-in-provider-link", Methods: both, Pattern: "/sign-in/provider/link", Anonymous: true, Summary: "Links an identity to a member who knows the password."},
+		{Name: "sign-out", Methods: post, Pattern: "/sign-out", Summary: "Signs the member out."},
+		{Name: "forgot", Methods: both, Pattern: "/forgot", Anonymous: true, Summary: "Sends a link that sets a new password."},
+		{Name: "reset", Methods: both, Pattern: "/reset", Anonymous: true, Summary: "Sets a new password by a link that was sent."},
+		{Name: "verify", Methods: both, Pattern: "/verify", Anonymous: true, Summary: "Confirms an e-mail address by a link that was sent."},
+		{Name: "stylesheet", Methods: get, Pattern: "/assets/kith.css", Anonymous: true, Summary: "The stylesheet of the pages."},
+		{Name: "icon", Methods: get, Pattern: "/assets/kith.svg", Anonymous: true, Summary: "The icon of the pages."},
+		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
+		{Name: "settings", Methods: get, Pattern: "/settings", Summary: "The member's settings."},
+		{Name: "settings-profile", Methods: both, Pattern: "/settings/profile", Summary: "The public profile, with who sees what."},
+		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
+		{Name: "settings-tokens", Methods: post, Pattern: "/settings/mcp/tokens", Summary: "Creates a personal token."},
+		{Name: "settings-tokens-revoke", Methods: post, Pattern: "/settings/mcp/tokens/revoke", Summary: "Revokes a personal token."},
+		{Name: "settings-agents-revoke", Methods: post, Pattern: "/settings/mcp/agents/revoke", Summary: "Revokes an agent's access."},
+		{Name: "settings-activity", Methods: get, Pattern: "/settings/activity", Summary: "Every change in the member's data."},
+		{Name: "settings-activity-undo", Methods: both, Pattern: "/settings/activity/undo", Summary: "Shows what undoing a change would do, and undoes it."},
+		{Name: "settings-bin", Methods: get, Pattern: "/settings/bin", Summary: "People who were deleted in the last 30 days."},
+		{Name: "settings-bin-restore", Methods: post, Pattern: "/settings/bin/restore", Summary: "Restores a deleted person."},
+		{Name: "settings-bin-delete", Methods: both, Pattern: "/settings/bin/delete", Summary: "Asks before people in the bin are deleted for good, and does it."},
+		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
+		{Name: "settings-imports", Methods: both, Pattern: pathImports, Summary: "Imports of files, with what came of them."},
+		{Name: "settings-imports-start", Methods: post, Pattern: pathImports + "/start", Summary: "Imports a file that was uploaded."},
+		{Name: "settings-imports-cancel", Methods: post, Pattern: pathImports + "/cancel", Summary: "Cancels an import."},
+		{Name: "settings-imports-undo", Methods: post, Pattern: pathImports + "/undo", Summary: "Takes an import back."},
+		{Name: "settings-security", Methods: get, Pattern: "/settings/security", Summary: "Password, e-mail address and sessions."},
+		{Name: "settings-password", Methods: post, Pattern: "/settings/security/password", Summary: "Changes the password."},
+		{Name: "settings-verify", Methods: post, Pattern: "/settings/security/verify", Summary: "Sends a link that confirms the e-mail address."},
+		{Name: "settings-sign-out", Methods: post, Pattern: "/settings/security/sign-out", Summary: "Signs every browser out."},
+		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
+		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
+		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a ZIP."},
+		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},
+	}
+	for i := range routes {
+		r := &routes[i]
+		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.servePage
+		if route.InSettings(r.Pattern + "/") {
+			r.RatePolicy = ratelimit.PolicySettings
+		}
+		if r.Pattern == pathImports {
+			r.Handle = p.serveImports
+		}
+	}
+	return routes
+}

@@ -1,0 +1,327 @@
+package ratelimit
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/kith-crm/kith/edge/internal/bearer"
+	"github.com/kith-crm/kith/edge/internal/clientip"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
+)
+
+// knownCredentials is how many bearers are remembered with their credentials.
+const knownCredentials = 8192
+
+// Options are what a limiter works with. All but Observe are required.
+type Options struct {
+	// Policies are those in force; a policy that is off limits nothing.
+	Policies []Policy
+	Store    Store
+	Clients  *clientip.Resolver
+	Logger   *slog.Logger
+	// Observe is called for each decision with the number of hits admitted and refused.
+	Observe func(policy string, admitted, refused int)
+}
+
+// Limiter applies the rate policies to requests. It is safe for concurrent use.
+//
+// Policies that count credentials use the stable id that the backend gives a
+// grant or a token, never the bearer itself: a refreshed token must not start a
+// new window. Which bearer has which id is learned from the backend's answers;
+// until then, and for a dead bearer, the caller's address is counted.
+type Limiter struct {
+	options     Options
+	policies    map[string]Policy
+	credentials *lru.Cache[[sha256.Size]byte, string] // ids by the hashes of bearers
+}
+
+// New returns a limiter. It fails if a policy cannot be enforced.
+func New(o Options) (*Limiter, error) {
+	credentials, err := lru.New[[sha256.Size]byte, string](knownCredentials)
+	if err != nil {
+		return nil, fmt.Errorf("remember credentials: %w", err)
+	}
+	l := &Limiter{options: o, policies: make(map[string]Policy, len(o.Policies)), credentials: credentials}
+	for _, p := range o.Policies {
+		if err := p.Validate(); err != nil {
+			return nil, err
+		}
+		l.policies[p.Name] = p
+	}
+	return l, nil
+}
+
+// Check fails if there is no such policy.
+func (l *Limiter) Check(policy string) error {
+	if _, ok := l.policies[policy]; !ok {
+		return fmt.Errorf("there is no rate policy %q", policy)
+	}
+	return nil
+}
+
+// Limit counts a request under a policy, writes the RateLimit headers and reports
+// whether the request may go on. The request's context comes from NewContext.
+func (l *Limiter) Limit(w http.ResponseWriter, r *http.Request, policy string) bool {
+	if p := l.policies[policy]; !p.Enabled() {
+		return true
+	}
+	d := l.decide(r, policy, 1)
+	announce(w, r, d)
+	return d.Allowed
+}
+
+// TakeN counts n parts of a request under a policy. It returns how many of them,
+// from the first, are admitted, and when the window ends. It writes the RateLimit
+// headers, but the request as a whole is not refused.
+func (l *Limiter) TakeN(w http.ResponseWriter, r *http.Request, policy string, n int) (admitted int, reset time.Duration) {
+	d := l.decide(r, policy, n)
+	admitted = d.Admitted
+	d.Allowed = true
+	announce(w, r, d)
+	return admitted, time.Duration(d.Reset) * time.Second
+}
+
+func announce(w http.ResponseWriter, r *http.Request, d Decision) {
+	state := fromContext(r.Context())
+	state.decisions = append(state.decisions, d)
+	WriteHeaders(w.Header(), state.decisions...)
+}
+
+func (l *Limiter) decide(r *http.Request, name string, n int) Decision {
+	p := l.policies[name]
+	d, err := Decide(r.Context(), l.options.Store, p, l.key(r, p), n)
+	if err != nil { // Redis without a fallback is down: that must not refuse requests
+		l.options.Logger.LogAttrs(r.Context(), slog.LevelError, "rate limit not counted",
+			slog.String("request_id", requestlog.RequestID(r.Context())), slog.String("policy", name), slog.String("error", err.Error()))
+		return Decision{Allowed: true, Admitted: n}
+	}
+	if l.options.Observe != nil && p.Enabled() {
+		l.options.Observe(name, d.Admitted, n-d.Admitted)
+	}
+	return d
+}
+
+// key is the credential id or the address that the policy counts.
+func (l *Limiter) key(r *http.Request, p Policy) string {
+	if p.By == Credential {
+		if token := bearer.Read(r.Header).Token; token != "" {
+			if id, ok := l.credentials.Get(sha256.Sum256([]byte(token))); ok {
+				return id
+			}
+		}
+	}
+	return l.options.Clients.Resolve(r).Bucket
+}
+
+// Learn remembers the credential of an answered request's bearer.
+func (l *Limiter) Learn(r *http.Request) {
+	e, token := requestlog.FromContext(r.Context()), bearer.Read(r.Header).Token
+	switch {
+	case token == "":
+	case e.Dead:
+		l.credentials.Remove(sha256.Sum256([]byte(token)))
+	case e.Credential != "":
+		l.credentials.Add(sha256.Sum256([]byte(token)), e.Credential)
+	}
+}
+
+// requestState is what the limits of one request share.
+type requestState struct {
+	decisions []Decision
+	spent     atomic.Int64 // nanoseconds that were spent waiting for Redis
+}
+
+type contextKey struct{}
+
+// NewContext returns a context for one request. The headers of its answer show all
+// decisions that were made with it, and all calls of Fallback.Take with it together
+// wait for Redis no longer than one call may.
+func NewContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, contextKey{}, &requestState{})
+}
+
+// fromContext returns the state that ctx carries, a new one if there is none.
+func fromContext(ctx context.Context) *requestState {
+	if s, ok := ctx.Value(contextKey{}).(*requestState); ok {
+		return s
+	}
+	return &requestState{}
+}
+
+// Violated returns the names of the policies that refused the request of ctx.
+func Violated(ctx context.Context) []string {
+	var names []string
+	for _, d := range fromContext(ctx).decisions {
+		if !d.Allowed {
+			names = append(names, d.Policy.Name)
+		}
+	}
+	return names
+}
+
+// Decision is the answer to "may this be done now". The headers are made from it
+// and from nothing else. The zero value says nothing: WriteHeaders leaves it out.
+type Decision struct {
+	// Policy is the one that was asked, as its clients know it.
+	Policy Policy
+	// Allowed is false when the answer is a 429 for this policy's sake. An answer
+	// that is sent all the same, as that of a batch of which only some items were
+	// refused, has it set to true by its handler.
+	Allowed bool
+	// Admitted is how many of the hits were let in, the first ones.
+	Admitted int
+	// Remaining is how many more hits the window takes, 0 at least.
+	Remaining int
+	// Reset is in seconds, rounded up, 1 at least: the time in which no more than
+	// Remaining hits will be admitted. A refused caller waits that long.
+	Reset int
+}
+
+// Decide takes n hits of key under p from the store; it is allowed when all of
+// them are admitted. A policy that is off admits everything, and its decision
+// has no headers. The error is the store's.
+func Decide(ctx context.Context, s Store, p Policy, key string, n int) (Decision, error) {
+	if !p.Enabled() {
+		return Decision{Policy: p, Allowed: true, Admitted: n}, nil
+	}
+	taken, err := s.Take(ctx, p, key, n)
+	if err != nil {
+		return Decision{}, err
+	}
+	return Decision{
+		Policy:    p,
+		Allowed:   taken.Admitted == n,
+		Admitted:  taken.Admitted,
+		Remaining: max(0, taken.Remaining),
+		Reset:     seconds(taken.Reset),
+	}, nil
+}
+
+// seconds rounds up, and never to 0: "r=0;t=0" would tell a refused caller to
+// come back at once.
+func seconds(d time.Duration) int {
+	return max(1, int((d+time.Second-1)/time.Second))
+}
+
+// The headers, spelt as in the specification. Go's own canonical form would be
+// "Ratelimit"; see WriteHeaders.
+const (
+	headerLimits    = "RateLimit"
+	headerPolicies  = "RateLimit-Policy"
+	headerLimit     = "RateLimit-Limit"
+	headerRemaining = "RateLimit-Remaining"
+	headerReset     = "RateLimit-Reset"
+	headerRetry     = "Retry-After"
+)
+
+// WriteHeaders tells the caller of the decisions that an answer rests on:
+//
+//	RateLimit: "mcp-sandbox";r=0;t=17
+//	RateLimit-Policy: "mcp-sandbox";q=60;w=60
+//	RateLimit-Limit: 60
+//	RateLimit-Remaining: 0
+//	RateLimit-Reset: 17
+//	Retry-After: 17                              (only if one is not Allowed)
+//
+// The first two are lists with a member for each decision, in the order given;
+// the next three show the tightest. Whoever waits for Retry-After is not refused
+// by any of the others either. Policies that are off are left out; with no other,
+// nothing is written. A later call replaces what an earlier one wrote, but never
+// takes back a Retry-After.
+//
+// The bytes are those of draft-ietf-httpapi-ratelimit-headers. The names have the
+// specification's spelling in h, which Get, Set and Del do not find: read them
+// with h["RateLimit"].
+func WriteHeaders(h http.Header, decisions ...Decision) {
+	tightest, refused := summarise(decisions)
+	if !tightest.Policy.Enabled() {
+		return
+	}
+	var room [256]byte
+	b := appendLimits(room[:0], decisions)
+	limits := len(b)
+	b = appendPolicies(b, decisions)
+	policies := len(b)
+	b = strconv.AppendInt(b, int64(tightest.Policy.Quota), 10)
+	limit := len(b)
+	b = strconv.AppendInt(b, int64(tightest.Remaining), 10)
+	remaining := len(b)
+	b = strconv.AppendInt(b, int64(tightest.Reset), 10)
+
+	// All values are parts of one string and of one array.
+	s := string(b)
+	values := [...]string{s[:limits], s[limits:policies], s[policies:limit], s[limit:remaining], s[remaining:], s[remaining:]}
+	h[headerLimits] = values[0:1:1]
+	h[headerPolicies] = values[1:2:2]
+	h[headerLimit] = values[2:3:3]
+	h[headerRemaining] = values[3:4:4]
+	h[headerReset] = values[4:5:5]
+	if refused {
+		h[headerRetry] = values[5:6:6]
+	}
+}
+
+// summarise returns the decision with the least left, of equal ones the one that
+// lasts longest, and whether any refuses. A refusing one has nothing left, so
+// that its wait is at most the tightest one's.
+func summarise(decisions []Decision) (tightest Decision, refused bool) {
+	for i := range decisions {
+		d := &decisions[i]
+		if !d.Policy.Enabled() {
+			continue
+		}
+		refused = refused || !d.Allowed
+		tighter := d.Remaining < tightest.Remaining || d.Remaining == tightest.Remaining && d.Reset > tightest.Reset
+		if tighter || !tightest.Policy.Enabled() {
+			tightest = *d
+		}
+	}
+	return tightest, refused
+}
+
+func appendLimits(b []byte, decisions []Decision) []byte {
+	start := len(b)
+	for i := range decisions {
+		if d := &decisions[i]; d.Policy.Enabled() {
+			b = appendName(b, start, d.Policy.Name)
+			b = append(b, ";r="...)
+			b = strconv.AppendInt(b, int64(d.Remaining), 10)
+			b = append(b, ";t="...)
+			b = strconv.AppendInt(b, int64(d.Reset), 10)
+		}
+	}
+	return b
+}
+
+func appendPolicies(b []byte, decisions []Decision) []byte {
+	start := len(b)
+	for i := range decisions {
+		if d := &decisions[i]; d.Policy.Enabled() {
+			b = appendName(b, start, d.Policy.Name)
+			b = append(b, ";q="...)
+			b = strconv.AppendInt(b, int64(d.Policy.Quota), 10)
+			b = append(b, ";w="...)
+			b = strconv.AppendInt(b, int64(d.Policy.Window/time.Second), 10)
+		}
+	}
+	return b
+}
+
+// appendName begins a list member with the quoted name, which Policy.Validate
+// has found to need no escapes.
+func appendName(b []byte, start int, name string) []byte {
+	if len(b) > start {
+		b = append(b, ", "...)
+	}
+	b = append(b, '"')
+	b = append(b, name...)
+	return append(b, '"')
+}

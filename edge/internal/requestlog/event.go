@@ -1,0 +1,136 @@
+// Package requestlog carries what is known of one HTTP request while it is
+// served: its id, the route that matched, and what its log line says.
+//
+// The outermost handler makes one Event for each request and logs it once at
+// the end; everything below fills it in. The package owns no header, no log and
+// no metric.
+package requestlog
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Event is one request and its answer. It belongs to the goroutine that serves
+// the request; only RequestID, which never changes, may be read elsewhere, and
+// Await called.
+type Event struct {
+	// RequestID is sent back to the caller and forwarded to the backend.
+	RequestID string
+	// Route is the name of the route that matched, "" if none did.
+	Route string
+	// Credential is the stable id of the caller's credential, once the backend has
+	// told it; Dead says that the backend called the credential dead.
+	Credential string
+	Dead       bool
+	// Demo says that the demo account's credential was used, not the caller's.
+	Demo bool
+	// Proxied says that the backend answers, and authenticates the caller.
+	Proxied bool
+
+	awaited atomic.Int64 // nanoseconds
+	attrs   []slog.Attr
+	limiter Limiter
+	waited  time.Duration
+	writer  http.ResponseWriter
+}
+
+// Limiter bounds the requests that are served at once; it is a
+// *middleware.ConcurrencyLimiter.
+type Limiter interface {
+	AcquireMore(ctx context.Context, n int, waited time.Duration) bool
+	ReleaseMore(n int)
+	Suspend()
+	Resume()
+}
+
+// Admit records the limiter that counts the request, how long the request waited for
+// its turn, and the writer of its answer.
+func (e *Event) Admit(l Limiter, waited time.Duration, w http.ResponseWriter) {
+	e.limiter, e.waited, e.writer = l, waited, w
+}
+
+// AcquireMore has the request count as n more until release is called, because it
+// is served by as many goroutines. It waits for room, and reports whether there is.
+func (e *Event) AcquireMore(ctx context.Context, n int) (release func(), ok bool) {
+	if e.limiter == nil {
+		return func() {}, true
+	}
+	return func() { e.limiter.ReleaseMore(n) }, e.limiter.AcquireMore(ctx, n, e.waited)
+}
+
+// Suspend has the request not count while it waits for something that takes no
+// work, until resume is called. It may take longer than a request has otherwise.
+func (e *Event) Suspend() (resume func()) {
+	if e.limiter == nil {
+		return func() {}
+	}
+	// net/http watches for the end of the connection under the deadline of the
+	// request's body, which was read long ago. Not every writer has one.
+	_ = http.NewResponseController(e.writer).SetReadDeadline(time.Time{})
+	e.limiter.Suspend()
+	return e.limiter.Resume
+}
+
+// Note adds attributes to the request's log line. They must come from closed
+// sets or from the service itself: never a query, a body or a credential.
+func (e *Event) Note(attrs ...slog.Attr) { e.attrs = append(e.attrs, attrs...) }
+
+// SetCredential records the caller's live credential.
+func (e *Event) SetCredential(id string) {
+	e.Credential = id
+	e.Note(slog.String("credential", id))
+}
+
+// The kinds of principals.
+const (
+	Anonymous  = "anonymous"
+	Demo       = "demo"
+	Credential = "credential"
+)
+
+// Principal returns the kind of caller, or "" where only the backend knows.
+func (e *Event) Principal() string {
+	switch {
+	case e.Proxied:
+		return ""
+	case e.Demo:
+		return Demo
+	case e.Credential != "":
+		return Credential
+	default:
+		return Anonymous
+	}
+}
+
+// Await adds time that was spent waiting for the backend. It may be called from any
+// goroutine; the times of concurrent calls are added up.
+func (e *Event) Await(d time.Duration) { e.awaited.Add(int64(d)) }
+
+// Awaited returns the time spent waiting for the backend.
+func (e *Event) Awaited() time.Duration { return time.Duration(e.awaited.Load()) }
+
+// Attrs returns the attributes that were noted.
+func (e *Event) Attrs() []slog.Attr { return e.attrs }
+
+type contextKey struct{}
+
+// NewContext returns a context that carries e.
+func NewContext(ctx context.Context, e *Event) context.Context {
+	return context.WithValue(ctx, contextKey{}, e)
+}
+
+// FromContext returns the event that ctx carries. Without one, as in the test
+// of a single handler, it returns a new one that nobody reads.
+func FromContext(ctx context.Context) *Event {
+	if e, ok := ctx.Value(contextKey{}).(*Event); ok {
+		return e
+	}
+	return &Event{}
+}
+
+// RequestID returns the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string { return FromContext(ctx).RequestID }

@@ -1,0 +1,326 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// target is a request target (RFC 9112, section 3.2), as sent.
+type target struct {
+	authority string // of the absolute form, else ""
+	path      string // "*" for the asterisk form
+	query     string
+}
+
+// parseTarget takes the target apart. It reports false for what is none: bytes
+// that cannot stand there, a fragment, userinfo, another scheme. Even then the path
+// is what stands before the query.
+func parseTarget(r *http.Request) (target, bool) {
+	raw := r.RequestURI
+	if raw == "" { // a request that was made in this process
+		raw = r.URL.RequestURI()
+	}
+	rest, query, _ := strings.Cut(raw, "?")
+	if strings.IndexFunc(raw, notInTarget) >= 0 {
+		return target{path: rest}, false
+	}
+	if strings.HasPrefix(rest, "/") || rest == "*" {
+		return target{path: rest, query: query}, true
+	}
+	return absoluteForm(rest, query)
+}
+
+func absoluteForm(rest, query string) (target, bool) {
+	scheme, rest, found := strings.Cut(rest, "://")
+	if !found || (!strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https")) {
+		return target{}, false
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	if authority == "" || strings.Contains(authority, "@") {
+		return target{}, false
+	}
+	return target{authority: authority, path: "/" + path, query: query}, true
+}
+
+// notInTarget says whether r can never stand in a request target: all but
+// visible ASCII, and of that the fragment's mark and the backslash.
+func notInTarget(r rune) bool {
+	return r <= ' ' || r >= 0x7f || r == '#' || r == '\\'
+}
+
+// sameHost says whether authority names host, ports aside: a proxy in front may
+// have added or dropped one.
+func sameHost(authority, host string) bool {
+	return strings.EqualFold(hostname(authority), host)
+}
+
+// hostname returns the host of "host", "host:port" or "[::1]:port".
+func hostname(authority string) string {
+	if host, _, err := net.SplitHostPort(authority); err == nil {
+		return host
+	}
+	return strings.Trim(authority, "[]")
+}
+
+// verdict is what the grammar says of a path.
+type verdict uint8
+
+const (
+	plain     verdict = iota // may be looked up in the table
+	unknown                  // a path, but none that this service has: 404
+	malformed                // no path at all: 400
+)
+
+// judgePath decides about the path of a request target, exactly as it was sent.
+// Nothing is decoded or cleaned: a path that would need it names nothing here.
+func judgePath(path string) verdict {
+	if path == "" || path[0] != '/' {
+		return malformed
+	}
+	result := plain
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		switch {
+		case plainByte(c):
+			continue
+		case c == '/':
+			if i+1 < len(path) && (path[i+1] == '/' || path[i+1] == '.') && !wellKnown(path, i) {
+				result = unknown
+			}
+		case c == '%':
+			n := escapedRune(path[i:])
+			if n == 0 {
+				return malformed
+			}
+			result = unknown
+			i += n - 1
+		case pathByte(c):
+			result = unknown
+		default:
+			return malformed
+		}
+	}
+	if len(path) > 1 && path[len(path)-1] == '/' {
+		return unknown
+	}
+	return result
+}
+
+// wellKnown says whether RFC 8615's prefix begins at i, where the path or the
+// sandbox's begins: the one place where a segment may start with a dot.
+func wellKnown(path string, i int) bool {
+	const prefix = "/.well-known/"
+	below, found := strings.CutPrefix(path[i:], prefix)
+	return found && below != "" && (i == 0 || path[:i] == SandboxPrefix)
+}
+
+// plainByte says whether c is an unreserved character (RFC 3986, section 2.3).
+func plainByte(c byte) bool {
+	return parameterByte(c) || c == '.'
+}
+
+// parameterByte says whether c can be part of a path parameter's value.
+func parameterByte(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '~':
+		return true
+	default:
+		return false
+	}
+}
+
+// pathByte says whether c may stand in a path besides the plain bytes: the
+// sub-delims, ":" and "@" of RFC 3986, section 3.3.
+func pathByte(c byte) bool {
+	switch c {
+	case '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=', ':', '@':
+		return true
+	default:
+		return false
+	}
+}
+
+// escapedRune returns the length of the percent-encoded character that s starts
+// with, or 0 if the escape is broken, is no UTF-8 (overlong forms included) or
+// hides a control character.
+func escapedRune(s string) int {
+	first, ok := escapedByte(s)
+	if !ok {
+		return 0
+	}
+	if first < utf8.RuneSelf {
+		if first < ' ' || first == 0x7f {
+			return 0
+		}
+		return 3
+	}
+	var raw [utf8.UTFMax]byte
+	raw[0] = first
+	for n := 1; n < len(raw); n++ {
+		next, ok := escapedByte(s[3*n:])
+		if !ok {
+			return 0
+		}
+		raw[n] = next
+		if r, size := utf8.DecodeRune(raw[:n+1]); r != utf8.RuneError || size > 1 {
+			return 3 * size
+		}
+	}
+	return 0
+}
+
+// escapedByte decodes the %XX that s starts with.
+func escapedByte(s string) (byte, bool) {
+	if len(s) < 3 || s[0] != '%' {
+		return 0, false
+	}
+	high, low := hexDigit(s[1]), hexDigit(s[2])
+	if high < 0 || low < 0 {
+		return 0, false
+	}
+	return byte(high<<4 | low), true
+}
+
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	default:
+		return -1
+	}
+}
+
+// Matcher finds routes by their paths, also for requests that come inside another
+// one. It is immutable.
+type Matcher struct {
+	routes   []Route
+	exact    map[string]int
+	patterns []pattern
+}
+
+// pattern is a path with a parameter in it.
+type pattern struct {
+	prefix, suffix string // the suffix belongs to the parameter's segment or follows it
+	row            int
+}
+
+// NewMatcher compiles the routes' patterns. It refuses a pattern that is no plain
+// path, that has more than one parameter, or that another route has already.
+func NewMatcher(routes []Route) (*Matcher, error) {
+	m := &Matcher{routes: routes, exact: make(map[string]int, len(routes))}
+	for i, r := range routes {
+		if err := m.add(r.Pattern, i); err != nil {
+			return nil, fmt.Errorf("compile route %q: %w", r.Name, err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Matcher) add(text string, row int) error {
+	prefix, rest, parametric := strings.Cut(text, "{")
+	name, suffix, closed := strings.Cut(rest, "}")
+	if parametric && (!closed || name == "" || strings.ContainsAny(suffix, "{}")) {
+		return fmt.Errorf("pattern %q: must have at most one {parameter}", text)
+	}
+	sample := prefix + name + suffix
+	if judgePath(sample) != plain {
+		return fmt.Errorf("pattern %q: is no plain path", text)
+	}
+	if !parametric {
+		if _, taken := m.exact[text]; taken {
+			return fmt.Errorf("pattern %q: is there twice", text)
+		}
+		m.exact[text] = row
+		return nil
+	}
+	for _, p := range m.patterns {
+		if p.prefix == prefix && p.suffix == suffix {
+			return fmt.Errorf("pattern %q: is there twice", text)
+		}
+	}
+	m.patterns = append(m.patterns, pattern{prefix: prefix, suffix: suffix, row: row})
+	return nil
+}
+
+// Find returns the route of a path and the value of its parameter, "" if it has
+// none. The path is taken byte for byte: one that would need decoding or cleaning,
+// or that has a query, is not found.
+func (m *Matcher) Find(path string) (found Route, argument string, ok bool) {
+	if judgePath(path) != plain {
+		return Route{}, "", false
+	}
+	if row, ok := m.exact[path]; ok {
+		return m.routes[row], "", true
+	}
+	for _, p := range m.patterns {
+		if argument, ok := p.match(path); ok {
+			return m.routes[p.row], argument, true
+		}
+	}
+	return Route{}, "", false
+}
+
+func (p pattern) match(path string) (string, bool) {
+	if len(path) <= len(p.prefix)+len(p.suffix) ||
+		!strings.HasPrefix(path, p.prefix) || !strings.HasSuffix(path, p.suffix) {
+		return "", false
+	}
+	argument := path[len(p.prefix) : len(path)-len(p.suffix)]
+	for i := range len(argument) {
+		if !parameterByte(argument[i]) {
+			return "", false
+		}
+	}
+	return argument, true
+}
+
+// errQuery is what ParseQuery answers. The caller is told no more than this:
+// the query may hold what it did not mean to send.
+var errQuery = errors.New("the query string is not well-formed")
+
+// ParseQuery reads a query string strictly: a broken percent escape, a semicolon
+// as separator, a control character or bytes that are no UTF-8 are errors, where
+// URL.Query drops them in silence.
+func ParseQuery(raw string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, errQuery
+	}
+	for name, list := range values {
+		if !cleanText(name) {
+			return nil, errQuery
+		}
+		for _, value := range list {
+			if !cleanText(value) {
+				return nil, errQuery
+			}
+		}
+	}
+	return values, nil
+}
+
+func cleanText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
+// CarriesCredential says whether a query parameter looks like a bearer
+// credential, which is never accepted there (RFC 6750, section 2.3, is not
+// implemented).
+func CarriesCredential(values url.Values) bool {
+	for name := range values {
+		switch strings.ToLower(name) {
+		case "access_token", "token", "api_key":
+			return true
+		}
+	}
+	return false
+}

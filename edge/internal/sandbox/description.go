@@ -1,0 +1,121 @@
+package sandbox
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kith-crm/kith/edge/internal/publicapi"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// description is the part of the body that never changes.
+type description struct {
+	DemoAccount demoAccount    `json:"demo_account"`
+	Endpoints   []endpointJSON `json:"endpoints"`
+	Limits      limitsJSON     `json:"limits"`
+	Try         []tryJSON      `json:"try"`
+}
+
+type demoAccount struct {
+	Username string `json:"username"`
+	URL      string `json:"url"`
+}
+
+type endpointJSON struct {
+	Method     string `json:"method"`
+	Path       string `json:"path"`
+	Summary    string `json:"summary"`
+	RatePolicy string `json:"rate_policy,omitzero"`
+}
+
+type limitsJSON struct {
+	ReadOnly     bool        `json:"read_only"`
+	RatePolicies []limitJSON `json:"rate_policies"`
+}
+
+type limitJSON struct {
+	Policy string `json:"policy"`
+	Quota  int    `json:"q"`
+	Window int    `json:"w"`
+	By     string `json:"by"`
+}
+
+type tryJSON struct {
+	Title  string         `json:"title"`
+	Method string         `json:"method"`
+	Path   string         `json:"path"`
+	Body   jsontext.Value `json:"body,omitzero"`
+	Curl   string         `json:"curl"`
+}
+
+func newDescription(o Options) description {
+	d := description{
+		DemoAccount: demoAccount{Username: o.Username, URL: publicapi.ProfileURL(o.BaseURL, o.Username)},
+		Endpoints:   []endpointJSON{},
+		Limits:      limitsJSON{ReadOnly: true, RatePolicies: []limitJSON{}},
+		Try:         []tryJSON{},
+	}
+	for _, r := range o.Routes {
+		if !r.SandboxOnly {
+			continue
+		}
+		for _, method := range r.Methods {
+			d.Endpoints = append(d.Endpoints, endpointJSON{method, r.Pattern, r.Summary, r.RatePolicy})
+		}
+	}
+	for _, p := range o.Policies {
+		used := slices.ContainsFunc(o.Routes, func(r route.Route) bool { return r.SandboxOnly && r.RatePolicy == p.Name })
+		if used && p.Enabled() {
+			d.Limits.RatePolicies = append(d.Limits.RatePolicies, limitJSON{p.Name, p.Quota, int(p.Window / time.Second), "address"})
+		}
+	}
+	for _, r := range o.Requests {
+		d.Try = append(d.Try, r.describe(o.BaseURL))
+	}
+	slices.SortStableFunc(d.Endpoints, func(a, b endpointJSON) int { return strings.Compare(a.Path, b.Path) })
+	return d
+}
+
+// Request is a ready-made request for visitors.
+type Request struct {
+	Title  string
+	Method string
+	// Path is relative to the base URL, with its query.
+	Path string
+	// Body is the JSON to send as application/json; "" for none.
+	Body string
+	// Accept is the value of the Accept header; "" leaves it out.
+	Accept string
+}
+
+func (r Request) describe(baseURL string) tryJSON {
+	try := tryJSON{Title: r.Title, Method: r.Method, Path: r.Path, Curl: r.curl(baseURL)}
+	if r.Body != "" {
+		try.Body = jsontext.Value(r.Body)
+	}
+	return try
+}
+
+// curl returns the request as one line for a POSIX shell.
+func (r Request) curl(baseURL string) string {
+	words := []string{"curl", "-sS"}
+	if r.Accept != "" {
+		words = append(words, "-H", shellQuote("Accept: "+r.Accept))
+	}
+	implied := http.MethodGet
+	if r.Body != "" {
+		implied = http.MethodPost
+		words = append(words, "-H", shellQuote("Content-Type: application/json"), "-d", shellQuote(r.Body))
+	}
+	if r.Method != implied {
+		words = append(words, "-X", r.Method)
+	}
+	return strings.Join(append(words, shellQuote(baseURL+r.Path)), " ")
+}
+
+// shellQuote makes one word of a POSIX shell (section 2.2.2).
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

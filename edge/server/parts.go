@@ -1,0 +1,132 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/kith-crm/kith/proto/catalog"
+
+	"github.com/kith-crm/kith/edge/internal/clientip"
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/jobsapi"
+	"github.com/kith-crm/kith/edge/internal/mcp"
+	"github.com/kith-crm/kith/edge/internal/middleware"
+	"github.com/kith-crm/kith/edge/internal/proxy"
+	"github.com/kith-crm/kith/edge/internal/publicapi"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/upstream"
+)
+
+// parts are what the edge is built of.
+type parts struct {
+	resolved
+
+	catalog      *catalog.Catalog
+	backend      *upstream.Client
+	problems     *httpapi.Problems
+	errorWriters map[route.Protocol]httpapi.ErrorWriter
+
+	policies    []ratelimit.Policy
+	store       ratelimit.Store
+	clients     *clientip.Resolver
+	limiter     *ratelimit.Limiter
+	concurrency *middleware.ConcurrencyLimiter
+	compress    func(http.Handler) http.Handler
+
+	public *publicapi.API
+	mcp    *mcp.Dispatcher
+	jobs   *jobsapi.API
+	proxy  *proxy.Proxy
+}
+
+// newParts builds everything but the routes and the pipeline.
+func newParts(c resolved) (*parts, error) {
+	p := &parts{resolved: c, problems: httpapi.NewProblems(c.BaseURL), concurrency: middleware.NewConcurrencyLimiter(c.MaxInFlight)}
+	pages, err := proxy.NewPageErrors()
+	if err != nil {
+		return nil, fmt.Errorf("build error pages: %w", err)
+	}
+	p.errorWriters = map[route.Protocol]httpapi.ErrorWriter{
+		route.HTTP: p.problems, route.MCP: mcp.Errors{}, route.OAuth: proxy.OAuthErrors{}, route.Page: pages,
+	}
+	if p.catalog, err = catalog.Load(); err != nil {
+		return nil, fmt.Errorf("load tool catalogue: %w", err)
+	}
+	for _, build := range []func() error{p.buildLimits, p.buildBackend, p.buildPublic, p.buildMCP, p.buildJobs} {
+		if err := build(); err != nil {
+			return nil, err
+		}
+	}
+	p.compress, err = middleware.NewCompression()
+	return p, err
+}
+
+// buildBackend makes what calls the backend: the client of its RPCs and the proxy.
+func (p *parts) buildBackend() error {
+	transport := p.Transport
+	if transport == nil {
+		transport = upstream.NewTransport(p.BackendTLS)
+	}
+	var observe func(string)
+	if p.Backend != nil {
+		observe = p.Backend.Observe
+	}
+	transport = upstream.Observe(transport, observe)
+	var procedures []string
+	for _, rpc := range p.catalog.Tools() {
+		procedures = append(procedures, rpc.Procedure)
+	}
+	var err error
+	p.backend, err = upstream.New(upstream.Options{
+		BaseURL: p.BackendURL, Transport: transport, ServiceToken: p.ServiceToken, Procedures: procedures, Tracer: p.Tracer,
+	})
+	if err != nil {
+		return err
+	}
+	options := proxy.Options{
+		BackendURL: p.BackendURL, Transport: transport, ServiceToken: p.ServiceToken, ErrorWriters: p.errorWriters, Logger: p.Logger,
+		ClientAddress: p.clientBucket,
+	}
+	if p.Tracer != nil {
+		options.Inject = p.Tracer.Inject
+	}
+	p.proxy, err = proxy.New(options)
+	return err
+}
+
+func (p *parts) buildPublic() (err error) {
+	p.public, err = publicapi.New(publicapi.Options{
+		Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL, CacheTTL: p.ProfileCacheTTL, Now: p.Now,
+	})
+	return err
+}
+
+func (p *parts) buildMCP() (err error) {
+	options := mcp.Options{
+		Catalog: p.catalog, Backend: p.backend, Logger: p.Logger, BaseURL: p.BaseURL, Version: p.Version, DemoToken: p.SandboxToken,
+		AllowedOrigins: p.AllowedOrigins, Loopback: p.loopback, ClientBucket: p.clientBucket, Now: p.Now,
+	}
+	if p.Tools != nil {
+		options.Observe = p.Tools.Observe
+	}
+	p.mcp, err = mcp.New(options)
+	return err
+}
+
+func (p *parts) buildJobs() (err error) {
+	p.jobs, err = jobsapi.New(jobsapi.Options{
+		Catalog: p.catalog, Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL,
+	})
+	return err
+}
+
+func (p *parts) observeBatch() func(map[int]int) {
+	if p.Batches == nil {
+		return nil
+	}
+	return p.Batches.Observe
+}
+
+// clientBucket is the caller's address, as limits by address count it.
+func (p *parts) clientBucket(r *http.Request) string { return p.clients.Resolve(r).Bucket }

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/edge/internal/httpapi"
+	"github.com/kith-crm/kith/edge/internal/middleware"
+	"github.com/kith-crm/kith/edge/internal/ratelimit"
+	"github.com/kith-crm/kith/edge/internal/requestlog"
+	"github.com/kith-crm/kith/edge/internal/route"
+)
+
+// handler serves a request. m is nil until the route has been searched.
+type handler func(w http.ResponseWriter, r *http.Request, m *route.Match)
+
+// step answers a request itself, or passes it on to next.
+type step func(next handler) handler
+
+// pipeline returns the handler of every request. These are the steps that it passes,
+// in their order, with the statuses of those that they refuse.
+func (p *parts) pipeline(table *route.Table) http.Handler {
+	var serve handler = func(w http.ResponseWriter, r *http.Request, m *route.Match) { m.Serve(w, r) }
+	for _, s := range slices.Backward([]step{
+		p.commonHeaders,    // CORS and security headers
+		p.log,              // request id, span, metrics and log line; a panic is a 500
+		match(table),       // finds the route, or why there is none
+		routeHeaders,       // Deprecation, Sunset and Link; pages get no CORS
+		p.limitRate,        // 429
+		refuseUnmatched,    // 400, 404, 421, 431, 501
+		refuseGone,         // 410
+		answerOptions,      // 204
+		refuseMethod,       // 405
+		checkQuery,         // 400
+		p.limitConcurrency, // 503
+		p.compressAnswer,   // gzip, but not for pages
+	}) {
+		serve = s(serve)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, nil) })
+}
+
+func (p *parts) commonHeaders(next handler) handler {
+	return before(middleware.Headers(strings.HasPrefix(p.BaseURL, "https:"), unmatched(next)))
+}
+
+func (p *parts) log(next handler) handler {
+	return before(middleware.Log(middleware.LogOptions{
+		Logger: p.Logger, Problems: p.problems, Observer: p.Requests, Tracer: p.Tracer, Now: p.Now,
+	}, unmatched(next)))
+}
+
+// before and unmatched turn steps that come before the search for the route into
+// handlers of net/http, and back.
+func before(h http.Handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, _ *route.Match) { h.ServeHTTP(w, r) }
+}
+
+func unmatched(next handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, nil) })
+}
+
+func match(table *route.Table) step {
+	return func(next handler) handler {
+		return func(w http.ResponseWriter, r *http.Request, _ *route.Match) {
+			m := table.Match(r)
+			requestlog.FromContext(r.Context()).Route = m.Name
+			next(w, r, m)
+		}
+	}
+}
+
+func routeHeaders(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if m.VaryAccept {
+			w.Header().Add("Vary", "Accept")
+		}
+		m.MarkLifecycle(w.Header())
+		if m.Page {
+			middleware.ClearCORS(w.Header())
+		}
+		next(w, r, m)
+	}
+}
+
+// limitRate counts the request under its rate policy. A preflight does not count:
+// browsers send it on their own.
+func (p *parts) limitRate(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if m.RatePolicy == "" || r.Method == http.MethodOptions {
+			next(w, r, m)
+			return
+		}
+		r = r.WithContext(ratelimit.NewContext(r.Context()))
+		if !p.limiter.Limit(w, r, m.RatePolicy) {
+			m.Errors.WriteError(w, r, httpapi.Error{
+				Code: httpapi.RateLimited, Detail: "Too many requests: Retry-After says for how many seconds to wait.",
+			})
+			return
+		}
+		if m.Error == nil {
+			defer p.limiter.Learn(r)
+		}
+		next(w, r, m)
+	}
+}
+
+// refuseUnmatched answers a request that has no route. OPTIONS may ask about the
+// whole server (RFC 9110, section 9.3.7).
+func refuseUnmatched(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		switch {
+		case m.WholeServer && r.Method == http.MethodOptions:
+			w.WriteHeader(http.StatusNoContent)
+		case m.Error != nil:
+			m.Errors.WriteError(w, r, *m.Error)
+		default:
+			next(w, r, m)
+		}
+	}
+}
+
+func refuseGone(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if m.Gone() {
+			m.Errors.WriteError(w, r, httpapi.Error{Code: httpapi.Gone, Detail: "This path was removed; the Link header names its successor."})
+			return
+		}
+		next(w, r, m)
+	}
+}
+
+func answerOptions(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if r.Method != http.MethodOptions {
+			next(w, r, m)
+			return
+		}
+		w.Header()["Allow"] = m.Allow()
+		if !m.Page {
+			middleware.Preflight(w.Header(), m.Allow())
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func refuseMethod(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if !m.Allows(r.Method) {
+			w.Header()["Allow"] = m.Allow()
+			m.Errors.WriteError(w, r, httpapi.Error{Code: httpapi.MethodNotAllowed, Detail: "This path serves " + m.Allow()[0] + "."})
+			return
+		}
+		next(w, r, m)
+	}
+}
+
+func checkQuery(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if err := m.CheckQuery(); err != nil {
+			m.Errors.WriteError(w, r, *err)
+			return
+		}
+		next(w, r, m)
+	}
+}
+
+// limitConcurrency serves the request while there is room for it. While it waits for
+// bytes of its body it does not count: clients that send slowly keep no others out.
+func (p *parts) limitConcurrency(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		arrived := time.Now()
+		if !p.concurrency.Acquire(r.Context()) {
+			w.Header()["Retry-After"] = []string{httpapi.RetryAfter}
+			m.Errors.WriteError(w, r, httpapi.Error{Code: httpapi.Unavailable, Detail: httpapi.BusyDetail})
+			return
+		}
+		defer p.concurrency.Release()
+		requestlog.FromContext(r.Context()).Admit(p.concurrency, time.Since(arrived), w)
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = p.concurrency.Body(r.Body)
+		}
+		next(w, r, m)
+	}
+}
+
+// compressAnswer compresses large answers, but not those of the pages: what they
+// hold beside a visitor's own input must not show in an answer's length.
+func (p *parts) compressAnswer(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
+		if !m.Compressible || len(r.Header["Accept-Encoding"]) == 0 {
+			next(w, r, m)
+			return
+		}
+		p.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, m) })).ServeHTTP(w, r)
+	}
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/kith-crm/kith/edge/internal/agentidentity"
+	"github.com/kith-crm/kith/edge/internal/batch"
+	"github.com/kith-crm/kith/edge/internal/discovery"
+	"github.com/kith-crm/kith/edge/internal/mcp"
+	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/sandbox"
+)
+
+// routes returns every public path, in the order in which they are documented. A
+// package returns its routes with their handlers; a new path is one more Route there.
+func (p *parts) routes() []route.Route {
+	return slices.Concat(
+		p.public.Routes(),
+		batch.Routes(batch.Options{
+			Limiter: p.limiter, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL, Preload: p.public.Preload, Observe: p.observeBatch(),
+		}),
+		p.mcp.Routes(),
+		p.jobs.Routes(),
+		sandbox.Routes(sandbox.Options{
+			Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL,
+			Username: p.SandboxUsername, Requests: p.SandboxRequests, Policies: p.policies,
+		}),
+		discovery.ResourceRoutes(p.BaseURL, p.catalog),
+		agentidentity.Routes(agentidentity.Options{Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL}),
+		discovery.Routes(discovery.Options{
+			BaseURL: p.BaseURL, Version: p.Version, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,
+			Policies: p.policies, Requests: p.SandboxRequests, DemoUsername: p.SandboxUsername,
+		}),
+		p.proxy.Routes(),
+	)
+}
+
+// Routes returns every public path, for what describes them. The handlers cannot be
+// called.
+func Routes() []route.Route { return new(parts).routes() }
+
+// RouteNames returns the names under which requests are counted and logged.
+func RouteNames() []string { return route.Names(route.Mounted(Routes(), true)) }
