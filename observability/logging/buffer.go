@@ -33,6 +33,8 @@ type Buffer struct {
 // NewBuffer returns a Buffer that writes to next. Call Flush before the process ends.
 func NewBuffer(next io.Writer) *Buffer {
 	b := &Buffer{next: next}
+	b.mu.Lock() // the timer may fire before it is assigned
+	defer b.mu.Unlock()
 	b.timer = time.AfterFunc(maxDelay, func() { _ = b.Flush() }) // there is nowhere to report the error
 	return b
 }
