@@ -68,7 +68,7 @@ func TestDeadToken(t *testing.T) {
 // TestMetadataOfEachPath: what a challenge points to names exactly the path. Without
 // a path it names the resource of the specification, /mcp.
 func TestMetadataOfEachPath(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for path, resource := range map[string]string{"": harness.PathDeprecated, harness.PathCurrent: harness.PathCurrent, harness.PathDeprecated: harness.PathDeprecated} {
 			got := s.Send(t, http.MethodGet, "/.well-known/oauth-protected-resource"+path, "")
 			var metadata struct {
@@ -135,7 +135,7 @@ func expiredToken(t *testing.T, m *harness.Member) harness.PersonalToken {
 
 // TestCredentialInQuery: it is never accepted there, under no name.
 func TestCredentialInQuery(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		bearer := s.NewMember(t).Token(t).Bearer
 		for _, name := range []string{"access_token", "token", "api_key", "bearer_token", "Authorization", "key"} {
 			for _, path := range []string{harness.PathCurrent, harness.PathDeprecated} {

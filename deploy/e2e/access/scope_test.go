@@ -12,16 +12,31 @@ import (
 func checkRefusal(t *testing.T, a harness.Agent, body, reason string, scopes []string) {
 	t.Helper()
 	got := a.Post(t, body)
+	checkRefused(t, got, reason, scopes)
+	if id := string(got.Reply(t).ID); id != "1" {
+		t.Errorf("the id is %s", id)
+	}
+}
+
+// checkRefused wants the error that refuses a call, for the reason and with the scopes
+// that it needs.
+func checkRefused(t *testing.T, got harness.Response, reason string, scopes []string) {
+	t.Helper()
 	r := got.Reply(t)
-	if got.Status != http.StatusOK || r.Error == nil || r.Error.Code != harness.CodeRefused {
-		t.Fatalf("got %d %s, want -32001", got.Status, got.Body)
+	if r.Error == nil {
+		t.Fatalf("got %d %s, want %d", got.Status, got.Body, harness.CodeRefused)
 	}
-	if r.Error.Data.Reason != reason || !slices.Equal(r.Error.Data.RequiredScopes, scopes) {
-		t.Errorf("data is %+v, want %s %v", r.Error.Data, reason, scopes)
+	type refusal struct {
+		Status, Code          int
+		Reason                string
+		Scopes                []string
+		Result                string
+		Challenge, RetryAfter string
 	}
-	if string(r.ID) != "1" || r.Result != nil || got.Header.Get("WWW-Authenticate") != "" || got.Header.Get("Retry-After") != "" {
-		t.Errorf("got %s with %v", got.Body, got.Header)
-	}
+	harness.CheckSame(t, "the refusal", refusal{
+		got.Status, r.Error.Code, r.Error.Data.Reason, append([]string{}, r.Error.Data.RequiredScopes...), string(r.Result),
+		got.Header.Get("WWW-Authenticate"), got.Header.Get("Retry-After"),
+	}, refusal{Status: http.StatusOK, Code: harness.CodeRefused, Reason: reason, Scopes: append([]string{}, scopes...)})
 	harness.CheckJSONBody(t, got)
 }
 

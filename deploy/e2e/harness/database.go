@@ -101,13 +101,13 @@ const PostgresVariable = "KITH_TEST_POSTGRES_URL"
 
 // NewPostgres makes an empty database that lives as long as the test, and returns
 // its address.
-func NewPostgres(t *testing.T) string {
+func NewPostgres(t testing.TB) string {
 	t.Helper()
 	return newPostgresFrom(t, "template0")
 }
 
 // newPostgresFrom makes it as a copy of another, to which nobody is connected.
-func newPostgresFrom(t *testing.T, original string) string {
+func newPostgresFrom(t testing.TB, original string) string {
 	t.Helper()
 	server := os.Getenv(PostgresVariable)
 	if server == "" {
@@ -131,7 +131,7 @@ func newPostgresFrom(t *testing.T, original string) string {
 	return address.String()
 }
 
-func ExecPostgres(t *testing.T, address, statement string) {
+func ExecPostgres(t testing.TB, address, statement string) {
 	t.Helper()
 	// Not the test's context: cleanups run after its end.
 	if err := tellPostgres(address, statement); err != nil {

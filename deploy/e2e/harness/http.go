@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Client follows no redirect: where one comes, the test sees it.
@@ -145,5 +147,13 @@ func CheckPreflight(t *testing.T, got Response, method string) {
 	}
 	if got.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Error("OPTIONS: credentials of the browser are allowed")
+	}
+}
+
+// CheckSame fails the test with the differences, if there are any.
+func CheckSame(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

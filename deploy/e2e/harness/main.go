@@ -70,7 +70,7 @@ func run(m *testing.M) (code int, err error) {
 	defer closeCollector()
 	everyTrace = traces
 	code = m.Run()
-	return code, errors.Join(originals.remove(), rateHeaders.check(), everyTrace.check())
+	return code, errors.Join(shared.stop(), originals.remove(), rateHeaders.check(), everyTrace.check())
 }
 
 // buildAll builds kith once for all packages, into .tmp/e2e. What is up to date

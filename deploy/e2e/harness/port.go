@@ -10,7 +10,7 @@ var ports = freeport.NewFinder()
 
 // FreeAddress returns an address of this machine on which nobody listens, and
 // which no other test of this process gets.
-func FreeAddress(t *testing.T) string {
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	address, err := ports.Address()
 	if err != nil {

@@ -32,7 +32,7 @@ func (j *output) String() string {
 
 // Program is a running kith.
 type Program struct {
-	t              *testing.T
+	t              testing.TB
 	Name           string
 	Admin          string // the address of its admin page
 	Command        *exec.Cmd
@@ -43,13 +43,13 @@ type Program struct {
 
 // StartProgram starts kith and sees to it that it ends with the test, with exit
 // code 0 and without a secret in its log.
-func StartProgram(t *testing.T, env []string, args ...string) *Program {
+func StartProgram(t testing.TB, env []string, args ...string) *Program {
 	t.Helper()
 	return startBinary(t, serviceBinary, env, args...)
 }
 
 // startBinary is startProgram of another build.
-func startBinary(t *testing.T, binary string, env []string, args ...string) *Program {
+func startBinary(t testing.TB, binary string, env []string, args ...string) *Program {
 	t.Helper()
 	p := &Program{t: t, Name: "kith " + strings.Join(args, " "), Exited: make(chan struct{})}
 	p.Command = exec.Command(binary, args...)

@@ -120,7 +120,7 @@ func (l *secretList) leak(text string) (kind, line string) {
 }
 
 // MustNotBeIn fails the test if a secret occurs in the text.
-func (l *secretList) MustNotBeIn(t *testing.T, where, text string) {
+func (l *secretList) MustNotBeIn(t testing.TB, where, text string) {
 	t.Helper()
 	if kind, line := l.leak(text); kind != "" {
 		t.Errorf("%s shows a %s: %s", where, kind, line)

@@ -37,7 +37,7 @@ var originals *seeded
 
 // SeededDatabase returns the address of a database of the test's own on which
 // kith was started before.
-func SeededDatabase(t *testing.T, way Topology) string {
+func SeededDatabase(t testing.TB, way Topology) string {
 	t.Helper()
 	if way.Postgres {
 		name, err := originals.postgres()

@@ -40,7 +40,7 @@ func (s *Service) LimitAll(to string) {
 // Service is a Kith with a database of its own. Its fields but front and core
 // stay the same when it is stopped and started again.
 type Service struct {
-	T            *testing.T
+	T            testing.TB
 	Topology     Topology
 	Addr         string // where the edge listens
 	Base         string // the public address that follows from it
@@ -55,7 +55,7 @@ type Service struct {
 }
 
 // NewService prepares a service; start starts it.
-func NewService(t *testing.T, way Topology) *Service {
+func NewService(t testing.TB, way Topology) *Service {
 	t.Helper()
 	s := &Service{
 		T: t, Topology: way, Binary: serviceBinary, Addr: FreeAddress(t), DatabaseURL: SeededDatabase(t, way),

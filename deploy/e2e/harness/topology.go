@@ -13,6 +13,7 @@ type Topology struct {
 	Split    bool // the edge is a process of its own
 }
 
+// The ways to run the service.
 var (
 	SQLite   = Topology{Name: "sqlite"}
 	Postgres = Topology{Name: "postgres", Postgres: true}
@@ -28,32 +29,68 @@ func Topologies() []Topology {
 	return []Topology{SQLite, Postgres, Split}
 }
 
-// EachTopology runs the test once for each way to run the service, in parallel.
+// EachTopology runs the test once for each way to run the service, in parallel, on
+// services that all such tests of the package share. A test has members of its own
+// there; it doesn't stop the service and doesn't change what others see.
 func EachTopology(t *testing.T, run func(t *testing.T, s *Service)) {
 	t.Helper()
-	EachTopologyOf(t, serviceBinary, run)
+	eachShared(t, Topologies(), run)
 }
 
-// The topologies that some tests are about.
-func IsPostgres(way Topology) bool { return way.Postgres } // several services may share it, and it can go away
-
-func IsSplit(way Topology) bool { return way.Split } // the backend is a process of its own
-
-// EachTopologyThat is eachTopology of those that the test is about.
-func EachTopologyThat(t *testing.T, is func(Topology) bool, run func(t *testing.T, s *Service)) {
+// EdgeOnly is EachTopology for what the edge answers by itself: on one topology,
+// that with an edge of its own.
+func EdgeOnly(t *testing.T, run func(t *testing.T, s *Service)) {
 	t.Helper()
-	eachWay(t, slices.DeleteFunc(Topologies(), func(way Topology) bool { return !is(way) }), serviceBinary, run)
+	eachShared(t, []Topology{EdgeTopology()}, run)
 }
 
-// EachTopologyOf is eachTopology of one build. Tests of many rows or of many calls at
-// once take kithBinary: with the race detector they would meet the limits of time
-// that protect a service, and those are not their subject.
-func EachTopologyOf(t *testing.T, binary string, run func(t *testing.T, s *Service)) {
+// EdgeTopology is the topology whose edge is a process of its own; with -short, the
+// only one there is.
+func EdgeTopology() Topology {
+	ways := Topologies()
+	return ways[len(ways)-1]
+}
+
+func eachShared(t *testing.T, ways []Topology, run func(t *testing.T, s *Service)) {
 	t.Helper()
-	eachWay(t, Topologies(), binary, run)
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			run(t, shared.of(t, way))
+		})
+	}
 }
 
-func eachWay(t *testing.T, ways []Topology, binary string, run func(t *testing.T, s *Service)) {
+// EachOwn runs the test once for each way to run the service, on a service that it
+// may stop.
+func EachOwn(t *testing.T, run func(t *testing.T, s *Service)) {
+	t.Helper()
+	eachOwn(t, Topologies(), serviceBinary, run)
+}
+
+// EachOwnThat is EachOwn of the topologies that the test is about.
+func EachOwnThat(t *testing.T, is func(Topology) bool, run func(t *testing.T, s *Service)) {
+	t.Helper()
+	eachOwn(t, slices.DeleteFunc(Topologies(), func(way Topology) bool { return !is(way) }), serviceBinary, run)
+}
+
+// IsPostgres is true of a service whose database other services can share, and that
+// can lose it.
+func IsPostgres(way Topology) bool { return way.Postgres }
+
+// IsSplit is true of a service whose backend is a process of its own.
+func IsSplit(way Topology) bool { return way.Split }
+
+// EachPlain is EachOwn without the race detector, for tests of many rows or of many
+// calls at once: with it they would exceed the timeouts of a service, which they
+// don't test.
+func EachPlain(t *testing.T, run func(t *testing.T, s *Service)) {
+	t.Helper()
+	eachOwn(t, Topologies(), PlainBinary, run)
+}
+
+func eachOwn(t *testing.T, ways []Topology, binary string, run func(t *testing.T, s *Service)) {
 	t.Helper()
 	t.Parallel()
 	for _, way := range ways {
@@ -82,7 +119,8 @@ func EachDatabase(t *testing.T, run func(t *testing.T, databaseURL string)) {
 	}
 }
 
-func NewDatabase(t *testing.T, way Topology) string {
+// NewDatabase returns the address of an empty database of the test's own.
+func NewDatabase(t testing.TB, way Topology) string {
 	t.Helper()
 	if way.Postgres {
 		return NewPostgres(t)

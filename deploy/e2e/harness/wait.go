@@ -13,26 +13,17 @@ const Timeout = 90 * time.Second
 // undoing, or many small jobs.
 const LongTimeout = 8 * time.Minute
 
-// Fewer is how many rows or jobs a test of many takes: with the race detector, by
-// which each of them takes several times as long, a fifth.
-func Fewer(n int) int {
-	if raceDetector {
-		return n / 5
-	}
-	return n
-}
-
 // tick is how long a wait sleeps before it looks again.
 const tick = 5 * time.Millisecond
 
 // Eventually waits until done reports true.
-func Eventually(t *testing.T, what string, done func() bool) {
+func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	Within(t, Timeout, what, done)
 }
 
 // Within is eventually, with a patience of its own.
-func Within(t *testing.T, most time.Duration, what string, done func() bool) {
+func Within(t testing.TB, most time.Duration, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(most); !done(); time.Sleep(tick) {
 		if time.Now().After(deadline) {

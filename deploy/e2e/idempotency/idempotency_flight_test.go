@@ -83,7 +83,7 @@ func isDoneOnce(t *testing.T, d harness.KeyedEndpoint, word string) {
 // TestKeysAmongServices: services on one database know of each other's keys, of
 // those in flight as well.
 func TestKeysAmongServices(t *testing.T) {
-	harness.EachTopologyThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
+	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		other := s.StartBeside(t)
 		a := s.NewMember(t).Agent(t)
 		there := doors(t, other, a)

@@ -93,7 +93,7 @@ func TestKeysWithoutCredits(t *testing.T) {
 // nobody can tell whether it was done. It is done under its key afterwards, and
 // what was done before is answered as before.
 func TestKeysInAnOutage(t *testing.T) {
-	harness.EachTopologyThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
+	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		set := s.RestartOverProxy(t)
 		for _, d := range doors(t, s, s.NewMember(t).Agent(t)) {
 			before, during, word := harness.KeyLine(harness.NewWord()), harness.KeyLine(harness.NewWord()), harness.NewWord()

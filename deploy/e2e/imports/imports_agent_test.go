@@ -15,7 +15,7 @@ import (
 // TestImportByAgent: an agent tries a file, imports it, finds that importing it
 // again changes nothing, and takes the import back.
 func TestImportByAgent(t *testing.T) {
-	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		a, f := s.NewMember(t).Agent(t), harness.GoogleFile(600)
 		call := harness.Arguments{"filename": f.Name, "content": f.Content}
 
@@ -86,7 +86,7 @@ func checkReport(t *testing.T, f harness.ContactFile, report map[string]any, cre
 // TestCancelledImport: what an import did that is stopped on its way stays until it
 // is taken back. The job has no result, and names the import.
 func TestCancelledImport(t *testing.T) {
-	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		a, f := s.NewMember(t).Agent(t), harness.NameFile()
 		task := a.Call(t, "import_file", harness.Arguments{"filename": f.Name, "content": f.Content})["task_id"]
 		harness.Eventually(t, "the import is at work", func() bool {
@@ -142,7 +142,7 @@ func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {
 // TestUploadForAgent: what a person uploads, their agent imports, by its id, or over
 // plain HTTP, where the oldest comes first; another member's agent does not.
 func TestUploadForAgent(t *testing.T) {
-	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		person := s.NewPerson(t)
 		ada, eve := s.Agent(harness.PathCurrent, (&harness.Member{Service: s, Username: person["MEMBER_USERNAME"]}).Token(t).Bearer), s.NewMember(t).Agent(t)
 		v := s.NewSession(t)

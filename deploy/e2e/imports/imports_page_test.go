@@ -53,7 +53,7 @@ func TestImportsOnThePage(t *testing.T) {
 func largeFiles(t *testing.T) (google, linkedIn harness.ContactFile) {
 	t.Helper()
 	const largest = 10 << 20
-	google, linkedIn = harness.GoogleFile(harness.Fewer(100_000)), linkedInFile(harness.Fewer(80_000))
+	google, linkedIn = harness.GoogleFile(20_000), linkedInFile(16_000)
 	for _, f := range []harness.ContactFile{google, linkedIn} {
 		if len(f.Content) > largest {
 			t.Fatalf("%s has %d bytes, which cannot be uploaded", f.Name, len(f.Content))

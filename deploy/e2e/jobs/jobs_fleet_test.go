@@ -121,7 +121,7 @@ func (c *crowd) startWorker(t *testing.T) (p *harness.Program, name string) {
 	}), name
 }
 
-// TestFleetOfWorkers: four backends on one database do 2,000 jobs, while one
+// TestFleetOfWorkers: four backends on one database do 400 jobs, while one
 // of them is killed again and again. Each job ends once, whoever began it, and what
 // the jobs brought is there once.
 func TestFleetOfWorkers(t *testing.T) {
@@ -129,8 +129,8 @@ func TestFleetOfWorkers(t *testing.T) {
 		t.Skip("it needs PostgreSQL")
 	}
 	t.Parallel()
-	members, perLife := harness.Fewer(1000), harness.Fewer(40)
-	jobs := 2 * members
+	const members, perLife = 200, 8
+	const jobs = 2 * members
 	s := harness.NewService(t, harness.Split)
 	s.Settings["KITH_LOG_LEVEL"] = "info"
 	s.Binary = harness.PlainBinary // many starts, each of which would take seconds with the race detector

@@ -14,7 +14,7 @@ import (
 // work.
 func TestStartsAtOnce(t *testing.T) {
 	const starts = 50
-	harness.EachTopologyOf(t, harness.PlainBinary, func(t *testing.T, s *harness.Service) {
+	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		a, f := s.NewMember(t).Agent(t), harness.NameFile()
 		working := a.Call(t, "import_file", harness.Arguments{"filename": f.Name, "content": f.Content})["task_id"]
 		jobs := map[string]map[string]int{"embed_objects": {}, "file_import": {}}

@@ -87,7 +87,7 @@ func TestBadJSON(t *testing.T) {
 		"an object key that is no string":   {`{"jsonrpc":"2.0","id":1,"method":"ping",1:2}`, harness.CodeParse},
 		"a vertical tab between the tokens": {"{\v\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", harness.CodeParse},
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		live := s.NewMember(t).Agent(t)
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestGoodJSON(t *testing.T) {
 		"a 1 MiB parameter":         {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`, "1"},
 		"32 levels, in a tool call": {nested(32), "1"},
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				got := s.SandboxAgent().Post(t, test.body)

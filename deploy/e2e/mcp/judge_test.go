@@ -10,14 +10,14 @@ import (
 
 // TestSDKInSandbox: the official client, without a credential.
 func TestSDKInSandbox(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		harness.RunNodeTests(t, "sandbox.test.mjs", map[string]string{"BASE_URL": s.Base})
 	})
 }
 
 // TestSDKOfMember: the official client, with a member's token.
 func TestSDKOfMember(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for _, path := range []string{harness.PathCurrent, harness.PathDeprecated} {
 			ada := s.NewMember(t)
 			t.Run(path, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestSDKOfMember(t *testing.T) {
 // spoken here. What may fail is in the baseline, with its reason; an entry that
 // does not fail any more fails the test, so that the baseline stays true.
 func TestConformance(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		script := harness.NodeScript(t, "@modelcontextprotocol", "conformance", "dist", "index.js")
 		for name, flags := range map[string][]string{"active suite": nil, "2025-06-18": {"--spec-version", "2025-06-18"}} {
 			t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 
 // TestInspector: its command line lists the tools and calls one.
 func TestInspector(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		script := harness.NodeScript(t, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
 		inspect := func(path string, into any, flags ...string) {
 			t.Helper()

@@ -37,7 +37,7 @@ func TestProtocolErrors(t *testing.T) {
 		"an empty cursor":               {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"cursor":""}}`, harness.CodeInvalidParams},
 		"a protocol version, no string": {`{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":20250618}}`, harness.CodeInvalidParams},
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		live := s.NewMember(t).Agent(t)
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestVersionNegotiation(t *testing.T) {
 		"2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26",
 		"2024-11-05": "2025-06-18", "2025-11-25": "2025-06-18", "2026-07-28": "2025-06-18", "": "2025-06-18", "latest": "2025-06-18",
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for offered, want := range tests {
 			// The header is not looked at while the version is being agreed on.
 			got := s.SandboxAgent().Post(t, harness.Request(t, "initialize", map[string]any{"protocolVersion": offered}), "MCP-Protocol-Version: "+offered)
@@ -89,7 +89,7 @@ func TestVersionHeader(t *testing.T) {
 		"there twice":   {[]string{header + "2025-06-18", header + "2025-06-18"}, http.StatusBadRequest},
 		"two in a list": {[]string{header + "2025-06-18, 2025-03-26"}, http.StatusBadRequest},
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, test := range tests {
 			for method, body := range harness.Messages(t) {
 				if method == "initialize" {
@@ -119,7 +119,7 @@ func TestNotifications(t *testing.T) {
 		"an error":             `{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}`,
 		"a writing tool call":  `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"create_connection","arguments":{"name":"Silent Susan"}}}`,
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		live := s.NewMember(t).Agent(t)
 		for name, body := range tests {
 			for _, a := range []harness.Agent{live, s.SandboxAgent()} {
@@ -137,7 +137,7 @@ func TestNotifications(t *testing.T) {
 
 // TestDeprecatedPath: /mcp works unchanged, and every answer names its successor.
 func TestDeprecatedPath(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		live := s.NewMember(t).Agent(t)
 		old := s.Agent(harness.PathDeprecated, live.Bearer)
 		for name, got := range map[string]harness.Response{

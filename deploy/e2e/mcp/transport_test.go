@@ -32,7 +32,7 @@ func TestMediaType(t *testing.T) {
 		"Accept is events alone": {[]string{harness.JSONType, "Accept: text/event-stream"}, http.StatusOK},
 		"Accept is both":         {[]string{harness.JSONType, "Accept: application/json, text/event-stream"}, http.StatusOK},
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				got := s.Send(t, http.MethodPost, harness.PathSandbox, harness.Request(t, "ping", nil), test.headers...)
@@ -50,7 +50,7 @@ func TestMediaType(t *testing.T) {
 
 // TestBodySize: 2 MiB are read and no byte more, however the length is told.
 func TestBodySize(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		if got := s.SandboxAgent().Post(t, harness.Padded(harness.MaxBody)); got.Status != http.StatusOK {
 			t.Errorf("2 MiB: got %d %s", got.Status, got.Body)
 		}
@@ -67,7 +67,7 @@ func TestBodySize(t *testing.T) {
 // TestOrigin: web pages of other origins may not call, nor may a name that was
 // made to point to this machine (DNS rebinding).
 func TestOrigin(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		tests := map[string]struct {
 			headers []string
 			status  int
@@ -162,7 +162,7 @@ func TestAddressesAreNotTakenFromHost(t *testing.T) {
 // TestMethodsOfMCP: POST is served and nothing else; clients take a 404 or a 400
 // here for the end.
 func TestMethodsOfMCP(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for _, path := range []string{harness.PathCurrent, harness.PathDeprecated, harness.PathSandbox, harness.PathSandboxOld} {
 			for _, method := range []string{"GET", "HEAD", "DELETE", "PUT", "PATCH"} {
 				got := s.Send(t, method, path, "", "Accept: text/event-stream")
@@ -181,7 +181,7 @@ func TestMethodsOfMCP(t *testing.T) {
 
 // TestCORSOnEveryAnswer: a web page can read refusals too.
 func TestCORSOnEveryAnswer(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, got := range map[string]harness.Response{
 			"200": s.SandboxAgent().Post(t, harness.Request(t, "ping", nil)),
 			"400": s.SandboxAgent().Post(t, "{"),

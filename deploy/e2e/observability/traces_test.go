@@ -172,8 +172,8 @@ func TestNothingIsTracedUnlessAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ways := harness.Topologies()
-			s, c := harness.NewService(t, ways[len(ways)-1]), harness.NewCollector(t)
+			s, c := harness.NewService(t, harness.EdgeTopology()), harness.NewCollector(t)
+			s.Binary = harness.PlainBinary
 			tracedTo(s, c)
 			s.StartWith(settings)
 			ada := s.NewMember(t).Agent(t)

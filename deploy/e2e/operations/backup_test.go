@@ -19,7 +19,7 @@ import (
 // TestBackup: a backup that was written while kith ran holds every row, and a
 // restored service goes on with what its members had, their tokens included.
 func TestBackup(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
 		token := ada.Token(t)
 		agent := s.Agent(harness.PathCurrent, token.Bearer)

@@ -13,7 +13,7 @@ import (
 // TestTwoServicesOnOneDatabase: what was written through the one is read, and
 // searched, through the other at once; so is what was revoked.
 func TestTwoServicesOnOneDatabase(t *testing.T) {
-	harness.EachTopologyThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
+	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		other := s.StartBeside(t)
 		ada := s.NewMember(t)
 		token := ada.Token(t)

@@ -53,7 +53,7 @@ func targetTests() map[string]int {
 // TestTargets: a path is matched byte by byte as it was sent. None is cleaned,
 // decoded or redirected.
 func TestTargets(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for target, want := range targetTests() {
 			t.Run(harness.Shorten(target), func(t *testing.T) {
 				got := s.SendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -104,7 +104,7 @@ func checkProblem(t *testing.T, got harness.Response) {
 
 // TestMethods: a method that the server does not know is not taken for another.
 func TestMethods(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for _, method := range []string{"TRACE", "TRACK", "get", "Get", "post", "PROPFIND", "BREW", "GETT", "POST", "PUT", "PATCH", "DELETE"} {
 			for _, path := range []string{"/sandbox", "/api/network/members", "/api/human/" + harness.Demo} {
 				got := s.SendRaw(t, method+" "+path+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
@@ -154,7 +154,7 @@ func TestBrokenHTTP(t *testing.T) {
 		"5000 headers":                 {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("A: b\r\n", 5000) + "\r\n", http.StatusRequestHeaderFieldsTooLarge},
 		"headers just below 16 KiB":    {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("a", 15<<10) + "\r\n\r\n", http.StatusOK},
 	}
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				if got := s.SendRaw(t, test.request); got.Status != test.status {

@@ -33,6 +33,16 @@ func TestUnknownMembers(t *testing.T) {
 	})
 }
 
+// readResponse is what a reader gets of a response.
+type readResponse struct {
+	Status                  int
+	ETag, ContentType, Body string
+}
+
+func read(got harness.Response) readResponse {
+	return readResponse{got.Status, got.Header.Get("ETag"), got.Header.Get("Content-Type"), got.Body}
+}
+
 // TestSandboxMirrorsPublicReads: the same answer under /sandbox, byte for byte.
 func TestSandboxMirrorsPublicReads(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
@@ -40,11 +50,11 @@ func TestSandboxMirrorsPublicReads(t *testing.T) {
 			"/api/human/" + harness.Demo, "/api/human/" + harness.Demo + ".json", "/api/human/" + harness.Demo + ".md",
 			"/api/network/members", "/api/network/members?q=climate&per_page=2",
 		} {
-			plain, mirrored := s.Send(t, http.MethodGet, path, ""), s.Send(t, http.MethodGet, "/sandbox"+path, "")
-			if plain.Status != http.StatusOK || mirrored.Status != http.StatusOK || plain.Body != mirrored.Body ||
-				plain.Header.Get("ETag") != mirrored.Header.Get("ETag") || plain.Header.Get("Content-Type") != mirrored.Header.Get("Content-Type") {
-				t.Errorf("%s: got %d %s\nand %d %s", path, plain.Status, plain.Body, mirrored.Status, mirrored.Body)
+			plain, mirrored := read(s.Send(t, http.MethodGet, path, "")), read(s.Send(t, http.MethodGet, "/sandbox"+path, ""))
+			if plain.Status != http.StatusOK {
+				t.Errorf("%s: got %+v", path, plain)
 			}
+			harness.CheckSame(t, "/sandbox"+path, mirrored, plain)
 		}
 	})
 }
@@ -57,8 +67,11 @@ func TestProfile(t *testing.T) {
 		if err := json.Unmarshal([]byte(plain.Body), &profile); err != nil {
 			t.Fatal(err)
 		}
-		if profile.Object != "human" || profile.Username != harness.Demo || profile.Name == "" || profile.URL != s.Base+"/api/human/"+harness.Demo {
-			t.Errorf("the profile is %s", plain.Body)
+		want := profile
+		want.Object, want.Username, want.URL = "human", harness.Demo, s.Base+"/api/human/"+harness.Demo
+		harness.CheckSame(t, "the profile", profile, want)
+		if profile.Name == "" {
+			t.Error("the profile has no name")
 		}
 		if explicit := s.Send(t, http.MethodGet, "/api/human/"+harness.Demo+".json", ""); explicit.Body != plain.Body {
 			t.Error("the explicit extension changes the answer")
@@ -98,9 +111,7 @@ func checkCaching(t *testing.T, s *harness.Service, path string) {
 		}
 	}
 	head := s.Send(t, http.MethodHead, path, "", plain)
-	if head.Status != http.StatusOK || head.Body != "" || head.Header.Get("ETag") != tag || head.Header.Get("Content-Type") != full.Header.Get("Content-Type") {
-		t.Errorf("HEAD %s: got %d %q %v", path, head.Status, head.Body, head.Header)
-	}
+	harness.CheckSame(t, "HEAD "+path, read(head), readResponse{http.StatusOK, tag, full.Header.Get("Content-Type"), ""})
 	// The representation that a caller got, compressed or not, is the one it has.
 	compressed := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip").Header.Get("ETag")
 	if got := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip", "If-None-Match: "+compressed); got.Status != http.StatusNotModified || got.Header.Get("ETag") != compressed {

@@ -13,7 +13,7 @@ import (
 // gone, from the description too. A date that moves earlier keeps the service from
 // starting. Time passes by setting back what the database keeps.
 func TestSunset(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		in := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
 		mcp := func() harness.Response {
 			return s.Send(t, http.MethodPost, harness.PathDeprecated, harness.Request(t, "ping", nil), harness.JSONType)

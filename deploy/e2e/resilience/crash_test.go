@@ -74,7 +74,7 @@ func tryCall(a harness.Agent, tool, arguments string) (text string, alive bool) 
 
 // TestCrash: kill -9 in the middle of writing loses nothing that was acknowledged.
 func TestCrash(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		const callers, writes, crashes = 4, 40, 2
 		a := s.NewMember(t).Agent(t)
 		for range crashes {

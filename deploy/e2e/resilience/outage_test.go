@@ -11,7 +11,7 @@ import (
 // TestStoreOutage: while the database is away every call is a 503; when it is
 // back, so is the service, without a restart.
 func TestStoreOutage(t *testing.T) {
-	harness.EachTopologyThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
+	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		set := s.RestartOverProxy(t)
 		a := s.NewMember(t).Agent(t)
 		a.Call(t, "get_account", harness.Arguments{})
@@ -21,7 +21,7 @@ func TestStoreOutage(t *testing.T) {
 
 // TestBackendOutage: the same for an edge without its backend.
 func TestBackendOutage(t *testing.T) {
-	harness.EachTopologyThat(t, harness.IsSplit, func(t *testing.T, s *harness.Service) {
+	harness.EachOwnThat(t, harness.IsSplit, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)
 		checkOutage(t, s, a, func(cut bool) {
 			if cut {

@@ -69,7 +69,7 @@ func awaitRefusal(t *testing.T, addr string) {
 // TestGracefulStop: a call in flight at SIGTERM is answered, its write is kept,
 // new connections are refused meanwhile, and the exit code is 0.
 func TestGracefulStop(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)
 		pending := beginRequest(t, s.Addr, harness.PathCurrent, harness.ToolCall(t, "create_connection", harness.Arguments{"name": "Last Minute"}), "Authorization: Bearer "+a.Bearer)
 		s.Edge.Signal()
@@ -90,7 +90,7 @@ func TestGracefulStop(t *testing.T) {
 
 // TestGracefulStopOfBackend: the same for an internal caller of the backend.
 func TestGracefulStopOfBackend(t *testing.T) {
-	harness.EachTopologyThat(t, harness.IsSplit, func(t *testing.T, s *harness.Service) {
+	harness.EachOwnThat(t, harness.IsSplit, func(t *testing.T, s *harness.Service) {
 		bearer := s.NewMember(t).Token(t).Bearer
 		pending := beginRequest(t, s.BackendAddr, "/kith.connections.v1.ConnectionService/SearchConnections", `{"query":"x"}`,
 			"Authorization: Bearer "+bearer, "Kith-Service-Token: "+s.ServiceToken)
@@ -124,7 +124,7 @@ func TestStopTimeout(t *testing.T) {
 
 // TestRestart: what was written is there after a stop and a start, and so are tokens.
 func TestRestart(t *testing.T) {
-	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)
 		id := a.Create(t, harness.Arguments{"name": "Lasting Friend"})
 		for _, p := range s.Programs() {
