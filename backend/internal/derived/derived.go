@@ -9,13 +9,15 @@
 package derived
 
 import (
-	"container/list"
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
@@ -38,8 +40,7 @@ type Cache[T Sized] struct {
 	maxBytes int64
 
 	mu      sync.Mutex
-	entries map[tenant.ID]*list.Element
-	recent  *list.List // of *entry[T], the most recently used first
+	entries *simplelru.LRU[tenant.ID, *entry[T]]
 	bytes   int64
 }
 
@@ -55,7 +56,11 @@ type entry[T Sized] struct {
 // NewCache returns a Cache that holds about maxBytes of values, and always one.
 // Each begins as fresh makes it.
 func NewCache[T Sized](fresh func() T, load Load[T], maxBytes int64) *Cache[T] {
-	return &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes, entries: map[tenant.ID]*list.Element{}, recent: list.New()}
+	entries, err := simplelru.NewLRU[tenant.ID, *entry[T]](math.MaxInt, nil) // bounded by bytes instead
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes, entries: entries}
 }
 
 // Get returns the tenant's value as of data version atLeast or later. Calls that
@@ -89,13 +94,12 @@ func (c *Cache[T]) Prepare(ctx context.Context, t tenant.ID, atLeast int64) {
 func (c *Cache[T]) entry(t tenant.ID) *entry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el, ok := c.entries[t]; ok {
-		c.recent.MoveToFront(el)
-		return el.Value.(*entry[T])
+	if e, ok := c.entries.Get(t); ok {
+		return e
 	}
 	e := &entry[T]{tenant: t, value: c.fresh(), refresh: make(chan struct{}, 1)}
 	e.version.Store(-1)
-	c.entries[t] = c.recent.PushFront(e)
+	c.entries.Add(t, e)
 	return e
 }
 
@@ -152,17 +156,14 @@ func (c *Cache[T]) loadInto(ctx context.Context, e *entry[T], atLeast int64) (er
 func (c *Cache[T]) account(e *entry[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el, ok := c.entries[e.tenant]; !ok || el.Value.(*entry[T]) != e {
+	if held, ok := c.entries.Peek(e.tenant); !ok || held != e {
 		return
 	}
 	size := e.value.Bytes()
 	c.bytes += size - e.bytes
 	e.bytes = size
-	for c.bytes > c.maxBytes && c.recent.Len() > 1 {
-		last := c.recent.Back()
-		out := last.Value.(*entry[T])
-		c.recent.Remove(last)
-		delete(c.entries, out.tenant)
+	for c.bytes > c.maxBytes && c.entries.Len() > 1 {
+		_, out, _ := c.entries.RemoveOldest()
 		c.bytes -= out.bytes
 	}
 }
@@ -171,5 +172,5 @@ func (c *Cache[T]) account(e *entry[T]) {
 func (c *Cache[T]) Held() (values int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.recent.Len(), c.bytes
+	return c.entries.Len(), c.bytes
 }

@@ -1,11 +1,12 @@
 package recall
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/kith-crm/kith/backend/internal/embedding"
 )
@@ -19,31 +20,32 @@ const (
 	remembered = 1000
 )
 
-// queries makes vectors of queries, and remembers the latest.
+// queries makes vectors of queries, and keeps the latest.
 type queries struct {
 	provider embedding.Provider
+	kept     *lru.Cache[string, embedding.Vector] // by text
 
-	mu     sync.Mutex
-	byText map[string]*list.Element
-	recent *list.List // of query, the latest first
-	// down is what the provider failed with, until a time.
+	mu sync.Mutex
+	// down is the error of a provider that failed, valid until a time.
 	down  *embedding.ProviderError
 	until time.Time
 }
 
-type query struct {
-	text   string
-	vector embedding.Vector
-}
-
 func newQueries(p embedding.Provider) *queries {
-	return &queries{provider: p, byText: map[string]*list.Element{}, recent: list.New()}
+	kept, err := lru.New[string, embedding.Vector](remembered)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &queries{provider: p, kept: kept}
 }
 
 // vector fails with a *embedding.ProviderError when there is none in time.
 func (q *queries) vector(ctx context.Context, text string) (embedding.Vector, error) {
-	if v, err := q.known(text); v != nil || err != nil {
-		return v, err
+	if v, ok := q.kept.Get(text); ok {
+		return v, nil
+	}
+	if down := q.failure(); down != nil {
+		return nil, down
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -54,21 +56,21 @@ func (q *queries) vector(ctx context.Context, text string) (embedding.Vector, er
 		}
 		return nil, q.failed(err)
 	}
-	q.remember(text, vectors[0])
+	q.kept.Add(text, vectors[0])
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.down = nil
 	return vectors[0], nil
 }
 
-func (q *queries) known(text string) (embedding.Vector, error) {
+// failure returns the error of a provider that failed lately, or nil.
+func (q *queries) failure() *embedding.ProviderError {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if at, ok := q.byText[text]; ok {
-		q.recent.MoveToFront(at)
-		return at.Value.(query).vector, nil
+	if time.Now().After(q.until) {
+		return nil
 	}
-	if q.down != nil && time.Now().Before(q.until) {
-		return nil, q.down
-	}
-	return nil, nil
+	return q.down
 }
 
 // failed remembers that the provider is down, so that the next searches need not
@@ -82,17 +84,4 @@ func (q *queries) failed(err error) error {
 	defer q.mu.Unlock()
 	q.down, q.until = known, time.Now().Add(rest)
 	return known
-}
-
-func (q *queries) remember(text string, v embedding.Vector) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.down = nil
-	if _, ok := q.byText[text]; ok {
-		return
-	}
-	q.byText[text] = q.recent.PushFront(query{text, v})
-	if q.recent.Len() > remembered {
-		delete(q.byText, q.recent.Remove(q.recent.Back()).(query).text)
-	}
 }
