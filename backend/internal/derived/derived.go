@@ -56,10 +56,8 @@ type entry[T Sized] struct {
 // NewCache returns a Cache that holds about maxBytes of values, and always one.
 // Each begins as fresh makes it.
 func NewCache[T Sized](fresh func() T, load Load[T], maxBytes int64) *Cache[T] {
-	entries, err := simplelru.NewLRU[tenant.ID, *entry[T]](math.MaxInt, nil) // bounded by bytes instead
-	if err != nil {
-		panic(err) // only for a size below 1
-	}
+	// Bounded by bytes, not by entries. It fails only for a size below 1.
+	entries, _ := simplelru.NewLRU[tenant.ID, *entry[T]](math.MaxInt, nil)
 	return &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes, entries: entries}
 }
 

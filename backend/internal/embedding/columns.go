@@ -20,15 +20,15 @@ type Columns struct {
 	values     []float32
 }
 
-// NewColumns returns columns with room for some vectors.
+// NewColumns returns empty Columns with room for some vectors.
 func NewColumns(dimensions, room int) Columns {
 	return Columns{dimensions: dimensions, values: make([]float32, 0, (room+lanes-1)/lanes*lanes*dimensions)}
 }
 
-// Len is how many vectors there are.
+// Len returns the number of vectors.
 func (c *Columns) Len() int { return c.count }
 
-// Append adds a vector, which has the length of those before.
+// Append adds a vector, which must have the length of those before.
 func (c *Columns) Append(v Vector) {
 	column := c.grow(len(v))
 	for i, x := range v {
@@ -36,7 +36,7 @@ func (c *Columns) Append(v Vector) {
 	}
 }
 
-// AppendKept is Append for a vector as [Vector.Bytes] writes it.
+// AppendKept is Append for a stored vector, as [Vector.Bytes] writes it.
 func (c *Columns) AppendKept(kept []byte) {
 	const size = 4
 	column := c.grow(len(kept) / size)
@@ -46,8 +46,8 @@ func (c *Columns) AppendKept(kept []byte) {
 	}
 }
 
-// grow makes room for one more vector, and returns where its first number goes. Those
-// of others are not touched: they may be read meanwhile.
+// grow makes room for one more vector and returns the place of its first number. It does
+// not touch other vectors, which may be read meanwhile.
 func (c *Columns) grow(dimensions int) []float32 {
 	if c.count == 0 {
 		c.dimensions = dimensions
@@ -60,10 +60,10 @@ func (c *Columns) grow(dimensions int) []float32 {
 	return c.values[c.place(c.count-1):]
 }
 
-// place is where the first number of a vector is.
+// place returns the index of the first number of a vector.
 func (c *Columns) place(i int) int { return i/lanes*lanes*c.dimensions + i%lanes }
 
-// Vector returns a copy of one.
+// Vector returns a copy of vector i.
 func (c *Columns) Vector(i int) Vector {
 	v := make(Vector, c.dimensions)
 	column := c.values[c.place(i):]

@@ -1,16 +1,14 @@
-// Package embedding turns what is on file about a person into vectors that can be
-// compared, and compares them.
+// Package embedding makes vectors of the data about people, and finds the nearest.
 //
-// A Provider makes the vectors. Local is built in, needs nothing and sends nothing
-// anywhere; it hashes letter groups and words, so what it finds alike is spelled
-// alike: it does not know that a lawyer and an attorney do the same work. Remote is
-// any server that speaks OpenAI's POST {base}/embeddings; what it finds alike is as
-// good as its model. What a person is to a provider is Text, and the Hash of that
-// text tells whether a vector is still of what is on file.
+// A Provider makes the vectors. Local is built in and sends nothing anywhere. It hashes
+// words and groups of letters, so it finds similar spellings: it does not know that a
+// lawyer and an attorney do the same work. Remote is any server that speaks OpenAI's
+// POST {base}/embeddings; its quality is that of its model. A provider reads
+// [Person.Text], and the Hash of that text shows whether a vector is up to date.
 //
-// Set holds the vectors of one member in memory and compares a vector with all of
-// them, one by one: that is fast enough for every network that one person has.
+// Set holds the vectors of one member in memory and compares a vector with all of them,
+// which is fast enough for the network of one person.
 //
-// Which members allow a remote provider is internal/member's; keeping vectors is
-// internal/store's; searching with them is internal/recall's.
+// Storing vectors, searching with them, and which members allow a remote provider are
+// the business of other packages.
 package embedding

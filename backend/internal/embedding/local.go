@@ -9,16 +9,16 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// LocalModel is the name of the built-in provider's vectors. It changes whenever
-// the same text would get another vector.
+// LocalModel is the name of the built-in provider's model. It must change whenever the
+// same text would get another vector.
 const LocalModel = "local-hash-2"
 
 // localDimensions is the length of the built-in provider's vectors.
 const localDimensions = 256
 
-// Local is the built-in provider: letter groups and words, hashed. It likens
-// spellings and knows nothing of meaning. Equal texts get equal vectors, on every
-// machine and in every release that keeps LocalModel.
+// Local is the built-in provider: it hashes words and groups of letters. It finds
+// similar spellings, not meanings. Equal texts get equal vectors on every machine, in
+// every release with the same LocalModel.
 type Local struct{}
 
 // Model implements Provider.
@@ -48,16 +48,15 @@ func (Local) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return out, nil
 }
 
-// The weights of what a text is made of: a whole word says more than a group of
-// its letters.
+// A whole word weighs more than a group of its letters.
 const (
 	wordWeight  = 1.0
 	groupWeight = 0.35
 )
 
-// hashed sums the words and letter groups of a text, in their order: sums of floats
-// depend on it. How often one occurs counts by its square root, so that a word of
-// every note does not drown the name.
+// hashed sums the words and letter groups of a text. Sums of floats depend on the order,
+// so it is that of the text. A part counts by the square root of how often it occurs,
+// so that a word of every note does not outweigh the name.
 func hashed(t string) Vector {
 	parts := counter{at: map[uint64]int{}}
 	words := text.Words(t)

@@ -17,7 +17,7 @@ const (
 	maxText  = 2000
 )
 
-// Person is what a vector is made from.
+// Person is the data that a vector is made from.
 type Person struct {
 	Name, Nickname, Location, Bio string
 	// Positions are titles and organisations, the current ones first.
@@ -33,7 +33,8 @@ type Position struct {
 	Current             bool
 }
 
-// Text is what a provider reads of a person: no address, no number, no date.
+// Text returns what a provider reads about a person, without addresses, phone numbers
+// and dates.
 func (p *Person) Text() string {
 	var b strings.Builder
 	line := func(s string) {
@@ -73,14 +74,14 @@ func (p *Position) line() string {
 	return out
 }
 
-// Hash tells texts apart: a vector is of what is on file as long as the hash of
-// the text is the same.
+// Hash identifies a text. A vector is up to date as long as the hash of the text is the
+// same.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Row is a person's vector as it is kept.
+// Row is a person's vector as stored.
 type Row struct {
 	ConnectionID string
 	Model        string
@@ -92,36 +93,35 @@ type Row struct {
 // Candidate is a person who may need a vector.
 type Candidate struct {
 	ID string
-	// Person is nil when nothing that is on file changed since their vector was
-	// made, or looked at.
+	// Person is nil when nothing changed since the vector was made or checked.
 	Person *Person
-	// Hash is that of the text which their vector was made from; empty when they
-	// have none of the model.
+	// Hash is that of the text of the person's vector; empty when there is none of the
+	// model.
 	Hash string
 	// Dimensions is the length of that vector.
 	Dimensions int
 }
 
-// Candidates are a page of people in the order of their ids.
+// Candidates is a page of people, ordered by id.
 type Candidates struct {
 	// Version is the data version that they were read at.
 	Version int64
 	People  []Candidate
 }
 
-// Vectors are what is kept of a member's vectors of one model.
+// Vectors are a member's vectors of one model, or those that changed.
 type Vectors struct {
 	// Version is the tenant's data version that they reflect.
 	Version int64
-	// Whole tells that these are all there are; else they are those that changed.
+	// Whole means that these are all vectors; otherwise they are those that changed.
 	Whole bool
 	// Dimensions is the length of each.
 	Dimensions int
-	// IDs are the people, and Values their vectors in the same order. Current tells
-	// of each that it is of what is on file now.
+	// IDs are the people, and Values their vectors in the same order. Current says of
+	// each whether it is up to date.
 	IDs     []string
 	Values  Columns
 	Current []bool
-	// Gone are people who have no vector, or are archived.
+	// Gone are people without a vector, or archived.
 	Gone []string
 }

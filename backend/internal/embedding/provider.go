@@ -13,22 +13,21 @@ type Provider interface {
 	// Host is where texts are sent to; empty when they stay in this process.
 	Host() string
 	// Embed returns a vector of length 1 for each text, in their order, all with the
-	// same number of dimensions. A text that is empty is an error. It fails with
-	// a *ProviderError when the provider does not do it.
+	// same number of dimensions. An empty text is an error. When the provider fails or
+	// refuses, the error is a *ProviderError.
 	Embed(ctx context.Context, texts []string) ([]Vector, error)
-	// Noise is the cosine that vectors of texts which have nothing to do with each
-	// other may well have; 0 when that is not known.
+	// Noise is the cosine that vectors of unrelated texts can reach; 0 when unknown.
 	Noise() float32
-	// Understands tells that likeness is one of meaning rather than of spelling.
+	// Understands reports whether similar vectors mean similar meaning, not spelling.
 	Understands() bool
 }
 
-// ProviderError tells why a provider made no vectors. Its text is for members and
-// logs: it never holds a key, nor what was sent.
+// ProviderError is the reason why a provider made no vectors. Its text is for members
+// and logs, and contains neither a key nor the texts.
 type ProviderError struct {
 	// Message is a sentence.
 	Message string
-	// Final tells that repeating it will not help until somebody mends something.
+	// Final means that a retry will not help until the configuration is changed.
 	Final bool
 }
 

@@ -50,8 +50,8 @@ const (
 	attempts  = 4
 	// burst is how many requests may be made at once after a pause.
 	burst = 5
-	// maxPatience is the longest wait that a server may ask for within a call.
-	maxPatience = 30 * time.Second
+	// maxRetryAfter is the longest wait that a server may ask for within a call.
+	maxRetryAfter = 30 * time.Second
 
 	defaultPerMinute = 300
 	defaultTimeout   = 30 * time.Second
@@ -100,12 +100,12 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 	return &Remote{
 		config: c, endpoint: strings.TrimSuffix(u.String(), "/") + "/embeddings", host: u.Host,
 		limiter: rate.NewLimiter(rate.Limit(float64(c.PerMinute)/60), burst),
-		// A redirect could take what is sent to somebody whom the member did not allow.
+		// A redirect could send texts to a host that the member did not allow.
 		client: &http.Client{Timeout: c.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
 
-// isLoopback tells whether a host is this machine.
+// isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
@@ -128,13 +128,13 @@ func (r *Remote) Noise() float32 { return 0 }
 // Understands implements Provider.
 func (r *Remote) Understands() bool { return true }
 
-// Embed implements Provider. Requests that fail in a way that may pass are made
-// again while ctx allows.
+// Embed implements Provider. It repeats requests that fail for a reason that may pass,
+// as long as ctx allows.
 func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	out := make([]Vector, 0, len(texts))
 	for len(texts) > 0 {
 		n := min(batch, len(texts))
-		vectors, err := r.patiently(ctx, texts[:n])
+		vectors, err := r.askWithRetries(ctx, texts[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return out, nil
 }
 
-// patiently asks until there is an answer, a refusal, or no more time.
-func (r *Remote) patiently(ctx context.Context, texts []string) ([]Vector, error) {
+// askWithRetries asks until there is an answer, a refusal, or no more time.
+func (r *Remote) askWithRetries(ctx context.Context, texts []string) ([]Vector, error) {
 	wait := r.config.Backoff
 	for attempt := 1; ; attempt++ {
 		if err := r.limiter.Wait(ctx); err != nil {
@@ -153,7 +153,7 @@ func (r *Remote) patiently(ctx context.Context, texts []string) ([]Vector, error
 		vectors, asked, err := r.ask(ctx, texts)
 		var known *ProviderError
 		switch {
-		case err == nil, ctx.Err() != nil, errors.As(err, &known) && known.Final, attempt == attempts, asked > maxPatience:
+		case err == nil, ctx.Err() != nil, errors.As(err, &known) && known.Final, attempt == attempts, asked > maxRetryAfter:
 			return vectors, err
 		}
 		if err := sleep(ctx, max(wait, asked)); err != nil {
@@ -163,8 +163,7 @@ func (r *Remote) patiently(ctx context.Context, texts []string) ([]Vector, error
 	}
 }
 
-// ask makes one request. Where it fails for now, asked is how long the server
-// wants to be left alone.
+// ask makes one request. When the failure may pass, asked is the server's Retry-After.
 func (r *Remote) ask(ctx context.Context, texts []string) (vectors []Vector, asked time.Duration, err error) {
 	body, err := json.Marshal(request{Model: r.config.Model, Input: texts, Format: "float", Dimensions: r.config.Dimensions})
 	if err != nil {
@@ -200,8 +199,8 @@ func (r *Remote) ask(ctx context.Context, texts []string) (vectors []Vector, ask
 	return vectors, 0, err
 }
 
-// declined tells refusals from what may pass. What the server says is left out:
-// it may repeat what it was sent, or parts of the key.
+// declined turns a status into an error, final or not. It leaves the body out, which may
+// repeat the texts or parts of the key.
 func (r *Remote) declined(res *http.Response) (asked time.Duration, err error) {
 	switch code := res.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= http.StatusInternalServerError:
@@ -227,8 +226,8 @@ type response struct {
 	} `json:"data"`
 }
 
-// read checks an answer: one vector for each text, in whichever order, all of the
-// dimensions that are wanted, and each with a direction.
+// read checks an answer: one vector for each text, in any order, each with the expected
+// number of dimensions and a direction.
 func (r *Remote) read(data []byte, n int) ([]Vector, error) {
 	var got response
 	if err := json.Unmarshal(data, &got); err != nil { // its text may hold what was sent

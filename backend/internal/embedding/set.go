@@ -8,22 +8,21 @@ import (
 	"sync/atomic"
 )
 
-// Set holds vectors by the id of their person and finds the nearest. All methods
-// may be called from many goroutines; searches never wait for updates.
+// Set holds vectors by the id of the person and finds the nearest. It is safe for
+// concurrent use; searches never wait for updates.
 type Set struct {
 	mu     sync.Mutex // held by updates
 	places map[string]spot
 	state  atomic.Pointer[rows]
 }
 
-// spot is where a person's vector is, and whether it is of what is on file now.
+// spot is where a person's vector is, and whether it is up to date.
 type spot struct {
 	row     int
 	current bool
 }
 
-// rows is a state of the set. Rows are only ever added behind those that a state
-// has, so that states share them.
+// rows is a state of the set. Rows are only appended, so that states share them.
 type rows struct {
 	dimensions int
 	ids        []string
@@ -40,11 +39,10 @@ func NewSet() *Set {
 	return s
 }
 
-// Len is how many people have a vector, Current of how many it is of what is on
-// file now.
+// Len returns how many people have a vector.
 func (s *Set) Len() int { return s.state.Load().live }
 
-// Current is described at Len.
+// Current returns how many people have a vector that is up to date.
 func (s *Set) Current() int { return s.state.Load().current }
 
 // Dimensions is the length of the vectors; 0 while there are none.
@@ -59,8 +57,8 @@ func (s *Set) Bytes() int64 {
 	return int64(4*cap(r.values.values)+len(r.dead)) + int64(len(r.ids))*(16+placeBytes)
 }
 
-// Put changes what is known of people, and takes v over. Vectors of another length
-// than those that the set holds are left out.
+// Put applies a change and keeps v. It ignores vectors of another length than those in
+// the set.
 func (s *Set) Put(v *Vectors) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,10 +86,10 @@ func (s *Set) Put(v *Vectors) {
 	s.state.Store(&next)
 }
 
-// minDead is how many dead rows are not worth copying the others for.
+// minDead is how many dead rows are kept before the others are copied.
 const minDead = 1000
 
-// reset makes v all that there is.
+// reset replaces the vectors by v.
 func (s *Set) reset(v *Vectors) {
 	next := rows{dimensions: v.Dimensions, ids: v.IDs, values: v.Values, live: len(v.IDs)}
 	s.places = make(map[string]spot, len(v.IDs))
@@ -130,7 +128,7 @@ func (s *Set) add(r *rows, id string, v Vector, current bool) {
 	}
 }
 
-// compact copies what is valid to new rows.
+// compact copies the valid rows.
 func (s *Set) compact(old *rows) rows {
 	next := rows{dimensions: old.dimensions, current: old.current, live: old.live}
 	next.ids, next.values = make([]string, 0, old.live), NewColumns(old.dimensions, old.live)
@@ -158,7 +156,7 @@ func (s *Set) Of(id string) Vector {
 	return s.state.Load().values.Vector(at.row)
 }
 
-// Near is a person and the cosine of their vector with the one asked about.
+// Near is a person and the cosine of their vector with the query's.
 type Near struct {
 	ID     string
 	Cosine float32
@@ -174,10 +172,9 @@ type Spread struct {
 // a few words take one and a half times as long.
 var buffers = sync.Pool{New: func() any { return new([]float32) }}
 
-// Nearest returns the k people whose vectors are nearest to v, of those whom accept
-// admits, the nearest first and equally near ones by id; and how near all are. It
-// returns nobody when v has another length than the vectors. A nil accept admits
-// everybody.
+// Nearest returns the k people whose vectors are nearest to v among those that accept
+// admits, the nearest first and equally near ones by id; and the spread of all cosines.
+// It returns none when v has another length than the vectors. A nil accept admits all.
 func (s *Set) Nearest(v Vector, k int, accept func(id string) bool) ([]Near, Spread) {
 	r := s.state.Load()
 	if len(v) != r.dimensions || r.live == 0 || k < 1 {
@@ -212,10 +209,10 @@ func (r *rows) score(v Vector, scores []float32) Spread {
 	return Spread{Count: r.live, Mean: float32(mean), Deviation: float32(math.Sqrt(max(0, squares/n-mean*mean)))}
 }
 
-// best keeps the k best rows. Only those that could be among them are asked about.
+// best returns the k best rows. It calls accept only for rows that could be among them.
 func (r *rows) best(scores []float32, k int, accept func(id string) bool) []Near {
 	var kept []Near
-	worst := Near{Cosine: deadScore} // of those that are in; nobody is below it
+	worst := Near{Cosine: deadScore} // of those kept
 	for i, cosine := range scores {
 		if cosine <= worst.Cosine && (cosine < worst.Cosine || cosine == deadScore || r.ids[i] > worst.ID) || !accept(r.ids[i]) {
 			continue

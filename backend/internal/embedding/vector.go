@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Vector is a direction, of length 1.
+// Vector is a vector of length 1.
 type Vector []float32
 
-// errNoDirection tells of a vector that is all zeros, or not made of numbers.
+// errNoDirection is returned for a vector of zeros or with a number that is not finite.
 var errNoDirection = errors.New("the vector has no direction")
 
 // Unit scales v to length 1. It fails for a vector that has no direction or
-// holds what is no finite number.
+// has a number that is not finite.
 func Unit(v Vector) error {
 	sum := 0.0
 	for _, x := range v {
@@ -30,7 +30,7 @@ func Unit(v Vector) error {
 	return nil
 }
 
-// Bytes is the vector as it is kept: little-endian 32-bit floats.
+// Bytes returns the vector as stored: little-endian 32-bit floats.
 func (v Vector) Bytes() []byte {
 	out := make([]byte, 4*len(v))
 	for i, x := range v {
@@ -39,7 +39,7 @@ func (v Vector) Bytes() []byte {
 	return out
 }
 
-// Dot is the cosine of two vectors of one length.
+// Dot returns the cosine of two vectors of the same length.
 func Dot(a, b Vector) float32 {
 	var sum float32
 	for i, x := range a {

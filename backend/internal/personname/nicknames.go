@@ -149,7 +149,7 @@ var nicknames = parseNicknames(nicknameGroups)
 // change the slice.
 func Nicknames(given string) []string { return nicknames[given] }
 
-// SameGiven tells whether one folded given name is an everyday form of the other:
+// SameGiven reports whether one folded given name is an everyday form of the other:
 // maggie of margaret.
 func SameGiven(a, b string) bool { return slices.Contains(nicknames[a], b) }
 

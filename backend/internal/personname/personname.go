@@ -1,6 +1,5 @@
-// Package personname compares names of people: the rule by which an address that two
-// records share makes them one person or leaves them two, and the one by which
-// punctuation and spacing do not hide a namesake.
+// Package personname compares names of people. Compatible decides whether two records
+// with the same address can be one person; Parse ignores punctuation and spacing.
 package personname
 
 import (
@@ -22,7 +21,7 @@ type Name struct {
 	Key string
 }
 
-// Parse reads a name as people write it.
+// Parse reads a name in any usual order and spelling.
 func Parse(name string) Name {
 	folded := text.Fold(strings.Map(withoutApostrophe, name))
 	if last, first, ok := strings.Cut(folded, ","); ok {
@@ -46,14 +45,14 @@ func withoutApostrophe(r rune) rune {
 
 func isNameRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// Names is what somebody is called.
+// Names are the names of a person.
 type Names struct{ Full, Nickname string }
 
-// Compatible tells whether two people may be one by their names: these are equal but
-// for accents, punctuation, spacing or the order of words; or each word of the
-// shorter name is a word of the longer one, a nickname of it, or its initial; or one
-// of them is empty. "A. Stone", "Ada" and "Stone, Ada M." are compatible with "Ada
-// Stone"; "Ben Stone" is not. A nickname on record counts as one more word.
+// Compatible reports whether two people can be the same by their names. The names are
+// equal except for accents, punctuation, spacing or the order of words; or each word of
+// the shorter name is a word of the longer one, a nickname of it, or its initial; or a
+// name is empty. "A. Stone", "Ada" and "Stone, Ada M." are compatible with "Ada Stone";
+// "Ben Stone" is not. A nickname counts as one more word.
 func Compatible(a, b Names) bool {
 	if fullCompatible(a.Full, b.Full) {
 		return true
@@ -86,9 +85,9 @@ func (n Name) parts() []string {
 	return out[:min(len(out), maxWords)]
 }
 
-// fits tells whether each word of the shorter name stands for words of the longer
-// one, and no two for the same. Equal words are taken first, so that an initial does
-// not take the place of one.
+// fits reports whether each word of the shorter name matches words of the longer one,
+// and no two the same. Equal words are matched first, so that an initial does not take
+// their place.
 func fits(short, long []string) bool {
 	taken := make([]bool, len(long))
 	var rest []string
@@ -108,7 +107,7 @@ func fits(short, long []string) bool {
 // maxRun is how many words may be written as one: Vanderberg is van der Berg.
 const maxRun = 3
 
-// take marks the first run of words that are free and meet the condition.
+// take marks the first run of unmarked words that meets the condition.
 func take(words []string, taken []bool, meets func(run []string) bool) bool {
 	for from := range words {
 		for to := from + 1; to <= min(from+maxRun, len(words)) && !taken[to-1]; to++ {
@@ -123,9 +122,9 @@ func take(words []string, taken []bool, meets func(run []string) bool) bool {
 	return false
 }
 
-// abbreviates tells whether a word is a short form of words of a name: one is the
-// initial or a nickname of the other; or it is jdoe of John Doe, as in addresses; or,
-// in a script that does not separate words, it is the name at one end.
+// abbreviates reports whether a word is a short form of words of a name: one is the
+// initial or a nickname of the other; or it is jdoe of John Doe, as in addresses; or, in
+// a script without spaces, one is the beginning or the end of the other.
 func abbreviates(word string, run []string) bool {
 	if len(run) > 1 {
 		return word == initial(run[0])+strings.Join(run[1:], "")

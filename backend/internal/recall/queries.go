@@ -32,10 +32,7 @@ type queries struct {
 }
 
 func newQueries(p embedding.Provider) *queries {
-	kept, err := lru.New[string, embedding.Vector](remembered)
-	if err != nil {
-		panic(err) // only for a size below 1
-	}
+	kept, _ := lru.New[string, embedding.Vector](remembered) // fails only for a size below 1
 	return &queries{provider: p, kept: kept}
 }
 

@@ -1,11 +1,11 @@
-// Package search is the keyword index over one member's connections: it lives
-// in memory, needs no database and no context, and answers in microseconds.
+// Package search is the keyword index over one member's connections. It lives in
+// memory, needs neither database nor context, and answers in microseconds.
 //
 // # What it owns
 //
-// Splitting text into words, folding (case, accents, letters such as ß and ł),
-// the order in which people are found, filters, paging and snippets. The order
-// is a list of tiers; a hit of an earlier tier always comes first:
+// It splits text into words, folds them (case, accents, letters such as ß and ł),
+// ranks hits, and does filters, paging and snippets. Hits are ranked by tiers; a hit of
+// an earlier tier always comes first:
 //
 //	1 identifier   the whole query is an e-mail address, a phone number, a URL
 //	               (these end the search) or the domain of an address
@@ -19,16 +19,15 @@
 //	               location, tag, group, address, bio, how they met, note,
 //	               interaction
 //
-// Within a tier hits are ordered by score, then starred first, then the more
-// recent contact, then name, then id. Nothing in the score depends on other
-// documents, so an index that was updated a thousand times answers exactly as
-// one built afresh.
+// Within a tier hits are ordered by score, then starred first, then the more recent
+// contact, then name, then id. A score does not depend on other documents. An index
+// that was updated a thousand times therefore answers exactly as a new one.
 //
 // # What it does not own
 //
-// Loading and invalidating (the caller builds an index per member and keeps it
-// in an LRU by [Index.Bytes]), meaning (embeddings are fused elsewhere),
-// validation of queries, and fencing of the text in snippets.
+// The caller loads and invalidates: it builds an index for each member and keeps it in
+// an LRU bounded by [Index.Bytes]. Search by meaning, validation of queries and
+// marking the text of snippets as untrusted are done elsewhere, too.
 //
 // # How it is built
 //
@@ -38,11 +37,11 @@
 //	                    │    └ dead: bits of replaced and deleted documents
 //	                    └── view …
 //
-// Segments never change. A Put adds a small one and marks what it replaces as
-// dead; four segments of like size are rebuilt into one. Readers load the
-// snapshot and never wait. Because document numbers follow the tie-break order,
-// the best of equally scored documents are simply the first ones.
+// Segments never change. A Put adds a small one and marks the documents it replaces
+// as dead; four segments of similar size are rebuilt into one. Readers load the
+// snapshot and never wait. Document numbers follow the tie-break order, so of equally
+// scored documents the first are the best.
 //
-// Guesses of spelling compare the query with the words of the vocabulary, never
-// with documents: a 32-bit letter signature rejects nearly all of them.
+// A misspelt word is compared with the words of the vocabulary, never with documents.
+// A 32-bit letter signature rejects nearly all of them.
 package search

@@ -59,7 +59,7 @@ func signatures(terms []term) []signature {
 	return out
 }
 
-// tolerant tells whether the term is in a field where misspelt words are looked for.
+// tolerant reports whether the term is in a field where misspelt words are looked for.
 func (t *term) tolerant() bool {
 	return slices.ContainsFunc(t.lists, func(l list) bool { return l.kind&inner == 0 && field(l.kind).tolerant() })
 }

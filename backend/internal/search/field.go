@@ -38,7 +38,7 @@ var fieldNames = [fields]string{
 	fieldURL: "url", fieldBio: "bio", fieldMetHow: "met_how", fieldNote: "note", fieldInteraction: "interaction", fieldPhone: "phone",
 }
 
-// tolerant tells whether misspelt words are looked for in f.
+// tolerant reports whether misspelt words are looked for in f.
 func (f field) tolerant() bool { return f <= fieldDomain }
 
 // wordy fields hold so many words that short beginnings of words say nothing.

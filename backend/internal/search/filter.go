@@ -13,7 +13,7 @@ type filter struct {
 	equal         [valueKinds]string // tag, group: folded
 	after, before time.Time
 	has           []presence
-	none          bool // asks for something nobody has
+	none          bool // asks for an unknown field
 	active        bool
 }
 

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Lookup finds documents by their id among those that a query's filters admit, in
-// the state of the index at the moment it was made. It may be used by one goroutine.
+// Lookup finds documents by id among those that pass a query's filters, in the state of
+// the index when the Lookup was made. It is not safe for concurrent use.
 type Lookup struct {
 	views []*view
 	out   []bitset
 }
 
-// Lookup returns one for the filters of q; its text is not looked at.
+// Lookup returns a Lookup for the filters of q. It ignores the text of q.
 func (ix *Index) Lookup(q Query) *Lookup {
 	filter := newFilter(&q)
 	l := &Lookup{views: ix.state.Load().views}
@@ -22,7 +22,7 @@ func (ix *Index) Lookup(q Query) *Lookup {
 	return l
 }
 
-// Find returns the document, or false when it is not there or not admitted.
+// Find returns the document, or false when it is absent or filtered out.
 func (l *Lookup) Find(id string) (*Document, bool) {
 	at, doc, ok := find(l.views, id)
 	if !ok || l.out[at].has(doc) {
@@ -31,12 +31,12 @@ func (l *Lookup) Find(id string) (*Document, bool) {
 	return l.views[at].seg.docs[doc].doc, true
 }
 
-// NameScore is the score from which on the whole query is an identifier, the domain
-// of an address, or somebody's name, case aside.
+// NameScore is the lowest score of a hit whose identifier, domain of an address or name
+// is the whole query, ignoring case.
 const NameScore = float64(scoreFullName) / topScore
 
-// Names returns the different values that a list of the documents holds, sorted. It
-// reads every document.
+// Names returns the distinct values of a list of the documents, sorted. It reads every
+// document.
 func (ix *Index) Names(of func(*Document) []string) []string {
 	names := map[string]bool{}
 	for _, v := range ix.state.Load().views {

@@ -2,7 +2,7 @@ package search
 
 import "slices"
 
-// byRelevance tells whether the order is that of the tiers.
+// byRelevance reports whether the order is that of the tiers.
 func (p *plan) byRelevance() bool {
 	switch p.sort {
 	case SortName, SortLastContact, SortRecent:

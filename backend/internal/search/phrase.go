@@ -8,8 +8,8 @@ import (
 // Words are the words of a query, for texts that are in no index.
 type Words struct{ tokens []token }
 
-// ParseWords reads the words of a query, as [Query.Text] is read: "at", "in", "of"
-// and the like do not count beside others.
+// ParseWords reads the words of a query like [Query.Text]: "at", "in", "of" and the
+// like do not count when there are other words.
 func ParseWords(text string) Words {
 	var p plan
 	p.readWords(strings.TrimSpace(firstRunes(text, maxQueryRunes)))
@@ -24,8 +24,8 @@ const (
 	mostHits = 6
 )
 
-// Hits tells how often text holds the words, case and accents aside: whole words
-// and, from three letters, beginnings of words. It is 0 unless all are there.
+// Hits counts how often the words are in text, ignoring case and accents: as whole words
+// and, from three letters, as beginnings of words. It is 0 unless all words are found.
 func (w Words) Hits(text string) int {
 	if len(w.tokens) == 0 || w.absentFrom(text) {
 		return 0
@@ -51,8 +51,8 @@ func (w Words) Hits(text string) int {
 
 var withoutJoiners = strings.NewReplacer("'", "", "&", "", "`", "")
 
-// absentFrom tells of an ASCII text that it cannot hold all words. Most notes do not,
-// and reading one word by word takes ten times as long.
+// absentFrom reports that a text in ASCII cannot have all the words. Most notes do not,
+// and reading them word by word takes ten times as long.
 func (w Words) absentFrom(text string) bool {
 	if !isASCII(text) {
 		return false
@@ -61,7 +61,7 @@ func (w Words) absentFrom(text string) bool {
 	return slices.ContainsFunc(w.tokens, func(t token) bool { return !strings.Contains(plain, t.folded) })
 }
 
-// hit is what the current word of scan, folded, counts for the token.
+// hit returns how much the current word of scan, folded, counts for the token.
 func (t *token) hit(scan *scanner, word string) int {
 	if t.unspaced {
 		return partHit * strings.Count(word, t.folded)

@@ -124,7 +124,7 @@ func (t *token) closenessTo(m *term) closeness {
 	return foldedPrefix
 }
 
-// reaches tells whether a match of closeness c counts in field f: the fields
+// reaches reports whether a match of closeness c counts in field f: the fields
 // with many words ask for more letters and for the right spelling.
 func (t *token) reaches(c closeness, f field) bool {
 	switch c {

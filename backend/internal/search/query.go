@@ -14,20 +14,20 @@ const (
 
 // Query says what to look for. Every filter that is set must hold.
 type Query struct {
-	// Text is read to its 256th character and 16th word; all its words must be
-	// found, but for "at", "in", "of" and the like beside others. Empty text
-	// finds every document that passes the filters, with score 0.
+	// Text is read up to 256 characters and 16 words. All words must be found, except
+	// "at", "in", "of" and the like when there are others. Empty text finds every
+	// document that passes the filters, with score 0.
 	Text string
-	// Company, Title and Location are contained in the value, case and accents
-	// aside. Company looks at past organisations too.
+	// Company, Title and Location must be contained in the value, ignoring case and
+	// accents. Company matches past organisations too.
 	Company, Title, Location string
-	// Tag and Group equal one of the names, case aside.
+	// Tag and Group must equal one of the names, ignoring case.
 	Tag, Group string
 	// LastContactAfter is inclusive, LastContactBefore is not. A connection
 	// never contacted passes neither. Zero is off.
 	LastContactAfter, LastContactBefore time.Time
-	// Has lists what must be there: email, phone, url, note, interaction. An
-	// unknown word is had by none.
+	// Has lists what must be there: email, phone, url, note, interaction. No
+	// document has an unknown word.
 	Has []string
 	// Sort is one of the Sort constants. Orders other than relevance leave out
 	// misspelt matches unless there are no others.
@@ -61,7 +61,7 @@ type Result struct {
 	// exceeds Offset plus Limit.
 	Total int
 	// ByIdentifier means that the query is an e-mail address, a phone number or a URL
-	// that somebody has.
+	// of a document.
 	ByIdentifier bool
 	// TotalCapped means that weaker matches, not counted here, may follow.
 	TotalCapped bool

@@ -11,7 +11,7 @@ type judge struct {
 	docs    []ranked
 	nameKey string // of the query
 	chunked bool   // see plan
-	strong  bool   // admit only documents whose score cannot be bettered by guesses
+	strong  bool   // admit only documents whose score a misspelt match cannot raise
 
 	lastMatch match // of the only token
 	last      grade // given for lastMatch

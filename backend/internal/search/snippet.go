@@ -27,7 +27,7 @@ func snippetOf(texts []string, t *token, c closeness) string {
 	return ""
 }
 
-// isIn tells whether the current word of scan, or a part of it, is the match.
+// isIn reports whether the current word of scan, or a part of it, is the match.
 func (t *token) isIn(scan *scanner, c closeness) bool {
 	word := foldWord(string(scan.word))
 	if t.unspaced {

@@ -36,7 +36,7 @@ func (s *scanner) reset(text string) {
 	s.text, s.pos = text, 0
 }
 
-// next finds the next word and tells whether there is one.
+// next finds the next word and reports whether there is one.
 func (s *scanner) next() bool {
 	s.word, s.joints = s.word[:0], s.joints[:0]
 	for s.pos < len(s.text) {
@@ -67,7 +67,7 @@ func (s *scanner) peek(at int) (rune, int) {
 	return utf8.DecodeRuneInString(s.text[at:])
 }
 
-// belongs tells whether r is part of a word here; a mark cannot begin one.
+// belongs reports whether r is part of a word here; a mark cannot begin one.
 func (s *scanner) belongs(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -164,7 +164,7 @@ func isJoiner(r rune) bool {
 	return false
 }
 
-// isUnspaced tells whether r is of a script written without spaces between
+// isUnspaced reports whether r is of a script written without spaces between
 // words, or (Hangul) with names that are searched by their parts.
 func isUnspaced(r rune) bool {
 	switch {

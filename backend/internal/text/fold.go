@@ -8,11 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns s for comparison, in stored keys and in searches alike: lower case,
-// white space as single spaces, compatibility forms as plain ones, NFC. Letters
-// with accents lose them if they are Latin, Greek or Cyrillic. Marks of all other
-// scripts stay: there they are vowels or make another letter (कि is not क, バ is
-// not ハ). Invisible characters go.
+// Fold returns s for comparison, in stored keys and in searches: in lower case, with
+// single spaces, with plain characters in place of compatibility forms, in NFC, without
+// invisible characters. Latin, Greek and Cyrillic letters lose their accents. Marks of
+// other scripts stay, since they are vowels or make another letter (कि is not क, バ is
+// not ハ).
 func Fold(s string) string {
 	if !isASCII(s) {
 		s = foldMarks(s)
@@ -20,7 +20,7 @@ func Fold(s string) string {
 	return strings.Join(strings.Fields(strings.ToLower(s)), " ")
 }
 
-// Words returns the words of s as Fold has them: runs of letters, digits and marks.
+// Words returns the words of Fold(s): runs of letters, digits and marks.
 func Words(s string) []string {
 	return strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
 }
@@ -52,7 +52,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// spelledOut replaces the letters that compatibility decomposition leaves alone.
+// spelledOut replaces letters that compatibility decomposition does not change.
 func spelledOut(r rune) string {
 	switch r {
 	case 'ß':

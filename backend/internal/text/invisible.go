@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Invisible tells characters that show nothing by themselves: bidirectional
-// controls, zero-width characters, joiners, fillers, tags and variation selectors
-// (Unicode's Default_Ignorable_Code_Point), the marks of annotations and the blank
-// braille pattern. Text that looks harmless to people can carry orders to a model in
-// them.
+// Invisible reports whether r shows nothing by itself: bidirectional controls, zero-width
+// characters, joiners, fillers, tags and variation selectors (Unicode's
+// Default_Ignorable_Code_Point), annotation marks and the blank braille pattern. Text
+// that looks harmless to people can hide instructions to a model in them.
 func Invisible(r rune) bool {
 	switch {
 	case r < 0xAD:
@@ -31,12 +30,11 @@ const (
 	blackFlag = '\U0001F3F4'
 )
 
-// WithoutInvisible returns s without invisible characters, but for those that spell
-// something: a joiner or a variation selector where the script or the emoji needs
-// it, one at a time, and the tags of the flags of England, Scotland and Wales. The 240
-// supplementary variation selectors (U+E0100 to U+E01EF) always go: one after each
-// ideograph would carry almost a byte, and without it the ideograph is the same in its
-// usual form.
+// WithoutInvisible removes invisible characters, except where they are part of the
+// spelling: a single joiner or variation selector that the script or the emoji needs,
+// and the tags in the flags of England, Scotland and Wales. It always removes the 240
+// supplementary variation selectors (U+E0100 to U+E01EF): one after each ideograph could
+// carry almost a byte, and without it the ideograph is shown in its usual form.
 func WithoutInvisible(s string) string {
 	if !strings.ContainsFunc(s, Invisible) {
 		return s
@@ -70,8 +68,8 @@ func flagTags(s string) int {
 	return 0
 }
 
-// spells tells whether an invisible character belongs where it stands: after before,
-// and ahead of the rest.
+// spells reports whether an invisible character is part of the spelling between the
+// character before it and the text after it.
 func spells(r, before rune, after string) bool {
 	switch {
 	case r == zwj || r == zwnj:
@@ -89,8 +87,8 @@ func spells(r, before rune, after string) bool {
 	return false
 }
 
-// joinsLetters tells letters and marks of the scripts in which a joiner after them
-// changes how a word is written.
+// joinsLetters reports whether r is a letter or mark of a script in which a joiner after
+// it changes how a word is written.
 func joinsLetters(r rune) bool {
 	if 0x64B <= r && r <= 0x655 || r == 0x670 { // vowel marks of Arabic
 		return true
@@ -101,8 +99,8 @@ func joinsLetters(r rune) bool {
 			unicode.Tibetan, unicode.Myanmar, unicode.Khmer, unicode.Balinese, unicode.Javanese)
 }
 
-// isEmoji tells what a joiner can join to one emoji: pictures, arrows, skin tones, and
-// the selector after a picture.
+// isEmoji reports whether a joiner can join r to another emoji: pictures, arrows, skin
+// tones, and the selector after a picture.
 func isEmoji(r rune) bool {
 	return r == 0xFE0F || unicode.In(r, unicode.So, unicode.Sm) || 0x1F3FB <= r && r <= 0x1F3FF
 }

@@ -9,8 +9,8 @@ import (
 // maxNearest is how many names an error suggests.
 const maxNearest = 3
 
-// Nearest ends an error about a name that is not on file: with the names that are
-// nearest to it, three at most; empty when there are no names.
+// Nearest returns the end of an error about an unknown name: up to three names that are
+// nearest to it. It is empty when there are no names.
 func Nearest(names []string, wanted string) string {
 	type candidate struct {
 		name  string
@@ -32,7 +32,7 @@ func Nearest(names []string, wanted string) string {
 	return "; nearest: " + strings.Join(quoted, ", ")
 }
 
-// distance is Edits, or 0 when one text contains the other.
+// distance returns Edits, or 0 when one text contains the other.
 func distance(a, b string) int {
 	if strings.Contains(b, a) || strings.Contains(a, b) {
 		return 0
@@ -40,7 +40,8 @@ func distance(a, b string) int {
 	return Edits(a, b)
 }
 
-// Edits is the number of letters to insert, delete or replace that lead from a to b.
+// Edits returns the Levenshtein distance of a and b: how many letters to insert, delete
+// or replace.
 func Edits(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	row := make([]int, len(to)+1)

@@ -1,4 +1,4 @@
-// Package text prepares what people type for keeping and for comparing.
+// Package text cleans text for storing and folds it for comparing.
 package text
 
 import (
@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Clean returns s as it may be stored and shown: without characters that no store or
-// screen can hold (NUL and other controls, except line break and tab), and without
-// invisible ones that spell nothing (WithoutInvisible). White space at both ends goes.
+// Clean returns s as it may be stored and shown. It removes control characters other than
+// line break and tab, bytes that are not UTF-8, invisible characters (see
+// WithoutInvisible), and white space at both ends.
 func Clean(s string) string {
 	return strings.TrimSpace(WithoutInvisible(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == unicode.ReplacementChar {
@@ -18,16 +18,16 @@ func Clean(s string) string {
 	}, s)))
 }
 
-// Visible tells whether s shows anything: zero-width and bidirectional marks
-// alone do not, nor do the letters and symbols that are blank by design, such as
-// the Hangul fillers.
+// Visible reports whether s has a visible character. Zero-width and bidirectional marks
+// are not, nor are letters and symbols that are blank by design, such as the Hangul
+// fillers.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !Invisible(r)
 	})
 }
 
-// Line is Clean for one line: every run of white space becomes one space.
+// Line is Clean for a single line: every run of white space becomes one space.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
 // Truncate returns s, or its first n characters and an ellipsis when it has more.
