@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const base = "https://kith.example"
 
-// ownRows are the rows of the documents themselves, and of what they speak of.
-func ownRows() []route.Route {
+// ownRoutes are the routes of the documents themselves, and of what they mention.
+func ownRoutes() []route.Route {
 	get := []string{http.MethodGet}
 	return []route.Route{
 		{Name: "landing", Methods: get, Pattern: "/"},
@@ -46,10 +46,10 @@ func ownRows() []route.Route {
 	}
 }
 
-// rows are the table as it is mounted, with the rows that it lacks.
-func rows(sandbox bool) []route.Route {
+// routes are the table as it is mounted, with the routes that it lacks.
+func routes(sandbox bool) []route.Route {
 	mounted := route.Mounted(server.Routes(), sandbox)
-	for _, r := range ownRows() {
+	for _, r := range ownRoutes() {
 		if slices.ContainsFunc(mounted, func(there route.Route) bool { return there.Pattern == r.Pattern }) {
 			continue
 		}
@@ -91,7 +91,7 @@ func loadCatalog(t testing.TB) *catalog.Catalog {
 func options(t testing.TB) discovery.Options {
 	t.Helper()
 	return discovery.Options{
-		BaseURL: base, Version: "1.2.3", Routes: rows(true), Catalog: loadCatalog(t), Protocols: mcp.Versions(),
+		BaseURL: base, Version: "1.2.3", Routes: routes(true), Catalog: loadCatalog(t), Protocols: mcp.Versions(),
 		Problems: httpapi.NewProblems(base), Policies: ratelimit.Defaults(), Requests: requests(), DemoUsername: "demo",
 	}
 }
@@ -111,13 +111,13 @@ func build(t testing.TB, change func(*discovery.Options)) *discovery.Documents {
 
 // withoutSandbox are the options of a server that has none.
 func withoutSandbox(o *discovery.Options) {
-	o.Routes, o.Requests, o.DemoUsername = rows(false), nil, ""
+	o.Routes, o.Requests, o.DemoUsername = routes(false), nil, ""
 }
 
 // bare are the options of a server with nothing but the documents and MCP.
 func bare(o *discovery.Options) {
 	withoutSandbox(o)
-	wanted := ownRows()
+	wanted := ownRoutes()
 	o.Routes = slices.DeleteFunc(o.Routes, func(r route.Route) bool {
 		return r.Protocol != route.MCP && (r.Pattern == "/api/batch" || r.Pattern == "/openapi.json" ||
 			!slices.ContainsFunc(wanted, func(w route.Route) bool { return w.Pattern == r.Pattern }))

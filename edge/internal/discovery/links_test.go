@@ -29,7 +29,7 @@ func linksOf(t *testing.T, page string) []string {
 	return links
 }
 
-// checkLinks fails unless every link leads to a row, or out of the service.
+// checkLinks fails unless every link leads to a route, or out of the service.
 func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []string) {
 	t.Helper()
 	for _, link := range links {
@@ -55,7 +55,7 @@ func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []s
 }
 
 // TestLinksLeadSomewhere follows every link of every document, on every kind of
-// server: the rows must serve it.
+// server: a route must serve it.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	for variant, change := range variants() {

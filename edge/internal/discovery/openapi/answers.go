@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -114,19 +113,7 @@ func addRequestID(root *yaml.Node) {
 }
 
 func sortByStatus(answers *yaml.Node) {
-	type answer struct{ key, value *yaml.Node }
-	var list []answer
-	for i := 0; i+1 < len(answers.Content); i += 2 {
-		list = append(list, answer{answers.Content[i], answers.Content[i+1]})
-	}
-	slices.SortFunc(list, func(a, b answer) int { return status(a.key) - status(b.key) })
-	answers.Content = answers.Content[:0]
-	for _, a := range list {
-		answers.Content = append(answers.Content, a.key, a.value)
-	}
-}
-
-func status(key *yaml.Node) int {
-	n, _ := strconv.Atoi(key.Value) // what is no status comes first, and the tests find it
-	return n
+	pairs := slices.Collect(slices.Chunk(answers.Content, 2))
+	slices.SortFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
+	answers.Content = slices.Concat(pairs...)
 }

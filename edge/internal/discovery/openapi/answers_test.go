@@ -57,16 +57,16 @@ func TestRefusalsOfEveryOperation(t *testing.T) {
 	media := map[route.Protocol]string{
 		route.HTTP: "application/problem+json", route.MCP: "application/json", route.OAuth: "application/json", route.Page: "text/html",
 	}
-	var rows []route.Route
+	var all []route.Route
 	document := load(t, build(t, func(o *openapi.Options) {
 		for i, r := range o.Routes {
 			if r.State == route.Deprecated {
 				o.Routes[i].Sunset = time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)
 			}
 		}
-		rows = o.Routes
+		all = o.Routes
 	}))
-	for _, r := range rows {
+	for _, r := range all {
 		for _, method := range r.Methods {
 			op := operation(t, document, r, method)
 			for status, want := range map[int]bool{
