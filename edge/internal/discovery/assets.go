@@ -2,8 +2,9 @@ package discovery
 
 import (
 	"embed"
-	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"net/http"
+
+	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
 //go:embed assets
@@ -18,8 +19,8 @@ const (
 	versionLength = 12 // hexadecimal digits of the entity tag
 )
 
-// asset is a stylesheet or a script. Its address names its version, so that
-// browsers keep it for good and still load a new one at once.
+// asset is a stylesheet or a script. Its address has its version, so that browsers
+// cache it for a year and still load a new version at once.
 type asset struct {
 	path, version string
 	current       *httpapi.Document // for the address without a version, or with another

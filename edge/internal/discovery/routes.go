@@ -10,10 +10,10 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// Routes returns the routes of the documents, which tell strangers how to use the
-// service. o.Routes is set to the live routes.
+// Routes returns the routes of the documents. It ignores o.Routes: each route is built
+// with the live routes.
 func Routes(o Options) []route.Route {
-	built := map[*route.Route]*Documents{} // by the first of the live routes that they speak of
+	built := map[*route.Route]*Documents{} // by the first of the live routes that they describe
 	of := func(pick func(d *Documents) route.Handler) func(live []route.Route) (route.Handler, error) {
 		return func(live []route.Route) (route.Handler, error) {
 			if built[&live[0]] == nil {
@@ -28,9 +28,9 @@ func Routes(o Options) []route.Route {
 		}
 	}
 	routes := []route.Route{
-		{Name: "landing", Pattern: pathHome, Summary: "What this is, with the sandbox to try in the browser.", Build: of((*Documents).Landing)},
-		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: where everything is, and what its limits are.", Build: of((*Documents).AgentIndex)},
-		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The description of the live API, OpenAPI 3.1.", Build: of((*Documents).OpenAPI)},
+		{Name: "landing", Pattern: pathHome, Summary: "The landing page, with sandbox requests to try in the browser.", Build: of((*Documents).Landing)},
+		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: addresses, limits and deprecations as JSON.", Build: of((*Documents).AgentIndex)},
+		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The OpenAPI 3.1 description of the live API.", Build: of((*Documents).OpenAPI)},
 		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents.", Build: of((*Documents).LLMs)},
 		{Name: "docs-mcp", Pattern: pathPeopleDocs, Summary: "The documentation of the MCP server, for people.", Build: of((*Documents).PeopleDocs)},
 		{Name: "mcp-docs", Pattern: pathAgentDocs, Summary: "The documentation of the MCP server, for agents.", Build: of((*Documents).AgentDocs)},
@@ -38,7 +38,7 @@ func Routes(o Options) []route.Route {
 		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},
 		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727).", Build: of((*Documents).APICatalog)},
 		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
-		{Name: assetName(pathScript), Pattern: pathScript, Summary: "What runs the landing page's requests.", Build: of(func(d *Documents) route.Handler { return d.script.serve })},
+		{Name: assetName(pathScript), Pattern: pathScript, Summary: "The script of the landing page.", Build: of(func(d *Documents) route.Handler { return d.script.serve })},
 	}
 	for i := range routes {
 		r := &routes[i]
