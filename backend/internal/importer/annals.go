@@ -63,6 +63,9 @@ type cast struct {
 
 // cast looks people up by their keys.
 func (im *imports) cast(ctx context.Context, on Registry, keys []string) (*cast, error) {
+	if im.into != nil {
+		return seeded(keys), nil
+	}
 	w := Wanted{Bare: true, ImportID: im.params.ImportID}
 	for _, key := range keys {
 		w.Probes = append(w.Probes, Probe{By: byKey, Value: SourceKey(key)})
@@ -124,8 +127,12 @@ func (im *imports) relations(ctx context.Context) error {
 	if !im.at.Related && im.at.Phase == people {
 		return nil
 	}
+	records := im.file.Records()
+	if im.into != nil {
+		records = slices.Values(im.related)
+	}
 	related := func(yield func(source.Record) bool) {
-		for rec := range im.file.Records() {
+		for rec := range records {
 			if rec.Err == nil && rec.Person.Key != "" && len(rec.Person.Relations) > 0 && !yield(rec) {
 				return
 			}

@@ -63,6 +63,8 @@ type imports struct {
 	// into is the transaction that Seed imports into; nil for a job, which has one
 	// for each step.
 	into Writer
+	// related are Seed's people, which need not be decoded again for their relations.
+	related []source.Record
 	// at is how far the import got: what the last step left behind.
 	at checkpoint
 	// others are the hashed keys of the file's people with ids of ours.
@@ -241,6 +243,7 @@ func (im *imports) peopleStep(ctx context.Context, records []source.Record, entr
 		if errs[i] == nil {
 			if im.into != nil {
 				e.person.ID = e.id
+				im.related = append(im.related, records[i])
 			}
 			good = append(good, e)
 		}
