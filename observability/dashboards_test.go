@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/observability/internal/dashboards"
 )
 
-// board is what Grafana reads of a dashboard, as far as it is judged here.
+// board is the part of a dashboard that is checked here.
 type board struct {
 	UID, Title, Description string
 	SchemaVersion           int
@@ -53,7 +53,7 @@ func boards(t *testing.T) map[string]board {
 	return all
 }
 
-// TestDashboardsAreGenerated: the files are what the declarations say, all of them.
+// TestDashboardsAreGenerated: the files are those that the declarations render.
 func TestDashboardsAreGenerated(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -78,8 +78,8 @@ func TestDashboardsAreGenerated(t *testing.T) {
 // units are those of Grafana that a panel may have.
 var units = []string{"short", "s", "bytes", "percentunit", "reqps", "ops", "cps"}
 
-// TestDashboards: each panel can be read by somebody who did not write it, and each
-// link leads somewhere.
+// TestDashboards: each panel has a title, a description, a unit and legends, and each link
+// leads to an existing page.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	for name, b := range boards(t) {
@@ -90,12 +90,12 @@ func TestDashboards(t *testing.T) {
 		for _, p := range b.Panels {
 			what := fmt.Sprintf("%s: %q", name, p.Title)
 			if p.ID <= 0 || ids[p.ID] || p.Title == "" || titles[p.Title] {
-				t.Errorf("%s: its id, %d, or its title is another's", what, p.ID)
+				t.Errorf("%s: id %d or the title is not unique", what, p.ID)
 			}
 			ids[p.ID], titles[p.Title] = true, true
 			for _, other := range b.Panels {
 				if other.ID != p.ID && overlap(p, other) {
-					t.Errorf("%s lies on %q", what, other.Title)
+					t.Errorf("%s overlaps %q", what, other.Title)
 				}
 			}
 			if p.Type != "row" {
@@ -146,7 +146,7 @@ func overlap(a, b panel) bool {
 		a.GridPos.Y < b.GridPos.Y+b.GridPos.H && b.GridPos.Y < a.GridPos.Y+a.GridPos.H
 }
 
-// expressions are all queries of the dashboards, with Grafana's variables filled in.
+// expressions returns all queries of the dashboards, with Grafana's variables replaced.
 func expressions(t *testing.T) (list []string) {
 	t.Helper()
 	for _, b := range boards(t) {
@@ -189,7 +189,7 @@ func TestDashboardsNameMetrics(t *testing.T) {
 	for _, expression := range expressions(t) {
 		named := series.FindAllString(quoted.ReplaceAllString(expression, `""`), -1)
 		if len(named) == 0 {
-			t.Errorf("%s asks for nothing", expression)
+			t.Errorf("%s names no metric", expression)
 		}
 		for _, name := range named {
 			if !slices.Contains(known, name) {
@@ -199,8 +199,8 @@ func TestDashboardsNameMetrics(t *testing.T) {
 	}
 }
 
-// TestDashboardsParse: Prometheus can read every query. That it answers each with
-// data is for the end-to-end tests to see.
+// TestDashboardsParse: Prometheus can parse every query. The end-to-end tests check that
+// each returns data.
 func TestDashboardsParse(t *testing.T) {
 	t.Parallel()
 	program := promtool(t)

@@ -48,9 +48,8 @@ func newPages(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embedd
 		config.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
 	}
 	if c.IdentityProvider != nil {
-		external, err := provider.New(provider.Config{
-			Issuer: c.IdentityProvider.Issuer, ClientID: c.IdentityProvider.ClientID, ClientSecret: c.IdentityProvider.ClientSecret, Name: c.IdentityProvider.Name,
-		})
+		i := c.IdentityProvider
+		external, err := provider.New(provider.Config{Issuer: i.Issuer, ClientID: i.ClientID, ClientSecret: i.ClientSecret, Name: i.Name})
 		if err != nil {
 			return nil, err
 		}

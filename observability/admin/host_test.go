@@ -47,8 +47,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestProfilesStayOnLoopback: where others than this machine can ask, profiles are
-// served only when they are switched on.
+// TestProfilesStayOnLoopback: on other addresses than loopback, profiles are served only
+// if they are enabled.
 func TestProfilesStayOnLoopback(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -71,7 +71,7 @@ func TestOffByDefault(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotBe(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]environment{
 		"OTEL_TRACES_EXPORTER":               {"OTEL_TRACES_EXPORTER": "console"},
@@ -91,7 +91,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 // theirs is a traceparent that asks to be sampled, of an id that every ratio samples.
 const theirs = "00-00000000000000010000000000000001-00000000000000aa-01"
 
-func TestCallersDecideNothing(t *testing.T) {
+func TestPublicCallersDoNotControlTracing(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"Traceparent": {theirs}, "Tracestate": {"vendor=hunter2"}}
 	begin := func(env environment) tracetest.SpanStubs {
@@ -229,7 +229,7 @@ func (b broken) ExportSpans(ctx context.Context, _ []sdk.ReadOnlySpan) error {
 }
 func (broken) Shutdown(context.Context) error { return nil }
 
-// TestCollectorThatIsDown: spans go on being made, the log tells of it once, and a
+// TestCollectorThatIsDown: spans are still created, the failure is logged once, and a
 // stop takes no longer than its time.
 func TestCollectorThatIsDown(t *testing.T) {
 	t.Parallel()

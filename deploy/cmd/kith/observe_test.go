@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/observability/metrics"
 )
 
-// TestCertificatesAreWatched: the end of each certificate that a process shows is
-// among its metrics.
+// TestCertificatesAreWatched: the expiry of each certificate that a process presents is in
+// its metrics.
 func TestCertificatesAreWatched(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -25,8 +25,8 @@ import (
 // values are the label values that a metric has, by its name and label.
 type values map[string]map[string][]string
 
-// reported runs both halves on an empty database, has each collector of a call's
-// ending count every ending, and returns what is scraped.
+// reported runs backend and edge on an empty database, counts every outcome once, and
+// returns the label values of all metrics.
 func reported(t *testing.T) values {
 	t.Helper()
 	s := &settings{DatabaseURL: filepath.Join(t.TempDir(), "kith.db"), BaseURL: "http://localhost:1", Sandbox: true, AutoMigrate: true, DatabaseConns: 4, Edges: 1}
@@ -50,7 +50,7 @@ func reported(t *testing.T) values {
 	if err := errors.Join(queriesErr, jobsErr); err != nil {
 		t.Fatal(err)
 	}
-	countEveryEnding(t, c, queries, jobs)
+	countEveryOutcome(t, c, queries, jobs)
 	refuse := rpcs.WrapStreamingHandler(func(context.Context, connect.StreamingHandlerConn) error {
 		return connect.NewError(connect.CodeUnauthenticated, errors.New("no token"))
 	})
@@ -71,13 +71,13 @@ func reported(t *testing.T) values {
 	return labelValues(gathered)
 }
 
-// ping is a call that only knows its method.
+// ping is a call that has a method only.
 type ping struct{ connect.StreamingHandlerConn }
 
 func (ping) Spec() connect.Spec { return connect.Spec{Procedure: "/kith.test.v1.PingService/Ping"} }
 
-// countEveryEnding makes the series that are made when they first count.
-func countEveryEnding(t *testing.T, c edge.Config, queries *metrics.Queries, jobs *metrics.Jobs) {
+// countEveryOutcome creates the series that appear with their first event.
+func countEveryOutcome(t *testing.T, c edge.Config, queries *metrics.Queries, jobs *metrics.Jobs) {
 	t.Helper()
 	for outcome := range metrics.OutcomeAbandoned + 1 {
 		c.Tools.Observe(t.Context(), "undo_change", outcome, 0)
@@ -115,8 +115,8 @@ func labelValues(families []*dto.MetricFamily) values {
 	return all
 }
 
-// asked are the expressions of dashboards and rules, by where they stand.
-func asked(t *testing.T) map[string]string {
+// expressions returns the expressions of dashboards and rules, by their place.
+func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	files, err := filepath.Glob("../../../observability/dashboards/*.json")
@@ -162,16 +162,16 @@ var (
 	series   = regexp.MustCompile(`\b(?:kith|go|process)_[a-z0-9_]+`)
 )
 
-// given are the labels that Prometheus adds, or that a histogram's and a summary's
-// series have besides.
+// given are the labels that Prometheus adds, and those of the series of histograms and
+// summaries.
 var given = []string{"job", "instance", "le", "quantile", "alertname", "alertstate"}
 
-// TestQueriesSelectWhatIsReported: what dashboards and rules select is there: each
-// label is one of the metric, and each value that is named is one that it takes.
-func TestQueriesSelectWhatIsReported(t *testing.T) {
+// TestQueriesSelectExistingLabels: each label that a dashboard or a rule selects is one of
+// the metric, and each selected value exists.
+func TestQueriesSelectExistingLabels(t *testing.T) {
 	t.Parallel()
 	there, checked := reported(t), 0
-	for where, expression := range asked(t) {
+	for where, expression := range expressions(t) {
 		for _, s := range selector.FindAllStringSubmatch(expression, -1) {
 			for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
 				if label, value := m[1], m[3]; !slices.Contains(given, label) {
@@ -194,7 +194,7 @@ func TestQueriesSelectWhatIsReported(t *testing.T) {
 	}
 }
 
-// check wants each alternative that a matcher names to be a value of the label.
+// check fails unless each alternative of a matcher is a value of the label.
 func (v values) check(t *testing.T, where, metric, label, want string) {
 	t.Helper()
 	for alternative := range strings.SplitSeq(want, "|") {
@@ -205,7 +205,7 @@ func (v values) check(t *testing.T, where, metric, label, want string) {
 	}
 }
 
-// has tells whether some metric of an expression has a label.
+// has reports whether a metric of an expression has a label.
 func (v values) has(expression, label string) bool {
 	return slices.ContainsFunc(series.FindAllString(expression, -1), func(metric string) bool { return v[metric][label] != nil })
 }

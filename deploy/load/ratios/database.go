@@ -65,7 +65,7 @@ func (d *database) open() (err error) {
 	return err
 }
 
-// settle runs VACUUM ANALYZE in PostgreSQL, as autovacuum would later.
+// settle updates the statistics of PostgreSQL, as autovacuum would later.
 func (d *database) settle(ctx context.Context) error {
 	if d.admin == "" {
 		return nil
