@@ -44,7 +44,8 @@ func (s *Store) migrator() (*migrate.Migrator, *migrate.Migrations, error) {
 }
 
 // migrate applies the migrations that the database lacks and returns how many. One
-// process at a time does so; others wait for the lock.
+// process at a time does so; others wait for the lock. SQLite's statistics are brought
+// up to date before other connections read them.
 func (s *Store) migrate(ctx context.Context) (applied int, err error) {
 	unlock, err := s.engine.lock(ctx)
 	if err != nil {
@@ -65,7 +66,10 @@ func (s *Store) migrate(ctx context.Context) (applied int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("migrate the database: %w", err)
 	}
-	return len(group.Migrations), nil
+	if s.engine.name == sqliteName {
+		err = s.optimize(ctx)
+	}
+	return len(group.Migrations), err
 }
 
 // checkSchema returns nil if the database has exactly the migrations that the binary

@@ -12,10 +12,10 @@
 --   folded_ and normal_ columns hold the form of a text that comparisons use.
 --   version grows by one with each change of a row (optimistic locking).
 --
--- WITHOUT ROWID keeps the rows of a member together. It has a price: SQLite has no
--- statistics here, and without them it reads all rows of a member by the primary key
--- of such a table, rather than find a few by another index. The tables that are
--- looked up by connection or by address are therefore ordinary ones.
+-- WITHOUT ROWID keeps the rows of a member together. It has a price: until SQLite has
+-- statistics of such a table, it reads all rows of a member by the primary key, rather
+-- than find a few by another index. Tables that are looked up by connection or by
+-- address are therefore ordinary ones.
 
 
 -- Accounts ----------------------------------------------------------------------------
