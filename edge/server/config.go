@@ -29,7 +29,7 @@ const (
 	// DefaultProfileCacheTTL is what programs set Config.ProfileCacheTTL to: the
 	// zero value there means no cache.
 	DefaultProfileCacheTTL = time.Second
-	// DefaultMaxInFlight is how many requests are worked on at once.
+	// DefaultMaxInFlight is how many requests are served at once.
 	DefaultMaxInFlight = 128
 	// DefaultMaxConnections is how many connections are served at once.
 	DefaultMaxConnections = 4096
@@ -147,7 +147,7 @@ type Config struct {
 	// date less than 180 days after the first announcement, and one that is earlier
 	// than the date announced before.
 	Sunsets map[string]string
-	// MaxInFlight is how many requests are worked on at once; more wait for up to a
+	// MaxInFlight is how many requests are served at once; more wait for up to a
 	// second and are then answered 503, unless few are in flight. Defaults to DefaultMaxInFlight; negative bounds nothing.
 	MaxInFlight int
 	// Now is the clock. Defaults to time.Now.

@@ -43,7 +43,7 @@ type Server struct {
 	done     chan error // gets one value when serving has ended
 }
 
-// New builds a server. It does not listen and calls nobody. It fails if the
+// New builds a server. It does not listen and makes no calls. It fails if the
 // configuration is not usable, and says what is wrong with it.
 func New(c Config) (*Server, error) {
 	config, err := resolve(c)

@@ -57,7 +57,7 @@ func (connections) SearchConnections(
 	}, nil
 }
 
-// GetConnection finds nobody.
+// GetConnection finds no connection.
 func (connections) GetConnection(
 	context.Context, *connectionsv1.GetConnectionRequest,
 ) (*connectionsv1.GetConnectionResponse, error) {

@@ -257,8 +257,8 @@ func (e *Endpoint) readOne(ctx context.Context, header http.Header, r *read) *ou
 	return &outcome{status: rec.status, contentType: rec.header.Get("Content-Type"), body: rec.body}
 }
 
-// serve calls the handler. A panic is that item's own: nobody above this
-// goroutine would catch it.
+// serve calls the handler. A panic fails that item only: no other handler is
+// above this goroutine.
 func (e *Endpoint) serve(rec *recorder, inner *http.Request, r *read) (ok bool) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -174,7 +174,7 @@ func CheckShape(text []byte) error {
 	for {
 		token, err := decoder.ReadToken()
 		if err != nil {
-			return nil //nolint:nilerror // whoever reads the values reports it
+			return nil //nolint:nilerror // the decoder that reads the values reports it
 		}
 		if decoder.StackDepth() > MaxDepth {
 			return errors.New("the JSON is nested more than 32 levels deep")

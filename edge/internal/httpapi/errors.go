@@ -67,7 +67,7 @@ const (
 	Unavailable             Code = "unavailable"
 )
 
-// codeInfo is a row of the table.
+// codeInfo is an entry of the table.
 type codeInfo struct {
 	code   Code
 	status int

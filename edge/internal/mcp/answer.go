@@ -9,13 +9,6 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// appendResultHead appends a JSON-RPC answer up to its result. A brace closes it.
-func appendResultHead(b, id []byte) []byte {
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	return append(b, `,"result":`...)
-}
-
 // appendToolResult appends the result of a tool that answered: the answer twice,
 // as MCP wants it, in one text block and as structuredContent. It reports false
 // if the answer is no JSON object.
@@ -65,8 +58,8 @@ func appendString(b []byte, s string) []byte {
 }
 
 // appendCompactJSON and appendQuotedJSON take JSON that is valid, and whose only irregularity is white
-// space between tokens: protobuf's encoder adds some at random, so that nobody
-// relies on its bytes.
+// space between tokens: protobuf's encoder adds some at random, so that its bytes
+// are not relied on.
 
 // appendCompactJSON appends src without white space between its tokens.
 func appendCompactJSON(b, src []byte) []byte {

@@ -38,6 +38,16 @@ type call struct {
 	replayed  bool                           // the answer is that of an earlier call
 }
 
+func (d *Dispatcher) serveCurrent(w http.ResponseWriter, r *http.Request, _ string) {
+	d.current.serve(w, r)
+}
+
+func (d *Dispatcher) serveDeprecated(w http.ResponseWriter, r *http.Request, _ string) {
+	d.deprecated.serve(w, r)
+}
+
+func (d *Dispatcher) serveDemo(w http.ResponseWriter, r *http.Request, _ string) { d.demo.serve(w, r) }
+
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if f := e.access.check(r); f != nil {
 		e.writeFailure(w, r, nil, f)
@@ -85,6 +95,13 @@ func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call)
 		return
 	}
 	httpapi.WriteJSON(w, r, http.StatusOK, append(out, '}'))
+}
+
+// appendResultHead appends a JSON-RPC answer up to its result. A brace closes it.
+func appendResultHead(b, id []byte) []byte {
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, id...)
+	return append(b, `,"result":`...)
 }
 
 // note names the method in the log line, unless the caller made it up.
@@ -170,7 +187,7 @@ func (e *endpoint) callTool(ctx context.Context, out []byte, c *call) ([]byte, *
 		out, outcome, fault = e.runTool(ctx, out, c, rpc, arguments)
 	}
 	if outcome == metrics.OutcomeUnavailable && errors.Is(ctx.Err(), context.Canceled) {
-		outcome = metrics.OutcomeAbandoned // whoever goes away is not let down
+		outcome = metrics.OutcomeAbandoned // the caller went away
 	}
 	requestlog.FromContext(ctx).Note(slog.String("tool", name), slog.String("outcome", outcome.String()))
 	e.options.Observe(ctx, name, outcome, e.options.Now().Sub(start))
@@ -235,7 +252,7 @@ func (e *endpoint) runTool(
 ) ([]byte, metrics.Outcome, *failure) {
 	request := upstream.ToolCall{Procedure: rpc.Procedure, Bearer: c.bearer.Token, Visitor: c.visitor, Arguments: arguments, Retry: c.retry}
 	if rpc.Tool.Waits {
-		request.Patience = upstream.Patience
+		request.ExtraTimeout = upstream.WaitTimeout
 		defer requestlog.FromContext(ctx).Suspend()()
 	}
 	answer, err := e.options.Backend.CallTool(ctx, request)

@@ -181,16 +181,6 @@ func (d *Dispatcher) Routes() []route.Route {
 	return []route.Route{current, deprecated, short, long}
 }
 
-func (d *Dispatcher) serveCurrent(w http.ResponseWriter, r *http.Request, _ string) {
-	d.current.serve(w, r)
-}
-
-func (d *Dispatcher) serveDeprecated(w http.ResponseWriter, r *http.Request, _ string) {
-	d.deprecated.serve(w, r)
-}
-
-func (d *Dispatcher) serveDemo(w http.ResponseWriter, r *http.Request, _ string) { d.demo.serve(w, r) }
-
 // mount returns the server under one path, where the metadata of the resource is found.
 func (d *Dispatcher) mount(path string, policy credentialPolicy) *endpoint {
 	e := &endpoint{

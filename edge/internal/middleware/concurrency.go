@@ -17,17 +17,17 @@ const (
 	target = 4 * time.Millisecond
 	// every is how often the bound is adjusted.
 	every = 20 * time.Millisecond
-	// perProcessor is how many requests are worked on for each processor, whatever the waits are.
+	// perProcessor is how many requests are served for each processor, whatever the waits are.
 	perProcessor = 2
 )
 
 const (
 	// maxWait is how long a request waits for its turn.
 	maxWait = time.Second
-	// fewInFlight is how many requests may be in flight, worked on or waiting,
+	// fewInFlight is how many requests may be in flight, served or waiting,
 	// without any of them being refused.
 	fewInFlight = 64
-	// queueShare is how many requests may wait for each one that may be worked on.
+	// queueShare is how many requests may wait for each one that may be served.
 	// More are refused at once: each takes memory while it waits.
 	queueShare = 8
 )
@@ -52,7 +52,7 @@ type ConcurrencyLimiter struct {
 
 	mu       sync.Mutex
 	places   int       // that are taken; a request takes one or more
-	inFlight int       // requests that are worked on or wait
+	inFlight int       // requests that are served or wait
 	queue    []*waiter // for their turn
 	first    []*waiter // go before those: they have begun, or waited for maxWait
 	bound    int
@@ -100,7 +100,7 @@ func (l *ConcurrencyLimiter) Acquire(ctx context.Context) bool {
 // Release makes room for another request.
 func (l *ConcurrencyLimiter) Release() { l.leave(1) }
 
-// AcquireMore waits until a request that is worked on in n more places may go on,
+// AcquireMore waits until a request that takes n more places may go on,
 // as Acquire does, and before those that wait for their turn. waited is how long the
 // request has waited already; it waits for no more than a second in all. One that
 // may go on must ReleaseMore; one that may not keeps its first place.
@@ -140,21 +140,21 @@ func (l *ConcurrencyLimiter) Resume() {
 	l.places++
 }
 
-// InFlight is how many requests are worked on or wait for their turn.
+// InFlight returns how many requests are served or wait for their turn.
 func (l *ConcurrencyLimiter) InFlight() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inFlight
 }
 
-// Bound is how many requests may be worked on at the moment.
+// Bound returns how many requests may be served at once at the moment.
 func (l *ConcurrencyLimiter) Bound() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return int64(l.bound)
 }
 
-// Refused is how many requests were refused so far.
+// Refused returns how many requests were refused so far.
 func (l *ConcurrencyLimiter) Refused() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,7 +263,7 @@ func nextBound(bound, places int, wait time.Duration, least, most int) int {
 }
 
 // Body returns a request's body that suspends the request while it waits for
-// bytes: clients that send slowly keep nobody else out.
+// bytes: clients that send slowly keep no others out.
 func (l *ConcurrencyLimiter) Body(body io.ReadCloser) io.ReadCloser {
 	return &suspendingBody{ReadCloser: body, limiter: l}
 }

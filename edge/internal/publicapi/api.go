@@ -2,8 +2,8 @@
 // profile, as JSON and as Markdown, and pages of the public directory.
 //
 // Answers carry a strong ETag of their bytes and may be kept for a minute. So
-// rendered profiles are remembered for about a second: a profile that everybody
-// reads costs the backend one call a second.
+// rendered profiles are remembered for about a second: a popular profile
+// costs the backend one call a second.
 //
 // It does not decide what is public: the backend leaves out what the member did
 // not publish, and members without a public profile altogether. Here an unknown,
@@ -103,7 +103,7 @@ func (a *API) Routes() []route.Route {
 // ProfileURL is the public address of a member's profile.
 func ProfileURL(baseURL, username string) string { return baseURL + "/api/human/" + username }
 
-// newDocument returns an answer that anybody may keep for a minute.
+// newDocument returns an answer that caches may keep for a minute.
 func newDocument(body []byte, contentType string) *httpapi.Document {
 	return httpapi.NewDocument(contentType, body, http.Header{"Cache-Control": {"public, max-age=60"}})
 }

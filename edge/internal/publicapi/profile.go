@@ -197,7 +197,7 @@ func (s *shared) do(ctx context.Context, key string, read func(context.Context) 
 	done := s.flights.DoChan(key, func() (value any, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedTimeout)
 		defer cancel()
-		defer func() { // nobody above this goroutine would catch it
+		defer func() { // no other handler is above this goroutine
 			if cause := recover(); cause != nil {
 				err = fmt.Errorf("panic in a shared read: %v\n%s", cause, debug.Stack())
 			}

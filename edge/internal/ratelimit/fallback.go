@@ -166,8 +166,8 @@ func (f *Fallback) probe() {
 	}
 }
 
-// answers counts a hit that is nobody's, because a Redis that answers a ping may
-// still refuse to count.
+// answers counts a hit of a key of its own, because a Redis that answers a ping may
+// still fail to count.
 func (f *Fallback) answers() bool {
 	ctx, cancel := context.WithTimeout(f.done, f.config.Budget)
 	defer cancel()

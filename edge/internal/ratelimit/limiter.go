@@ -222,7 +222,7 @@ const (
 	headerRetry     = "Retry-After"
 )
 
-// WriteHeaders tells the caller of the decisions that an answer rests on:
+// WriteHeaders writes the decisions that an answer rests on:
 //
 //	RateLimit: "mcp-sandbox";r=0;t=17
 //	RateLimit-Policy: "mcp-sandbox";q=60;w=60
@@ -232,7 +232,7 @@ const (
 //	Retry-After: 17                              (only if one is not Allowed)
 //
 // The first two are lists with a member for each decision, in the order given;
-// the next three show the tightest. Whoever waits for Retry-After is not refused
+// the next three show the tightest. A caller that waits for Retry-After is not refused
 // by any of the others either. Policies that are off are left out; with no other,
 // nothing is written. A later call replaces what an earlier one wrote, but never
 // takes back a Retry-After.
@@ -325,3 +325,6 @@ func appendName(b []byte, start int, name string) []byte {
 	b = append(b, name...)
 	return append(b, '"')
 }
+
+// Enabled reports whether the policy limits anything.
+func (p Policy) Enabled() bool { return p.Quota > 0 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/list"
 	"context"
+	"fmt"
 	"hash/maphash"
 	"strings"
 	"sync"
@@ -225,4 +226,15 @@ func (w *window) slide(p Policy, n int, now time.Duration) Taken {
 func (w *window) prolong(now time.Duration) {
 	w.ends = now + w.id.length
 	w.queue.windows.MoveToBack(w.place)
+}
+
+// checkTake returns ErrTake, with a reason, for what Take does not accept.
+func checkTake(p Policy, n int) error {
+	switch {
+	case n < 1:
+		return fmt.Errorf("%w %d hits", ErrTake, n)
+	case p.Quota < 1 || p.Window <= 0:
+		return fmt.Errorf("%w under rate policy %q: it has a quota of %d in %s", ErrTake, p.Name, p.Quota, p.Window)
+	}
+	return nil
 }

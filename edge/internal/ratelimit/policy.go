@@ -80,9 +80,6 @@ func Defaults() []Policy {
 	}
 }
 
-// Enabled reports whether the policy limits anything.
-func (p Policy) Enabled() bool { return p.Quota > 0 }
-
 // Validate reports what keeps the policy from being enforced or from being
 // written into a header. Programs call it at start-up, for each policy.
 func (p Policy) Validate() error {

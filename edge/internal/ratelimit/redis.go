@@ -43,7 +43,7 @@ type RedisConfig struct {
 	// Prefix begins the names of all keys. Defaults to DefaultRedisPrefix.
 	Prefix string
 	// Secret, the same on every edge, keys the hash of what is counted, so that
-	// whoever reads Redis cannot find an address by trying them all. Without it
+	// a reader of Redis cannot find an address by trying them all. Without it
 	// the hash hides them from a glance only.
 	Secret []byte
 }

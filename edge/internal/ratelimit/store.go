@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -40,15 +39,4 @@ type Taken struct {
 	// the end of a fixed window, or until the oldest hit leaves a sliding one.
 	// It is above 0.
 	Reset time.Duration
-}
-
-// checkTake returns ErrTake, with a reason, for what Take does not accept.
-func checkTake(p Policy, n int) error {
-	switch {
-	case n < 1:
-		return fmt.Errorf("%w %d hits", ErrTake, n)
-	case p.Quota < 1 || p.Window <= 0:
-		return fmt.Errorf("%w under rate policy %q: it has a quota of %d in %s", ErrTake, p.Name, p.Quota, p.Window)
-	}
-	return nil
 }

@@ -124,7 +124,7 @@ func NewContext(ctx context.Context, e *Event) context.Context {
 }
 
 // FromContext returns the event that ctx carries. Without one, as in the test
-// of a single handler, it returns a new one that nobody reads.
+// of a single handler, it returns a new one that is not logged.
 func FromContext(ctx context.Context) *Event {
 	if e, ok := ctx.Value(contextKey{}).(*Event); ok {
 		return e

@@ -210,7 +210,7 @@ type Matcher struct {
 // pattern is a path with a parameter in it.
 type pattern struct {
 	prefix, suffix string // the suffix belongs to the parameter's segment or follows it
-	row            int
+	index          int // in routes
 }
 
 // NewMatcher compiles the routes' patterns. It refuses a pattern that is no plain
@@ -225,7 +225,7 @@ func NewMatcher(routes []Route) (*Matcher, error) {
 	return m, nil
 }
 
-func (m *Matcher) add(text string, row int) error {
+func (m *Matcher) add(text string, index int) error {
 	prefix, rest, parametric := strings.Cut(text, "{")
 	name, suffix, closed := strings.Cut(rest, "}")
 	if parametric && (!closed || name == "" || strings.ContainsAny(suffix, "{}")) {
@@ -239,7 +239,7 @@ func (m *Matcher) add(text string, row int) error {
 		if _, taken := m.exact[text]; taken {
 			return fmt.Errorf("pattern %q: is there twice", text)
 		}
-		m.exact[text] = row
+		m.exact[text] = index
 		return nil
 	}
 	for _, p := range m.patterns {
@@ -247,7 +247,7 @@ func (m *Matcher) add(text string, row int) error {
 			return fmt.Errorf("pattern %q: is there twice", text)
 		}
 	}
-	m.patterns = append(m.patterns, pattern{prefix: prefix, suffix: suffix, row: row})
+	m.patterns = append(m.patterns, pattern{prefix: prefix, suffix: suffix, index: index})
 	return nil
 }
 
@@ -258,12 +258,12 @@ func (m *Matcher) Find(path string) (found Route, argument string, ok bool) {
 	if judgePath(path) != plain {
 		return Route{}, "", false
 	}
-	if row, ok := m.exact[path]; ok {
-		return m.routes[row], "", true
+	if index, ok := m.exact[path]; ok {
+		return m.routes[index], "", true
 	}
 	for _, p := range m.patterns {
 		if argument, ok := p.match(path); ok {
-			return m.routes[p.row], argument, true
+			return m.routes[p.index], argument, true
 		}
 	}
 	return Route{}, "", false

@@ -2,7 +2,32 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
 	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/kith-crm/kith/observability/metrics"
+
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
+	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
+	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
+	sunsetv1 "github.com/kith-crm/kith/proto/gen/kith/sunset/v1"
+
+	"github.com/kith-crm/kith/edge/internal/requestlog"
+)
+
+// Headers of a call, both ways.
+const (
+	headerServiceToken = "Kith-Service-Token"
+	headerRequestID    = "Kith-Request-Id"
+	headerKey          = "Kith-Idempotency-Key"
+	headerFingerprint  = "Kith-Request-Fingerprint"
+	headerVisitor      = "Kith-Sandbox-Visitor"
 )
 
 // call makes one typed call within the timeout and classifies its error. The
@@ -19,3 +44,195 @@ func call[Request, Response any](
 	}
 	return response, nil
 }
+
+// GetPrincipal tells what a bearer stands for. A dead one is an *Error of Kind
+// Unauthenticated.
+func (c *Client) GetPrincipal(ctx context.Context, bearer string) (*accessv1.GetPrincipalResponse, error) {
+	ctx, info := connect.NewClientContext(ctx)
+	info.RequestHeader()["Authorization"] = []string{"Bearer " + bearer}
+	return call(ctx, c.timeout, c.access.GetPrincipal, &accessv1.GetPrincipalRequest{})
+}
+
+// BatchGetProfiles reads the public profiles of 1 to 20 usernames. Those without
+// one are left out, whatever the reason.
+func (c *Client) BatchGetProfiles(ctx context.Context, usernames ...string) ([]*directoryv1.Profile, error) {
+	request := &directoryv1.BatchGetProfilesRequest{Usernames: usernames}
+	response, err := call(ctx, c.timeout, c.directory.BatchGetProfiles, request)
+	return response.GetProfiles(), err
+}
+
+// ListMembers reads a page of the directory. A cursor that is none of the
+// backend's own is an *Error of Kind Invalid.
+func (c *Client) ListMembers(
+	ctx context.Context, request *directoryv1.ListMembersRequest,
+) (*directoryv1.ListMembersResponse, error) {
+	return call(ctx, c.timeout, c.directory.ListMembers, request)
+}
+
+// AnnounceSunset tells the backend when the path of a route is removed, and returns
+// when its removal was first announced. A date that comes too soon, or that is
+// earlier than the one before, is an *Error of Kind Invalid.
+func (c *Client) AnnounceSunset(ctx context.Context, route string, at time.Time) (first time.Time, err error) {
+	request := &sunsetv1.AnnounceSunsetRequest{Route: route, SunsetAt: timestamppb.New(at)}
+	response, err := call(ctx, c.timeout, c.sunset.AnnounceSunset, request)
+	return response.GetFirstAnnouncedAt().AsTime(), err
+}
+
+// GetSandbox reads the state of the demo account.
+func (c *Client) GetSandbox(ctx context.Context) (*sandboxv1.GetSandboxResponse, error) {
+	return call(ctx, c.timeout, c.sandbox.GetSandbox, &sandboxv1.GetSandboxRequest{})
+}
+
+// Answer is what a tool answered.
+type Answer struct {
+	// Body is the response message as JSON, exactly as the backend wrote it.
+	Body []byte
+	// Receipt tells whose call it was and what it cost.
+	Receipt Receipt
+}
+
+// raw is a message that is not decoded here.
+type raw struct {
+	data []byte
+}
+
+type toolClient = connect.Client[raw, raw]
+
+func newToolClient(caller connect.HTTPClient, address string, options []connect.ClientOption) *toolClient {
+	return connect.NewClient[raw, raw](caller, address, append(slices.Clip(options), connect.WithCodec(rawJSON{}))...)
+}
+
+// ToolCall is one call of a tool.
+type ToolCall struct {
+	// Procedure is the tool's, Bearer whose call it is.
+	Procedure, Bearer string
+	// Arguments are one JSON object. They may be reused when the call returns.
+	Arguments []byte
+	// Visitor is the address bucket of a caller in the sandbox, whose credential is
+	// the demo account's; empty for others.
+	Visitor string
+	// Retry is nil for a call that will not be repeated.
+	Retry *Retry
+	// ExtraTimeout is how much longer than others the call may take, for a tool that
+	// can be asked to wait before it answers.
+	ExtraTimeout time.Duration
+}
+
+// WaitTimeout is the ExtraTimeout of a tool that waits: the longest wait of the contract.
+const WaitTimeout = 20 * time.Second
+
+// Retry makes a call one that is done once however often it is made.
+type Retry struct {
+	// Key is the caller's, verbatim.
+	Key string
+	// Fingerprint tells the requests apart that the key may stand for.
+	Fingerprint string
+}
+
+// CallTool calls a tool. The error is an *Error.
+func (c *Client) CallTool(ctx context.Context, call ToolCall) (Answer, error) {
+	tool, ok := c.tools[call.Procedure]
+	if !ok {
+		return Answer{}, &Error{Kind: Internal, cause: fmt.Errorf("call %s: no such procedure", call.Procedure)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout+call.ExtraTimeout)
+	defer cancel()
+	request := connect.NewRequest(&raw{data: call.Arguments})
+	h := request.Header()
+	h["Authorization"] = []string{"Bearer " + call.Bearer}
+	if r := call.Retry; r != nil {
+		h[headerKey], h[headerFingerprint] = []string{r.Key}, []string{r.Fingerprint}
+	}
+	if call.Visitor != "" {
+		h[headerVisitor] = []string{call.Visitor}
+	}
+	response, err := tool.CallUnary(ctx, request)
+	if err != nil {
+		return Answer{}, classify(err)
+	}
+	return Answer{Body: response.Msg.data, Receipt: newReceipt(response.Header())}, nil
+}
+
+// rawJSON is a Connect codec that passes JSON bytes through. It copies: the
+// buffers on both sides are pooled by their owners.
+type rawJSON struct{}
+
+// Name makes Connect say application/json.
+func (rawJSON) Name() string { return "json" }
+
+// Marshal returns a copy of the message's bytes.
+func (c rawJSON) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalAppend appends the message's bytes to b. Connect prefers it to Marshal,
+// whose result it would keep in its buffer pool.
+func (rawJSON) MarshalAppend(b []byte, message any) ([]byte, error) {
+	m, ok := message.(*raw)
+	if !ok {
+		return nil, fmt.Errorf("marshal raw JSON: got %T", message)
+	}
+	return append(b, m.data...), nil
+}
+
+// Unmarshal copies data into the message.
+func (rawJSON) Unmarshal(data []byte, message any) error {
+	m, ok := message.(*raw)
+	if !ok {
+		return fmt.Errorf("unmarshal raw JSON: got %T", message)
+	}
+	m.data = append(m.data[:0], data...)
+	return nil
+}
+
+// identify adds what every call carries: the edge's own credential and the
+// request's id.
+func identify(serviceToken string) connect.UnaryInterceptorFunc {
+	return func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+			h := r.Header()
+			if serviceToken != "" {
+				h[headerServiceToken] = []string{serviceToken}
+			}
+			if id := requestlog.RequestID(ctx); id != "" {
+				h[headerRequestID] = []string{id}
+			}
+			return next(ctx, r)
+		}
+	}
+}
+
+// Observe returns a transport that adds the time of each call to the request's event,
+// and reports the outcome, as metrics.Backend counts it; observe may be nil.
+func Observe(transport http.RoundTripper, observe func(outcome string)) http.RoundTripper {
+	return observed{transport, observe}
+}
+
+type observed struct {
+	transport http.RoundTripper
+	observe   func(outcome string)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
+	start := time.Now()
+	response, err := o.transport.RoundTrip(r)
+	requestlog.FromContext(r.Context()).Await(time.Since(start))
+	switch {
+	case o.observe == nil:
+	case err == nil:
+		o.observe(metrics.BackendAnswered)
+	case errors.Is(r.Context().Err(), context.Canceled):
+		o.observe(metrics.BackendAbandoned)
+	default:
+		o.observe(metrics.BackendUnreachable)
+	}
+	return response, err
+}
+
+// doer is a transport as Connect wants it. An http.Client would add redirects,
+// cookies and a Referer, none of which belong in a call.
+type doer struct {
+	transport http.RoundTripper
+}
+
+// Do makes the call.
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d.transport.RoundTrip(r) }

@@ -1,9 +1,21 @@
+// Package upstream is the one package that calls the backend.
+//
+// Tool calls go raw: the JSON bytes of the arguments are the body of a Connect
+// JSON call and the answer's bytes come back untouched, so the edge never
+// decodes what a tool takes or gives. The other reads use the generated clients
+// with binary protobuf.
+//
+// Each call carries the service credential and the request id, ends within a
+// deadline, and reads no more than 8 MiB. Each failure is an *Error, whose Kind
+// says what the caller may tell the world. The backend decides who calls and
+// what they may do; nothing is cached or retried here.
 package upstream
 
 import (
-	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,17 +28,6 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
-
-	"github.com/kith-crm/kith/edge/internal/requestlog"
-)
-
-// Headers of a call, both ways.
-const (
-	headerServiceToken = "Kith-Service-Token"
-	headerRequestID    = "Kith-Request-Id"
-	headerKey          = "Kith-Idempotency-Key"
-	headerFingerprint  = "Kith-Request-Fingerprint"
-	headerVisitor      = "Kith-Sandbox-Visitor"
 )
 
 const (
@@ -122,19 +123,17 @@ func clientOptions(o Options) ([]connect.ClientOption, error) {
 	}, nil
 }
 
-// identify adds what every call carries: the edge's own credential and the
-// request's id.
-func identify(serviceToken string) connect.UnaryInterceptorFunc {
-	return func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
-			h := r.Header()
-			if serviceToken != "" {
-				h[headerServiceToken] = []string{serviceToken}
-			}
-			if id := requestlog.RequestID(ctx); id != "" {
-				h[headerRequestID] = []string{id}
-			}
-			return next(ctx, r)
-		}
+// NewTransport returns a transport for a backend in another process: HTTP/1.1
+// with enough idle connections that none is made under load. config is for
+// https; nil is Go's default.
+func NewTransport(config *tls.Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: 5 * time.Second,
+		MaxIdleConnsPerHost: 256,
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  true, // Connect asks for it by itself
 	}
 }

@@ -1,3 +1,15 @@
+// Package clientip owns the answer to "which address does this request come
+// from": for the log, and as the bucket that rate limits count.
+//
+// The peer of the connection is the client, unless the operator says that it is
+// a proxy of theirs. Then the proxies' header is read from its right end, where
+// each of them added the address that it saw:
+//
+//	X-Forwarded-For: forged, forged, client, proxy 1        peer: proxy 2
+//	                                 ▲       ◀──trusted────────trusted
+//
+// The walk ends at the first address that is not trusted; what stands left of it
+// is what the client claims, and is never read.
 package clientip
 
 import (
@@ -163,4 +175,42 @@ func checkHeader(name string) error {
 		return fmt.Errorf("client address: the header Forwarded is not supported; have the proxy set %s", DefaultHeader)
 	}
 	return nil
+}
+
+// parsePrefix reads a CIDR or a single address.
+func parsePrefix(s string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(s)
+	if err != nil {
+		addr, ok := parseAddr(s)
+		if !ok {
+			return netip.Prefix{}, fmt.Errorf("trusted proxy %q is not a CIDR, such as 10.0.0.0/8, nor an address", s)
+		}
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	addr, bits := prefix.Addr(), prefix.Bits()
+	if addr.Is4In6() && bits >= 96 {
+		addr, bits = addr.Unmap(), bits-96
+	}
+	if bits == 0 {
+		return netip.Prefix{}, fmt.Errorf("trusted proxy %q is everyone, and so every client could claim any address", s)
+	}
+	return netip.PrefixFrom(addr, bits).Masked(), nil
+}
+
+// parseAddr reads an address as peers and proxies write it: alone, in brackets,
+// or with a port.
+func parseAddr(s string) (netip.Addr, bool) {
+	var addr netip.Addr
+	var err error
+	switch inner, bracket := strings.CutPrefix(s, "["); {
+	case bracket && strings.HasSuffix(inner, "]"):
+		addr, err = netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+	case bracket || strings.Count(s, ":") == 1:
+		var withPort netip.AddrPort
+		withPort, err = netip.ParseAddrPort(s)
+		addr = withPort.Addr()
+	default:
+		addr, err = netip.ParseAddr(s)
+	}
+	return addr.Unmap().WithZone(""), err == nil
 }
