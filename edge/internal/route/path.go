@@ -210,7 +210,7 @@ type Matcher struct {
 // pattern is a path with a parameter in it.
 type pattern struct {
 	prefix, suffix string // the suffix belongs to the parameter's segment or follows it
-	index          int // in routes
+	index          int    // in routes
 }
 
 // NewMatcher compiles the routes' patterns. It refuses a pattern that is no plain
