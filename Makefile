@@ -74,9 +74,12 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 $(BIN)/golangci-lint: Makefile
 	GOBIN=$(BIN) GOWORK=off go install $(GOLANGCI) && touch $@
 
+# The race detector leaves SQLite alone, which is C translated to Go: tests are twice as fast.
+UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false
+
 .PHONY: test
 test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
-	deploy/e2e/with-services.sh go test -race -timeout 45m work
+	deploy/e2e/with-services.sh go test -race $(UNWATCHED) -timeout 45m work
 
 .PHONY: quick
 quick: ## Test what differs from main and what depends on it, on SQLite
