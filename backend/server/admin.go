@@ -2,34 +2,33 @@ package server
 
 import (
 	"context"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/proto/catalog"
 	"log/slog"
 	"strings"
 	"time"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
-	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/password"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/text"
-	"github.com/kith-crm/kith/backend/internal/token"
-	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Migrate migrates the database schema to the binary's and returns the number of applied
 // migrations. Several processes may call it at once.
 func Migrate(ctx context.Context, databaseURL string) (int, error) {
-	return store.Migrate(ctx, store.Config{URL: databaseURL})
+	return db.Migrate(ctx, db.Config{URL: databaseURL})
 }
 
 // Admin performs the operator's commands. It works beside a running server, where its
 // changes take effect with the next call.
 type Admin struct {
-	store  *store.Store
+	store  *db.DB
+	ledger *billing.Ledger
 	rpcs   *catalog.Catalog
-	events *securityevent.Recorder
+	events *account.EventRecorder
 	now    func() time.Time
 }
 
@@ -40,15 +39,16 @@ func OpenAdmin(ctx context.Context, databaseURL string, credits map[string]int, 
 	if err != nil {
 		return nil, err
 	}
-	plans, err := credit.NewPlans(credits)
+	plans, err := billing.NewPlans(credits)
 	if err != nil {
 		return nil, err
 	}
-	data, err := store.Open(ctx, store.Config{URL: databaseURL, Plans: plans, MaxConns: 2})
+	data, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 2})
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{store: data, rpcs: rpcs, events: securityevent.NewRecorder(data, logger), now: time.Now}, nil
+	ledger := billing.NewLedger(data, plans, nil)
+	return &Admin{store: data, ledger: ledger, rpcs: rpcs, events: account.NewEventRecorder(data, logger), now: time.Now}, nil
 }
 
 // Close closes the database.
@@ -59,14 +59,14 @@ type NewMember struct{ Username, Email, Password, Plan string }
 
 // CreateMember creates a member with an empty, private profile.
 func (a *Admin) CreateMember(ctx context.Context, n NewMember) error {
-	if err := member.CheckUsername(n.Username); err != nil {
+	if err := account.CheckUsername(n.Username); err != nil {
 		return err
 	}
-	email, err := member.CheckEmail(n.Email)
+	email, err := account.CheckEmail(n.Email)
 	if err != nil {
 		return err
 	}
-	if err := member.CheckPlan(n.Plan); err != nil {
+	if err := account.CheckPlan(n.Plan); err != nil {
 		return err
 	}
 	if err := password.Check(n.Password); err != nil {
@@ -76,7 +76,7 @@ func (a *Admin) CreateMember(ctx context.Context, n NewMember) error {
 	if err != nil {
 		return err
 	}
-	return a.store.CreateMember(ctx, &member.Member{
+	return account.CreateMember(ctx, a.store, &account.Member{
 		Username: n.Username, Email: email, PasswordHash: hash, Timezone: "UTC", Locale: "en", Plan: n.Plan,
 	})
 }
@@ -90,7 +90,7 @@ type MemberInfo struct {
 
 // ListMembers returns all members by username.
 func (a *Admin) ListMembers(ctx context.Context) ([]MemberInfo, error) {
-	members, err := a.store.ListMembers(ctx)
+	members, err := account.ListMembers(ctx, a.store)
 	infos := make([]MemberInfo, len(members))
 	for i, m := range members {
 		infos[i] = MemberInfo{m.Username, m.Email, m.Plan, !m.SuspendedAt.IsZero(), m.CreatedAt}
@@ -101,10 +101,10 @@ func (a *Admin) ListMembers(ctx context.Context) ([]MemberInfo, error) {
 // SetPlan changes a member's plan. The credits left this month become the plan's allowance
 // less the credits spent, and at least 0.
 func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
-	if err := member.CheckPlan(plan); err != nil {
+	if err := account.CheckPlan(plan); err != nil {
 		return err
 	}
-	return a.store.SetPlan(ctx, username, plan, a.now().UTC())
+	return a.ledger.SetPlan(ctx, username, plan, a.now().UTC())
 }
 
 // SetPassword replaces a member's password and revokes all access, as RevokeEverything
@@ -113,7 +113,7 @@ func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
 	if err := password.Check(plain); err != nil {
 		return err
 	}
-	m, err := a.store.GetMember(ctx, username)
+	m, err := account.GetMember(ctx, a.store, username)
 	if err != nil {
 		return err
 	}
@@ -121,28 +121,28 @@ func (a *Admin) SetPassword(ctx context.Context, username, plain string) error {
 	if err != nil {
 		return err
 	}
-	err = a.store.ReplacePassword(ctx, m.ID, hash)
-	return a.record(ctx, err, securityevent.PasswordReset, m.ID, "")
+	err = account.ReplacePassword(ctx, a.store, m.ID, hash)
+	return a.record(ctx, err, account.PasswordReset, m.ID, "")
 }
 
 // VerifyEmail marks a member's email address as verified and returns it.
 func (a *Admin) VerifyEmail(ctx context.Context, username string) (email string, err error) {
-	m, err := a.store.GetMember(ctx, username)
+	m, err := account.GetMember(ctx, a.store, username)
 	if err != nil {
 		return "", err
 	}
-	return m.Email, a.store.MarkEmailVerified(ctx, m.ID, m.Email)
+	return m.Email, account.MarkEmailVerified(ctx, a.store, m.ID, m.Email)
 }
 
 // RevokeEverything revokes all login sessions, grants of agents and personal tokens of a
 // member. The next call with one of them is refused.
 func (a *Admin) RevokeEverything(ctx context.Context, username string) error {
-	m, err := a.store.GetMember(ctx, username)
+	m, err := account.GetMember(ctx, a.store, username)
 	if err != nil {
 		return err
 	}
-	err = a.store.RevokeEverything(ctx, m.ID)
-	return a.record(ctx, err, securityevent.AccessRevoked, m.ID, "")
+	err = account.RevokeEverything(ctx, a.store, m.ID)
+	return a.record(ctx, err, account.AccessRevoked, m.ID, "")
 }
 
 // NewToken is a personal token to be created.
@@ -160,7 +160,7 @@ type NewToken struct {
 // token itself, which is not stored.
 func (a *Admin) CreateToken(ctx context.Context, n NewToken) (made TokenInfo, bearer string, err error) {
 	n.Name = text.Line(n.Name)
-	if err := token.CheckName(n.Name); err != nil {
+	if err := account.CheckName(n.Name); err != nil {
 		return made, "", err
 	}
 	if err := a.checkScopes(&n); err != nil {
@@ -169,19 +169,19 @@ func (a *Admin) CreateToken(ctx context.Context, n NewToken) (made TokenInfo, be
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(a.now()) {
 		return made, "", fault.InvalidField("expires", "%s is in the past", n.ExpiresAt.UTC().Format(time.RFC3339))
 	}
-	m, err := a.store.GetMember(ctx, n.Username)
+	m, err := account.GetMember(ctx, a.store, n.Username)
 	if err != nil {
 		return made, "", err
 	}
-	if bearer, err = token.Generate(); err != nil {
+	if bearer, err = account.GenerateToken(); err != nil {
 		return made, "", err
 	}
-	t := token.PersonalToken{
-		MemberID: m.ID, Name: n.Name, Hash: token.Hash(bearer), Scopes: strings.Join(n.Scopes, " "), Tools: strings.Join(n.Tools, " "),
+	t := account.PersonalToken{
+		MemberID: m.ID, Name: n.Name, Hash: account.HashSecret(bearer), Scopes: strings.Join(n.Scopes, " "), Tools: strings.Join(n.Tools, " "),
 		ExpiresAt: n.ExpiresAt.UTC(),
 	}
-	err = a.store.CreatePersonalToken(ctx, &t)
-	if err := a.record(ctx, err, securityevent.TokenCreated, m.ID, t.ID); err != nil {
+	err = account.CreatePersonalToken(ctx, a.store, &t)
+	if err := a.record(ctx, err, account.TokenCreated, m.ID, t.ID); err != nil {
 		return made, "", err
 	}
 	return tokenInfo(t), bearer, nil
@@ -198,10 +198,10 @@ func (a *Admin) checkScopes(n *NewToken) error {
 	if len(n.Scopes) == 0 {
 		n.Scopes = a.rpcs.Scopes()
 		if len(n.Tools) > 0 {
-			n.Scopes = token.ScopesOf(a.rpcs, n.Tools)
+			n.Scopes = account.ScopesOf(a.rpcs, n.Tools)
 		}
 	}
-	return token.CheckTools(a.rpcs, n.Tools, n.Scopes)
+	return account.CheckTools(a.rpcs, n.Tools, n.Scopes)
 }
 
 // TokenInfo is an entry of the list of tokens.
@@ -213,11 +213,11 @@ type TokenInfo struct {
 
 // ListTokens returns a member's personal tokens, newest first.
 func (a *Admin) ListTokens(ctx context.Context, username string) ([]TokenInfo, error) {
-	m, err := a.store.GetMember(ctx, username)
+	m, err := account.GetMember(ctx, a.store, username)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := a.store.ListPersonalTokens(ctx, m.ID)
+	tokens, err := account.ListPersonalTokens(ctx, a.store, m.ID)
 	infos := make([]TokenInfo, len(tokens))
 	for i, t := range tokens {
 		infos[i] = tokenInfo(t)
@@ -225,24 +225,24 @@ func (a *Admin) ListTokens(ctx context.Context, username string) ([]TokenInfo, e
 	return infos, err
 }
 
-func tokenInfo(t token.PersonalToken) TokenInfo {
+func tokenInfo(t account.PersonalToken) TokenInfo {
 	return TokenInfo{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt}
 }
 
 // RevokeToken revokes a member's personal token. The next call with it is refused.
 func (a *Admin) RevokeToken(ctx context.Context, username, tokenID string) error {
-	m, err := a.store.GetMember(ctx, username)
+	m, err := account.GetMember(ctx, a.store, username)
 	if err != nil {
 		return err
 	}
-	err = a.store.RevokePersonalToken(ctx, m.ID, tokenID, a.now().UTC())
-	return a.record(ctx, err, securityevent.AccessRevoked, m.ID, tokenID)
+	err = account.RevokePersonalToken(ctx, a.store, m.ID, tokenID, a.now().UTC())
+	return a.record(ctx, err, account.AccessRevoked, m.ID, tokenID)
 }
 
 // record records a security event if err is nil, and returns err.
-func (a *Admin) record(ctx context.Context, err error, kind securityevent.Kind, owner tenant.ID, object string) error {
+func (a *Admin) record(ctx context.Context, err error, kind account.EventKind, owner tenant.ID, object string) error {
 	if err == nil {
-		a.events.Record(ctx, securityevent.Event{Kind: kind, TenantID: owner, ObjectID: object})
+		a.events.Record(ctx, account.SecurityEvent{Kind: kind, TenantID: owner, ObjectID: object})
 	}
 	return err
 }
@@ -250,15 +250,15 @@ func (a *Admin) record(ctx context.Context, err error, kind securityevent.Kind, 
 // Suspend suspends a member: from the next call on no sign-in, token or grant works, and
 // the profile is not public. Nothing is deleted.
 func (a *Admin) Suspend(ctx context.Context, username string) error {
-	owner, err := a.store.SuspendMember(ctx, username)
-	return a.record(ctx, err, securityevent.MemberSuspended, owner, "")
+	owner, err := account.SuspendMember(ctx, a.store, username)
+	return a.record(ctx, err, account.MemberSuspended, owner, "")
 }
 
 // Resume ends a suspension. The member's tokens and agents work again; browsers have to
 // sign in again.
 func (a *Admin) Resume(ctx context.Context, username string) error {
-	owner, err := a.store.ResumeMember(ctx, username)
-	return a.record(ctx, err, securityevent.MemberResumed, owner, "")
+	owner, err := account.ResumeMember(ctx, a.store, username)
+	return a.record(ctx, err, account.MemberResumed, owner, "")
 }
 
 // ClientInfo is an entry of the list of clients.
@@ -270,7 +270,7 @@ type ClientInfo struct {
 
 // ListClients returns the OAuth clients that members have authorized.
 func (a *Admin) ListClients(ctx context.Context) ([]ClientInfo, error) {
-	clients, err := a.store.ListClients(ctx)
+	clients, err := oauth.ListClients(ctx, a.store)
 	infos := make([]ClientInfo, len(clients))
 	for i, c := range clients {
 		infos[i] = ClientInfo{c.ID, c.Name, c.Grants, c.CreatedAt, c.LastUsedAt}
@@ -281,9 +281,9 @@ func (a *Admin) ListClients(ctx context.Context) ([]ClientInfo, error) {
 // RevokeClient revokes all grants of a client, of all members, and returns their number.
 // The next call with one of them is refused.
 func (a *Admin) RevokeClient(ctx context.Context, clientID string) (int, error) {
-	owners, err := a.store.RevokeClient(ctx, clientID)
+	owners, err := oauth.RevokeClient(ctx, a.store, clientID)
 	for _, owner := range owners {
-		err = a.record(ctx, err, securityevent.AccessRevoked, owner, clientID)
+		err = a.record(ctx, err, account.AccessRevoked, owner, clientID)
 	}
 	return len(owners), err
 }

@@ -2,25 +2,24 @@ package server
 
 import (
 	"context"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"time"
-
-	"github.com/kith-crm/kith/backend/internal/store"
 )
 
 // Backup writes a database to a new file, while servers may be using it: a SQLite
 // database, or an archive of pg_dump for PostgreSQL.
 func Backup(ctx context.Context, databaseURL, file string) error {
-	return store.Backup(ctx, databaseURL, file)
+	return db.Backup(ctx, databaseURL, file)
 }
 
 // Restore restores a backup into a SQLite file that must not exist, or into an empty
 // PostgreSQL database.
 func Restore(ctx context.Context, databaseURL, file string) error {
-	return store.Restore(ctx, databaseURL, file)
+	return db.Restore(ctx, databaseURL, file)
 }
 
 // CheckDatabase returns the time on the database server. It returns an error if a backend
 // could not start with the database. It changes nothing.
 func CheckDatabase(ctx context.Context, databaseURL string) (clock time.Time, err error) {
-	return store.Examine(ctx, databaseURL)
+	return db.Examine(ctx, databaseURL)
 }

@@ -1,11 +1,10 @@
 package server
 
 import (
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/kith-crm/kith/backend/internal/authserver"
 )
 
 // Kinds of events at the token endpoint, by grant type.
@@ -41,11 +40,11 @@ func oauthKinds() []string {
 // events maps each request that is an event to its kind.
 func events() map[string]string {
 	return map[string]string{
-		"POST " + authserver.PathRegister:  "register",
-		"GET " + authserver.PathAuthorize:  "authorize",
-		"POST " + authserver.PathConsent:   "consent",
-		"POST " + authserver.PathToken:     eventToken,
-		"POST " + authserver.PathRevoke:    "revoke",
+		"POST " + oauth.PathRegister:       "register",
+		"GET " + oauth.PathAuthorize:       "authorize",
+		"POST " + oauth.PathConsent:        "consent",
+		"POST " + oauth.PathToken:          eventToken,
+		"POST " + oauth.PathRevoke:         "revoke",
 		"POST /sign-in":                    "sign_in",
 		"GET /sign-in/provider/callback":   "provider_sign_in",
 		"POST /sign-up":                    "sign_up",

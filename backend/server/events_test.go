@@ -1,13 +1,12 @@
 package server
 
 import (
+	"github.com/kith-crm/kith/backend/internal/db"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/kith-crm/kith/backend/internal/store"
 )
 
 func TestEvents(t *testing.T) {
@@ -100,7 +99,7 @@ func TestJobKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, kind := range kinds(c, &store.Store{}, provider) {
+	for _, kind := range jobKinds(c, &db.DB{}, nil, provider) {
 		names = append(names, kind.Name)
 	}
 	if !slices.Equal(names, JobKinds()) {

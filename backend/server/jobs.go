@@ -2,37 +2,41 @@ package server
 
 import (
 	"context"
-	"time"
-
-	"github.com/kith-crm/kith/backend/internal/embedder"
-	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/retention"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"time"
 )
 
 // jobs are the workers of this process, and the callers that wait for a job.
 type jobs struct {
 	*job.Hub
+	queue  *job.Queue
 	runner *job.Runner
 }
 
 // JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
-	return []string{kindSweep, importer.JobKind, importer.UndoKind, embedder.KindName}
+	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind}
 }
 
-// kinds returns the kinds with their handlers. Add a kind here, and its name above.
-func kinds(c Config, data *store.Store, provider embedding.Provider) []job.Kind {
-	return []job.Kind{sweep(c, data), importer.Kind(data), importer.Undo(data), embedder.New(data, provider)}
+// jobKinds returns the kinds with their handlers. Add a kind here, and its name above.
+func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider) []job.Kind {
+	return []job.Kind{sweep(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider)}
 }
 
 // newJobs returns the workers.
-func newJobs(c Config, data *store.Store, provider embedding.Provider, m *counters) *jobs {
+func newJobs(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider, m *counters) *jobs {
 	hub := &job.Hub{}
+	queue := job.NewQueue(data, ledger)
 	config := job.Config{
-		Queue:   data,
-		Kinds:   kinds(c, data, provider),
+		Queue:   queue,
+		Kinds:   jobKinds(c, data, ledger, provider),
 		Workers: c.JobWorkers,
 		Now:     c.Now, Logger: c.Logger, Changed: hub.Changed,
 	}
@@ -42,7 +46,7 @@ func newJobs(c Config, data *store.Store, provider embedding.Provider, m *counte
 	if c.Tracer != nil {
 		config.Trace = c.Tracer.Job
 	}
-	return &jobs{Hub: hub, runner: job.NewRunner(config)}
+	return &jobs{Hub: hub, queue: queue, runner: job.NewRunner(config)}
 }
 
 // Wake implements rpc.Jobs.
@@ -54,9 +58,9 @@ const kindSweep = "sweep"
 const sweepEvery = time.Hour
 
 // sweep is the system job that deletes expired rows.
-func sweep(c Config, data *store.Store) job.Kind {
+func sweep(c Config, data *db.DB) job.Kind {
 	return job.Kind{Name: kindSweep, Every: sweepEvery, Run: func(ctx context.Context, _ *job.Run) (any, error) {
-		swept, err := data.Sweep(ctx, c.Now())
+		swept, err := retention.Sweep(ctx, data, c.Now())
 		if n := swept.Total(); n > 0 {
 			c.Logger.InfoContext(ctx, "deleted expired rows", "rows", n)
 		}

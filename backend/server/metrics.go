@@ -3,12 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"time"
 )
 
 // counters are the collectors that the parts of a backend report to.
@@ -39,6 +38,14 @@ func newCounters(r *metrics.Registry, tools []string) (*counters, error) {
 	return &m, errors.Join(errs[:]...)
 }
 
+// creditObserver returns the counters of credits; nil without metrics.
+func (m *counters) creditObserver() billing.CreditObserver {
+	if m == nil {
+		return nil
+	}
+	return m.credits
+}
+
 // registerState registers what is read from the server at each scrape.
 func (s *Server) registerState(r *metrics.Registry) error {
 	if r == nil {
@@ -60,7 +67,7 @@ func (s *Server) registerState(r *metrics.Registry) error {
 
 // countJobs counts the unfinished jobs. It fails while the database is down.
 func (s *Server) countJobs(ctx context.Context) ([]metrics.JobCount, error) {
-	rows, err := s.store.CountJobs(ctx)
+	rows, err := s.jobs.queue.CountJobs(ctx)
 	counts := make([]metrics.JobCount, len(rows))
 	for i, r := range rows {
 		counts[i] = metrics.JobCount(r)
@@ -69,9 +76,9 @@ func (s *Server) countJobs(ctx context.Context) ([]metrics.JobCount, error) {
 }
 
 // queryObservers passes each statement on to metrics and traces.
-type queryObservers []store.QueryObserver
+type queryObservers []db.QueryObserver
 
-// Observe implements store.QueryObserver.
+// Observe implements db.QueryObserver.
 func (list queryObservers) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
 	for _, o := range list {
 		o.Observe(ctx, operation, outcome, d)

@@ -2,22 +2,23 @@ package server
 
 import (
 	"context"
-	"net/http"
-	"strings"
-	"time"
-
-	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
-	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/provider"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
+	"net/http"
+	"strings"
+	"time"
 )
 
 // headerClientAddress contains the client's address as the edge saw it.
@@ -29,27 +30,27 @@ type pages struct {
 }
 
 // newPages builds the pages and adds them to the mux.
-func newPages(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embedding.Provider, wake func(), mux *http.ServeMux) (*pages, error) {
+func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, wake func(), mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
-		BaseURL: c.BaseURL, Store: data, Catalog: rpcs, SignUpOpen: c.SignUp, SessionLifetime: c.SessionLifetime,
-		Data:             func(owner tenant.ID) web.TenantData { return data.Tenant(owner, false) },
+		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SessionLifetime: c.SessionLifetime,
+		Data:             func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
 		ClientAddress:    func(r *http.Request) string { return r.Header.Get(headerClientAddress) },
 		ReservedUsername: demo.IsUsername(c.Now()),
 		Credits: func(ctx context.Context, owner tenant.ID) (*web.Credits, error) {
-			balance, err := data.GetCredits(ctx, owner)
+			balance, err := ledger.GetCredits(ctx, owner)
 			return &web.Credits{Used: balance.Used(), Allowance: balance.Allowance}, err
 		},
-		Imports:        func(owner tenant.ID) web.Imports { return data.Tenant(owner, false) },
+		Imports:        func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
 		Wake:           wake,
 		EmbeddingsHost: vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,
 	}
 	if c.Login != nil {
-		config.Login = &session.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
+		config.Login = &account.RatePolicy{Quota: c.Login.Quota, Window: c.Login.Window}
 	}
 	if c.IdentityProvider != nil {
 		i := c.IdentityProvider
-		external, err := provider.New(provider.Config{Issuer: i.Issuer, ClientID: i.ClientID, ClientSecret: i.ClientSecret, Name: i.Name})
+		external, err := signin.New(signin.Config{Issuer: i.Issuer, ClientID: i.ClientID, ClientSecret: i.ClientSecret, Name: i.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +68,10 @@ func newPages(c Config, data *store.Store, rpcs *catalog.Catalog, vectors embedd
 		return nil, err
 	}
 	site.Mount(mux)
-	authserver.New(authserver.Config{
-		Issuer: c.BaseURL, Store: data, Sessions: site, Pages: site, Catalog: rpcs,
+	oauth.New(oauth.Config{
+		Issuer: c.BaseURL, Store: data, Keys: keys, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
-		ClientAddress: config.ClientAddress, Events: securityevent.NewRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
+		ClientAddress: config.ClientAddress, Events: account.NewEventRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
 	}).Mount(mux)
 	return p, nil
 }
@@ -91,7 +92,7 @@ func (p *pages) stop(ctx context.Context) {
 // compose builds the server's handler: the RPCs and, if the service has a public
 // address, the pages. The pages serve trusted callers only: a browser reaches them
 // through the edge.
-func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider) error {
+func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 	service := rpc.NewServiceCredential(s.config.ServiceToken)
 	calls, err := s.newRPCHandler(rpcs, service)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors embedding.Provider) erro
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.pages, err = newPages(s.config, s.store, rpcs, vectors, s.jobs.Wake, site); err != nil {
+	if s.pages, err = newPages(s.config, s.store, s.ledger, s.keys, rpcs, vectors, s.jobs.Wake, site); err != nil {
 		return err
 	}
 	var handler http.Handler = site

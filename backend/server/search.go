@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-
-	"github.com/kith-crm/kith/backend/internal/embedding"
-	"github.com/kith-crm/kith/backend/internal/finder"
-	"github.com/kith-crm/kith/backend/internal/recall"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -24,25 +22,25 @@ type Embeddings struct {
 }
 
 // provider returns the remote provider, or the built-in one for nil.
-func (e *Embeddings) provider() (embedding.Provider, error) {
+func (e *Embeddings) provider() (vector.Provider, error) {
 	if e == nil {
-		return embedding.Local{}, nil
+		return vector.Local{}, nil
 	}
-	return embedding.NewRemote(embedding.RemoteConfig{URL: e.URL, Key: e.Key, Model: e.Model, Dimensions: e.Dimensions, PerMinute: e.PerMinute})
+	return vector.NewRemote(vector.RemoteConfig{URL: e.URL, Key: e.Key, Model: e.Model, Dimensions: e.Dimensions, PerMinute: e.PerMinute})
 }
 
 // newSearch returns the search by words, and the search by words and vectors over it.
-func newSearch(c Config, data *store.Store, provider embedding.Provider, m *counters) (*finder.Finder, *recall.Searcher) {
-	find := finder.New(func(ctx context.Context, t tenant.ID, since int64) (finder.Documents, error) {
-		return data.Tenant(t, true).LoadDocuments(ctx, since)
+func newSearch(c Config, data *db.DB, provider vector.Provider, m *counters) (*search.IndexCache, *search.Searcher) {
+	find := search.NewIndexCache(func(ctx context.Context, t tenant.ID, since int64) (search.Documents, error) {
+		return search.LoadDocuments(ctx, data.Tenant(t, true), since)
 	}, c.SearchMemory)
 	if m != nil {
 		find.OnBuild(m.builds.Observe)
 	}
-	return find, recall.New(recall.Config{
+	return find, search.NewSearcher(search.Config{
 		Finder: find, Provider: provider, MaxBytes: c.VectorMemory,
-		Vectors: func(ctx context.Context, t tenant.ID, model string, since int64) (embedding.Vectors, error) {
-			return data.Tenant(t, true).LoadVectors(ctx, model, since)
+		Vectors: func(ctx context.Context, t tenant.ID, model string, since int64) (vector.Vectors, error) {
+			return search.LoadVectors(ctx, data.Tenant(t, true), model, since)
 		},
 	})
 }

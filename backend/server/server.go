@@ -4,32 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/demo"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/rpc"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/observability/shutdown"
+	"github.com/kith-crm/kith/proto/catalog"
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
-	"github.com/kith-crm/kith/backend/internal/demo"
-	"github.com/kith-crm/kith/backend/internal/finder"
-	"github.com/kith-crm/kith/backend/internal/recall"
-	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/token"
-	"github.com/kith-crm/kith/observability/shutdown"
-	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Server is a backend: New opens its database, Start begins its work, Stop ends it.
 type Server struct {
 	config   Config
-	store    *store.Store
+	store    *db.DB
+	ledger   *billing.Ledger
+	keys     *idempotency.Keys
 	handler  http.Handler
 	pages    *pages // nil without a public address
 	seeder   *demo.Seeder
-	recorder *token.Recorder
+	recorder *account.UseRecorder
 	jobs     *jobs
-	finder   *finder.Finder
-	recall   *recall.Searcher
+	finder   *search.IndexCache
+	recall   *search.Searcher
 	counters *counters // nil without metrics
 	http     *http.Server
 	drainer  *shutdown.Drainer
@@ -59,13 +62,21 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	plans, err := billing.NewPlans(c.Credits)
+	if err != nil {
+		return nil, err
+	}
 	data, err := c.openStore(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	ledger := billing.NewLedger(data, plans, m.creditObserver())
+	markUsed := func(ctx context.Context, credential string, at time.Time) error {
+		return oauth.MarkUsed(ctx, data, credential, at)
+	}
 	s := &Server{
-		config: c, store: data, counters: m, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
-		recorder: token.NewRecorder(data.MarkUsed, recordEvery, c.Logger), jobs: newJobs(c, data, provider, m),
+		config: c, store: data, ledger: ledger, keys: idempotency.NewKeys(data, ledger), counters: m, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
+		recorder: account.NewUseRecorder(markUsed, recordEvery, c.Logger), jobs: newJobs(c, data, ledger, provider, m),
 	}
 	s.finder, s.recall = newSearch(c, data, provider, m)
 	err = s.compose(rpcs, provider)
@@ -79,22 +90,17 @@ func New(ctx context.Context, c Config) (*Server, error) {
 }
 
 // openStore opens the database. m is nil without metrics.
-func (c Config) openStore(ctx context.Context, m *counters) (*store.Store, error) {
-	plans, err := credit.NewPlans(c.Credits)
-	if err != nil {
-		return nil, err
-	}
-	options := store.Config{
-		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema, Plans: plans,
+func (c Config) openStore(ctx context.Context, m *counters) (*db.DB, error) {
+	options := db.Config{
+		URL: c.DatabaseURL, Now: c.Now, Logger: c.Logger, MaxConns: c.DatabaseConns / 2, AcceptNewer: c.AcceptNewerSchema,
 	}
 	var observers queryObservers
 	if m != nil {
-		options.Credits = m.credits
 		observers = append(observers, m.queries)
 	}
 	if c.Tracer != nil {
 		system := "sqlite"
-		if store.IsPostgres(c.DatabaseURL) {
+		if db.IsPostgres(c.DatabaseURL) {
 			system = "postgresql"
 		}
 		observers = append(observers, c.Tracer.Queries(system))
@@ -102,14 +108,14 @@ func (c Config) openStore(ctx context.Context, m *counters) (*store.Store, error
 	if len(observers) > 0 {
 		options.Queries = observers
 	}
-	return store.Open(ctx, options)
+	return db.Open(ctx, options)
 }
 
 // newRPCHandler returns the handler of all RPCs.
 func (s *Server) newRPCHandler(rpcs *catalog.Catalog, service rpc.ServiceCredential) (http.Handler, error) {
 	c := s.config
 	options := rpc.Options{
-		Catalog: rpcs, Store: s.store, Finder: s.finder, Recall: s.recall, Service: service,
+		Catalog: rpcs, Store: s.store, Ledger: s.ledger, Keys: s.keys, Kinds: kinds.All(), Finder: s.finder, Recall: s.recall, Service: service,
 		Used: s.recorder.Used, Jobs: s.jobs, BaseURL: c.BaseURL, Now: c.Now, Tracer: c.Tracer, Logger: c.Logger,
 	}
 	if s.counters != nil {

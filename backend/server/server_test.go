@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/server"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -11,9 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/server"
 )
 
 const serviceToken = "a-service-token-for-tests"

@@ -9,17 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/proto/catalog"
 	"github.com/kith-crm/kith/sandbox"
 )
 
-func seeder(t *testing.T, s *store.Store, now func() time.Time) *demo.Seeder {
+func seeder(t *testing.T, s *db.DB, now func() time.Time) *demo.Seeder {
 	t.Helper()
 	rpcs, err := catalog.Load()
 	if err != nil {
@@ -30,17 +31,17 @@ func seeder(t *testing.T, s *store.Store, now func() time.Time) *demo.Seeder {
 
 func TestSeedOncePerDay(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		now := time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }
-		s := storetest.Open(t, url, clock)
+		s := dbtest.Open(t, url, clock)
 		seed := seeder(t, s, clock)
 		for step, want := range []bool{true, false} {
 			if got, err := seed.Seed(t.Context()); err != nil || got != want {
 				t.Fatalf("step %d: seeded %v, %v", step, got, err)
 			}
 		}
-		first, err := s.Authenticate(t.Context(), sandbox.Token)
+		first, err := oauth.Authenticate(t.Context(), s, sandbox.Token)
 		if err != nil || !first.ReadOnly || first.Credential.Holds(catalog.ScopeWrite) || !first.Credential.Holds("timeline") {
 			t.Fatalf("principal: %+v, %v", first, err)
 		}
@@ -48,19 +49,19 @@ func TestSeedOncePerDay(t *testing.T) {
 		if got, err := seed.Seed(t.Context()); err != nil || !got {
 			t.Fatalf("the next day: seeded %v, %v", got, err)
 		}
-		second, err := s.Authenticate(t.Context(), sandbox.Token)
+		second, err := oauth.Authenticate(t.Context(), s, sandbox.Token)
 		if err != nil || second.DataVersion <= first.DataVersion || second.Tenant != first.Tenant {
 			t.Errorf("the next day: %+v, %v", second, err)
 		}
-		n, err := s.CountDemo(t.Context())
+		n, err := demo.CountDemo(t.Context(), s)
 		if err != nil || n != 200 {
 			t.Errorf("connections: %d, %v", n, err)
 		}
-		entries, err := s.Tenant(second.Tenant, true).ListTimeline(t.Context(), timeline.Query{Limit: 1})
+		entries, err := timeline.ListTimeline(t.Context(), s.Tenant(second.Tenant, true), timeline.Query{Limit: 1})
 		if err != nil || len(entries) != 1 || now.Sub(entries[0].OccurredAt) > 14*24*time.Hour {
 			t.Errorf("latest entry: %+v, %v", entries, err)
 		}
-		listed, err := s.ListPublicProfiles(t.Context(), nil, profile.Position{}, 100)
+		listed, err := account.ListPublicProfiles(t.Context(), s, nil, account.Position{}, 100)
 		if err != nil || len(listed) < 23 {
 			t.Errorf("listed members: %d, %v", len(listed), err)
 		}
@@ -69,11 +70,11 @@ func TestSeedOncePerDay(t *testing.T) {
 
 func TestManyProcessesSeedOnce(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		day := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
 		var wg sync.WaitGroup
 		for range 4 {
-			s := storetest.Open(t, url, day)
+			s := dbtest.Open(t, url, day)
 			wg.Go(func() {
 				_, err := seeder(t, s, day).Seed(t.Context())
 				for fault.Is(err, fault.Unavailable) { // it waited for the others as long as SQLite waits; a process would be started again
@@ -91,18 +92,18 @@ func TestManyProcessesSeedOnce(t *testing.T) {
 // A write to the demo account is refused by the handle and by the database.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
-		s := storetest.Open(t, url, time.Now)
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, time.Now)
 		if _, err := seeder(t, s, time.Now).Seed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.Authenticate(t.Context(), sandbox.Token)
+		p, err := oauth.Authenticate(t.Context(), s, sandbox.Token)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, readOnly := range map[string]bool{"by the handle": true, "by the database": false} {
-			err := s.Tenant(p.Tenant, readOnly).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
-				return u.InsertNote(ctx, &timeline.Note{Body: "x", CreatedAt: u.Now(), UpdatedAt: u.Now()})
+			err := s.Tenant(p.Tenant, readOnly).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
+				return timeline.InsertNote(ctx, u, &timeline.Note{Body: "x", CreatedAt: u.Now(), UpdatedAt: u.Now()})
 			})
 			if !fault.Is(err, fault.ReadOnly) {
 				t.Errorf("%s: %v", name, err)
@@ -114,7 +115,7 @@ func TestReadOnly(t *testing.T) {
 
 func refusesEveryStatement(t *testing.T, url, owner string) {
 	t.Helper()
-	db := storetest.OpenSQL(t, url)
+	db := dbtest.OpenSQL(t, url)
 	for _, table := range []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "groups", "group_connections", "important_dates",
 		"relationships", "reminders"} {

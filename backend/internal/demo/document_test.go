@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/sandbox"
 )
@@ -22,7 +22,7 @@ func TestDocumentIsAnExport(t *testing.T) {
 		}
 		strict := json.NewDecoder(bytes.NewReader(content))
 		strict.DisallowUnknownFields()
-		var doc cardfile.Document
+		var doc export.Document
 		if err := strict.Decode(&doc); err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kith-crm/kith/backend/internal/day"
-	"github.com/kith-crm/kith/backend/internal/reminder"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -25,21 +25,21 @@ var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 func TestSandboxHasSomethingDue(t *testing.T) {
 	t.Parallel()
 	golden := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		for _, now := range []time.Time{golden, time.Date(2026, 12, 31, 6, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 23, 59, 0, 0, time.UTC)} {
 			clock := func() time.Time { return now }
-			s := storetest.Open(t, url, clock)
+			s := dbtest.Open(t, url, clock)
 			if _, err := seeder(t, s, clock).Seed(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p, err := s.Authenticate(t.Context(), sandbox.Token)
+			p, err := oauth.Authenticate(t.Context(), s, sandbox.Token)
 			if err != nil {
 				t.Fatal(err)
 			}
-			q := reminder.DueQuery{Zone: day.Zone(p.Timezone), Limit: 100}
-			q.Today = day.Of(now, q.Zone)
+			q := reminders.DueQuery{Zone: civil.Zone(p.Timezone), Limit: 100}
+			q.Today = civil.Of(now, q.Zone)
 			q.Until = q.Today.AddDate(0, 0, 7)
-			due, counts, err := reminder.List(t.Context(), s.Tenant(p.Tenant, true), q)
+			due, counts, err := reminders.List(t.Context(), s.Tenant(p.Tenant, true), q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestSandboxHasSomethingDue(t *testing.T) {
 }
 
 // dueText is a list as a person would read it.
-func dueText(zone string, due []reminder.Due, counts reminder.Counts) string {
+func dueText(zone string, due []reminders.Due, counts reminders.Counts) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d reminders, %d dates, %d cadences; %d overdue\n", zone, counts.Reminders, counts.Dates, counts.Cadences, counts.Overdue)
 	for _, d := range due {

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/duplicate"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -13,25 +14,25 @@ import (
 // share nothing but a name stay below it.
 func TestFindsThePlantedDuplicates(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
-		s := storetest.Open(t, url, now)
+		s := dbtest.Open(t, url, now)
 		if _, err := seeder(t, s, now).Seed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.Authenticate(t.Context(), sandbox.Token)
+		p, err := oauth.Authenticate(t.Context(), s, sandbox.Token)
 		if err != nil {
 			t.Fatal(err)
 		}
-		people, err := s.Tenant(p.Tenant, true).ListDuplicateCandidates(t.Context())
+		persons, err := people.ListDuplicateCandidates(t.Context(), s.Tenant(p.Tenant, true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pairs, more := duplicate.Find(people, duplicate.Query{MinScore: .5, Limit: 1000})
+		pairs, more := people.Find(persons, people.Query{MinScore: .5, Limit: 1000})
 		if more {
 			t.Error("more than 1000 pairs")
 		}
-		found := map[[2]string]duplicate.Pair{}
+		found := map[[2]string]people.Pair{}
 		for _, pair := range pairs {
 			found[[2]string{pair.First.ID, pair.Second.ID}] = pair
 			found[[2]string{pair.Second.ID, pair.First.ID}] = pair
@@ -40,7 +41,7 @@ func TestFindsThePlantedDuplicates(t *testing.T) {
 		for _, planted := range sandbox.Build(now()).Duplicates {
 			pair := found[[2]string{planted.FirstID, planted.SecondID}]
 			t.Logf("%-60s %.3f %v", planted.Reason, pair.Score, pair.Reasons)
-			if planted.SamePerson != (pair.Score >= duplicate.DefaultMinScore) {
+			if planted.SamePerson != (pair.Score >= people.DefaultMinScore) {
 				t.Errorf("%s: score %.3f", planted.Reason, pair.Score)
 			}
 			if planted.SamePerson {
@@ -50,7 +51,7 @@ func TestFindsThePlantedDuplicates(t *testing.T) {
 			}
 		}
 		for _, pair := range pairs {
-			if pair.Score >= duplicate.DefaultMinScore {
+			if pair.Score >= people.DefaultMinScore {
 				sure--
 			}
 		}

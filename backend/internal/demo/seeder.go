@@ -7,23 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/periodic"
-	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/proto/catalog"
 )
-
-// Store stores the demo account.
-type Store interface {
-	// DemoDay returns the account's username and the day it is seeded for.
-	DemoDay(ctx context.Context) (username, day string, err error)
-	// ReplaceDemo replaces the account by that of another day, in one transaction.
-	ReplaceDemo(ctx context.Context, d store.Demo) error
-}
 
 // Seeder seeds the demo account for each day. Many processes may run one on the same
 // store: the first of them seeds.
 type Seeder struct {
-	store  Store
+	store  *db.DB
 	scopes string
 	now    func() time.Time
 	logger *slog.Logger
@@ -37,7 +29,7 @@ const checkEvery = time.Minute
 
 // NewSeeder returns a Seeder whose public token may read all tool groups of the
 // catalogue and write none.
-func NewSeeder(s Store, tools *catalog.Catalog, now func() time.Time, logger *slog.Logger) *Seeder {
+func NewSeeder(s *db.DB, tools *catalog.Catalog, now func() time.Time, logger *slog.Logger) *Seeder {
 	var scopes []string
 	for _, scope := range tools.Scopes() {
 		if scope != catalog.ScopeWrite {
@@ -50,16 +42,16 @@ func NewSeeder(s Store, tools *catalog.Catalog, now func() time.Time, logger *sl
 // Seed seeds the account unless it is already that of today, and reports whether it did.
 func (s *Seeder) Seed(ctx context.Context) (seeded bool, err error) {
 	today := s.now().UTC()
-	_, day, err := s.store.DemoDay(ctx)
+	_, day, err := DemoDay(ctx, s.store)
 	if err != nil {
 		return false, err
 	}
 	if day != today.Format(time.DateOnly) {
-		d, err := account(today, s.scopes)
+		d, err := build(today, s.scopes)
 		if err != nil {
 			return false, err
 		}
-		if err := s.store.ReplaceDemo(ctx, d); err != nil {
+		if err := ReplaceDemo(ctx, s.store, d); err != nil {
 			return false, err
 		}
 		seeded = true

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/kith-crm/kith/backend/internal/id"
+	"pgregory.net/rapid"
 )
 
 func TestNewIsValidForItsPrefixOnly(t *testing.T) {

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -23,7 +24,7 @@ const (
 // phaseOf runs a phase whose records are about people that are on file by now.
 // keys are the keys of the people that a record is about.
 func phaseOf[T any](ctx context.Context, im *imports, of phase, seq iter.Seq[T], weigh func(*T) int, keys func(*T) []string,
-	do func(context.Context, Writer, *cast, []T, *Report) (*Batch, []change.Touch, error),
+	do func(context.Context, *db.Tx, *cast, []T, *Report) (*Batch, []history.Touch, error),
 ) error {
 	if im.params.Options.DryRun {
 		return nil
@@ -36,7 +37,7 @@ func phaseOf[T any](ctx context.Context, im *imports, of phase, seq iter.Seq[T],
 			return nil
 		}
 		next := checkpoint{Phase: of, Next: im.begun(of) + len(records), Report: im.at.Report.clone(), Related: im.at.Related}
-		return im.step(ctx, &next, func(ctx context.Context, w Writer) error {
+		return im.step(ctx, &next, func(ctx context.Context, w *db.Tx) error {
 			var all []string
 			for i := range records {
 				all = append(all, keys(&records[i])...)
@@ -62,7 +63,7 @@ type cast struct {
 }
 
 // cast looks people up by their keys.
-func (im *imports) cast(ctx context.Context, on Registry, keys []string) (*cast, error) {
+func (im *imports) cast(ctx context.Context, on db.Reader, keys []string) (*cast, error) {
 	if im.into != nil {
 		return seeded(keys), nil
 	}
@@ -73,7 +74,7 @@ func (im *imports) cast(ctx context.Context, on Registry, keys []string) (*cast,
 			w.Probes = append(w.Probes, Probe{By: byID, Value: key})
 		}
 	}
-	found, err := on.FindPeople(ctx, w)
+	found, err := FindPeople(ctx, on, w)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ type about struct{ ConnectionIDs []string }
 
 // relations imports what people are to each other.
 func (im *imports) relations(ctx context.Context) error {
-	if !im.at.Related && im.at.Phase == people {
+	if !im.at.Related && im.at.Phase == phasePeople {
 		return nil
 	}
 	records := im.file.Records()
@@ -138,7 +139,7 @@ func (im *imports) relations(ctx context.Context) error {
 			}
 		}
 	}
-	return phaseOf(ctx, im, relations, related, func(*source.Record) int { return 0 }, func(r *source.Record) []string {
+	return phaseOf(ctx, im, phaseRelations, related, func(*source.Record) int { return 0 }, func(r *source.Record) []string {
 		keys := []string{r.Person.Key}
 		for _, relation := range r.Person.Relations {
 			if relation.Key != "" {
@@ -149,13 +150,13 @@ func (im *imports) relations(ctx context.Context) error {
 	}, im.relate)
 }
 
-func (im *imports) relate(ctx context.Context, w Writer, who *cast, records []source.Record, _ *Report) (*Batch, []change.Touch, error) {
+func (im *imports) relate(ctx context.Context, w *db.Tx, who *cast, records []source.Record, _ *Report) (*Batch, []history.Touch, error) {
 	held, err := heldRelationships(ctx, w, who)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := &Batch{ImportID: im.params.ImportID}
-	var effects []change.Touch
+	var effects []history.Touch
 	for i := range records {
 		p := &records[i].Person
 		from := who.byKey[p.Key]
@@ -164,8 +165,8 @@ func (im *imports) relate(ctx context.Context, w Writer, who *cast, records []so
 			if from == "" || to == "" || from == to || !who.open(from) && !who.open(to) {
 				continue
 			}
-			r := connection.Relationship{FromID: from, ToID: to, Type: relation.Type, CreatedAt: w.Now()}.Normal()
-			same := connection.Relationship{FromID: r.FromID, ToID: r.ToID, Type: r.Type}
+			r := people.Relationship{FromID: from, ToID: to, Type: relation.Type, CreatedAt: w.Now()}.Normal()
+			same := people.Relationship{FromID: r.FromID, ToID: r.ToID, Type: r.Type}
 			if held[same] {
 				continue
 			}
@@ -174,15 +175,15 @@ func (im *imports) relate(ctx context.Context, w Writer, who *cast, records []so
 				return nil, nil, err
 			}
 			b.Relationships = append(b.Relationships, &r)
-			effects = append(effects, change.Touch{Kind: connection.RelationshipKind, ID: r.ID, After: r})
+			effects = append(effects, history.Touch{Kind: history.Relationship, ID: r.ID, After: r})
 		}
 	}
 	return b, effects, nil
 }
 
 // heldRelationships returns what the people are to each other already.
-func heldRelationships(ctx context.Context, w Writer, who *cast) (map[connection.Relationship]bool, error) {
-	held := map[connection.Relationship]bool{}
+func heldRelationships(ctx context.Context, w *db.Tx, who *cast) (map[people.Relationship]bool, error) {
+	held := map[people.Relationship]bool{}
 	ids := make([]string, 0, len(who.byKey))
 	for _, id := range who.byKey {
 		ids = append(ids, id)
@@ -190,16 +191,16 @@ func heldRelationships(ctx context.Context, w Writer, who *cast) (map[connection
 	if len(ids) == 0 {
 		return held, nil
 	}
-	rows, err := w.FindRelationships(ctx, ids)
+	rows, err := FindRelationships(ctx, w, ids)
 	for _, r := range rows {
-		held[connection.Relationship{FromID: r.FromID, ToID: r.ToID, Type: r.Type}] = true
+		held[people.Relationship{FromID: r.FromID, ToID: r.ToID, Type: r.Type}] = true
 	}
 	return held, err
 }
 
 // notes imports the notes of a file of ours.
 func (im *imports) notes(ctx context.Context) error {
-	return phaseOf(ctx, im, notes, im.file.Notes(), func(n *source.Note) int { return len(n.Record.Body) },
+	return phaseOf(ctx, im, phaseNotes, im.file.Notes(), func(n *source.Note) int { return len(n.Record.Body) },
 		func(n *source.Note) []string { return n.Record.ConnectionIDs }, im.note)
 }
 
@@ -209,7 +210,7 @@ type noteSign struct {
 	body string
 }
 
-func (im *imports) note(ctx context.Context, w Writer, who *cast, records []source.Note, report *Report) (*Batch, []change.Touch, error) {
+func (im *imports) note(ctx context.Context, w *db.Tx, who *cast, records []source.Note, report *Report) (*Batch, []history.Touch, error) {
 	held := map[noteSign][]*timeline.Note{}
 	var at []time.Time
 	for i := range records {
@@ -218,7 +219,7 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 		}
 		at = append(at, moment(records[i].Record.CreatedAt))
 	}
-	rows, err := w.FindNotes(ctx, at)
+	rows, err := FindNotes(ctx, w, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,7 +228,7 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 		held[sign] = append(held[sign], &rows[i])
 	}
 	b := &Batch{ImportID: im.params.ImportID}
-	var effects []change.Touch
+	var effects []history.Touch
 	for i := range records {
 		rec := &records[i].Record
 		people := who.people(rec.ConnectionIDs, maxAbout)
@@ -239,7 +240,7 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 		}
 		sign := noteSign{moment(rec.CreatedAt), rec.Body}
 		if n := together(held[sign], people, func(n *timeline.Note) []string { return n.ConnectionIDs }); n != nil {
-			effects = append(effects, alsoAbout(&b.NotesAbout, timeline.NoteObject, n.ID, &n.ConnectionIDs, missing(people, n.ConnectionIDs, maxAbout))...)
+			effects = append(effects, alsoAbout(&b.NotesAbout, history.Note, n.ID, &n.ConnectionIDs, missing(people, n.ConnectionIDs, maxAbout))...)
 			continue
 		}
 		n := &timeline.Note{
@@ -253,7 +254,7 @@ func (im *imports) note(ctx context.Context, w Writer, who *cast, records []sour
 		}
 		held[sign] = append(held[sign], n)
 		b.Notes = append(b.Notes, n)
-		effects = append(effects, change.Touch{Kind: timeline.NoteObject, ID: n.ID, After: n})
+		effects = append(effects, history.Touch{Kind: history.Note, ID: n.ID, After: n})
 	}
 	return b, effects, nil
 }
@@ -270,7 +271,7 @@ func together[T any](alike []*T, people []string, of func(*T) []string) *T {
 }
 
 // alsoAbout makes an entry on file be about further people.
-func alsoAbout(links *[]Link, kind, entryID string, ids *[]string, further []string) []change.Touch {
+func alsoAbout(links *[]Link, kind, entryID string, ids *[]string, further []string) []history.Touch {
 	if len(further) == 0 {
 		return nil
 	}
@@ -280,12 +281,12 @@ func alsoAbout(links *[]Link, kind, entryID string, ids *[]string, further []str
 	}
 	*ids = append(slices.Clone(before), further...)
 	slices.Sort(*ids)
-	return []change.Touch{{Kind: kind, ID: entryID, Before: about{before}, After: about{slices.Clone(*ids)}}}
+	return []history.Touch{{Kind: kind, ID: entryID, Before: about{before}, After: about{slices.Clone(*ids)}}}
 }
 
 // interactions imports those of a file of ours.
 func (im *imports) interactions(ctx context.Context) error {
-	return phaseOf(ctx, im, interactions, im.file.Interactions(), func(i *source.Interaction) int { return len(i.Record.Summary) },
+	return phaseOf(ctx, im, phaseInteractions, im.file.Interactions(), func(i *source.Interaction) int { return len(i.Record.Summary) },
 		func(i *source.Interaction) []string { return i.Record.ConnectionIDs }, im.interaction)
 }
 
@@ -302,7 +303,7 @@ func signOf(i *timeline.Interaction) metSign {
 	return metSign{kind: i.Kind, summary: i.Summary, at: moment(i.OccurredAt)}
 }
 
-func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records []source.Interaction, report *Report) (*Batch, []change.Touch, error) {
+func (im *imports) interaction(ctx context.Context, w *db.Tx, who *cast, records []source.Interaction, report *Report) (*Batch, []history.Touch, error) {
 	var keys []string
 	var at []time.Time
 	for i := range records {
@@ -311,7 +312,7 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 			keys = append(keys, key)
 		}
 	}
-	rows, err := w.FindInteractions(ctx, keys, at)
+	rows, err := FindInteractions(ctx, w, keys, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -321,7 +322,7 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 		held[sign] = append(held[sign], &rows[i])
 	}
 	b := &Batch{ImportID: im.params.ImportID}
-	var effects []change.Touch
+	var effects []history.Touch
 	for i := range records {
 		rec := &records[i].Record
 		if err := records[i].Err; err != nil {
@@ -345,7 +346,7 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 		}
 		if other != nil {
 			further := missing(met.ConnectionIDs, other.ConnectionIDs, maxMetBy)
-			effects = append(effects, alsoAbout(&b.MetBy, timeline.InteractionObject, other.ID, &other.ConnectionIDs, further)...)
+			effects = append(effects, alsoAbout(&b.MetBy, history.Interaction, other.ID, &other.ConnectionIDs, further)...)
 			continue
 		}
 		if met.ID, err = im.newID(w, id.Interaction, rec.ID); err != nil {
@@ -353,7 +354,7 @@ func (im *imports) interaction(ctx context.Context, w Writer, who *cast, records
 		}
 		held[sign] = append(held[sign], met)
 		b.Interactions = append(b.Interactions, met)
-		effects = append(effects, change.Touch{Kind: timeline.InteractionObject, ID: met.ID, After: met})
+		effects = append(effects, history.Touch{Kind: history.Interaction, ID: met.ID, After: met})
 	}
 	return b, effects, nil
 }

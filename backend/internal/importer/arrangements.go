@@ -4,29 +4,30 @@ import (
 	"context"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
-	"github.com/kith-crm/kith/backend/internal/organize"
-	"github.com/kith-crm/kith/backend/internal/reminder"
+	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
 // groups imports what a file of ours says of groups: those without people are added,
 // and others get the description and the interval that they lack.
 func (im *imports) groups(ctx context.Context) error {
-	return phaseOf(ctx, im, groups, im.file.Groups(), func(*source.Group) int { return 0 },
+	return phaseOf(ctx, im, phaseGroups, im.file.Groups(), func(*source.Group) int { return 0 },
 		func(*source.Group) []string { return nil }, im.group)
 }
 
-func (im *imports) group(ctx context.Context, w Writer, _ *cast, records []source.Group, report *Report) (*Batch, []change.Touch, error) {
-	held, err := w.ListGroups(ctx)
+func (im *imports) group(ctx context.Context, w *db.Tx, _ *cast, records []source.Group, report *Report) (*Batch, []history.Touch, error) {
+	held, err := groups.ListGroups(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
 	book := newGroupBook(held, w.Now(), func() (string, error) { return w.NewID(id.Group) })
 	book.details = im.groupDetails
-	var effects []change.Touch
+	var effects []history.Touch
 	for _, rec := range records {
 		if rec.Err != nil {
 			report.warn(afterRow, "groups", rec.Row, rec.Err)
@@ -38,9 +39,9 @@ func (im *imports) group(ctx context.Context, w Writer, _ *cast, records []sourc
 		case book.err != nil:
 			return nil, nil, book.err
 		case g == nil:
-			report.warn("the group %q was left out: there are %d groups already", rec.Record.Name, organize.MaxGroups)
+			report.warn("the group %q was left out: there are %d groups already", rec.Record.Name, groups.MaxGroups)
 		case len(book.made) > made:
-			effects = append(effects, change.Touch{Kind: organize.GroupObject, ID: g.ID, After: g})
+			effects = append(effects, history.Touch{Kind: history.Group, ID: g.ID, After: g})
 		default:
 			blended, err := im.blendGroup(ctx, w, g, rec.Record)
 			if err != nil {
@@ -54,7 +55,7 @@ func (im *imports) group(ctx context.Context, w Writer, _ *cast, records []sourc
 
 // blendGroup gives a group on file what it lacks, or with overwrite all that the file
 // says.
-func (im *imports) blendGroup(ctx context.Context, w Writer, g *organize.Group, rec cardfile.GroupRecord) ([]change.Touch, error) {
+func (im *imports) blendGroup(ctx context.Context, w *db.Tx, g *groups.Group, rec export.GroupRecord) ([]history.Touch, error) {
 	before, after, overwrite := *g, *g, im.params.Options.OnMatch == OnMatchOverwrite
 	if rec.Description != "" && (overwrite || g.Description == "") {
 		after.Description = rec.Description
@@ -68,12 +69,12 @@ func (im *imports) blendGroup(ctx context.Context, w Writer, g *organize.Group, 
 	after.Version++
 	after.UpdatedAt = w.Now()
 	*g = after
-	return []change.Touch{{Kind: organize.GroupObject, ID: g.ID, Before: before, After: after}}, w.ReplaceGroup(ctx, &after)
+	return []history.Touch{{Kind: history.Group, ID: g.ID, Before: before, After: after}}, groups.ReplaceGroup(ctx, w, &after)
 }
 
 // reminders imports those of a file of ours.
 func (im *imports) reminders(ctx context.Context) error {
-	return phaseOf(ctx, im, reminders, im.file.Reminders(), func(r *source.Reminder) int { return len(r.Record.Text) },
+	return phaseOf(ctx, im, phaseReminders, im.file.Reminders(), func(r *source.Reminder) int { return len(r.Record.Text) },
 		func(r *source.Reminder) []string { return []string{r.Record.ConnectionID} }, im.remind)
 }
 
@@ -83,13 +84,13 @@ type reminderSign struct {
 	about, text string
 }
 
-func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []source.Reminder, report *Report) (*Batch, []change.Touch, error) {
+func (im *imports) remind(ctx context.Context, w *db.Tx, who *cast, records []source.Reminder, report *Report) (*Batch, []history.Touch, error) {
 	held, err := heldReminders(ctx, w, records)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := &Batch{ImportID: im.params.ImportID}
-	var effects []change.Touch
+	var effects []history.Touch
 	for i := range records {
 		rec := &records[i].Record
 		if err := records[i].Err; err != nil {
@@ -100,7 +101,7 @@ func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []so
 		if rec.ConnectionID != "" && (about == "" || !who.open(about)) {
 			continue
 		}
-		r := &reminder.Reminder{
+		r := &reminders.Reminder{
 			ConnectionID: about, Text: rec.Text, DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence, State: rec.State,
 			Version: 1, CreatedAt: moment(rec.CreatedAt), UpdatedAt: moment(rec.UpdatedAt),
 		}
@@ -116,14 +117,14 @@ func (im *imports) remind(ctx context.Context, w Writer, who *cast, records []so
 			return nil, nil, err
 		}
 		b.Reminders = append(b.Reminders, r)
-		effects = append(effects, change.Touch{Kind: reminder.Object, ID: r.ID, After: r})
+		effects = append(effects, history.Touch{Kind: history.Reminder, ID: r.ID, After: r})
 	}
 	return b, effects, nil
 }
 
 // heldReminders returns the signs of the reminders on file that were made when those
 // of the records were. A record without a time gets the present.
-func heldReminders(ctx context.Context, w Writer, records []source.Reminder) (map[reminderSign]bool, error) {
+func heldReminders(ctx context.Context, w *db.Tx, records []source.Reminder) (map[reminderSign]bool, error) {
 	var at []time.Time
 	for i := range records {
 		if records[i].Record.CreatedAt.IsZero() {
@@ -131,7 +132,7 @@ func heldReminders(ctx context.Context, w Writer, records []source.Reminder) (ma
 		}
 		at = append(at, moment(records[i].Record.CreatedAt))
 	}
-	rows, err := w.FindReminders(ctx, at)
+	rows, err := FindReminders(ctx, w, at)
 	held := map[reminderSign]bool{}
 	for _, r := range rows {
 		held[reminderSign{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true

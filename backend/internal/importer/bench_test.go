@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -73,14 +74,14 @@ func (d *desk) process(b *testing.B, j *job.Job) *job.Job {
 	b.Helper()
 	var hub job.Hub
 	runner := job.NewRunner(job.Config{
-		Queue: d.store, Kinds: []job.Kind{importer.Kind(d.store), importer.Undo(d.store)}, Workers: 1, Poll: time.Millisecond, Now: d.now,
+		Queue: dbtest.Queue(b, d.store), Kinds: []job.Kind{importer.Kind(d.store, dbtest.Ledger(b, d.store)), importer.Undo(d.store, kinds.All())}, Workers: 1, Poll: time.Millisecond, Now: d.now,
 		Logger: quiet(), Changed: hub.Changed,
 	})
 	runner.Start(b.Context())
 	defer runner.Stop(context.Background())
 	for {
 		changed, stop := hub.Watch(j.TenantID, j.Number)
-		got, err := d.store.Tenant(d.owner, true).GetJob(b.Context(), j.Number)
+		got, err := job.GetJob(b.Context(), d.store.Tenant(d.owner, true), j.Number)
 		if err != nil || got.State == job.Failed {
 			b.Fatalf("%+v, %v", got, err)
 		}
@@ -99,13 +100,13 @@ func (d *desk) process(b *testing.B, j *job.Job) *job.Job {
 func BenchmarkUndo(b *testing.B) {
 	const rows = 20_000
 	content := many(rows)
-	for name, url := range map[string]string{"sqlite": storetest.SQLite(b), "postgres": storetest.Postgres(b)} {
+	for name, url := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
 		b.Run(name, func(b *testing.B) {
-			s := storetest.Open(b, url, time.Now)
+			s := dbtest.Open(b, url, time.Now)
 			var took time.Duration
 			most := 0.0
 			for n := range b.N {
-				d := &desk{store: s, owner: storetest.Member(b, s, fmt.Sprintf("u-%d-%d", b.N, n)), now: time.Now}
+				d := &desk{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("u-%d-%d", b.N, n)), now: time.Now}
 				importID := d.all(b, content, importer.Options{})
 				most = max(most, peak(func() {
 					begun := time.Now()
@@ -126,14 +127,14 @@ func BenchmarkUndo(b *testing.B) {
 func BenchmarkImport(b *testing.B) {
 	const rows = 10_000
 	content := network(rows)
-	for name, url := range map[string]string{"sqlite": storetest.SQLite(b), "postgres": storetest.Postgres(b)} {
+	for name, url := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
 		b.Run(name, func(b *testing.B) {
-			s := storetest.Open(b, url, time.Now)
-			db := storetest.OpenSQL(b, url)
+			s := dbtest.Open(b, url, time.Now)
+			q := dbtest.OpenSQL(b, url)
 			var took, again, bare time.Duration
 			most := 0.0
 			for n := range b.N {
-				d := &desk{store: s, owner: storetest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
+				d := &desk{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
 				most = max(most, peak(func() {
 					begun := time.Now()
 					d.all(b, content, importer.Options{})
@@ -142,8 +143,8 @@ func BenchmarkImport(b *testing.B) {
 				begun := time.Now()
 				d.all(b, content, importer.Options{})
 				again += time.Since(begun)
-				other := storetest.Member(b, s, fmt.Sprintf("b-%d-%d", b.N, n))
-				bare += insertBare(b, db, d.owner, other, store.IsPostgres(url))
+				other := dbtest.Member(b, s, fmt.Sprintf("b-%d-%d", b.N, n))
+				bare += insertBare(b, q, d.owner, other, db.IsPostgres(url))
 			}
 			b.ReportMetric(float64(rows*b.N)/took.Seconds(), "rows/s")
 			b.ReportMetric(float64(rows*b.N)/bare.Seconds(), "bare-rows/s")
@@ -159,10 +160,10 @@ func BenchmarkLargestFile(b *testing.B) {
 	content := network(76_000)
 	for _, o := range []importer.Options{{}, {DryRun: true}} {
 		b.Run(fmt.Sprintf("dry=%t", o.DryRun), func(b *testing.B) {
-			s := storetest.Open(b, storetest.SQLite(b), time.Now)
+			s := dbtest.Open(b, dbtest.SQLite(b), time.Now)
 			most := 0.0
 			for n := range b.N {
-				d := &desk{store: s, owner: storetest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
+				d := &desk{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
 				most = max(most, peak(func() { d.all(b, content, o) }))
 			}
 			b.ReportMetric(float64(len(content))/(1<<20), "file-MiB")

@@ -7,23 +7,23 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
-	"github.com/kith-crm/kith/backend/internal/personname"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // entry is a record that can be imported.
 type entry struct {
 	row    int
-	person *connection.Connection
+	person *people.Connection
 	// key is the hash by which the record is known again; id is the key itself when
 	// that is an id of ours.
 	key, id string
 	// names are what the record calls the person; a name that was guessed from an
 	// address is not among them.
-	names personname.Names
+	names names.Names
 	// leader is the key of the first record in the file that is the same person;
 	// empty when this is the first.
 	leader string
@@ -65,14 +65,14 @@ func (r *reader) entry(rec *source.Record) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := connection.Complete(r.raw(p), p.Dates)
+	c, err := people.Complete(r.raw(p), p.Dates)
 	if err != nil {
 		return nil, err
 	}
 	e := &entry{row: rec.Row, person: c, key: key, groups: p.Groups, notes: p.Notes, archived: r.own && p.Archived}
-	e.names = personname.Names{Full: c.Name, Nickname: c.Nickname}
+	e.names = names.Names{Full: c.Name, Nickname: c.Nickname}
 	if rec.Guessed {
-		e.names = personname.Names{Full: c.Nickname}
+		e.names = names.Names{Full: c.Nickname}
 	}
 	if id.Valid(id.Connection, p.Key) {
 		e.id = p.Key
@@ -83,25 +83,25 @@ func (r *reader) entry(rec *source.Record) (*entry, error) {
 
 // raw is the person as a row. Only files of ours say where a person came from, and
 // when.
-func (r *reader) raw(p *source.Person) connection.Connection {
-	c := connection.Connection{
+func (r *reader) raw(p *source.Person) people.Connection {
+	c := people.Connection{
 		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow,
-		CadenceDays: p.CadenceDays, SnoozedUntil: moment(p.SnoozedUntil), Source: connection.SourceImport, Version: 1,
+		CadenceDays: p.CadenceDays, SnoozedUntil: moment(p.SnoozedUntil), Source: people.SourceImport, Version: 1,
 		Tags: append(append(make([]string, 0, len(r.tags)+len(p.Tags)), r.tags...), p.Tags...),
 	}
 	if r.own {
 		c.CreatedAt, c.UpdatedAt = moment(p.CreatedAt), moment(p.UpdatedAt)
 		switch p.Source {
-		case connection.SourceManual, connection.SourceAgent, connection.SourceDirectory:
+		case people.SourceManual, people.SourceAgent, people.SourceDirectory:
 			c.Source = p.Source
 		}
 	}
 	c.Tags = c.Tags[:min(len(c.Tags), maxTags)]
 	for _, h := range p.Handles {
-		c.Handles = append(c.Handles, connection.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})
+		c.Handles = append(c.Handles, people.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})
 	}
 	for _, o := range p.Positions {
-		c.Positions = append(c.Positions, connection.Position{
+		c.Positions = append(c.Positions, people.Position{
 			Organization: o.Organization, Title: o.Title, StartedOn: o.StartedOn, EndedOn: o.EndedOn, Current: o.Current,
 		})
 	}
@@ -139,7 +139,7 @@ func (e *entry) probes() []Probe {
 			}
 		}
 	}
-	organization := connection.NormalOrganization(e.person.CurrentPosition().Organization)
+	organization := people.NormalOrganization(e.person.CurrentPosition().Organization)
 	if organization != "" {
 		out = append(out, Probe{By: byName, Value: text.Fold(e.person.Name), Organization: organization})
 	}
@@ -148,9 +148,9 @@ func (e *entry) probes() []Probe {
 
 func classOf(kind string) string {
 	switch kind {
-	case connection.KindEmail:
+	case people.KindEmail:
 		return byEmail
-	case connection.KindPhone:
+	case people.KindPhone:
 		return byPhone
 	default:
 		return byAddress

@@ -9,25 +9,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 // desk is a member who imports files.
 type desk struct {
-	store *store.Store
+	store *db.DB
 	owner tenant.ID
 	now   func() time.Time
 }
 
 func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		test(t, &desk{store: s, owner: storetest.Member(t, s, "maria"), now: time.Now})
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
+		test(t, &desk{store: s, owner: dbtest.Member(t, s, "maria"), now: time.Now})
 	})
 }
 
@@ -40,41 +41,35 @@ func (d *desk) start(t testing.TB, name, content string, o importer.Options) (*j
 func (d *desk) startRequest(t testing.TB, r importer.Request) (j *job.Job, err error) {
 	t.Helper()
 	data := d.store.Tenant(d.owner, false)
-	if _, err := data.OpenMonth(t.Context()); err != nil {
+	if _, err := dbtest.Ledger(t, data.Service()).OpenMonth(t.Context(), data.TenantID()); err != nil {
 		t.Fatal(err)
 	}
-	err = data.Write(t.Context(), store.Actor{CredentialID: "pat_1", CredentialName: "test", Tool: "import_file"}, func(ctx context.Context, u *store.Unit) error {
+	err = data.Write(t.Context(), db.Actor{CredentialID: "pat_1", CredentialName: "test", Tool: "import_file"}, func(ctx context.Context, u *db.Tx) error {
 		j, _, err = importer.Start(ctx, u, r)
 		return err
 	})
 	return j, err
 }
 
-// steps is what jobs of imports need of a store.
-type steps interface {
-	importer.Store
-	importer.UndoStore
-}
-
 // work runs the jobs of a store until the job has ended.
-func (d *desk) work(t testing.TB, s steps, j *job.Job) *job.Job {
+func (d *desk) work(t testing.TB, step importer.StepFunc, j *job.Job) *job.Job {
 	t.Helper()
-	return d.until(t, s, j, (*job.Job).Terminal)
+	return d.until(t, step, j, (*job.Job).Terminal)
 }
 
 // until runs the jobs of a store until the job is as wanted.
-func (d *desk) until(t testing.TB, s steps, j *job.Job, wanted func(*job.Job) bool) *job.Job {
+func (d *desk) until(t testing.TB, step importer.StepFunc, j *job.Job, wanted func(*job.Job) bool) *job.Job {
 	t.Helper()
 	var hub job.Hub
 	runner := job.NewRunner(job.Config{
-		Queue: d.store, Kinds: []job.Kind{importer.KindInSteps(s, 10), importer.Undo(s)}, Workers: 1, Poll: 2 * time.Millisecond, Backoff: time.Millisecond,
+		Queue: dbtest.Queue(t, d.store), Kinds: []job.Kind{importer.KindInSteps(d.store, dbtest.Ledger(t, d.store), 10, step), importer.UndoInSteps(d.store, kinds.All(), step)}, Workers: 1, Poll: 2 * time.Millisecond, Backoff: time.Millisecond,
 		Lease: 10 * time.Second, Now: d.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: hub.Changed,
 	})
 	runner.Start(t.Context())
 	defer runner.Stop(context.Background())
 	for {
 		changed, stop := hub.Watch(j.TenantID, j.Number)
-		got, err := d.store.Tenant(d.owner, true).GetJob(t.Context(), j.Number)
+		got, err := job.GetJob(t.Context(), d.store.Tenant(d.owner, true), j.Number)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +93,7 @@ func (d *desk) imports(t testing.TB, name, content string, o importer.Options) i
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report(t, d.work(t, d.store, j))
+	return report(t, d.work(t, job.WriteStepFor, j))
 }
 
 func report(t testing.TB, j *job.Job) importer.Report {
@@ -118,17 +113,17 @@ func counts(r importer.Report) string {
 }
 
 // export is all that the member has on file, as a document of ours.
-func (d *desk) export(t testing.TB) cardfile.Document {
+func (d *desk) export(t testing.TB) export.Document {
 	t.Helper()
-	page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), store.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true})
+	page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), export.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true})
 	if err != nil || more {
 		t.Fatalf("%v, more: %t", err, more)
 	}
-	content, _, err := cardfile.Write(cardfile.JSON, page)
+	content, _, err := export.Write(export.JSON, page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc cardfile.Document
+	var doc export.Document
 	if err := json.Unmarshal([]byte(content), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -197,5 +192,5 @@ func TestDryRunWritesNothing(t *testing.T) {
 // another makes a further member.
 func (d *desk) another(t *testing.T) tenant.ID {
 	t.Helper()
-	return storetest.Member(t, d.store, "another")
+	return dbtest.Member(t, d.store, "another")
 }

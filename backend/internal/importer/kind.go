@@ -6,7 +6,9 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
@@ -27,11 +29,13 @@ const (
 const rowsPerCredit = 100
 
 // Kind returns the kind of job that imports files.
-func Kind(s Store) job.Kind { return kind(s, stepRecords) }
+func Kind(s *db.DB, ledger *billing.Ledger) job.Kind {
+	return kind(s, ledger, stepRecords, job.WriteStepFor)
+}
 
-func kind(s Store, records int) job.Kind {
+func kind(s *db.DB, ledger *billing.Ledger, records int, step stepFunc) job.Kind {
 	return job.Kind{Name: JobKind, SoFar: soFar, Run: func(ctx context.Context, run *job.Run) (any, error) {
-		im := &imports{store: s, run: run, records: records, overwritten: map[string]bool{}}
+		im := &imports{store: s, ledger: ledger, run: run, write: step, records: records, overwritten: map[string]bool{}}
 		err := im.work(ctx)
 		if errors.Is(err, job.ErrCancelled) || context.Cause(ctx) != nil && errors.Is(context.Cause(ctx), job.ErrCancelled) {
 			return im.at.Report, job.ErrCancelled
@@ -52,17 +56,23 @@ func soFar(run *job.Run) (any, error) {
 	return at.Report, nil
 }
 
+// stepFunc runs a step of a job in one transaction, as job.WriteStepFor does; tests
+// break it on purpose.
+type stepFunc func(ctx context.Context, s *db.DB, j *job.Job, fn func(context.Context, *db.Tx) (job.Step, error)) error
+
 // imports is one attempt at an import.
 type imports struct {
-	store Store
-	run   *job.Run
+	store  *db.DB
+	ledger *billing.Ledger
+	write  stepFunc
+	run    *job.Run
 	// records is how many records a step takes.
 	records int
 	params  Params
 	file    *source.File
 	// into is the transaction that Seed imports into; nil for a job, which has one
 	// for each step.
-	into Writer
+	into *db.Tx
 	// related are Seed's people, which need not be decoded again for their relations.
 	related []source.Record
 	// at is how far the import got: what the last step left behind.
@@ -70,7 +80,7 @@ type imports struct {
 	// others are the hashed keys of the file's people with ids of ours.
 	others map[string]bool
 	// groupDetails are what the file says of its groups, by folded names.
-	groupDetails map[string]cardfile.GroupRecord
+	groupDetails map[string]export.GroupRecord
 	// overwritten are people on file for whom the file has spoken already.
 	overwritten map[string]bool
 	// dry is the plan of a dry run, which goes on from step to step, and leaders are
@@ -92,17 +102,19 @@ type checkpoint struct {
 type phase int
 
 const (
-	people phase = iota
-	relations
-	notes
-	interactions
-	done // keeps its number: checkpoints of older versions hold it
-	groups
-	reminders
+	phasePeople phase = iota
+	phaseRelations
+	phaseNotes
+	phaseInteractions
+	phaseDone // keeps its number: checkpoints of older versions hold it
+	phaseGroups
+	phaseReminders
 )
 
 // order is the order of the phases.
-func order() []phase { return []phase{people, relations, notes, interactions, groups, reminders} }
+func order() []phase {
+	return []phase{phasePeople, phaseRelations, phaseNotes, phaseInteractions, phaseGroups, phaseReminders}
+}
 
 func (im *imports) work(ctx context.Context) error {
 	if err := im.run.Params(&im.params); err != nil {
@@ -115,7 +127,7 @@ func (im *imports) work(ctx context.Context) error {
 	if im.params.Options.DryRun {
 		im.at = checkpoint{}
 	}
-	if im.at.Phase == done {
+	if im.at.Phase == phaseDone {
 		return nil
 	}
 	if err := im.open(ctx); err != nil {
@@ -130,7 +142,7 @@ func (im *imports) work(ctx context.Context) error {
 // phases imports what the file holds, from the checkpoint on.
 func (im *imports) phases(ctx context.Context) error {
 	work := map[phase]func(context.Context) error{
-		people: im.people, relations: im.relations, notes: im.notes, interactions: im.interactions, groups: im.groups, reminders: im.reminders,
+		phasePeople: im.people, phaseRelations: im.relations, phaseNotes: im.notes, phaseInteractions: im.interactions, phaseGroups: im.groups, phaseReminders: im.reminders,
 	}
 	for _, p := range order()[slices.Index(order(), im.at.Phase):] {
 		if err := work[p](ctx); err != nil {
@@ -142,7 +154,7 @@ func (im *imports) phases(ctx context.Context) error {
 
 // open reads the file.
 func (im *imports) open(ctx context.Context) error {
-	f, err := im.store.ReadFile(ctx, im.run.Job.TenantID, im.params.FileID)
+	f, err := ReadFile(ctx, im.store, im.run.Job.TenantID, im.params.FileID)
 	if fault.Is(err, fault.NotFound) {
 		return job.Fail(CodeUnreadable, "The file is not there any more; pass or upload it again.")
 	}
@@ -179,7 +191,7 @@ func (im *imports) begin() {
 			r.Warnings = []string{}
 		}
 	}
-	im.groupDetails = map[string]cardfile.GroupRecord{}
+	im.groupDetails = map[string]export.GroupRecord{}
 	for g := range im.file.Groups() {
 		if im.into == nil {
 			g.Record.ID = ""
@@ -196,7 +208,7 @@ func (im *imports) people(ctx context.Context) error {
 		im.leaders = im.findLeaders()
 	}
 	r := newReader(im.file.Format, im.params.Options.Tags)
-	skip := im.begun(people)
+	skip := im.begun(phasePeople)
 	return chunks(im.records, im.file.Records(), weighRecord, func(records []source.Record) error {
 		entries := make([]*entry, len(records))
 		errs := make([]error, len(records))
@@ -233,7 +245,7 @@ func (im *imports) findLeaders() map[string]bool {
 
 // peopleStep imports some records.
 func (im *imports) peopleStep(ctx context.Context, records []source.Record, entries []*entry, errs []error) error {
-	next := checkpoint{Phase: people, Next: im.at.Next + len(records), Report: im.at.Report.clone(), Related: im.at.Related}
+	next := checkpoint{Phase: phasePeople, Next: im.at.Next + len(records), Report: im.at.Report.clone(), Related: im.at.Related}
 	var good []*entry
 	for i, e := range entries {
 		for _, warning := range records[i].Warnings {
@@ -260,7 +272,7 @@ func (im *imports) peopleStep(ctx context.Context, records []source.Record, entr
 	if im.params.Options.DryRun {
 		return im.pretend(ctx, &next, good, decide)
 	}
-	return im.step(ctx, &next, func(ctx context.Context, w Writer) error {
+	return im.step(ctx, &next, func(ctx context.Context, w *db.Tx) error {
 		p, err := im.newPlan(ctx, w, good, &next.Report, w.Now(), w.NewID)
 		if err != nil {
 			return err
@@ -269,13 +281,13 @@ func (im *imports) peopleStep(ctx context.Context, records []source.Record, entr
 		if err := im.keep(ctx, w, p); err != nil || im.params.Free {
 			return err
 		}
-		return w.ChargeJob(ctx, &im.run.Job, next.Next/rowsPerCredit-im.at.Next/rowsPerCredit)
+		return job.Charge(ctx, im.ledger, w, &im.run.Job, next.Next/rowsPerCredit-im.at.Next/rowsPerCredit)
 	})
 }
 
 // pretend takes the decisions of a step and writes nothing but how far it is.
 func (im *imports) pretend(ctx context.Context, next *checkpoint, good []*entry, decide func(*plan)) error {
-	on := im.store.Registry(im.run.Job.TenantID)
+	on := im.store.Tenant(im.run.Job.TenantID, true)
 	p, err := im.newPlan(ctx, on, good, &next.Report, im.run.Job.CreatedAt, func(string) (string, error) { return "", nil })
 	if err != nil {
 		return err
@@ -287,19 +299,20 @@ func (im *imports) pretend(ctx context.Context, next *checkpoint, good []*entry,
 }
 
 // step runs fn as a step that ends at a checkpoint.
-func (im *imports) step(ctx context.Context, next *checkpoint, fn func(context.Context, Writer) error) error {
+func (im *imports) step(ctx context.Context, next *checkpoint, fn func(context.Context, *db.Tx) error) error {
 	if im.into != nil {
 		err := fn(ctx, im.into)
 		im.at = *next
 		return err
 	}
-	err := im.store.ImportStep(ctx, &im.run.Job, func(ctx context.Context, w Writer) (job.Step, error) {
+	err := im.write(ctx, im.store, &im.run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
 		err := fn(ctx, w)
 		return job.Step{Checkpoint: next, Done: min(next.Report.Total, im.file.Total()), Total: im.file.Total()}, err
 	})
 	if err != nil {
 		return err
 	}
+	im.store.LearnTables(ctx)
 	im.at = *next
 	return im.run.Yield(ctx)
 }
@@ -317,8 +330,8 @@ func (im *imports) end(ctx context.Context) error {
 	if im.params.Options.DryRun && im.params.Uploaded {
 		return nil
 	}
-	next := checkpoint{Phase: done, Report: im.at.Report}
-	err := im.step(ctx, &next, func(ctx context.Context, w Writer) error { return w.DeleteFile(ctx, im.params.FileID) })
+	next := checkpoint{Phase: phaseDone, Report: im.at.Report}
+	err := im.step(ctx, &next, func(ctx context.Context, w *db.Tx) error { return DeleteFile(ctx, w, im.params.FileID) })
 	if errors.Is(err, job.ErrYield) {
 		return nil
 	}

@@ -3,8 +3,8 @@ package importer
 import (
 	"slices"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/personname"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -44,7 +44,7 @@ type Found struct {
 	// Archived are the ids of archived people by the keys and ids that they bear.
 	Archived map[Probe]string
 	// People are their records with all lists.
-	People map[string]*connection.Connection
+	People map[string]*people.Connection
 	// Keys are the hashed keys by which sources know them.
 	Keys map[string][]string
 	// Added are those whom the import that looks added.
@@ -106,7 +106,7 @@ func (f Found) compatible(ids []string, e *entry) (like []string, unlike string)
 		c := f.People[id]
 		switch {
 		case c == nil:
-		case personname.Compatible(personname.Names{Full: c.Name, Nickname: c.Nickname}, e.names):
+		case names.Compatible(names.Names{Full: c.Name, Nickname: c.Nickname}, e.names):
 			like = append(like, id)
 		case unlike == "":
 			unlike = c.Name

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/duplicate"
 	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // Who is recognised on file, and who in one file, by each sign; never by a name
@@ -95,11 +95,11 @@ func TestStrangersWithOnePhoneStayApart(t *testing.T) {
 			if !strings.Contains(strings.Join(r.Warnings, "\n"), "Kim Kent is a new person, but Ada Stone has the same phone number") {
 				t.Errorf("warnings %q", r.Warnings)
 			}
-			people, err := on.store.Tenant(on.owner, true).ListDuplicateCandidates(t.Context())
-			if err != nil || len(people) != 13 {
-				t.Fatalf("%d people: %v", len(people), err)
+			persons, err := people.ListDuplicateCandidates(t.Context(), on.store.Tenant(on.owner, true))
+			if err != nil || len(persons) != 13 {
+				t.Fatalf("%d people: %v", len(persons), err)
 			}
-			pairs, _ := duplicate.Find(people, duplicate.Query{MinScore: duplicate.DefaultMinScore, Limit: 50})
+			pairs, _ := people.Find(persons, people.Query{MinScore: people.DefaultMinScore, Limit: 50})
 			var reasons []string
 			for _, p := range pairs {
 				reasons = append(reasons, p.Reasons...)

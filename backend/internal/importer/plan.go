@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/organize"
-	"github.com/kith-crm/kith/backend/internal/personname"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -31,7 +31,7 @@ type plan struct {
 // person is somebody whom records of the plan are about.
 type person struct {
 	// before is the record on file, nil for somebody new; after is as it shall be.
-	before, after *connection.Connection
+	before, after *people.Connection
 	changed       bool
 	// groupsBefore and groups are names.
 	groupsBefore, groups []string
@@ -135,7 +135,7 @@ func (p *plan) know(e *entry, who *person) {
 // mistaken warns of a record that may be about somebody else: it has a key of the
 // person, and a name that cannot be theirs.
 func (p *plan) mistaken(e *entry, who *person) {
-	if personname.Compatible(personname.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
+	if names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
 		return
 	}
 	p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
@@ -163,7 +163,7 @@ func (p *plan) join(who *person, names []string) (changed bool) {
 			continue
 		}
 		if p.groups.named(name) == nil {
-			p.report.warn("the group %q was left out: there are %d groups already", name, organize.MaxGroups)
+			p.report.warn("the group %q was left out: there are %d groups already", name, groups.MaxGroups)
 			continue
 		}
 		who.groups = append(who.groups, name)
@@ -204,31 +204,31 @@ func (w *person) note(texts []string) (changed bool) {
 
 // groupBook knows the groups, and those that are to be made.
 type groupBook struct {
-	byName map[string]*organize.Group
-	made   []*organize.Group
+	byName map[string]*groups.Group
+	made   []*groups.Group
 	newID  func() (string, error)
 	now    time.Time
 	err    error
 	// details are what the file says of its groups, by folded names.
-	details map[string]cardfile.GroupRecord
+	details map[string]export.GroupRecord
 }
 
-func newGroupBook(groups []organize.Group, now time.Time, newID func() (string, error)) *groupBook {
-	b := &groupBook{byName: map[string]*organize.Group{}, newID: newID, now: now}
-	for i := range groups {
-		b.byName[groups[i].FoldedName] = &groups[i]
+func newGroupBook(list []groups.Group, now time.Time, newID func() (string, error)) *groupBook {
+	b := &groupBook{byName: map[string]*groups.Group{}, newID: newID, now: now}
+	for i := range list {
+		b.byName[list[i].FoldedName] = &list[i]
 	}
 	return b
 }
 
 // named returns the group with a name, a new one if need be; nil when there are too
 // many.
-func (b *groupBook) named(name string) *organize.Group {
+func (b *groupBook) named(name string) *groups.Group {
 	folded := text.Fold(name)
-	if g := b.byName[folded]; g != nil || len(b.byName) >= organize.MaxGroups {
+	if g := b.byName[folded]; g != nil || len(b.byName) >= groups.MaxGroups {
 		return g
 	}
-	g := &organize.Group{
+	g := &groups.Group{
 		ID: b.details[folded].ID, Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
 		Version: 1, CreatedAt: b.now, UpdatedAt: b.now,
 	}

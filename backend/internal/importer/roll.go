@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/personname"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/names"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -15,7 +15,7 @@ import (
 type roll struct {
 	seed    maphash.Seed
 	leaders []string           // keys of first records
-	names   []personname.Names // theirs
+	names   []names.Names      // theirs
 	signs   map[uint64]int32   // index of the first leader, by sign
 	more    map[uint64][]int32 // further leaders with a sign, maxSharing at most
 }
@@ -83,11 +83,11 @@ func (r *roll) bearer(sign uint64, p Probe, e *entry) (at, unlike int32, ok bool
 	like := 0
 	unlike = -1
 	for _, candidate := range append([]int32{first}, r.more[sign]...) {
-		switch names := r.names[candidate]; {
-		case text.Fold(names.Full) == folded:
+		switch named := r.names[candidate]; {
+		case text.Fold(named.Full) == folded:
 			return candidate, -1, true
 		case p.shared():
-		case personname.Compatible(names, e.names):
+		case names.Compatible(named, e.names):
 			at, like = candidate, like+1
 		case unlike < 0:
 			unlike = candidate
@@ -115,7 +115,7 @@ func (p Probe) shared() bool {
 	const digits = 7
 	switch p.By {
 	case byEmail:
-		local, _ := connection.SplitEmail(p.Value)
+		local, _ := people.SplitEmail(p.Value)
 		return desk(local)
 	case byPhone:
 		return len(p.Value) < digits

@@ -11,27 +11,24 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/accountfile"
-	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"pgregory.net/rapid"
 )
 
 // What one member exports or downloads and another one imports is the same
 // afterwards, people who share a mailbox or a name included.
 func TestRoundTripOfOurOwnExport(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		members := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
-			ada := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
-			bob := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
+			ada := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+			bob := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
 			doc := document(rt)
 			if r := ada.imports(t, "a.json", encode(t, doc), importer.Options{}); r.Created != len(doc.People) || r.Failed != 0 {
 				rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
@@ -61,12 +58,12 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 // when nobody in one shares an address with somebody in another.
 func TestRoundTripOfParts(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		members := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
-			ada := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
-			bob := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
+			ada := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+			bob := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
 			ada.imports(t, "a.json", encode(t, unshared(document(rt))), importer.Options{})
 			parts := ada.parts(t, rapid.IntRange(2, 4).Draw(rt, "people in a part"))
 			for _, part := range rapid.Permutation(parts).Draw(rt, "order") {
@@ -82,11 +79,11 @@ func TestRoundTripOfParts(t *testing.T) {
 }
 
 // unshared leaves people only what they share with nobody.
-func unshared(doc cardfile.Document) cardfile.Document {
+func unshared(doc export.Document) export.Document {
 	for i := range doc.People {
 		p := &doc.People[i]
 		p.Name += " " + p.ID
-		p.Handles = slices.DeleteFunc(p.Handles, func(h cardfile.HandleRecord) bool {
+		p.Handles = slices.DeleteFunc(p.Handles, func(h export.HandleRecord) bool {
 			return strings.Contains(h.Value, "shared.example") || h.Kind == "phone"
 		})
 		for j := range p.Relationships {
@@ -100,8 +97,8 @@ func unshared(doc cardfile.Document) cardfile.Document {
 func (d *desk) download(t testing.TB) string {
 	t.Helper()
 	var out bytes.Buffer
-	account := accountfile.Account{Member: &member.Member{ID: d.owner}, Profile: &profile.Profile{}}
-	if err := accountfile.Write(t.Context(), &out, account, d.store.Tenant(d.owner, true), time.Now()); err != nil {
+	account := export.Account{Member: &account.Member{ID: d.owner}, Profile: &account.Profile{}}
+	if err := export.WriteAccount(t.Context(), &out, account, d.store.Tenant(d.owner, true), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -111,13 +108,13 @@ func (d *desk) download(t testing.TB) string {
 func (d *desk) parts(t testing.TB, people int) []string {
 	t.Helper()
 	var parts []string
-	f := store.PeopleFilter{Limit: people, Timeline: true, Archived: true}
+	f := export.PeopleFilter{Limit: people, Timeline: true, Archived: true}
 	for {
-		page, more, err := d.store.Tenant(d.owner, true).ListPeople(t.Context(), f)
+		page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, _, err := cardfile.Write(cardfile.JSON, page)
+		content, _, err := export.Write(export.JSON, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +126,7 @@ func (d *desk) parts(t testing.TB, people int) []string {
 	}
 }
 
-func encode(t testing.TB, doc cardfile.Document) string {
+func encode(t testing.TB, doc export.Document) string {
 	t.Helper()
 	data, err := json.Marshal(doc)
 	if err != nil {
@@ -139,8 +136,8 @@ func encode(t testing.TB, doc cardfile.Document) string {
 }
 
 // normal tells people by their places, and orders what has no order.
-func normal(doc cardfile.Document) cardfile.Document {
-	var out cardfile.Document
+func normal(doc export.Document) export.Document {
+	var out export.Document
 	data, err := json.Marshal(doc)
 	if err != nil {
 		panic(err)
@@ -148,7 +145,7 @@ func normal(doc cardfile.Document) cardfile.Document {
 	if err := json.Unmarshal(data, &out); err != nil {
 		panic(err)
 	}
-	slices.SortStableFunc(out.People, func(a, b cardfile.PersonRecord) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out.People, func(a, b export.PersonRecord) int { return cmp.Compare(a.Name, b.Name) })
 	place := map[string]string{}
 	for i := range out.People {
 		place[out.People[i].ID] = fmt.Sprint(i)
@@ -169,7 +166,7 @@ func normal(doc cardfile.Document) cardfile.Document {
 		for j := range p.Relationships {
 			p.Relationships[j].ConnectionID = place[p.Relationships[j].ConnectionID]
 		}
-		slices.SortFunc(p.Relationships, func(a, b cardfile.RelationshipRecord) int {
+		slices.SortFunc(p.Relationships, func(a, b export.RelationshipRecord) int {
 			return cmp.Or(cmp.Compare(a.ConnectionID, b.ConnectionID), cmp.Compare(a.Type, b.Type))
 		})
 		slices.Sort(p.Tags)
@@ -187,16 +184,16 @@ func normal(doc cardfile.Document) cardfile.Document {
 		r := &out.Reminders[i]
 		r.ID, r.ConnectionID = "", place[r.ConnectionID]
 	}
-	slices.SortFunc(out.Reminders, func(a, b cardfile.ReminderRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	slices.SortFunc(out.Groups, func(a, b cardfile.GroupRecord) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(out.Notes, func(a, b cardfile.NoteRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	slices.SortFunc(out.Interactions, func(a, b cardfile.InteractionRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(out.Reminders, func(a, b export.ReminderRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(out.Groups, func(a, b export.GroupRecord) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Notes, func(a, b export.NoteRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(out.Interactions, func(a, b export.InteractionRecord) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return out
 }
 
 // document draws an export.
-func document(rt *rapid.T) cardfile.Document {
-	doc := cardfile.Document{Format: cardfile.Format, People: []cardfile.PersonRecord{}, Notes: []cardfile.NoteRecord{}, Interactions: []cardfile.InteractionRecord{}}
+func document(rt *rapid.T) export.Document {
+	doc := export.Document{Format: export.Format, People: []export.PersonRecord{}, Notes: []export.NoteRecord{}, Interactions: []export.InteractionRecord{}}
 	ids := make([]string, rapid.IntRange(1, 8).Draw(rt, "people"))
 	for i := range ids {
 		ids[i] = fmt.Sprintf("con_01J%023d", i+1)
@@ -205,14 +202,14 @@ func document(rt *rapid.T) cardfile.Document {
 	relate(rt, &doc)
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 1, min(3, len(ids)), rapid.ID[string])
 	for i := range rapid.IntRange(0, 5).Draw(rt, "notes") {
-		doc.Notes = append(doc.Notes, cardfile.NoteRecord{
+		doc.Notes = append(doc.Notes, export.NoteRecord{
 			ID: fmt.Sprintf("not_01J%023d", i), ConnectionIDs: some.Draw(rt, "about"), Body: fmt.Sprintf("note %d\n*", i), Pinned: i == 1,
 			CreatedAt: at(i), UpdatedAt: at(i + 5),
 		})
 	}
 	last := map[string]time.Time{}
 	for i := range rapid.IntRange(0, 5).Draw(rt, "interactions") {
-		met := cardfile.InteractionRecord{
+		met := export.InteractionRecord{
 			ID: fmt.Sprintf("int_01J%023d", i), ConnectionIDs: some.Draw(rt, "met"), Kind: rapid.SampledFrom([]string{"call", "meeting"}).Draw(rt, "kind"),
 			OccurredAt: at(i), DurationMinutes: int32(i), Summary: fmt.Sprintf("met %d", i), CreatedAt: at(i + 1),
 		}
@@ -235,12 +232,12 @@ func at(n int) time.Time { return time.Date(2025, 1, 2+n, 3, 4, 5, 6000, time.UT
 
 // arrange draws groups, those of the people and an empty one, reminders about people
 // and about nobody, and who is archived.
-func arrange(rt *rapid.T, doc *cardfile.Document, ids []string) {
-	doc.Reminders, doc.Groups = []cardfile.ReminderRecord{}, []cardfile.GroupRecord{{Name: "Nobody yet", Description: "empty", CadenceDays: 90}}
+func arrange(rt *rapid.T, doc *export.Document, ids []string) {
+	doc.Reminders, doc.Groups = []export.ReminderRecord{}, []export.GroupRecord{{Name: "Nobody yet", Description: "empty", CadenceDays: 90}}
 	for _, name := range []string{"Alpha", "beta"} {
 		for _, p := range doc.People {
 			if slices.Contains(p.Groups, name) {
-				g := cardfile.GroupRecord{Name: name, CadenceDays: rapid.SampledFrom([]int{0, 14}).Draw(rt, "interval")}
+				g := export.GroupRecord{Name: name, CadenceDays: rapid.SampledFrom([]int{0, 14}).Draw(rt, "interval")}
 				g.Description = rapid.SampledFrom([]string{"", "of " + name + "\nand so on"}).Draw(rt, "description")
 				doc.Groups = append(doc.Groups, g)
 				break
@@ -248,7 +245,7 @@ func arrange(rt *rapid.T, doc *cardfile.Document, ids []string) {
 		}
 	}
 	for i := range rapid.IntRange(0, 4).Draw(rt, "reminders") {
-		doc.Reminders = append(doc.Reminders, cardfile.ReminderRecord{
+		doc.Reminders = append(doc.Reminders, export.ReminderRecord{
 			ID: fmt.Sprintf("rem_01J%023d", i), ConnectionID: rapid.SampledFrom(append(ids, "")).Draw(rt, "about"), Text: fmt.Sprintf("remember %d", i),
 			DueOn: "2027-02-28", StartsOn: "2026-12-31", Recurrence: rapid.SampledFrom([]string{"none", "weekly", "monthly", "quarterly", "yearly"}).Draw(rt, "recurrence"),
 			State: rapid.SampledFrom([]string{"open", "done", "dismissed"}).Draw(rt, "state"), CreatedAt: at(i), UpdatedAt: at(i + 3),
@@ -261,32 +258,32 @@ func arrange(rt *rapid.T, doc *cardfile.Document, ids []string) {
 	}
 }
 
-func relate(rt *rapid.T, doc *cardfile.Document) {
+func relate(rt *rapid.T, doc *export.Document) {
 	if len(doc.People) < 2 || !rapid.Bool().Draw(rt, "related") {
 		return
 	}
 	a, b := &doc.People[0], &doc.People[len(doc.People)-1]
 	kinds := rapid.SampledFrom([][2]string{{"friend", "friend"}, {"parent", "child"}, {"report", "manager"}}).Draw(rt, "relation")
-	a.Relationships = append(a.Relationships, cardfile.RelationshipRecord{ConnectionID: b.ID, Name: b.Name, Type: kinds[0]})
-	b.Relationships = append(b.Relationships, cardfile.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[1]})
+	a.Relationships = append(a.Relationships, export.RelationshipRecord{ConnectionID: b.ID, Name: b.Name, Type: kinds[0]})
+	b.Relationships = append(b.Relationships, export.RelationshipRecord{ConnectionID: a.ID, Name: a.Name, Type: kinds[1]})
 }
 
-func drawPerson(rt *rapid.T, id string) cardfile.PersonRecord {
+func drawPerson(rt *rapid.T, id string) export.PersonRecord {
 	maybe := func(what string, values ...string) string {
 		return rapid.SampledFrom(append(values, "")).Draw(rt, what)
 	}
-	p := cardfile.PersonRecord{
+	p := export.PersonRecord{
 		ID: id, Name: rapid.SampledFrom([]string{"Ana López", "Bo", "王小明", "O'Neil, Pat"}).Draw(rt, "name"), Nickname: maybe("nickname", "Ace"),
 		Location: maybe("location", "Berlin"), Bio: maybe("bio", "Likes \"tea\"\nand rain"), Starred: rapid.Bool().Draw(rt, "starred"),
 		MetOn: maybe("met_on", "2020", "2020-02"), MetHow: maybe("met_how", "at a fair"), CadenceDays: rapid.SampledFrom([]int{0, 30}).Draw(rt, "cadence"),
 		Source:  rapid.SampledFrom([]string{"manual", "agent", "import"}).Draw(rt, "source"),
-		Handles: []cardfile.HandleRecord{}, Positions: []cardfile.PositionRecord{}, ImportantDates: []cardfile.DateRecord{},
-		Tags: []string{}, Groups: []string{}, Relationships: []cardfile.RelationshipRecord{}, CreatedAt: at(1), UpdatedAt: at(2),
+		Handles: []export.HandleRecord{}, Positions: []export.PositionRecord{}, ImportantDates: []export.DateRecord{},
+		Tags: []string{}, Groups: []string{}, Relationships: []export.RelationshipRecord{}, CreatedAt: at(1), UpdatedAt: at(2),
 	}
 	if rapid.Bool().Draw(rt, "snoozed") {
 		p.SnoozedUntil = at(900)
 	}
-	for _, h := range []cardfile.HandleRecord{
+	for _, h := range []export.HandleRecord{
 		{Kind: "email", Value: "info@shared.example", Label: "work"}, {Kind: "email", Value: id[len(id)-2:] + "@own.example"},
 		{Kind: "phone", Value: "+12125550100", Label: "home"}, {Kind: "url", Value: "https://shared.example/us"},
 		{Kind: "social", Value: "https://www.linkedin.com/in/x" + id[len(id)-2:]},
@@ -295,7 +292,7 @@ func drawPerson(rt *rapid.T, id string) cardfile.PersonRecord {
 			p.Handles = append(p.Handles, h)
 		}
 	}
-	for _, o := range []cardfile.PositionRecord{
+	for _, o := range []export.PositionRecord{
 		{Organization: "Acme", Title: "CTO", StartedOn: "2021-05", Current: true}, {Organization: "Blue", Current: true},
 		{Title: "Poet", Current: true}, {Organization: "Acme", Title: "Dev", StartedOn: "2019", EndedOn: "2021"},
 	} {
@@ -303,7 +300,7 @@ func drawPerson(rt *rapid.T, id string) cardfile.PersonRecord {
 			p.Positions = append(p.Positions, o)
 		}
 	}
-	for _, d := range []cardfile.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
+	for _, d := range []export.DateRecord{{Kind: "birthday", Date: "--02-29"}, {Kind: "other", Date: "2019-05-01", Label: "first day"}} {
 		if rapid.Bool().Draw(rt, "date") {
 			p.ImportantDates = append(p.ImportantDates, d)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
@@ -12,7 +13,7 @@ import (
 // Unlike an import that a member starts, all of it is one transaction, it costs nothing,
 // and people, notes, interactions, reminders, groups and relationships keep the ids that
 // the file has. It fails when anything in the file is refused or changed.
-func Seed(ctx context.Context, w Writer, content []byte) (err error) {
+func Seed(ctx context.Context, w *db.Tx, content []byte) (err error) {
 	im := &imports{into: w, records: source.MaxRecords, params: Params{Options: Options{Format: source.JSON}.Normal(), Free: true}}
 	if im.file, err = Open(content, "", im.params.Options); err != nil {
 		return err
@@ -28,7 +29,7 @@ func Seed(ctx context.Context, w Writer, content []byte) (err error) {
 }
 
 // newID returns the id that the file has for an object of Seed, and otherwise a new one.
-func (im *imports) newID(w Writer, prefix, kept string) (string, error) {
+func (im *imports) newID(w *db.Tx, prefix, kept string) (string, error) {
 	if im.into != nil && id.Valid(prefix, kept) {
 		return kept, nil
 	}

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/importer"
-	"github.com/kith-crm/kith/backend/internal/organize"
-	"github.com/kith-crm/kith/backend/internal/reminder"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -30,7 +30,7 @@ var seedFile = strings.ReplaceAll(`{"format":"kith-connections/1","people":[
 
 func (d *desk) seed(t *testing.T, content string) error {
 	t.Helper()
-	return d.store.Tenant(d.owner, false).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
+	return d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
 		return importer.Seed(ctx, u, []byte(content))
 	})
 }
@@ -38,19 +38,19 @@ func (d *desk) seed(t *testing.T, content string) error {
 // ids returns the sorted ids of all that the member has.
 func (d *desk) ids(t *testing.T) (ids []string) {
 	t.Helper()
-	err := d.store.Tenant(d.owner, true).Export(t.Context(), func(object any) error {
+	err := export.Export(t.Context(), d.store.Tenant(d.owner, true), func(object any) error {
 		switch o := object.(type) {
-		case *connection.Connection:
+		case *people.Connection:
 			ids = append(ids, o.ID)
-		case *connection.Relationship:
+		case *people.Relationship:
 			ids = append(ids, o.ID)
-		case *organize.Group:
+		case *groups.Group:
 			ids = append(ids, o.ID)
 		case *timeline.Note:
 			ids = append(ids, o.ID)
 		case *timeline.Interaction:
 			ids = append(ids, o.ID)
-		case *reminder.Reminder:
+		case *reminders.Reminder:
 			ids = append(ids, o.ID)
 		}
 		return nil

@@ -5,33 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/job"
 )
-
-// Jobs are one tenant's jobs.
-type Jobs interface {
-	// LiveJob returns the job of a kind that has not ended, or nil.
-	LiveJob(ctx context.Context, kind string) (*job.Job, error)
-}
-
-// Starter starts imports within one transaction of a tenant.
-type Starter interface {
-	Jobs
-	// GetFile returns a file, or fails with fault.NotFound.
-	GetFile(ctx context.Context, fileID string) (*File, error)
-	// WaitingFile returns the oldest uploaded file that has not been imported, or nil.
-	WaitingFile(ctx context.Context) (*File, error)
-	// InsertFile keeps a file and sets its id. Uploads push older ones out.
-	InsertFile(ctx context.Context, f *File) error
-	// TakeFile notes which import reads a file.
-	TakeFile(ctx context.Context, fileID, importID string) error
-	// StartJob queues a job, or returns the live one of the kind.
-	StartJob(ctx context.Context, d job.Draft) (j *job.Job, started bool, err error)
-	// NewID returns an id with a prefix.
-	NewID(prefix string) (string, error)
-}
 
 // Request is an import to be started.
 type Request struct {
@@ -51,8 +29,8 @@ const checkAtOnce = 1 << 20
 // Start starts an import. A live one of the same file in the same way is returned
 // instead, and so is any live one when the request names no file; another file has
 // to wait (fault.Conflict).
-func Start(ctx context.Context, w Starter, r Request) (j *job.Job, started bool, err error) {
-	live, err := w.LiveJob(ctx, JobKind)
+func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, err error) {
+	live, err := job.LiveJob(ctx, w, JobKind)
 	if err != nil {
 		return nil, false, err
 	}
@@ -77,18 +55,18 @@ func Start(ctx context.Context, w Starter, r Request) (j *job.Job, started bool,
 	if err := p.take(ctx, w, f); err != nil {
 		return nil, false, err
 	}
-	return w.StartJob(ctx, job.Draft{Kind: JobKind, Params: p, Charged: r.Price})
+	return job.StartJob(ctx, w, job.Draft{Kind: JobKind, Params: p, Charged: r.Price})
 }
 
 // params says what to do with which file.
-func (r Request) params(ctx context.Context, w Starter) (p Params, f *File, err error) {
+func (r Request) params(ctx context.Context, w *db.Tx) (p Params, f *File, err error) {
 	f = r.File
 	switch {
 	case f != nil:
 	case r.UploadID != "":
-		f, err = w.GetFile(ctx, r.UploadID)
+		f, err = GetFile(ctx, w, r.UploadID)
 	default:
-		f, err = w.WaitingFile(ctx)
+		f, err = WaitingFile(ctx, w)
 		if err == nil && f == nil {
 			err = fault.New(fault.NotFound, "no file waits to be imported: the member uploads one on the settings page, under Imports (/settings/imports). "+
 				"The tool import_file also takes a file as an argument")
@@ -117,23 +95,23 @@ func (p Params) checkLive(live *job.Job) error {
 
 // take keeps the file for this import. An upload that is only tried stays free for
 // the real import.
-func (p *Params) take(ctx context.Context, w Starter, f *File) error {
+func (p *Params) take(ctx context.Context, w *db.Tx, f *File) error {
 	switch {
 	case !p.Uploaded:
 		f.ImportID = p.ImportID
-		err := w.InsertFile(ctx, f)
+		err := InsertFile(ctx, w, f)
 		p.FileID = f.ID
 		return err
 	case p.Options.DryRun:
 		return nil
 	default:
-		return w.TakeFile(ctx, f.ID, p.ImportID)
+		return TakeFile(ctx, w, f.ID, p.ImportID)
 	}
 }
 
 // Ended fails with fault.Conflict while an import is at work.
-func Ended(ctx context.Context, w Jobs, importID string) error {
-	live, err := w.LiveJob(ctx, JobKind)
+func Ended(ctx context.Context, w *db.Tx, importID string) error {
+	live, err := job.LiveJob(ctx, w, JobKind)
 	if err != nil || live == nil {
 		return err
 	}

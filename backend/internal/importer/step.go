@@ -4,19 +4,20 @@ import (
 	"context"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
-	"github.com/kith-crm/kith/backend/internal/organize"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
 // newPlan looks for the people of entries and returns a plan for them. In a dry run
 // it goes on with the plan before.
-func (im *imports) newPlan(ctx context.Context, on Registry, entries []*entry, report *Report, now time.Time, newID func(string) (string, error)) (*plan, error) {
+func (im *imports) newPlan(ctx context.Context, on db.Reader, entries []*entry, report *Report, now time.Time, newID func(string) (string, error)) (*plan, error) {
 	w := wanted(entries)
 	w.ImportID = im.params.ImportID
-	found, err := on.FindPeople(ctx, w)
+	found, err := FindPeople(ctx, on, w)
 	if err != nil {
 		return nil, err
 	}
@@ -43,23 +44,23 @@ func (im *imports) newPlan(ctx context.Context, on Registry, entries []*entry, r
 }
 
 // groupsFor returns the groups on file, if it matters.
-func (im *imports) groupsFor(ctx context.Context, on Registry, entries []*entry) ([]organize.Group, error) {
+func (im *imports) groupsFor(ctx context.Context, on db.Reader, entries []*entry) ([]groups.Group, error) {
 	for _, e := range entries {
 		if len(e.groups) > 0 || im.params.Options.DryRun {
-			return on.ListGroups(ctx)
+			return groups.ListGroups(ctx, on)
 		}
 	}
 	return nil, nil
 }
 
 // keep writes what a plan of a step decided, and records it.
-func (im *imports) keep(ctx context.Context, w Writer, p *plan) error {
+func (im *imports) keep(ctx context.Context, w *db.Tx, p *plan) error {
 	s := step{w: w, plan: p, batch: &Batch{ImportID: im.params.ImportID, Groups: p.groups.made}}
 	if p.groups.err != nil {
 		return p.groups.err
 	}
 	for _, g := range p.groups.made {
-		s.touch(organize.GroupObject, g.ID, nil, g)
+		s.touch(history.Group, g.ID, nil, g)
 	}
 	for _, who := range p.order {
 		if err := s.person(who); err != nil {
@@ -79,24 +80,28 @@ func (im *imports) keep(ctx context.Context, w Writer, p *plan) error {
 
 // finish keeps a batch and records its effects, which are encoded as they are on
 // file then.
-func (im *imports) finish(ctx context.Context, w Writer, b *Batch, effects []change.Touch) error {
-	if err := w.KeepBatch(ctx, b); err != nil || len(effects) == 0 {
+func (im *imports) finish(ctx context.Context, w *db.Tx, b *Batch, effects []history.Touch) error {
+	if im.into != nil { // nothing else is imported into it, and nothing undone
+		b.Keys = nil
+		return KeepBatch(ctx, w, b)
+	}
+	if err := KeepBatch(ctx, w, b); err != nil || len(effects) == 0 {
 		return err
 	}
-	_, err := w.Record(ctx, change.Draft{Summary: "Imported " + im.params.Filename, Effects: effects, ImportID: im.params.ImportID})
+	_, err := history.Record(ctx, w, history.Draft{Summary: "Imported " + im.params.Filename, Effects: effects, ImportID: im.params.ImportID})
 	return err
 }
 
 // step makes rows of a plan.
 type step struct {
-	w       Writer
+	w       *db.Tx
 	plan    *plan
 	batch   *Batch
-	effects []change.Touch
+	effects []history.Touch
 }
 
 func (s *step) touch(kind, objectID string, before, after any) {
-	s.effects = append(s.effects, change.Touch{Kind: kind, ID: objectID, Before: before, After: after})
+	s.effects = append(s.effects, history.Touch{Kind: kind, ID: objectID, Before: before, After: after})
 }
 
 // person plans the row of somebody new or changed, and the keys of both.
@@ -119,12 +124,12 @@ func (s *step) person(who *person) (err error) {
 			c.ArchivedAt = s.w.Now() // the days until the purge begin anew
 		}
 		s.batch.Created = append(s.batch.Created, c)
-		s.touch(connection.ObjectKind, c.ID, nil, c)
+		s.touch(history.Connection, c.ID, nil, c)
 	case who.changed:
 		c.Version++
 		c.UpdatedAt = s.w.Now()
 		s.batch.Replaced = append(s.batch.Replaced, c)
-		s.touch(connection.ObjectKind, c.ID, who.before, c)
+		s.touch(history.Connection, c.ID, who.before, c)
 	}
 	for _, key := range who.keys {
 		s.batch.Keys = append(s.batch.Keys, Key{Key: key, ConnectionID: c.ID, Added: who.before == nil})
@@ -140,7 +145,7 @@ func (s *step) joined(who *person) {
 	for _, name := range who.groups[len(who.groupsBefore):] {
 		s.batch.Joined = append(s.batch.Joined, Link{ObjectID: groups.byFolded(name), ConnectionID: who.after.ID})
 	}
-	s.touch(organize.MembershipObject, who.after.ID, organize.Groups{Groups: groups.ids(who.groupsBefore)}, organize.Groups{Groups: groups.ids(who.groups)})
+	s.touch(history.Membership, who.after.ID, people.Groups{Groups: groups.ids(who.groupsBefore)}, people.Groups{Groups: groups.ids(who.groups)})
 }
 
 func (s *step) notes(who *person) (err error) {
@@ -150,7 +155,7 @@ func (s *step) notes(who *person) (err error) {
 			return err
 		}
 		s.batch.Notes = append(s.batch.Notes, n)
-		s.touch(timeline.NoteObject, n.ID, nil, n)
+		s.touch(history.Note, n.ID, nil, n)
 	}
 	return nil
 }

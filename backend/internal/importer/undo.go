@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -22,32 +23,6 @@ const maxTried = 10
 
 // maxConflicts bounds how many conflicts a report lists.
 const maxConflicts = 50
-
-// UndoStore is what undoing imports needs of the store.
-type UndoStore interface {
-	// UndoStep runs a step of a job in one transaction, as tenant.WriteStep does.
-	UndoStep(ctx context.Context, j *job.Job, fn func(context.Context, Undoer) (job.Step, error)) error
-}
-
-// Undoer undoes an import within one transaction of a tenant.
-type Undoer interface {
-	change.Undoer
-	// ChangeOfImport returns the latest change of an import that is in force and
-	// older than another one, or nil. Without another one it is the latest of all.
-	ChangeOfImport(ctx context.Context, importID, before string) (*change.Change, error)
-}
-
-// UndoStarter starts to undo imports within one transaction of a tenant.
-type UndoStarter interface {
-	Jobs
-	Undoer
-	// StartJob queues a job, or returns the live one of the kind.
-	StartJob(ctx context.Context, d job.Draft) (j *job.Job, started bool, err error)
-	// CountImport counts the changes of an import, and those that are in force.
-	CountImport(ctx context.Context, importID string) (changes, inForce int, err error)
-	// NewID returns an id with a prefix.
-	NewID(prefix string) (string, error)
-}
 
 // UndoParams are the parameters of the job.
 type UndoParams struct {
@@ -77,7 +52,7 @@ type Conflict struct {
 }
 
 // add counts what became of a change.
-func (r *UndoReport) add(u change.Undone) {
+func (r *UndoReport) add(u history.Undone) {
 	r.Restored += len(u.Restored)
 	r.ConflictCount += len(u.Conflicts)
 	for _, c := range u.Conflicts[:min(len(u.Conflicts), maxConflicts-len(r.Conflicts))] {
@@ -88,12 +63,12 @@ func (r *UndoReport) add(u change.Undone) {
 // StartUndo starts to take an import back, and returns no job when nothing of it is
 // in force. The live undo of the same import is returned instead; that of another
 // one, and the import itself while it is at work, are fault.Conflict.
-func StartUndo(ctx context.Context, w UndoStarter, importID string) (j *job.Job, started bool, err error) {
+func StartUndo(ctx context.Context, w *db.Tx, importID string) (j *job.Job, started bool, err error) {
 	inForce, err := checkUndo(ctx, w, importID)
 	if err != nil {
 		return nil, false, err
 	}
-	live, err := w.LiveJob(ctx, UndoKind)
+	live, err := job.LiveJob(ctx, w, UndoKind)
 	if err != nil {
 		return nil, false, err
 	}
@@ -107,16 +82,16 @@ func StartUndo(ctx context.Context, w UndoStarter, importID string) (j *job.Job,
 	if err != nil {
 		return nil, false, err
 	}
-	return w.StartJob(ctx, job.Draft{Kind: UndoKind, Params: UndoParams{ImportID: importID, UndoID: undoID}, Total: inForce})
+	return job.StartJob(ctx, w, job.Draft{Kind: UndoKind, Params: UndoParams{ImportID: importID, UndoID: undoID}, Total: inForce})
 }
 
 // checkUndo returns how many changes of an import are in force. It fails with
 // fault.Conflict while the import is at work.
-func checkUndo(ctx context.Context, w UndoStarter, importID string) (inForce int, err error) {
+func checkUndo(ctx context.Context, w *db.Tx, importID string) (inForce int, err error) {
 	if err := Ended(ctx, w, importID); err != nil {
 		return 0, err
 	}
-	changes, inForce, err := w.CountImport(ctx, importID)
+	changes, inForce, err := CountImport(ctx, w, importID)
 	if err == nil && changes == 0 {
 		err = fault.New(fault.NotFound, "there is no import %s that changed anything", importID)
 	}
@@ -137,24 +112,24 @@ func checkLiveUndo(live *job.Job, importID string) error {
 
 // TryUndo tells what undoing a small import would do. One with too many changes for
 // one transaction is refused with fault.Invalid.
-func TryUndo(ctx context.Context, w UndoStarter, importID string) (out change.Undone, err error) {
+func TryUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string) (out history.Undone, err error) {
 	inForce, err := checkUndo(ctx, w, importID)
 	switch {
 	case err != nil:
 		return out, err
 	case inForce == 0:
-		return change.Undone{AlreadyUndone: true}, nil
+		return history.Undone{AlreadyUndone: true}, nil
 	case inForce > maxTried:
 		return out, fault.New(fault.Invalid, "this import is too large to be tried: undo it without dry_run; "+
 			"what was changed since stays as it is, and the job lists it")
 	}
 	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
 		for before := ""; ; {
-			c, err := w.ChangeOfImport(ctx, importID, before)
+			c, err := ChangeOfImport(ctx, w, importID, before)
 			if err != nil || c == nil {
 				return false, err
 			}
-			undone, err := change.TakeBack(ctx, w, c, importID)
+			undone, err := history.TakeBack(ctx, w, kinds, c, importID)
 			if err != nil {
 				return false, err
 			}
@@ -174,14 +149,16 @@ type undoCheckpoint struct {
 }
 
 // Undo returns the kind of job that takes imports back.
-func Undo(s UndoStore) job.Kind {
+func Undo(s *db.DB, kinds history.Kinds) job.Kind { return undo(s, kinds, job.WriteStepFor) }
+
+func undo(s *db.DB, kinds history.Kinds, step stepFunc) job.Kind {
 	return job.Kind{Name: UndoKind, SoFar: undoneSoFar, Run: func(ctx context.Context, run *job.Run) (any, error) {
 		at, err := readUndo(run)
 		if err != nil {
 			return nil, err
 		}
 		for more := true; more; {
-			more, err = undoStep(ctx, s, run, &at)
+			more, err = undoStep(ctx, s, kinds, step, run, &at)
 			if errors.Is(err, job.ErrCancelled) || errors.Is(context.Cause(ctx), job.ErrCancelled) {
 				return at.Report, job.ErrCancelled
 			}
@@ -211,16 +188,16 @@ func undoneSoFar(run *job.Run) (any, error) {
 }
 
 // undoStep takes one change back, and tells whether there may be more.
-func undoStep(ctx context.Context, s UndoStore, run *job.Run, at *undoCheckpoint) (more bool, err error) {
+func undoStep(ctx context.Context, s *db.DB, kinds history.Kinds, step stepFunc, run *job.Run, at *undoCheckpoint) (more bool, err error) {
 	next := *at
 	next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back leaves none of its words behind
-	err = s.UndoStep(ctx, &run.Job, func(ctx context.Context, w Undoer) (job.Step, error) {
-		c, err := w.ChangeOfImport(ctx, next.Report.ImportID, next.Before)
+	err = step(ctx, s, &run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
+		c, err := ChangeOfImport(ctx, w, next.Report.ImportID, next.Before)
 		if err != nil {
 			return job.Step{}, err
 		}
 		if more = c != nil; more {
-			undone, err := change.TakeBack(ctx, w, c, next.Report.UndoID)
+			undone, err := history.TakeBack(ctx, w, kinds, c, next.Report.UndoID)
 			if err != nil {
 				return job.Step{}, err
 			}

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"pgregory.net/rapid"
 )
 
 // undoes takes an import back to the end, and returns the report.
@@ -29,7 +29,7 @@ func (d *desk) undoes(t testing.TB, importID string) (r importer.UndoReport) {
 	if j == nil {
 		t.Fatalf("nothing of %s is in force", importID)
 	}
-	return undoReport(t, d.work(t, d.store, j))
+	return undoReport(t, d.work(t, job.WriteStepFor, j))
 }
 
 func undoReport(t testing.TB, j *job.Job) (r importer.UndoReport) {
@@ -45,17 +45,17 @@ func undoReport(t testing.TB, j *job.Job) (r importer.UndoReport) {
 
 func (d *desk) startUndo(t testing.TB, importID string) (j *job.Job) {
 	t.Helper()
-	j, err := d.store.Tenant(d.owner, false).UndoImport(t.Context(), "page", importID)
+	j, err := importer.UndoImport(t.Context(), d.store.Tenant(d.owner, false), "page", importID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return j
 }
 
-func (d *desk) tryUndo(t testing.TB, importID string) (out change.Undone, err error) {
+func (d *desk) tryUndo(t testing.TB, importID string) (out history.Undone, err error) {
 	t.Helper()
-	err = d.store.Tenant(d.owner, false).Write(t.Context(), store.Actor{Tool: "undo_change"}, func(ctx context.Context, u *store.Unit) (err error) {
-		out, err = importer.TryUndo(ctx, u, importID)
+	err = d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{Tool: "undo_change"}, func(ctx context.Context, u *db.Tx) (err error) {
+		out, err = importer.TryUndo(ctx, u, kinds.All(), importID)
 		return err
 	})
 	return out, err
@@ -86,20 +86,20 @@ func TestUndoneImport(t *testing.T) {
 					t.Errorf("%s: the dry run wrote:\n%s", name, diff)
 				}
 				undone := d.undoes(t, r.ImportID)
-				if diff := gocmp.Diff(people(before), people(normal(d.export(t)))); undone.Restored != len(dry.Restored) || diff != "" {
+				if diff := gocmp.Diff(inOrder(before), inOrder(normal(d.export(t)))); undone.Restored != len(dry.Restored) || diff != "" {
 					t.Errorf("%s, %s: undone %+v:\n%s", name, onMatch, undone, diff)
 				}
 				if again := d.startUndo(t, r.ImportID); again != nil {
 					t.Errorf("%s: undone again by job %d", name, again.Number)
 				}
 				redone := d.undoes(t, undone.UndoID)
-				if diff := gocmp.Diff(people(after), people(normal(d.export(t)))); redone.ConflictCount > 0 || diff != "" {
+				if diff := gocmp.Diff(inOrder(after), inOrder(normal(d.export(t)))); redone.ConflictCount > 0 || diff != "" {
 					t.Errorf("%s, %s: redone %+v:\n%s", name, onMatch, redone, diff)
 				}
 				if last := d.undoes(t, r.ImportID); last.ConflictCount > 0 {
 					t.Errorf("%s: undone after all: %+v", name, last.Conflicts)
 				}
-				if diff := gocmp.Diff(people(before), people(normal(d.export(t)))); diff != "" {
+				if diff := gocmp.Diff(inOrder(before), inOrder(normal(d.export(t)))); diff != "" {
 					t.Errorf("%s, %s: undone after all:\n%s", name, onMatch, diff)
 				}
 			}
@@ -108,7 +108,7 @@ func TestUndoneImport(t *testing.T) {
 }
 
 // people leaves out when they were changed.
-func people(doc cardfile.Document) cardfile.Document {
+func inOrder(doc export.Document) export.Document {
 	for i := range doc.People {
 		doc.People[i].UpdatedAt = time.Time{}
 	}
@@ -129,16 +129,16 @@ func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
 		held := d.export(t).People
 		noted, changed, deleted := held[3].ID, held[13].ID, held[23]
 		var note, patch string
-		d.write(t, func(ctx context.Context, u *store.Unit) (err error) {
+		d.write(t, func(ctx context.Context, u *db.Tx) (err error) {
 			if _, note, err = timeline.AddNote(ctx, u, timeline.Note{Body: "x", ConnectionIDs: []string{noted}}); err != nil {
 				return err
 			}
-			written, err := connection.Update(ctx, u, connection.Patch{ID: changed, Bio: new("new")})
+			written, err := people.Update(ctx, u, people.Patch{ID: changed, Bio: new("new")})
 			if err != nil {
 				return err
 			}
 			patch = written.ChangeID
-			_, err = connection.Delete(ctx, u, deleted.ID, deleted.Name)
+			_, err = people.Delete(ctx, u, kinds.All(), deleted.ID, deleted.Name)
 			return err
 		})
 		got := d.undoes(t, r.ImportID)
@@ -153,9 +153,9 @@ func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
 		if dry, err := d.tryUndo(t, r.ImportID); err != nil || len(dry.Conflicts) != 2 || len(dry.Restored) != 0 {
 			t.Errorf("%+v, %v", dry, err)
 		}
-		d.write(t, func(ctx context.Context, u *store.Unit) error {
+		d.write(t, func(ctx context.Context, u *db.Tx) error {
 			for _, c := range []string{note, patch} {
-				if undone, err := change.Undo(ctx, u, c, false); err != nil || undone.ChangeID == "" {
+				if undone, err := history.Undo(ctx, u, kinds.All(), c, false); err != nil || undone.ChangeID == "" {
 					return fmt.Errorf("%+v: %w", undone, err)
 				}
 			}
@@ -171,9 +171,9 @@ func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
 }
 
 // write writes as the member.
-func (d *desk) write(t testing.TB, fn func(context.Context, *store.Unit) error) {
+func (d *desk) write(t testing.TB, fn func(context.Context, *db.Tx) error) {
 	t.Helper()
-	if err := d.store.Tenant(d.owner, false).Write(t.Context(), store.Actor{}, fn); err != nil {
+	if err := d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{}, fn); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -182,20 +182,20 @@ func (d *desk) write(t testing.TB, fn func(context.Context, *store.Unit) error) 
 // in the end, and is told once.
 func TestKilledUndoGoesOn(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		clock := &clock{at: time.Now()}
-		s := storetest.Open(t, url, clock.now)
+		s := dbtest.Open(t, url, clock.now)
 		for step := int32(1); step <= 4; step++ {
 			for _, after := range []bool{false, true} {
-				d := &desk{store: s, owner: storetest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
+				d := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
 				r := d.imports(t, "many.csv", many(34), importer.Options{})
 				j := d.startUndo(t, r.ImportID)
 				for range 2 {
-					m := &mortal{Store: s, diesAt: step, after: after}
-					d.until(t, m, j, func(j *job.Job) bool { return m.steps.Load() >= step || j.Terminal() })
+					m := &mortal{diesAt: step, after: after}
+					d.until(t, m.step, j, func(j *job.Job) bool { return m.steps.Load() >= step || j.Terminal() })
 					clock.add(time.Minute)
 				}
-				got := undoReport(t, d.work(t, s, j))
+				got := undoReport(t, d.work(t, job.WriteStepFor, j))
 				if left := len(d.export(t).People); got.Restored != r.Created+r.Updated || got.ConflictCount != 0 || left != 0 {
 					t.Errorf("step %d, after %t: %+v, %d people are left", step, after, got, left)
 				}
@@ -215,16 +215,16 @@ func TestCancelledUndo(t *testing.T) {
 		if again := d.startUndo(t, r.ImportID); again.Number != j.Number {
 			t.Errorf("jobs %d and %d undo one import", j.Number, again.Number)
 		}
-		if _, err := d.store.Tenant(d.owner, false).UndoImport(t.Context(), "page", other.ImportID); !fault.Is(err, fault.Conflict) {
+		if _, err := importer.UndoImport(t.Context(), d.store.Tenant(d.owner, false), "page", other.ImportID); !fault.Is(err, fault.Conflict) {
 			t.Errorf("another import meanwhile: %v", err)
 		}
-		cancel := &interrupted{Store: d.store, after: 2, do: func() {
-			d.write(t, func(ctx context.Context, u *store.Unit) error {
-				_, err := u.CancelJob(ctx, j.Number)
+		cancel := &interrupted{after: 2, do: func() {
+			d.write(t, func(ctx context.Context, u *db.Tx) error {
+				_, err := job.CancelJob(ctx, u, j.Number)
 				return err
 			})
 		}}
-		ended := d.work(t, cancel, j)
+		ended := d.work(t, cancel.step, j)
 		got := undoReport(t, ended)
 		if left := len(d.export(t).People); ended.State != job.Cancelled || got.Restored == 0 || left <= other.Created || left >= r.Created+other.Created {
 			t.Errorf("%s: %+v, %d people are left", ended.State, got, left)

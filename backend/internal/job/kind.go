@@ -27,7 +27,7 @@ type Run struct {
 	// Job is the job as it was claimed.
 	Job Job
 
-	queue Queue
+	queue Source
 	kinds []string
 	now   func() time.Time
 	since time.Time

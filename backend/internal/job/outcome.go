@@ -1,6 +1,8 @@
 package job
 
-import "errors"
+import (
+	"errors"
+)
 
 // Outcomes of a run that do not end its job; the others are the job's last state.
 const (

@@ -12,8 +12,20 @@ import (
 	"time"
 )
 
-// Queue keeps jobs. Each of its methods is one transaction.
-type Queue interface {
+// End is what became of a job.
+type End struct {
+	// State is Succeeded, Failed or Cancelled.
+	State string
+	// Result is JSON; nil when there is none.
+	Result json.RawMessage
+	// Failure is nil unless the job Failed.
+	Failure *Failure
+	// Again is when the next job of the kind is due; zero for none.
+	Again time.Time
+}
+
+// Source keeps jobs. Each of its methods is one transaction.
+type Source interface {
 	// ClaimJob gives a due job of one of the kinds away until a time, the longest
 	// waiting first, and none of a member of whom another runs. A job whose lease ran
 	// out is due. It returns nil when there is none.
@@ -32,21 +44,9 @@ type Queue interface {
 	ScheduleJob(ctx context.Context, kind string, runAt time.Time) error
 }
 
-// End is what became of a job.
-type End struct {
-	// State is Succeeded, Failed or Cancelled.
-	State string
-	// Result is JSON; nil when there is none.
-	Result json.RawMessage
-	// Failure is nil unless the job Failed.
-	Failure *Failure
-	// Again is when the next job of the kind is due; zero for none.
-	Again time.Time
-}
-
 // Config says how jobs are run.
 type Config struct {
-	Queue Queue
+	Queue Source
 	Kinds []Kind
 	// Workers is how many jobs run at once; 0 means 2, and a negative number none.
 	Workers int

@@ -9,13 +9,13 @@ import (
 
 	"connectrpc.com/authn"
 	"connectrpc.com/connect"
-
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
-
 	"github.com/kith-crm/kith/proto/catalog"
+	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 )
 
 // The headers between edge and backend, besides Authorization.
@@ -38,17 +38,10 @@ const (
 	reasonToolLimit    = "limited_to_tools"
 )
 
-// Authenticator finds the principal of a bearer.
-type Authenticator interface {
-	// Authenticate fails with fault.Unauthenticated or, when it cannot tell,
-	// with fault.Unavailable.
-	Authenticate(ctx context.Context, bearer string) (*tenant.Principal, error)
-}
-
 // Gate decides who may call which RPC, before the call is read.
 type Gate struct {
 	rpcs    *catalog.Catalog
-	bearers Authenticator
+	bearers *db.DB
 	service ServiceCredential
 	used    func(credentialID string, at time.Time)
 	now     func() time.Time
@@ -85,7 +78,7 @@ func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principa
 	if !ok || bearer == "" || len(r.Header.Values("Authorization")) != 1 {
 		return nil, fault.New(fault.Unauthenticated, "send a bearer token in the Authorization header")
 	}
-	p, err := g.bearers.Authenticate(ctx, bearer)
+	p, err := oauth.Authenticate(ctx, g.bearers, bearer)
 	if err != nil {
 		return nil, err
 	}

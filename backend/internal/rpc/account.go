@@ -3,9 +3,10 @@ package rpc
 import (
 	"context"
 
-	"github.com/kith-crm/kith/backend/internal/credit"
-	"github.com/kith-crm/kith/backend/internal/embedding"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
@@ -16,9 +17,8 @@ import (
 // about itself.
 type accounts struct {
 	rpcs     *catalog.Catalog
-	store    *store.Store
-	provider embedding.Provider
-	jobs     Jobs
+	ledger   *billing.Ledger
+	provider vector.Provider
 }
 
 func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
@@ -29,12 +29,12 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		},
 		Credential: &accountv1.Credential{
 			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,
-			Scopes: p.Credential.Scopes, ExpiresAt: timestamp(p.Credential.ExpiresAt), Tools: p.Credential.Tools,
+			Scopes: p.Credential.Scopes, ExpiresAt: call.Timestamp(p.Credential.ExpiresAt), Tools: p.Credential.Tools,
 		},
-		Embeddings: embeddingsMessage(h.provider, p),
+		Embeddings: search.EmbeddingsMessage(h.provider, p),
 	}
 	if !p.ReadOnly {
-		balance, err := h.store.GetCredits(ctx, p.Tenant)
+		balance, err := h.ledger.GetCredits(ctx, p.Tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -60,9 +60,9 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 	return res, nil
 }
 
-func creditsMessage(b credit.Balance) *accountv1.Credits {
+func creditsMessage(b billing.Balance) *accountv1.Credits {
 	return &accountv1.Credits{
-		Period: b.Period, Allowance: int32(b.Allowance), Used: int32(b.Used()), Remaining: int32(b.Remaining), ResetsAt: timestamp(b.ResetsAt),
+		Period: b.Period, Allowance: int32(b.Allowance), Used: int32(b.Used()), Remaining: int32(b.Remaining), ResetsAt: call.Timestamp(b.ResetsAt),
 	}
 }
 
@@ -71,6 +71,6 @@ func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalReq
 	return &accessv1.GetPrincipalResponse{
 		Username: p.Username, CredentialId: p.Credential.ID, CredentialKind: p.Credential.Kind,
 		CredentialName: p.Credential.Name, ClientId: p.Credential.ClientID, Scopes: p.Credential.Scopes,
-		ExpiresAt: timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly, Tools: p.Credential.Tools,
+		ExpiresAt: call.Timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly, Tools: p.Credential.Tools,
 	}, nil
 }

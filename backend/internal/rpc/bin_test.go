@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/retention"
 )
 
 // views asks every tool that reads people about the people, and returns the answers
@@ -64,13 +64,13 @@ func views(t *testing.T, b *bundle, zuzana, bo string) map[string]string {
 // as before, and after 30 days nothing brings them back.
 func TestDeletedPeopleAreInNoAnswer(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		now := time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }
-		s := storetest.Open(t, url, clock)
+		s := dbtest.Open(t, url, clock)
 		b := serve(t, s, clock)
-		b.member = storetest.Member(t, s, "maria")
-		b.bearer = storetest.Token(t, s, b.member, b.rpcs.Scopes()...)
+		b.member = dbtest.Member(t, s, "maria")
+		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
 		zuzana, _ := b.added(t, `{"name":"Zuzana Novak","nickname":"Zuzka","emails":["zu@x.example"],"phones":["+48 22 555 0100"],"urls":["https://x.example/zu"],
 "organization":"Helios","title":"Luthier","location":"Brno","tags":["music"],"met_on":"2020-05","met_how":"theremin fair","bio":"Zuzana plays",
 "important_dates":[{"kind":"birthday","date":"--12-24"}]}`)
@@ -125,7 +125,7 @@ func TestDeletedPeopleAreInNoAnswer(t *testing.T) {
 		}
 		again := b.call(t, deletePerson, fmt.Sprintf(`{"id":%q,"confirm_name":"Zuzana Novak"}`, zuzana))
 		now = now.Add(30*24*time.Hour + time.Minute)
-		if r, err := s.Sweep(t.Context(), now); err != nil || r.Deletions != 1 {
+		if r, err := retention.Sweep(t.Context(), s, now); err != nil || r.Deletions != 1 {
 			t.Errorf("swept %+v, %v", r, err)
 		}
 		late := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, again.at("change_id")))

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 )
 
 const (
@@ -40,7 +40,7 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		id, added := b.added(t, `{"name":"Ana Lopez","emails":["ana@x.example"]}`)
 		changed := b.call(t, update, `{"id":"`+id+`","bio":"b","add_phones":["+48 22 555 0100"],"organization":"Helios"}`)
-		other := storetest.Token(t, b.store, b.member, b.rpcs.Scopes()...)
+		other := dbtest.Token(t, b.store, b.member, b.rpcs.Scopes()...)
 		b.call(t, addNote, `{"connection_ids":["`+id+`"],"body":"n"}`, "Authorization", "Bearer "+other)
 
 		all := b.call(t, listChanges, `{}`)
@@ -112,11 +112,11 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 		if merged.at("merged") != true || merged.at("change_id") == nil || merged.size("connection", "phones") != 1 {
 			t.Fatalf("merged: %v", merged.body)
 		}
-		if hits := b.call(t, search, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != ana {
+		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != ana {
 			t.Errorf("the note's person: %v", hits.body)
 		}
 		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, merged.at("change_id")))
-		if hits := b.call(t, search, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
+		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
 			t.Errorf("after the undo: %v", hits.body)
 		}
 
@@ -135,7 +135,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 		if away.at("changed") != 2.0 || away.at("change_id") == nil {
 			t.Errorf("archived: %v", away.body)
 		}
-		if hits := b.call(t, search, `{"query":"Bo Chen"}`); hits.size("hits") != 0 {
+		if hits := b.call(t, searchPath, `{"query":"Bo Chen"}`); hits.size("hits") != 0 {
 			t.Errorf("an archived person is found: %v", hits.body)
 		}
 		if by := b.call(t, get, `{"id":"`+bo+`"}`); by.at("connection", "archived_at") == nil {
@@ -144,7 +144,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 		if back := b.call(t, archivePeople, `{"ids":["`+bo+`","`+twin+`"],"archived":false}`); back.at("changed") != 1.0 || back.at("unchanged") != 1.0 {
 			t.Errorf("brought back: %v", back.body)
 		}
-		if hits := b.call(t, search, `{"query":"Bo Chen"}`); hits.size("hits") != 1 {
+		if hits := b.call(t, searchPath, `{"query":"Bo Chen"}`); hits.size("hits") != 1 {
 			t.Errorf("somebody brought back is not found: %v", hits.body)
 		}
 
@@ -153,7 +153,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 			t.Errorf("deleted: %v", gone.body)
 		}
 		for _, query := range []string{"Lopes", "theremins"} {
-			if hits := b.call(t, search, `{"query":"`+query+`"}`); hits.size("hits") != 0 {
+			if hits := b.call(t, searchPath, `{"query":"`+query+`"}`); hits.size("hits") != 0 {
 				t.Errorf("%q finds somebody deleted: %v", query, hits.body)
 			}
 		}
@@ -163,7 +163,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 		if back := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, gone.at("change_id"))); back.code() != "" || back.size("restored") != 2 {
 			t.Errorf("the deletion is undone: %v", back.body)
 		}
-		if hits := b.call(t, search, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
+		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
 			t.Errorf("after the undo of the deletion: %v", hits.body)
 		}
 	})

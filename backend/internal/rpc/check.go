@@ -8,10 +8,9 @@ import (
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
-
-	"github.com/kith-crm/kith/backend/internal/arguments"
+	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"google.golang.org/protobuf/proto"
 )
 
 // checkArguments refuses calls whose arguments break a rule of the contract, and

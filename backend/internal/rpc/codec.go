@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kith-crm/kith/backend/internal/text"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // jsonCodec is JSON as agents see it: snake_case names, fields present even when

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -35,7 +35,7 @@ func BenchmarkMeteredRead(b *testing.B) {
 
 func benchmarkRead(b *testing.B, tool, body string, metered bool) {
 	path := filepath.Join(b.TempDir(), "kith.db")
-	if _, err := store.Migrate(b.Context(), store.Config{URL: path}); err != nil {
+	if _, err := db.Migrate(b.Context(), db.Config{URL: path}); err != nil {
 		b.Fatal(err)
 	}
 	p := newPaid(b, path, 1_000_000_000)
@@ -113,7 +113,7 @@ func BenchmarkKeyedWrite(b *testing.B) {
 	for _, withKey := range []bool{false, true} {
 		b.Run(fmt.Sprintf("keyed=%v", withKey), func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "kith.db")
-			if _, err := store.Migrate(b.Context(), store.Config{URL: path}); err != nil {
+			if _, err := db.Migrate(b.Context(), db.Config{URL: path}); err != nil {
 				b.Fatal(err)
 			}
 			p := newPaid(b, path, 1_000_000_000)

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"pgregory.net/rapid"
 )
 
 const anything = `{"query":"x"}`
@@ -24,7 +23,7 @@ func TestExactlyTheAllowanceIsSpent(t *testing.T) {
 			if i%4 == 0 {
 				return p.call(t, addNote, `{"connection_ids":["con_00000000000000000000000000"],"body":"x"}`)
 			}
-			return p.call(t, search, anything)
+			return p.call(t, searchPath, anything)
 		}) {
 			switch got.code() {
 			case "":
@@ -52,17 +51,17 @@ func TestLedgerAddsUp(t *testing.T) {
 			price           int
 		}
 		steps := []step{
-			{search, anything, 1},
-			{search, `{}`, 1},
+			{searchPath, anything, 1},
+			{searchPath, `{}`, 1},
 			{get, `{"id":"con_00000000000000000000000000"}`, 1},
 			{create, `{"name":"Ana"}`, 2},
 			{create, `{"name":" "}`, 2},
-			{account, `{}`, 0},
+			{accountPath, `{}`, 0},
 		}
 		rapid.Check(t, func(rt *rapid.T) {
 			member++
-			p.member = storetest.Member(t, p.store, fmt.Sprintf("member-%d", member))
-			p.bearer = storetest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
+			p.member = dbtest.Member(t, p.store, fmt.Sprintf("member-%d", member))
+			p.bearer = dbtest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
 			left := 25
 			for range rapid.IntRange(1, 2).Draw(rt, "rounds") {
 				picks := rapid.SliceOfN(rapid.IntRange(0, len(steps)-1), 1, 12).Draw(rt, "calls")
@@ -76,7 +75,7 @@ func TestLedgerAddsUp(t *testing.T) {
 				return // nothing was paid for, so there may be no balance yet
 			}
 			p.wantBalance(rt, left)
-			if got := p.call(t, account, `{}`); got.at("credits", "remaining") != float64(left) || got.at("credits", "used") != float64(25-left) {
+			if got := p.call(t, accountPath, `{}`); got.at("credits", "remaining") != float64(left) || got.at("credits", "used") != float64(25-left) {
 				rt.Fatalf("account: %v", got.body)
 			}
 		})
@@ -86,16 +85,16 @@ func TestLedgerAddsUp(t *testing.T) {
 func TestFailuresAreFree(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		reader := storetest.Token(t, p.store, p.member, "connections")
+		reader := dbtest.Token(t, p.store, p.member, "connections")
 		for name, got := range map[string]answer{
-			"schema error":           p.call(t, search, `{}`),
+			"schema error":           p.call(t, searchPath, `{}`),
 			"unknown field":          p.call(t, create, `{"nam":"Ana"}`),
 			"rule of the domain":     p.call(t, create, `{"name":" "}`),
 			"not found":              p.call(t, get, `{"id":"con_00000000000000000000000000"}`),
 			"not found by a write":   p.call(t, update, `{"id":"con_00000000000000000000000000","name":"X"}`),
 			"refused":                p.call(t, create, `{"name":"Ana"}`, "Authorization", "Bearer "+reader),
-			"no credential":          p.call(t, search, anything, "Authorization", ""),
-			"a tool without a price": p.call(t, account, `{}`),
+			"no credential":          p.call(t, searchPath, anything, "Authorization", ""),
+			"a tool without a price": p.call(t, accountPath, `{}`),
 		} {
 			if got.code() == "" && name != "a tool without a price" || got.header.Get(rpc.HeaderCharged) != "" {
 				t.Errorf("%s: %v", name, got)
@@ -111,12 +110,12 @@ func TestReceipts(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 5, func(t *testing.T, p *paid) {
 		for _, c := range []struct{ procedure, body, charged, remaining string }{
-			{search, anything, "1", "4"},
+			{searchPath, anything, "1", "4"},
 			{create, `{"name":"Ana"}`, "2", "2"},
-			{search, anything, "1", "1"},
+			{searchPath, anything, "1", "1"},
 			{create, `{"name":"Bo"}`, "0", "1"},
-			{search, anything, "1", "0"},
-			{search, anything, "0", "0"},
+			{searchPath, anything, "1", "0"},
+			{searchPath, anything, "0", "0"},
 		} {
 			got := p.call(t, c.procedure, c.body)
 			if got.header.Get(rpc.HeaderCharged) != c.charged || got.header.Get(rpc.HeaderRemaining) != c.remaining ||
@@ -142,7 +141,7 @@ func TestOutOfCreditsSaysWhatAndWhen(t *testing.T) {
 			t.Errorf("got %q", short.message())
 		}
 		p.exec(t, "UPDATE credit_balances SET allowance = 1000, balance = 0")
-		for procedure, body := range map[string]string{search: anything, create: `{"name":"Ana"}`} {
+		for procedure, body := range map[string]string{searchPath: anything, create: `{"name":"Ana"}`} {
 			got := p.call(t, procedure, body)
 			if want := "This month's 1,000 credits are used up; 1,000 new ones come on 2026-12-01T00:00:00Z."; got.message() != want {
 				t.Errorf("got %q", got.message())
@@ -160,12 +159,12 @@ func TestNewMonthNewCredits(t *testing.T) {
 				p.wantBalance(t, 0)
 				p.advance(time.Second)
 			}
-			if got := p.call(t, search, anything); got.code() != want {
+			if got := p.call(t, searchPath, anything); got.code() != want {
 				t.Errorf("call %d: %v", i, got.body)
 			}
 		}
 		p.wantBalance(t, 0)
-		if got := p.call(t, account, `{}`); got.at("credits", "period") != "2026-12" || got.at("credits", "resets_at") != "2027-01-01T00:00:00Z" {
+		if got := p.call(t, accountPath, `{}`); got.at("credits", "period") != "2026-12" || got.at("credits", "resets_at") != "2027-01-01T00:00:00Z" {
 			t.Errorf("account: %v", got.body)
 		}
 	})
@@ -176,20 +175,20 @@ func TestPlanChange(t *testing.T) {
 	eachPaid(t, 3, func(t *testing.T, p *paid) {
 		plan := func(plan string) {
 			t.Helper()
-			if err := p.store.SetPlan(t.Context(), "maria", plan, p.time()); err != nil {
+			if err := p.credits.SetPlan(t.Context(), "maria", plan, p.time()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p.call(t, search, anything)
-		plan(member.PlanPro)
+		p.call(t, searchPath, anything)
+		plan(account.PlanPro)
 		p.wantBalance(t, 19_999)
 		p.exec(t, "UPDATE credit_balances SET balance = 12")
 		p.exec(t, fmt.Sprintf("INSERT INTO credit_entries VALUES ('%s', 'crd_test', '2026-11', -19987, 12, 'calls', 'search_connections', 19987, '2026-11-21 12:00:00')", p.member))
-		plan(member.PlanFree)
+		plan(account.PlanFree)
 		p.wantBalance(t, 0) // never below
-		plan(member.PlanPro)
+		plan(account.PlanPro)
 		p.wantBalance(t, 12) // nothing is won by going back and forth
-		plan(member.PlanPro)
+		plan(account.PlanPro)
 		p.wantBalance(t, 12)
 		if n := p.count(t, "credit_entries", "reason = 'plan'"); n != 3 {
 			t.Errorf("%d entries tell of plans", n)
@@ -203,11 +202,11 @@ func TestPlanChangeMeetsFirstCall(t *testing.T) {
 	eachPaid(t, 10, func(t *testing.T, p *paid) {
 		for i := range 20 {
 			name := fmt.Sprintf("member-%d", i)
-			p.member = storetest.Member(t, p.store, name)
-			p.bearer = storetest.Token(t, p.store, p.member, "connections", "write")
+			p.member = dbtest.Member(t, p.store, name)
+			p.bearer = dbtest.Token(t, p.store, p.member, "connections", "write")
 			together(2, func(n int) answer {
 				if n == 0 {
-					if err := p.store.SetPlan(t.Context(), name, member.PlanPro, p.time()); err != nil {
+					if err := p.credits.SetPlan(t.Context(), name, account.PlanPro, p.time()); err != nil {
 						t.Error(err)
 					}
 					return answer{}
@@ -223,11 +222,11 @@ func TestSandboxIsNotMetered(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 0, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		got := p.call(t, search, anything)
+		got := p.call(t, searchPath, anything)
 		if got.status != http.StatusOK || got.header.Get(rpc.HeaderCharged) != "" {
 			t.Errorf("got %v", got)
 		}
-		if got := p.call(t, account, `{}`); got.at("credits") != nil {
+		if got := p.call(t, accountPath, `{}`); got.at("credits") != nil {
 			t.Errorf("account: %v", got.body)
 		}
 	})
@@ -243,7 +242,7 @@ func TestTwoProcessesSpendOneBalance(t *testing.T) {
 			if i%8 < 2 {
 				return process.call(t, create, fmt.Sprintf(`{"name":"n%d"}`, i))
 			}
-			return process.call(t, search, anything)
+			return process.call(t, searchPath, anything)
 		})
 		spent := 0
 		for i, got := range answers {

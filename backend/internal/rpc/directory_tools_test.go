@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -17,21 +17,21 @@ const (
 )
 
 // show sets a member's page.
-func (b *bundle) show(t *testing.T, owner tenant.ID, p profile.Profile) {
+func (b *bundle) show(t *testing.T, owner tenant.ID, p account.Profile) {
 	t.Helper()
 	p.MemberID = owner
-	if err := b.store.UpdateProfile(t.Context(), &p); err != nil {
+	if err := account.UpdateProfile(t.Context(), b.store, &p); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // page is a page that shows each field to one audience.
-func page(name string, whole profile.Visibility) profile.Profile {
-	return profile.Profile{
+func page(name string, whole account.Visibility) account.Profile {
+	return account.Profile{
 		Name: name, Headline: "Builds boats", Bio: "Secret bio", LocationText: "Porto", Country: "PT", Organization: "Caravela", Title: "Shipwright",
 		Skills: []string{"Welding"}, Visibility: whole, Listed: true,
-		FieldVisibility: map[string]profile.Visibility{
-			profile.FieldHeadline: profile.Public, profile.FieldOrganization: profile.Members, profile.FieldLocation: profile.Members, profile.FieldBio: profile.Private,
+		FieldVisibility: map[string]account.Visibility{
+			account.FieldHeadline: account.Public, account.FieldOrganization: account.Members, account.FieldLocation: account.Members, account.FieldBio: account.Private,
 		},
 	}
 }
@@ -39,14 +39,14 @@ func page(name string, whole profile.Visibility) profile.Profile {
 func TestDirectoryShowsWhatMembersMaySee(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		for username, p := range map[string]profile.Profile{
-			"ana": page("Ana", profile.Public), "ben": page("Ben", profile.Members), "cleo": page("Cleo", profile.Private),
+		for username, p := range map[string]account.Profile{
+			"ana": page("Ana", account.Public), "ben": page("Ben", account.Members), "cleo": page("Cleo", account.Private),
 		} {
-			b.show(t, storetest.Member(t, b.store, username), p)
+			b.show(t, dbtest.Member(t, b.store, username), p)
 		}
-		unlisted := page("Dora", profile.Members)
+		unlisted := page("Dora", account.Members)
 		unlisted.Listed = false
-		b.show(t, storetest.Member(t, b.store, "dora"), unlisted)
+		b.show(t, dbtest.Member(t, b.store, "dora"), unlisted)
 
 		for query, want := range map[string]int{`{}`: 2, `{"query":"builds"}`: 2, `{"query":"caravela porto"}`: 2, `{"query":"ben"}`: 1, `{"query":"secret"}`: 0, `{"query":"welding"}`: 0} {
 			got := b.call(t, searchDirectory, query)
@@ -90,7 +90,7 @@ func TestDirectoryShowsWhatMembersMaySee(t *testing.T) {
 func TestOwnProfileIsShownInFull(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		b.show(t, b.member, page("Maria", profile.Private))
+		b.show(t, b.member, page("Maria", account.Private))
 		for _, body := range []string{`{}`, `{"username":"maria"}`, `{"username":"MARIA"}`} {
 			got := b.call(t, memberProfile, body)
 			if got.at("profile", "bio") != "Secret bio" || got.at("visibility") != "private" || got.at("listed") != true {
@@ -103,25 +103,25 @@ func TestOwnProfileIsShownInFull(t *testing.T) {
 func TestUpdateMyProfile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		b.show(t, b.member, page("Maria", profile.Public))
-		other := storetest.Member(t, b.store, "other")
-		b.show(t, other, page("Other", profile.Public))
+		b.show(t, b.member, page("Maria", account.Public))
+		other := dbtest.Member(t, b.store, "other")
+		b.show(t, other, page("Other", account.Public))
 		got := b.call(t, updateProfile, `{"headline":" Sails\tboats ","skills":["Rigging"],"hide":["organization","bio","title"],"listed":false}`)
 		if got.at("profile", "headline") != "Sails boats" || got.at("profile", "skills", 0) != "Rigging" || got.at("change_id") == nil || got.at("profile", "username") != "maria" {
 			t.Fatalf("updated: %v", got.body)
 		}
-		p, err := b.store.GetProfile(t.Context(), b.member)
-		if err != nil || p.Listed || p.FieldVisibility[profile.FieldOrganization] != profile.Private || p.FieldVisibility[profile.FieldHeadline] != profile.Public || p.FieldVisibility[profile.FieldTitle] != "" {
+		p, err := account.GetProfile(t.Context(), b.store, b.member)
+		if err != nil || p.Listed || p.FieldVisibility[account.FieldOrganization] != account.Private || p.FieldVisibility[account.FieldHeadline] != account.Public || p.FieldVisibility[account.FieldTitle] != "" {
 			t.Errorf("on file: %+v, %v", p, err)
 		}
 		if again := b.call(t, updateProfile, `{"headline":"Sails boats","hide":["organization"],"listed":false}`); again.at("change_id") != nil {
 			t.Errorf("nothing new: %v", again.body)
 		}
-		if theirs, err := b.store.GetProfile(t.Context(), other); err != nil || theirs.Headline != "Builds boats" {
+		if theirs, err := account.GetProfile(t.Context(), b.store, other); err != nil || theirs.Headline != "Builds boats" {
 			t.Errorf("the other's: %+v, %v", theirs, err)
 		}
 		undone := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, got.at("change_id")))
-		if p, err = b.store.GetProfile(t.Context(), b.member); err != nil || undone.code() != "" || p.Headline != "Builds boats" || !p.Listed || p.FieldVisibility[profile.FieldOrganization] != profile.Members {
+		if p, err = account.GetProfile(t.Context(), b.store, b.member); err != nil || undone.code() != "" || p.Headline != "Builds boats" || !p.Listed || p.FieldVisibility[account.FieldOrganization] != account.Members {
 			t.Errorf("undone: %v: %+v, %v", undone.body, p, err)
 		}
 	})
@@ -130,8 +130,8 @@ func TestUpdateMyProfile(t *testing.T) {
 func TestUpdateMyProfileRefusals(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		b.show(t, b.member, page("Maria", profile.Public))
-		readOnly := storetest.Token(t, b.store, b.member, "directory")
+		b.show(t, b.member, page("Maria", account.Public))
+		readOnly := dbtest.Token(t, b.store, b.member, "directory")
 		for name, body := range map[string]string{
 			"list":             `{"listed":true}`,
 			"hide the name":    `{"hide":["name"]}`,
@@ -148,8 +148,8 @@ func TestUpdateMyProfileRefusals(t *testing.T) {
 		if got := b.call(t, updateProfile, `{"headline":"x"}`, "Authorization", "Bearer "+readOnly); got.code() != "permission_denied" {
 			t.Errorf("a read-only token: %v", got.body)
 		}
-		p, err := b.store.GetProfile(t.Context(), b.member)
-		if err != nil || p.Headline != "Builds boats" || p.FieldVisibility[profile.FieldHeadline] != profile.Public {
+		p, err := account.GetProfile(t.Context(), b.store, b.member)
+		if err != nil || p.Headline != "Builds boats" || p.FieldVisibility[account.FieldHeadline] != account.Public {
 			t.Errorf("on file: %+v, %v", p, err)
 		}
 	})

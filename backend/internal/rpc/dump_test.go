@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -32,17 +32,17 @@ type row struct {
 	values  []string
 }
 
-func newDumper(t *testing.T, url string, db *sql.DB) *dumper {
+func newDumper(t *testing.T, url string, q *sql.DB) *dumper {
 	t.Helper()
 	d := &dumper{}
-	tables := columns(t, store.IsPostgres(url), db)
+	tables := columns(t, db.IsPostgres(url), q)
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		owner := ownerColumn(name, tables[name])
 		if owner == "" {
 			continue
 		}
 		query := fmt.Sprintf(`SELECT "%s", "%s" FROM "%s" WHERE "%s" IN ($1, $2)`, owner, strings.Join(tables[name], `", "`), name, owner)
-		statement, err := db.PrepareContext(t.Context(), query)
+		statement, err := q.PrepareContext(t.Context(), query)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,22 +9,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/embedder"
-	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 )
 
 const embed = "/kith.imports.v1.ImportService/EmbedObjects"
 
 // elsewhere is the built-in provider as if it were a remote one.
-type elsewhere struct{ embedding.Local }
+type elsewhere struct{ vector.Local }
 
 func (elsewhere) Host() string { return "vectors.example" }
 
 // embedAll has every vector made, through the tool.
-func embedAll(t *testing.T, b *bundle, provider embedding.Provider) {
+func embedAll(t *testing.T, b *bundle, provider vector.Provider) {
 	t.Helper()
 	started := b.call(t, embed, `{}`)
 	if started.status != 200 {
@@ -32,14 +33,14 @@ func embedAll(t *testing.T, b *bundle, provider embedding.Provider) {
 	}
 	hub := &job.Hub{}
 	runner := job.NewRunner(job.Config{
-		Queue: b.store, Kinds: []job.Kind{embedder.New(b.store, provider)}, Workers: 1, Now: time.Now,
+		Queue: dbtest.Queue(t, b.store), Kinds: []job.Kind{search.EmbedJob(b.store, dbtest.Ledger(t, b.store), provider)}, Workers: 1, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Changed: hub.Changed, Poll: 10 * time.Millisecond,
 	})
 	runner.Start(t.Context())
 	defer runner.Stop(t.Context())
 	for {
 		changed, stop := hub.Watch(b.member, int32(started.at("task_id").(float64)))
-		j, err := b.store.Tenant(b.member, true).GetJob(t.Context(), int32(started.at("task_id").(float64)))
+		j, err := job.GetJob(t.Context(), b.store.Tenant(b.member, true), int32(started.at("task_id").(float64)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,7 @@ func TestEmbedObjects(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		b.call(t, create, `{"name":"Anna Bauer","title":"Photographer"}`)
 		b.call(t, create, `{"name":"Carl Lindqvist","title":"Beekeeper"}`)
-		before := b.call(t, search, `{"query":"photographic studio","mode":"semantic"}`)
+		before := b.call(t, searchPath, `{"query":"photographic studio","mode":"semantic"}`)
 		if before.at("mode_used") != "keyword" || !strings.Contains(before.at("note").(string), "embed_objects") || len(before.at("hits").([]any)) != 0 {
 			t.Errorf("before: %v", before.body)
 		}
@@ -69,14 +70,14 @@ func TestEmbedObjects(t *testing.T) {
 		if first.status != 200 || first.header.Get("Kith-Credits-Charged") != "2" || again.at("task_id") != first.at("task_id") || again.header.Get("Kith-Credits-Charged") != "" {
 			t.Errorf("started %v for %q, again %v for %q", first.body, first.header.Get("Kith-Credits-Charged"), again.body, again.header.Get("Kith-Credits-Charged"))
 		}
-		embedAll(t, b, embedding.Local{})
+		embedAll(t, b, vector.Local{})
 		done := b.call(t, getJob, `{"task_id":1}`)
 		for field, want := range map[string]any{"embedded": 2.0, "unchanged": 0.0, "model": "local-hash-2", "dimensions": 256.0, "provider": "local"} {
 			if got := done.at("job", "result", field); got != want {
 				t.Errorf("%s is %v, want %v", field, got, want)
 			}
 		}
-		found := b.call(t, search, `{"query":"photographic studio"}`)
+		found := b.call(t, searchPath, `{"query":"photographic studio"}`)
 		if found.at("mode_used") != "hybrid" || found.at("hits", 0, "name") != "Anna Bauer" || found.at("stale_vectors") != 0.0 || found.at("note") != "" {
 			t.Errorf("after: %v", found.body)
 		}
@@ -84,7 +85,7 @@ func TestEmbedObjects(t *testing.T) {
 			t.Errorf("matched %v", got)
 		}
 		b.call(t, create, `{"name":"Dora Photon"}`)
-		stale := b.call(t, search, `{"query":"photographic studio","mode":"semantic"}`)
+		stale := b.call(t, searchPath, `{"query":"photographic studio","mode":"semantic"}`)
 		if stale.at("mode_used") != "semantic" || stale.at("stale_vectors") != 1.0 || !strings.Contains(stale.at("note").(string), "One person") {
 			t.Errorf("stale: %v", stale.body)
 		}
@@ -104,7 +105,7 @@ func TestSimilarByLikeness(t *testing.T) {
 		if before.at("mode_used") != "keyword" || len(before.at("people").([]any)) != 1 || before.at("people", 0, "person", "name") != "Berta Vogel" {
 			t.Errorf("before: %v", before.body)
 		}
-		embedAll(t, b, embedding.Local{})
+		embedAll(t, b, vector.Local{})
 		after := b.call(t, findSimilar, body)
 		if after.at("mode_used") != "hybrid" || len(after.at("people").([]any)) != 2 || after.at("people", 1, "person", "name") != "Carl Lindqvist" ||
 			after.at("people", 1, "reasons", 0, "text") != "What is on file about both is alike" {
@@ -120,13 +121,13 @@ func TestSimilarByLikeness(t *testing.T) {
 // Nothing is started, nor told, for a member who does not allow the provider.
 func TestRemoteProviderIsOptedInto(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		b := serve(t, s, time.Now)
 		server := httptest.NewServer(newHandlerWith(t, b.rpcs, s, time.Now, elsewhere{}))
 		t.Cleanup(server.Close)
 		b.url = server.URL
-		b.member = storetest.Member(t, s, "maria")
-		b.bearer = storetest.Token(t, s, b.member, b.rpcs.Scopes()...)
+		b.member = dbtest.Member(t, s, "maria")
+		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
 		b.call(t, create, `{"name":"Anna Bauer","title":"Photographer"}`)
 		refused := b.call(t, embed, `{}`)
 		if refused.code() != "invalid_argument" || !strings.Contains(refused.message(), "vectors.example") {
@@ -134,24 +135,24 @@ func TestRemoteProviderIsOptedInto(t *testing.T) {
 		}
 		told := func(allowed bool) {
 			t.Helper()
-			got := b.call(t, account, `{}`)
+			got := b.call(t, accountPath, `{}`)
 			if got.at("embeddings", "provider") != "vectors.example" || got.at("embeddings", "model") != "local-hash-2" || got.at("embeddings", "allowed") != allowed {
 				t.Errorf("%v", got.at("embeddings"))
 			}
 		}
 		told(false)
-		if err := s.SetEmbeddingsHost(t.Context(), b.member, "vectors.example"); err != nil {
+		if err := account.SetEmbeddingsHost(t.Context(), s, b.member, "vectors.example"); err != nil {
 			t.Fatal(err)
 		}
 		told(true)
 		embedAll(t, b, elsewhere{})
-		if found := b.call(t, search, `{"query":"photographic studio"}`); found.at("mode_used") != "hybrid" {
+		if found := b.call(t, searchPath, `{"query":"photographic studio"}`); found.at("mode_used") != "hybrid" {
 			t.Errorf("%v", found.body)
 		}
-		if err := s.SetEmbeddingsHost(t.Context(), b.member, ""); err != nil {
+		if err := account.SetEmbeddingsHost(t.Context(), s, b.member, ""); err != nil {
 			t.Fatal(err)
 		}
-		if found := b.call(t, search, `{"query":"photographic studio"}`); found.at("mode_used") != "keyword" || !strings.Contains(found.at("note").(string), "does not allow") {
+		if found := b.call(t, searchPath, `{"query":"photographic studio"}`); found.at("mode_used") != "keyword" || !strings.Contains(found.at("note").(string), "does not allow") {
 			t.Errorf("%v", found.body)
 		}
 	})
@@ -160,7 +161,7 @@ func TestRemoteProviderIsOptedInto(t *testing.T) {
 func TestAccountTellsOfTheBuiltInProvider(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		got := b.call(t, account, `{}`)
+		got := b.call(t, accountPath, `{}`)
 		if got.at("embeddings", "provider") != "local" || got.at("embeddings", "allowed") != true {
 			t.Errorf("%v", got.at("embeddings"))
 		}

@@ -9,8 +9,7 @@ import (
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/observability/logging"
@@ -72,7 +71,7 @@ func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error
 	case fault.KeyReused:
 		wire.Meta().Set(HeaderIdempotency, stateReused)
 	}
-	if short := (*credit.Shortage)(nil); errors.As(err, &short) {
+	if short := (*billing.Shortage)(nil); errors.As(err, &short) {
 		tellReceipt(wire.Meta(), short.Receipt)
 	}
 	return wire

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
-	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -28,11 +28,13 @@ const writeTimeout = 30 * time.Second
 // execution runs calls that passed every check: a write in one transaction with
 // its price, a read with its price after it, and a keyed one once.
 type execution struct {
-	rpcs  *catalog.Catalog
-	store *store.Store
-	meter *credit.Meter
-	errs  *translator
-	keyed func(outcome string) // may be nil
+	rpcs   *catalog.Catalog
+	store  *db.DB
+	ledger *billing.Ledger
+	keys   *idempotency.Keys
+	meter  *billing.Meter
+	errs   *translator
+	keyed  func(outcome string) // may be nil
 }
 
 // invocation is one call on its way through an execution.
@@ -42,34 +44,9 @@ type invocation struct {
 	request   connect.AnyRequest
 	next      connect.UnaryFunc
 	key       *idempotency.Key // nil without one
-	free      bool             // nothing was done that has a price
+	state     call.State       // what handlers are told, and tell
 	replayed  bool             // the answer is an earlier call's
 	kept      bool             // the answer was kept, though it is a failure
-	committed []func()
-}
-
-type invocationKey struct{}
-
-// waive makes a write free that found its work already done.
-func waive(ctx context.Context) {
-	if c, ok := ctx.Value(invocationKey{}).(*invocation); ok {
-		c.free = true
-	}
-}
-
-// afterCommit has fn called once the write is committed.
-func afterCommit(ctx context.Context, fn func()) {
-	if c, ok := ctx.Value(invocationKey{}).(*invocation); ok {
-		c.committed = append(c.committed, fn)
-	}
-}
-
-// priceOf is what the call will cost.
-func priceOf(ctx context.Context) int {
-	if c, ok := ctx.Value(invocationKey{}).(*invocation); ok {
-		return c.price()
-	}
-	return 0
 }
 
 func (x *execution) interceptor() connect.UnaryInterceptorFunc {
@@ -112,12 +89,12 @@ func (c *invocation) price() int {
 	return c.rule.Tool.Credits
 }
 
-func (c *invocation) charge() credit.Charge {
-	return credit.Charge{Tenant: c.principal.Tenant, Tool: c.rule.Tool.Name, Price: c.price()}
+func (c *invocation) charge() billing.Charge {
+	return billing.Charge{Tenant: c.principal.Tenant, Tool: c.rule.Tool.Name, Price: c.price()}
 }
 
-func (c *invocation) actor() store.Actor {
-	actor := store.Actor{CredentialID: c.principal.Credential.ID, CredentialName: c.principal.Credential.Name}
+func (c *invocation) actor() db.Actor {
+	actor := db.Actor{CredentialID: c.principal.Credential.ID, CredentialName: c.principal.Credential.Name}
 	if c.rule.Tool != nil {
 		actor.Tool = c.rule.Tool.Name
 	}
@@ -143,13 +120,6 @@ func (x *execution) read(ctx context.Context, c *invocation) (connect.AnyRespons
 func (x *execution) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	defer func() {
-		if err == nil {
-			for _, fn := range c.committed {
-				fn()
-			}
-		}
-	}()
 	if c.key != nil {
 		return x.writeOnce(ctx, c)
 	}
@@ -157,8 +127,8 @@ func (x *execution) write(ctx context.Context, c *invocation) (res connect.AnyRe
 	if err != nil {
 		return nil, err
 	}
-	err = data.Write(ctx, c.actor(), func(ctx context.Context, u *store.Unit) (err error) {
-		res, err = c.effect(ctx, u, month)
+	err = data.Write(ctx, c.actor(), func(ctx context.Context, u *db.Tx) (err error) {
+		res, err = x.effect(ctx, c, u, month)
 		return err
 	})
 	if err != nil {
@@ -168,22 +138,23 @@ func (x *execution) write(ctx context.Context, c *invocation) (res connect.AnyRe
 }
 
 // open returns the caller's data, and the month that a priced write is charged to.
-func (x *execution) open(ctx context.Context, c *invocation) (data *store.Tenant, month credit.Month, err error) {
+func (x *execution) open(ctx context.Context, c *invocation) (data *db.Tenant, month billing.Month, err error) {
 	data = x.store.Tenant(c.principal.Tenant, c.principal.ReadOnly)
 	if c.price() > 0 {
-		month, err = data.OpenMonth(ctx)
+		month, err = x.ledger.OpenMonth(ctx, c.principal.Tenant)
 	}
 	return data, month, err
 }
 
 // effect runs the handler in a transaction and charges for it at its end.
-func (c *invocation) effect(ctx context.Context, u *store.Unit, month credit.Month) (connect.AnyResponse, error) {
-	ctx = context.WithValue(context.WithValue(ctx, unitKey{}, u), invocationKey{}, c)
+func (x *execution) effect(ctx context.Context, c *invocation, u *db.Tx, month billing.Month) (connect.AnyResponse, error) {
+	ctx = context.WithValue(call.With(ctx, &c.state), txKey{}, u)
+	c.state.Price = c.price()
 	res, err := c.next(ctx, c.request)
-	if err != nil || c.free || c.price() == 0 {
+	if err != nil || c.state.Free || c.price() == 0 {
 		return res, err
 	}
-	receipt, err := u.Charge(ctx, month, c.price())
+	receipt, err := x.ledger.ChargeTx(ctx, u, month, c.price())
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +162,7 @@ func (c *invocation) effect(ctx context.Context, u *store.Unit, month credit.Mon
 	return res, nil
 }
 
-func tellReceipt(h http.Header, r credit.Receipt) {
+func tellReceipt(h http.Header, r billing.Receipt) {
 	h[HeaderCharged] = []string{strconv.Itoa(r.Charged)}
 	h[HeaderRemaining] = []string{strconv.Itoa(r.Remaining)}
 	h[HeaderReset] = []string{r.ResetsAt.UTC().Format(time.RFC3339)}

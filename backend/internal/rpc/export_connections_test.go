@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/sandbox"
 )
@@ -57,7 +57,7 @@ func TestExportPages(t *testing.T) {
 			for cursor := ""; ; {
 				got := b.call(t, exportPeople, `{"format":"json","limit":37`+filter+cursor+`}`)
 				content, _ := got.at("content").(string)
-				var doc cardfile.Document
+				var doc export.Document
 				if err := json.Unmarshal([]byte(content), &doc); err != nil {
 					t.Fatalf("%s: %v: %v", filter, err, got.body)
 				}
@@ -85,9 +85,9 @@ func TestExportOfLongNotes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		body := strings.Repeat(`wörter \ " `, 1800)
-		err := b.store.Tenant(b.member, false).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
+		err := b.store.Tenant(b.member, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
 			for n := range 3 {
-				made, err := connection.Create(ctx, u, connection.Draft{Name: fmt.Sprintf("Person %d", n)})
+				made, err := people.Create(ctx, u, people.Draft{Name: fmt.Sprintf("Person %d", n)})
 				if err != nil {
 					return err
 				}

@@ -10,11 +10,10 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"pgregory.net/rapid"
 )
 
 // Whatever a member does by whichever writing tools: what they export and another one
@@ -40,8 +39,8 @@ func TestExportOfWhateverWasDone(t *testing.T) {
 			s.ask(t, rt, a, createReminder, `{"text":"about nobody","due_on":"2027-01-31","recurrence":"monthly"}`)
 			s.ask(t, rt, a, saveGroup, `{"name":"nobody yet","cadence_days":30}`)
 			members++
-			b := &bundle{url: p.url, store: p.store, rpcs: p.rpcs, member: storetest.Member(t, p.store, fmt.Sprintf("empty-%d", members))}
-			b.bearer = storetest.Token(t, p.store, b.member, p.rpcs.Scopes()...)
+			b := &bundle{url: p.url, store: p.store, rpcs: p.rpcs, member: dbtest.Member(t, p.store, fmt.Sprintf("empty-%d", members))}
+			b.bearer = dbtest.Token(t, p.store, b.member, p.rpcs.Scopes()...)
 			whole := exported(t, s, a.tenant)
 			started := b.call(t, importFile, inline(whole, `,"filename":"whole.json"`))
 			done := b.finish(t, started.at("task_id"), p.time)
@@ -64,8 +63,8 @@ func TestExportOfWhateverWasDone(t *testing.T) {
 func exported(t *testing.T, s *stage, owner tenant.ID) string {
 	t.Helper()
 	var b strings.Builder
-	doc := cardfile.NewDocument(&b)
-	if err := s.store.Tenant(owner, true).ExportPeople(t.Context(), true, doc.Add); err != nil {
+	doc := export.NewDocument(&b)
+	if err := export.ExportPeople(t.Context(), s.store.Tenant(owner, true), true, doc.Add); err != nil {
 		t.Fatal(err)
 	}
 	if err := doc.Close(); err != nil {
@@ -76,9 +75,9 @@ func exported(t *testing.T, s *stage, owner tenant.ID) string {
 
 // normalDocument tells people by their places instead of ids, puts lists in order, and
 // notes what there is.
-func normalDocument(t *testing.T, content string, seen map[string]bool) cardfile.Document {
+func normalDocument(t *testing.T, content string, seen map[string]bool) export.Document {
 	t.Helper()
-	var doc cardfile.Document
+	var doc export.Document
 	if err := json.Unmarshal([]byte(content), &doc); err != nil {
 		t.Fatalf("%v: %s", err, content)
 	}
@@ -88,11 +87,11 @@ func normalDocument(t *testing.T, content string, seen map[string]bool) cardfile
 			p.ArchivedAt, seen["archived"] = archived, true
 		}
 	}
-	bare := func(p cardfile.PersonRecord) string {
+	bare := func(p export.PersonRecord) string {
 		p.ID, p.Relationships = "", nil
 		return fmt.Sprint(p)
 	}
-	slices.SortFunc(doc.People, func(a, b cardfile.PersonRecord) int { return cmp.Compare(bare(a), bare(b)) })
+	slices.SortFunc(doc.People, func(a, b export.PersonRecord) int { return cmp.Compare(bare(a), bare(b)) })
 	place := map[string]string{}
 	for i := range doc.People {
 		place[doc.People[i].ID] = fmt.Sprint(i)

@@ -15,16 +15,16 @@ func TestUnknownFilters(t *testing.T) {
 		b.made(t, `{"name":"Ben Okafor","organization":"Nordwind GmbH","tags":["founder","chess"]}`)
 		b.call(t, "/kith.organize.v1.OrganizeService/SaveGroup", `{"name":"Book club"}`)
 		for name, c := range map[string]struct{ procedure, body, says string }{
-			"search, tag":     {search, `{"query":"ana","tag":"investr"}`, `tag: nobody has the tag "investr"; nearest: "investor", "`},
-			"search, company": {search, `{"company":"Heliox"}`, `company: nobody is or was at "Heliox"; nearest: "Helios Energy", "Nordwind GmbH"`},
-			"search, group":   {search, `{"query":"ana","group":"Bok club"}`, `group: there is no group "Bok club"; nearest: "Book club"`},
+			"search, tag":     {searchPath, `{"query":"ana","tag":"investr"}`, `tag: nobody has the tag "investr"; nearest: "investor", "`},
+			"search, company": {searchPath, `{"company":"Heliox"}`, `company: nobody is or was at "Heliox"; nearest: "Helios Energy", "Nordwind GmbH"`},
+			"search, group":   {searchPath, `{"query":"ana","group":"Bok club"}`, `group: there is no group "Bok club"; nearest: "Book club"`},
 			"export, tag":     {exportPeople, `{"format":"csv","tag":"ches"}`, `tag: nobody has the tag "ches"; nearest: "chess", `},
 			"export, group":   {exportPeople, `{"format":"csv","group":"Bookclub"}`, `group: there is no group "Bookclub"; nearest: "Book club"`},
 			"people at":       {findPeopleAt, `{"organization":"Nordwynd"}`, `organization: nobody is or was at "Nordwynd"; nearest: "Nordwind GmbH", "Helios Energy"`},
-			"all of them":     {search, `{"query":"*"}`, `query: has no letter or digit, and there are no wildcards; to list people, leave query out and give a filter`},
+			"all of them":     {searchPath, `{"query":"*"}`, `query: has no letter or digit, and there are no wildcards; to list people, leave query out and give a filter`},
 			"all notes":       {"/kith.timeline.v1.TimelineService/SearchNotes", `{"query":"**"}`, `list_timeline`},
 			"all members":     {searchDirectory, `{"query":"?"}`, `leave query out`},
-			"nothing at all":  {search, `{"limit":5}`, `give a query, or at least one filter`},
+			"nothing at all":  {searchPath, `{"limit":5}`, `give a query, or at least one filter`},
 		} {
 			if got := b.call(t, c.procedure, c.body); got.code() != "invalid_argument" || !strings.Contains(got.message(), c.says) {
 				t.Errorf("%s: %v", name, got.body)
@@ -45,7 +45,7 @@ func TestKnownFilters(t *testing.T) {
 			`{"tag":"investor"}`: 1, `{"company":"helios"}`: 1, `{"tag":"INVESTOR","company":"energy"}`: 1,
 			`{"tag":"investor","company":"nordwind"}`: 0, `{"query":"Ben","tag":"investor"}`: 0, `{"group":"Book club"}`: 0,
 		} {
-			got := b.call(t, search, body)
+			got := b.call(t, searchPath, body)
 			if hits, ok := got.at("hits").([]any); !ok || len(hits) != want {
 				t.Errorf("%s: %v", body, got.body)
 			}
@@ -75,7 +75,7 @@ func TestSearchInBioAndHowTheyMet(t *testing.T) {
 			"applied linguistics": {4, "bio", "Teaches applied linguistics in Turku."},
 			"Tideline Days":       {8, "met_how", "At Tideline Days, in the queue"},
 		} {
-			got := b.call(t, search, fmt.Sprintf(`{"query":%q}`, query))
+			got := b.call(t, searchPath, fmt.Sprintf(`{"query":%q}`, query))
 			if hits, _ := got.at("hits").([]any); len(hits) != want.people ||
 				got.at("hits", 0, "matched_fields", 0) != want.field || got.at("hits", 0, "snippet") != want.snippet {
 				t.Errorf("%s: %v", query, got.body)
@@ -83,7 +83,7 @@ func TestSearchInBioAndHowTheyMet(t *testing.T) {
 		}
 		late := b.made(t, `{"name":"Late Comer"}`)
 		b.call(t, update, `{"id":"`+late+`","bio":"Grows saffron"}`)
-		if got := b.call(t, search, `{"query":"saffron"}`); got.at("hits", 0, "id") != late {
+		if got := b.call(t, searchPath, `{"query":"saffron"}`); got.at("hits", 0, "id") != late {
 			t.Errorf("after an update: %v", got.body)
 		}
 	})

@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
 )
 
 const (
@@ -36,7 +38,7 @@ func inline(content string, more ...string) string {
 func (b *bundle) finish(t *testing.T, number any, now func() time.Time) answer {
 	t.Helper()
 	runner := job.NewRunner(job.Config{
-		Queue: b.store, Kinds: []job.Kind{importer.Kind(b.store), importer.Undo(b.store)}, Workers: 1, Poll: 2 * time.Millisecond, Now: now,
+		Queue: dbtest.Queue(t, b.store), Kinds: []job.Kind{importer.Kind(b.store, dbtest.Ledger(t, b.store)), importer.Undo(b.store, kinds.All())}, Workers: 1, Poll: 2 * time.Millisecond, Now: now,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	runner.Start(t.Context())
@@ -85,7 +87,7 @@ func TestImportIsToldAndUndone(t *testing.T) {
 			got.at("job", "result", "import_id") != importID || again.at("already_undone") != true || again.at("task_id") != nil {
 			t.Errorf("undone %v\nagain %v", got.body, again.body)
 		}
-		if left := p.call(t, search, `{"query":"P 7"}`); left.at("hits", 0) != nil {
+		if left := p.call(t, searchPath, `{"query":"P 7"}`); left.at("hits", 0) != nil {
 			t.Errorf("left: %v", left.body)
 		}
 		if other := p.call(t, undoImport, `{"import_id":"imp_00000000000000000000000000"}`); other.code() != "not_found" {
@@ -95,7 +97,7 @@ func TestImportIsToldAndUndone(t *testing.T) {
 		if redone := p.finish(t, 3, p.time); redone.at("job", "result", "restored_count") != 250.0 {
 			t.Errorf("redone: %v", redone.body)
 		}
-		p.wantBalance(t, 100-5-2-1) // of the search alone
+		p.wantBalance(t, 100-5-2-1) // of the searchPath alone
 	})
 }
 
@@ -156,7 +158,7 @@ func TestUploadIsImported(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		f := importer.NewFile("people.csv", []byte(twoPeople))
-		err := p.store.Tenant(p.member, false).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error { return u.InsertFile(ctx, f) })
+		err := p.store.Tenant(p.member, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error { return importer.InsertFile(ctx, u, f) })
 		if err != nil {
 			t.Fatal(err)
 		}

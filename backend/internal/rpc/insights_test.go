@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/demo"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -39,8 +38,8 @@ func demoNow() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // onDemo runs a test on the demo account, on both databases.
 func onDemo(t *testing.T, test func(t *testing.T, b *bundle, data *sandbox.Dataset)) {
 	t.Helper()
-	storetest.Databases(t, func(t *testing.T, url string) {
-		s := storetest.Open(t, url, demoNow)
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, demoNow)
 		b := serve(t, s, demoNow)
 		if _, err := demo.NewSeeder(s, b.rpcs, demoNow, slog.New(slog.DiscardHandler)).Seed(t.Context()); err != nil {
 			t.Fatal(err)
@@ -194,7 +193,7 @@ func TestInsightRefusals(t *testing.T) {
 		const nobody = `"con_00000000000000000000000000"`
 		made := b.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
 		id := fmt.Sprintf("%q", made.at("connection", "id"))
-		narrow := storetest.Token(t, b.store, b.member, "connections", "write")
+		narrow := dbtest.Token(t, b.store, b.member, "connections", "write")
 		for name, c := range map[string]struct{ procedure, body, code string }{
 			"no organisation":           {findPeopleAt, `{}`, "invalid_argument"},
 			"a blank organisation":      {findPeopleAt, `{"organization":" ,. "}`, "invalid_argument"},

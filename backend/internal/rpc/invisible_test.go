@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/text"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 	"github.com/kith-crm/kith/proto/gen/kith/directory/v1/directoryv1connect"
+	"pgregory.net/rapid"
 )
 
 // Whatever invisible characters a member or a stranger hides in what is written, by
@@ -47,13 +46,13 @@ func TestInvisibleCharactersAreNotKept(t *testing.T) {
 // What was stored before invisible characters were stripped is shown without them.
 func TestInvisibleCharactersOfOldRowsAreNotShown(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
-		s := storetest.Open(t, url, time.Now)
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, time.Now)
 		b := serve(t, s, time.Now)
-		b.member = storetest.Member(t, s, "maria")
-		b.bearer = storetest.Token(t, s, b.member, b.rpcs.Scopes()...)
+		b.member = dbtest.Member(t, s, "maria")
+		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
 		id := b.call(t, create, `{"name":"Ana","bio":"Bio"}`).at("connection", "id")
-		db := storetest.OpenSQL(t, url)
+		db := dbtest.OpenSQL(t, url)
 		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("UPDATE connections SET name = 'A\u202en\U000e0041a', bio = '👩\u200d🚀\u200b' WHERE id = '%s'", id)); err != nil {
 			t.Fatal(err)
 		}
@@ -68,12 +67,12 @@ func TestInvisibleCharactersOfOldRowsAreNotShown(t *testing.T) {
 // invisible characters either.
 func TestInvisibleCharactersOfOldProfilesReachNoEdge(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
-		s := storetest.Open(t, url, time.Now)
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := dbtest.Open(t, url, time.Now)
 		b := serve(t, s, time.Now)
-		b.show(t, storetest.Member(t, s, "ana"), profile.Profile{Name: "Ana", Visibility: profile.Public, Listed: true})
+		b.show(t, dbtest.Member(t, s, "ana"), account.Profile{Name: "Ana", Visibility: account.Public, Listed: true})
 		const hidden = "x\u200b\U000e0041葛\U000e0142"
-		db := storetest.OpenSQL(t, url)
+		db := dbtest.OpenSQL(t, url)
 		if _, err := db.ExecContext(t.Context(), fmt.Sprintf(`UPDATE profiles SET name = '%[1]s', headline = '%[1]s', bio = '%[1]s',
 location_text = '%[1]s', country = '%[1]s', organization = '%[1]s', title = '%[1]s', avatar_url = '%[1]s', skills = '["%[1]s"]',
 languages = '["%[1]s"]', open_to = '["%[1]s"]', links = '[{"Label":"%[1]s","URL":"%[1]s"}]', field_visibility = '{"headline":"public","bio":"public","location":"public",

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
@@ -25,11 +25,11 @@ type waker struct{ job.Hub }
 func (*waker) Wake() {}
 
 // started queues a job for a member and returns its number.
-func started(t *testing.T, s *store.Store, owner tenant.ID, kind string) int32 {
+func started(t *testing.T, s *db.DB, owner tenant.ID, kind string) int32 {
 	t.Helper()
 	var number int32
-	err := s.Tenant(owner, false).Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
-		j, _, err := u.StartJob(ctx, job.Draft{Kind: kind, Total: 200})
+	err := s.Tenant(owner, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
+		j, _, err := job.StartJob(ctx, u, job.Draft{Kind: kind, Total: 200})
 		if err == nil {
 			number = j.Number
 		}
@@ -42,13 +42,13 @@ func started(t *testing.T, s *store.Store, owner tenant.ID, kind string) int32 {
 }
 
 // ended has the member's queued job of a kind claimed and ended.
-func ended(t *testing.T, s *store.Store, kind string, e job.End) {
+func ended(t *testing.T, s *db.DB, kind string, e job.End) {
 	t.Helper()
-	j, err := s.ClaimJob(t.Context(), []string{kind}, time.Now().Add(time.Minute))
+	j, err := dbtest.Queue(t, s).ClaimJob(t.Context(), []string{kind}, time.Now().Add(time.Minute))
 	if err != nil || j == nil {
 		t.Fatalf("claimed %v, %v", j, err)
 	}
-	if err := s.EndJob(t.Context(), job.Lease{ID: j.ID, Tenant: j.TenantID, Fence: j.Fence}, e); err != nil {
+	if err := dbtest.Queue(t, s).EndJob(t.Context(), job.Lease{ID: j.ID, Tenant: j.TenantID, Fence: j.Fence}, e); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -78,9 +78,9 @@ func TestGetJob(t *testing.T) {
 		if none := b.call(t, getJob, `{"task_id":3}`); none.code() != "not_found" {
 			t.Errorf("none: %v", none.body)
 		}
-		other := storetest.Member(t, b.store, "other")
+		other := dbtest.Member(t, b.store, "other")
 		started(t, b.store, other, "file_import")
-		bearer := storetest.Token(t, b.store, other)
+		bearer := dbtest.Token(t, b.store, other)
 		if theirs := b.call(t, getJob, `{"task_id":2}`, "Authorization", "Bearer "+bearer); theirs.code() != "not_found" {
 			t.Errorf("another member's: %v", theirs.body)
 		}
@@ -142,7 +142,7 @@ func TestCancelJob(t *testing.T) {
 		if got := b.call(t, cancelJob, `{"task_id":2}`); got.code() != "not_found" {
 			t.Errorf("none: %v", got.body)
 		}
-		reader := storetest.Token(t, b.store, b.member, "account")
+		reader := dbtest.Token(t, b.store, b.member, "account")
 		if got := b.call(t, cancelJob, `{"task_id":1}`, "Authorization", "Bearer "+reader); got.code() != "permission_denied" ||
 			!strings.Contains(fmt.Sprint(got.body), "write") {
 			t.Errorf("without write: %v", got.body)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/logging"
 	"github.com/kith-crm/kith/observability/tracing"

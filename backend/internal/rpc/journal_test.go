@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/embedding"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -52,16 +52,16 @@ func (l *logbook) calls(t *testing.T) (lines []map[string]any, text string) {
 // it carried is told.
 func TestEachCallHasOneLine(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		rpcs, err := catalog.Load()
 		if err != nil {
 			t.Fatal(err)
 		}
 		book := &logbook{}
-		server := httptest.NewServer(newHandlerThat(t, rpcs, s, time.Now, embedding.Local{}, slog.New(slog.NewJSONHandler(book, nil))))
+		server := httptest.NewServer(newHandlerThat(t, rpcs, s, dbtest.Ledger(t, s), time.Now, vector.Local{}, slog.New(slog.NewJSONHandler(book, nil))))
 		t.Cleanup(server.Close)
-		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: storetest.Member(t, s, "maria")}
-		b.bearer = storetest.Token(t, s, b.member, rpcs.Scopes()...)
+		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: dbtest.Member(t, s, "maria")}
+		b.bearer = dbtest.Token(t, s, b.member, rpcs.Scopes()...)
 		const secret = "hunter2 the second"
 		const members = "/kith.directory.v1.PublicDirectoryService/ListMembers"
 		for name, tt := range map[string]struct {
@@ -107,17 +107,17 @@ func TestCallInProcessIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := storetest.Open(t, storetest.SQLite(t), time.Now)
+	s := dbtest.Open(t, dbtest.SQLite(t), time.Now)
 	for level, want := range map[slog.Level]struct {
 		fine  int // lines of calls that are none of our faults
 		level any
 	}{slog.LevelInfo: {0, nil}, slog.LevelDebug: {1, "DEBUG"}} {
 		book := &logbook{}
 		logger := slog.New(slog.NewJSONHandler(book, &slog.HandlerOptions{Level: level}))
-		server := httptest.NewServer(rpc.InProcess(newHandlerThat(t, rpcs, s, time.Now, embedding.Local{}, logger)))
+		server := httptest.NewServer(rpc.InProcess(newHandlerThat(t, rpcs, s, dbtest.Ledger(t, s), time.Now, vector.Local{}, logger)))
 		t.Cleanup(server.Close)
-		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: storetest.Member(t, s, "maria-"+strings.ToLower(level.String()))}
-		b.bearer = storetest.Token(t, s, b.member, rpcs.Scopes()...)
+		b := &bundle{store: s, rpcs: rpcs, url: server.URL, member: dbtest.Member(t, s, "maria-"+strings.ToLower(level.String()))}
+		b.bearer = dbtest.Token(t, s, b.member, rpcs.Scopes()...)
 		b.call(t, get, `{"id":"con_01KB0000000000000000000000"}`)
 		if lines, text := book.calls(t); len(lines) != want.fine || want.fine > 0 && lines[0]["level"] != want.level {
 			t.Errorf("%s: %s", level, text)

@@ -5,11 +5,10 @@ import (
 	"net/http"
 
 	"connectrpc.com/connect"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
-	"github.com/kith-crm/kith/backend/internal/store"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -74,10 +73,10 @@ func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.
 // claim takes the call's key. When another call has it, the answer is that call's
 // if it is there by now, and otherwise fault.InFlight.
 func (x *execution) claim(ctx context.Context, c *invocation) (release func(), res connect.AnyResponse, err error) {
-	if release, err = x.store.ClaimKey(*c.key); err == nil {
+	if release, err = x.keys.ClaimKey(*c.key); err == nil {
 		return release, nil, nil
 	}
-	if old, findErr := x.store.FindAnswer(ctx, *c.key); old != nil || findErr != nil {
+	if old, findErr := x.keys.FindAnswer(ctx, *c.key); old != nil || findErr != nil {
 		res, err = x.replay(c, old, findErr)
 	}
 	return nil, res, err
@@ -96,8 +95,8 @@ func (x *execution) writeOnce(ctx context.Context, c *invocation) (connect.AnyRe
 		return nil, err
 	}
 	var failure error // of the handler
-	old, err := data.WriteOnce(ctx, c.actor(), *c.key, func(ctx context.Context, u *store.Unit) ([]byte, error) {
-		if res, failure = c.effect(ctx, u, month); failure != nil {
+	old, err := x.keys.WriteOnce(ctx, data, c.actor(), *c.key, func(ctx context.Context, u *db.Tx) ([]byte, error) {
+		if res, failure = x.effect(ctx, c, u, month); failure != nil {
 			return nil, failure
 		}
 		var answer []byte
@@ -131,19 +130,19 @@ func (x *execution) readOnce(ctx context.Context, c *invocation) (connect.AnyRes
 		return res, err
 	}
 	defer release()
-	if old, err := x.store.FindAnswer(ctx, *c.key); old != nil || err != nil {
+	if old, err := x.keys.FindAnswer(ctx, *c.key); old != nil || err != nil {
 		return x.replay(c, old, err)
 	}
 	res, err = c.next(ctx, c.request)
 	if err != nil {
 		return x.keepFailure(ctx, c, err)
 	}
-	var charge *credit.Charge
+	var charge *billing.Charge
 	if c.price() > 0 {
 		price := c.charge()
 		charge = &price
 	}
-	old, err := x.store.KeepAnswer(ctx, *c.key, charge, func(receipt credit.Receipt) (answer []byte, err error) {
+	old, err := x.keys.KeepAnswer(ctx, *c.key, charge, func(receipt billing.Receipt) (answer []byte, err error) {
 		if charge != nil {
 			tellReceipt(res.Header(), receipt)
 		}
@@ -170,7 +169,7 @@ func (x *execution) keepFailure(ctx context.Context, c *invocation, err error) (
 	if encodeErr != nil {
 		return nil, encodeErr
 	}
-	old, keepErr := x.store.KeepAnswer(ctx, *c.key, nil, func(credit.Receipt) ([]byte, error) { return answer, nil })
+	old, keepErr := x.keys.KeepAnswer(ctx, *c.key, nil, func(billing.Receipt) ([]byte, error) { return answer, nil })
 	if old != nil || keepErr != nil {
 		return x.replay(c, old, keepErr)
 	}

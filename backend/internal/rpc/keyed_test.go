@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/retention"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 )
 
 // keyed makes a call under a key, with the body as its fingerprint.
@@ -73,8 +74,8 @@ func TestReplays(t *testing.T) {
 			price           int
 		}{
 			"write":                {create, ana, 2},
-			"read":                 {search, anything, 1},
-			"read without a price": {account, `{}`, 0},
+			"read":                 {searchPath, anything, 1},
+			"read without a price": {accountPath, `{}`, 0},
 			"failed write":         {update, `{"id":"con_00000000000000000000000000","name":"X"}`, 0},
 			"failed read":          {get, `{"id":"con_00000000000000000000000000"}`, 0},
 			"rule of the domain":   {create, `{"name":" "}`, 0},
@@ -111,9 +112,9 @@ func TestFailedWriteLeavesItsAnswerAlone(t *testing.T) {
 func TestOtherRequestUnderTheKey(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		for name, first := range map[string][2]string{"a write": {create, ana}, "a read": {search, anything}} {
+		for name, first := range map[string][2]string{"a write": {create, ana}, "a read": {searchPath, anything}} {
 			p.keyed(t, name, first[0], first[1])
-			for _, other := range [][2]string{{create, `{"name":"Bo"}`}, {search, `{"query":"bo"}`}} {
+			for _, other := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, `{"query":"bo"}`}} {
 				if got := p.keyed(t, name, other[0], other[1]); got.code() != "failed_precondition" || got.state() != "reused" {
 					t.Errorf("after %s: %v", name, got)
 				}
@@ -128,8 +129,8 @@ func TestOtherRequestUnderTheKey(t *testing.T) {
 func TestInFlightIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		credential, _ := p.call(t, account, `{}`).at("credential", "id").(string)
-		if store.IsPostgres(p.database) {
+		credential, _ := p.call(t, accountPath, `{}`).at("credential", "id").(string)
+		if db.IsPostgres(p.database) {
 			// Another process is in its transaction.
 			tx, err := p.db.Begin()
 			if err != nil {
@@ -141,7 +142,7 @@ func TestInFlightIsRefusedAtOnce(t *testing.T) {
 			if got := p.keyed(t, "k", create, ana); got.code() != "aborted" || got.state() != "in_flight" {
 				t.Errorf("got %v", got)
 			}
-			if got := p.keyed(t, "k", search, anything); got.code() != "aborted" || got.state() != "in_flight" {
+			if got := p.keyed(t, "k", searchPath, anything); got.code() != "aborted" || got.state() != "in_flight" {
 				t.Errorf("got %v", got)
 			}
 			if err := tx.Rollback(); err != nil {
@@ -158,13 +159,13 @@ func TestInFlightIsRefusedAtOnce(t *testing.T) {
 func TestWhatIsNotKept(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 3, func(t *testing.T, p *paid) {
-		reader := storetest.Token(t, p.store, p.member, "connections")
+		reader := dbtest.Token(t, p.store, p.member, "connections")
 		for name, got := range map[string]answer{
 			"no credential":  p.keyed(t, "k", create, ana, "Authorization", ""),
 			"wrong bearer":   p.keyed(t, "k", create, ana, "Authorization", "Bearer kith_pat_x"),
 			"scope missing":  p.keyed(t, "k", create, ana, "Authorization", "Bearer "+reader),
 			"schema error":   p.keyed(t, "k", create, `{"nam":"x"}`),
-			"breaks a bound": p.keyed(t, "k", search, `{"query":""}`),
+			"breaks a bound": p.keyed(t, "k", searchPath, `{"query":""}`),
 		} {
 			if got.code() == "" || got.state() != "" {
 				t.Errorf("%s: %v", name, got)
@@ -176,14 +177,14 @@ func TestWhatIsNotKept(t *testing.T) {
 		if got := p.keyed(t, "k", create, ana); got.code() != "" {
 			t.Errorf("the key is spent: %v", got.body)
 		}
-		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {search, anything}} {
-			p.call(t, search, anything)
+		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, anything}} {
+			p.call(t, searchPath, anything)
 			if got := p.keyed(t, c[0], c[0], c[1]); got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
 				t.Errorf("out of credits: %v", got)
 			}
 		}
 		p.advance(10 * 24 * time.Hour) // the next month
-		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {search, anything}} {
+		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, anything}} {
 			if got := p.keyed(t, c[0], c[0], c[1]); got.code() != "" || got.state() != "" {
 				t.Errorf("with new credits: %v", got)
 			}
@@ -196,16 +197,16 @@ func TestReplayAsksForPermissionAgain(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.keyed(t, "w", create, ana)
-		p.keyed(t, "r", search, anything)
+		p.keyed(t, "r", searchPath, anything)
 		p.exec(t, "UPDATE personal_tokens SET scopes = 'connections'")
 		if got := p.keyed(t, "w", create, ana); got.code() != "permission_denied" || got.state() != "" {
 			t.Errorf("without the scope: %v", got)
 		}
-		if got := p.keyed(t, "r", search, anything); got.state() != "replayed" {
+		if got := p.keyed(t, "r", searchPath, anything); got.state() != "replayed" {
 			t.Errorf("with the scope: %v", got)
 		}
 		p.exec(t, "UPDATE personal_tokens SET revoked_at = '2026-11-21 12:00:00'")
-		if got := p.keyed(t, "r", search, anything); got.code() != "unauthenticated" || got.state() != "" {
+		if got := p.keyed(t, "r", searchPath, anything); got.code() != "unauthenticated" || got.state() != "" {
 			t.Errorf("revoked: %v", got)
 		}
 	})
@@ -218,14 +219,14 @@ func TestKeysExpire(t *testing.T) {
 		p.advance(24*time.Hour - time.Second)
 		wantReplay(t, first, p.keyed(t, "k", create, ana))
 		p.advance(time.Second)
-		if got := p.keyed(t, "k", search, anything); got.state() != "" || got.code() != "" {
+		if got := p.keyed(t, "k", searchPath, anything); got.state() != "" || got.code() != "" {
 			t.Errorf("after a day: %v", got)
 		}
 		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 1 {
 			t.Errorf("%d rows", n)
 		}
 		p.advance(24 * time.Hour)
-		swept, err := p.store.Sweep(t.Context(), p.time())
+		swept, err := retention.Sweep(t.Context(), p.store, p.time())
 		if err != nil || swept.Keys != 1 {
 			t.Errorf("swept %d, %v", swept.Keys, err)
 		}
@@ -237,8 +238,8 @@ func TestKeysBelongToTheirCredential(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.keyed(t, "k", create, ana)
-		second := storetest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
-		other := storetest.Token(t, p.store, storetest.Member(t, p.store, "other"), p.rpcs.Scopes()...)
+		second := dbtest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
+		other := dbtest.Token(t, p.store, dbtest.Member(t, p.store, "other"), p.rpcs.Scopes()...)
 		for _, bearer := range []string{second, other} {
 			got := p.keyed(t, "k", create, ana, "Authorization", "Bearer "+bearer)
 			if got.code() != "" || got.state() != "" {
@@ -256,14 +257,14 @@ func TestKeysOfSandboxVisitors(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		first := p.keyed(t, "k", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
-		if got := p.keyed(t, "k", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.2"); got.state() != "" {
+		first := p.keyed(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		if got := p.keyed(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.2"); got.state() != "" {
 			t.Errorf("another address: %v", got)
 		}
-		if got := p.keyed(t, "k", search, `{"query":"y"}`, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
+		if got := p.keyed(t, "k", searchPath, `{"query":"y"}`, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
 			t.Errorf("another query: %v", got)
 		}
-		wantReplay(t, first, p.keyed(t, "k", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"))
+		wantReplay(t, first, p.keyed(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"))
 		if n := p.count(t, "idempotency_keys", "tenant_id IS NULL AND scope = 'address:192.0.2.1'"); n != 1 {
 			t.Errorf("%d rows of the address", n)
 		}
@@ -276,13 +277,13 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		const refuse = "kith test: the process died"
-		if store.IsPostgres(p.database) {
+		if db.IsPostgres(p.database) {
 			p.exec(t, "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION '"+refuse+"'; END$$")
 			p.exec(t, "CREATE CONSTRAINT TRIGGER die AFTER INSERT ON idempotency_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die()")
 		} else {
 			p.exec(t, "CREATE TRIGGER die AFTER INSERT ON idempotency_keys BEGIN SELECT RAISE(ABORT, '"+refuse+"'); END")
 		}
-		calls := map[string][2]string{"w": {create, ana}, "r": {search, anything}, "f": {get, `{"id":"con_00000000000000000000000000"}`}}
+		calls := map[string][2]string{"w": {create, ana}, "r": {searchPath, anything}, "f": {get, `{"id":"con_00000000000000000000000000"}`}}
 		for key, c := range calls {
 			if got := p.keyed(t, key, c[0], c[1]); got.code() != "internal" || strings.Contains(got.message(), refuse) {
 				t.Errorf("%s: %v", key, got.body)
@@ -293,7 +294,7 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 				t.Errorf("%d rows of %s are left", n, table)
 			}
 		}
-		p.exec(t, map[bool]string{true: "DROP TRIGGER die ON idempotency_keys", false: "DROP TRIGGER die"}[store.IsPostgres(p.database)])
+		p.exec(t, map[bool]string{true: "DROP TRIGGER die ON idempotency_keys", false: "DROP TRIGGER die"}[db.IsPostgres(p.database)])
 		for key, c := range calls {
 			first := p.keyed(t, key, c[0], c[1])
 			wantReplay(t, first, p.keyed(t, key, c[0], c[1]))
@@ -371,7 +372,7 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		p.keyed(t, "old", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		p.keyed(t, "old", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
 		p.exec(t, "DELETE FROM idempotency_keys")
 		tx, err := p.db.Begin()
 		if err != nil {
@@ -386,15 +387,15 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		got := p.keyed(t, "one more", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.7")
+		got := p.keyed(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7")
 		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "at most 1000") {
 			t.Errorf("got %v", got.body)
 		}
-		if got := p.keyed(t, "one more", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.8"); got.code() != "" {
+		if got := p.keyed(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.8"); got.code() != "" {
 			t.Errorf("another address: %v", got.body)
 		}
 		p.exec(t, "DELETE FROM idempotency_keys WHERE key = 'k7'")
-		if got := p.keyed(t, "one more", search, anything, rpc.HeaderSandboxVisitor, "192.0.2.7"); got.code() != "" {
+		if got := p.keyed(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7"); got.code() != "" {
 			t.Errorf("with room again: %v", got.body)
 		}
 	})

@@ -6,13 +6,12 @@ import (
 	"strconv"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
-	"github.com/kith-crm/kith/backend/internal/member"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"pgregory.net/rapid"
 )
 
 // Whatever a member's agents do at two processes at once, while months end and the
@@ -60,8 +59,8 @@ type spender struct {
 
 func newSpender(t *testing.T, p *paid, processes []*bundle, name string) *spender {
 	t.Helper()
-	s := &spender{paid: p, processes: processes, name: name, tenant: storetest.Member(t, p.store, name)}
-	s.bearer = storetest.Token(t, p.store, s.tenant, p.rpcs.Scopes()...)
+	s := &spender{paid: p, processes: processes, name: name, tenant: dbtest.Member(t, p.store, name)}
+	s.bearer = dbtest.Token(t, p.store, s.tenant, p.rpcs.Scopes()...)
 	return s
 }
 
@@ -77,13 +76,13 @@ type deed struct {
 func (s *spender) deeds() []deed {
 	s.calls++
 	return []deed{
-		{procedure: search, body: anything, price: 1},
+		{procedure: searchPath, body: anything, price: 1},
 		{procedure: create, body: fmt.Sprintf(`{"name":"Person %d"}`, s.calls), price: 2},
 		{procedure: create, body: fmt.Sprintf(`{"name":"Keyed %d"}`, s.calls), price: 2, key: fmt.Sprint("key-", s.calls)},
 		{procedure: mergePeople, body: `{"into_id":"con_00000000000000000000000000","from_ids":["con_00000000000000000000000001"]}`, price: 3},
 		{procedure: create, body: `{"name":" "}`, price: 2},
-		{procedure: search, body: `{}`, price: 1},
-		{procedure: account, body: `{}`},
+		{procedure: searchPath, body: `{}`, price: 1},
+		{procedure: accountPath, body: `{}`},
 	}
 }
 
@@ -91,7 +90,7 @@ func (s *spender) deeds() []deed {
 func (s *spender) events(t *testing.T) []func() answer {
 	plan := func(plan string) func() answer {
 		return func() answer {
-			if err := s.store.SetPlan(t.Context(), s.name, plan, s.time()); err != nil {
+			if err := s.credits.SetPlan(t.Context(), s.name, plan, s.time()); err != nil {
 				t.Error(err)
 			}
 			return answer{}
@@ -100,10 +99,10 @@ func (s *spender) events(t *testing.T) []func() answer {
 	return []func() answer{
 		nil,
 		func() answer {
-			s.advance(credit.MonthOf(s.time()).ResetsAt.Sub(s.time()))
+			s.advance(billing.MonthOf(s.time()).ResetsAt.Sub(s.time()))
 			return answer{}
 		},
-		plan(member.PlanFree), plan(member.PlanPro), nil,
+		plan(account.PlanFree), plan(account.PlanPro), nil,
 	}
 }
 
@@ -194,9 +193,9 @@ FROM credit_balances b WHERE b.tenant_id = '%s' ORDER BY b.period`, s.tenant))
 	if n := s.count(t, "connections", fmt.Sprintf("tenant_id = '%s'", s.tenant)); n != s.created {
 		rt.Fatalf("%d people are on file, the creation of %d was acknowledged", n, s.created)
 	}
-	got := s.call(t, account, `{}`, "Authorization", "Bearer "+s.bearer)
-	balance, err := s.store.GetCredits(t.Context(), s.tenant)
-	if err != nil || got.at("credits", "remaining") != float64(balance.Remaining) || got.at("credits", "period") != credit.MonthOf(s.time()).Period {
+	got := s.call(t, accountPath, `{}`, "Authorization", "Bearer "+s.bearer)
+	balance, err := s.credits.GetCredits(t.Context(), s.tenant)
+	if err != nil || got.at("credits", "remaining") != float64(balance.Remaining) || got.at("credits", "period") != billing.MonthOf(s.time()).Period {
 		rt.Fatalf("get_account tells %v, the store %+v, %v", got.body, balance, err)
 	}
 }

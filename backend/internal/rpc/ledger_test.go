@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"context"
 	"database/sql"
 	"log/slog"
 	"net/http"
@@ -11,18 +12,16 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-
-	"github.com/kith-crm/kith/backend/internal/credit"
-	"github.com/kith-crm/kith/backend/internal/embedding"
-	"github.com/kith-crm/kith/backend/internal/finder"
-	"github.com/kith-crm/kith/backend/internal/recall"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
-
-	"context"
 )
 
 // paid is a backend whose clock and credits a test chooses.
@@ -51,37 +50,38 @@ func (p *paid) advance(d time.Duration) {
 // eachPaid calls test on each database, where the plan free gives so many credits.
 func eachPaid(t *testing.T, free int, test func(t *testing.T, p *paid)) {
 	t.Helper()
-	storetest.Databases(t, func(t *testing.T, url string) { test(t, newPaid(t, url, free)) })
+	dbtest.Databases(t, func(t *testing.T, url string) { test(t, newPaid(t, url, free)) })
 }
 
 func newPaid(t testing.TB, url string, free int) *paid {
 	t.Helper()
-	p := &paid{database: url, db: storetest.OpenSQL(t, url), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	p := &paid{database: url, db: dbtest.OpenSQL(t, url), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	rpcs, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.bundle = p.backend(t, rpcs, free)
-	p.member = storetest.Member(t, p.store, "maria")
-	p.bearer = storetest.Token(t, p.store, p.member, rpcs.Scopes()...)
+	p.member = dbtest.Member(t, p.store, "maria")
+	p.bearer = dbtest.Token(t, p.store, p.member, rpcs.Scopes()...)
 	return p
 }
 
 // backend starts a process on the test's database.
 func (p *paid) backend(t testing.TB, rpcs *catalog.Catalog, free int) *bundle {
 	t.Helper()
-	plans, err := credit.NewPlans(map[string]int{"free": free})
+	plans, err := billing.NewPlans(map[string]int{"free": free})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: p.database, Now: p.time, Plans: plans, MaxConns: 16})
+	s, err := db.Open(t.Context(), db.Config{URL: p.database, Now: p.time, MaxConns: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	server := httptest.NewServer(newHandler(t, rpcs, s, p.time))
+	ledger := billing.NewLedger(s, plans, nil)
+	server := httptest.NewServer(newHandlerThat(t, rpcs, s, ledger, p.time, vector.Local{}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
-	return &bundle{url: server.URL, store: s, rpcs: rpcs, member: p.memberID(), bearer: p.bearerOf()}
+	return &bundle{url: server.URL, store: s, credits: ledger, rpcs: rpcs, member: p.memberID(), bearer: p.bearerOf()}
 }
 
 func (p *paid) memberID() tenant.ID {
@@ -98,28 +98,28 @@ func (p *paid) bearerOf() string {
 	return p.bearer
 }
 
-func newHandler(t testing.TB, rpcs *catalog.Catalog, s *store.Store, now func() time.Time) http.Handler {
+func newHandler(t testing.TB, rpcs *catalog.Catalog, s *db.DB, now func() time.Time) http.Handler {
 	t.Helper()
-	return newHandlerWith(t, rpcs, s, now, embedding.Local{})
+	return newHandlerWith(t, rpcs, s, now, vector.Local{})
 }
 
 // newHandlerWith is newHandler with an embedding provider.
-func newHandlerWith(t testing.TB, rpcs *catalog.Catalog, s *store.Store, now func() time.Time, provider embedding.Provider) http.Handler {
+func newHandlerWith(t testing.TB, rpcs *catalog.Catalog, s *db.DB, now func() time.Time, provider vector.Provider) http.Handler {
 	t.Helper()
-	return newHandlerThat(t, rpcs, s, now, provider, slog.New(slog.DiscardHandler))
+	return newHandlerThat(t, rpcs, s, dbtest.Ledger(t, s), now, provider, slog.New(slog.DiscardHandler))
 }
 
 // newHandlerThat is newHandlerWith and logs.
-func newHandlerThat(t testing.TB, rpcs *catalog.Catalog, s *store.Store, now func() time.Time, provider embedding.Provider, logger *slog.Logger) http.Handler {
+func newHandlerThat(t testing.TB, rpcs *catalog.Catalog, s *db.DB, ledger *billing.Ledger, now func() time.Time, provider vector.Provider, logger *slog.Logger) http.Handler {
 	t.Helper()
-	find := finder.New(func(ctx context.Context, id tenant.ID, since int64) (finder.Documents, error) {
-		return s.Tenant(id, true).LoadDocuments(ctx, since)
+	find := search.NewIndexCache(func(ctx context.Context, id tenant.ID, since int64) (search.Documents, error) {
+		return search.LoadDocuments(ctx, s.Tenant(id, true), since)
 	}, 1<<20)
-	searcher := recall.New(recall.Config{Finder: find, Provider: provider, MaxBytes: 1 << 20, Vectors: func(ctx context.Context, id tenant.ID, model string, since int64) (embedding.Vectors, error) {
-		return s.Tenant(id, true).LoadVectors(ctx, model, since)
+	searcher := search.NewSearcher(search.Config{Finder: find, Provider: provider, MaxBytes: 1 << 20, Vectors: func(ctx context.Context, id tenant.ID, model string, since int64) (vector.Vectors, error) {
+		return search.LoadVectors(ctx, s.Tenant(id, true), model, since)
 	}})
 	handler, err := rpc.NewHandler(rpc.Options{
-		Catalog: rpcs, Store: s, Finder: find, Recall: searcher, Service: rpc.NewServiceCredential(serviceToken),
+		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Kinds: kinds.All(), Finder: find, Recall: searcher, Service: rpc.NewServiceCredential(serviceToken),
 		Used: func(string, time.Time) {}, Jobs: &waker{}, BaseURL: "https://kith.example", Now: now, Logger: logger,
 		Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
 	})
@@ -133,7 +133,7 @@ func newHandlerThat(t testing.TB, rpcs *catalog.Catalog, s *store.Store, now fun
 // the balance; -1 without one.
 func (p *paid) ledger(t rapidOrTest, owner tenant.ID) (sum, entries, balance int) {
 	t.Helper()
-	period := credit.MonthOf(p.time()).Period
+	period := billing.MonthOf(p.time()).Period
 	query := func(statement string, targets ...any) {
 		statement = strings.NewReplacer("{owner}", "'"+string(owner)+"'", "{period}", "'"+period+"'").Replace(statement)
 		if err := p.db.QueryRow(statement).Scan(targets...); err != nil {

@@ -20,10 +20,10 @@ func TestUpdateNote(t *testing.T) {
 		if got.at("note", "body") != "collects zithers" || got.at("note", "version") != 2.0 || got.at("note", "connection_ids", 0) != ben || got.at("change_id") == nil {
 			t.Fatalf("changed: %v", got.body)
 		}
-		if got := b.call(t, search, `{"query":"zithers"}`); got.at("hits", 0, "id") != ben || got.at("hits", 1) != nil {
+		if got := b.call(t, searchPath, `{"query":"zithers"}`); got.at("hits", 0, "id") != ben || got.at("hits", 1) != nil {
 			t.Errorf("the new words find %v", got.body)
 		}
-		if got := b.call(t, search, `{"query":"theremins"}`); len(got.at("hits").([]any)) != 0 {
+		if got := b.call(t, searchPath, `{"query":"theremins"}`); len(got.at("hits").([]any)) != 0 {
 			t.Errorf("the old words find %v", got.body)
 		}
 		if got := b.call(t, updateNote, `{"id":"`+id+`","pinned":true}`); got.at("change_id") != nil || got.at("note", "version") != 2.0 {

@@ -45,7 +45,7 @@ func TestGroupsAndTags(t *testing.T) {
 			t.Errorf("person: %v", person.body)
 		}
 		for _, query := range []string{`{"query":"rower"}`, `{"query":"book club"}`, `{"query":"ana","group":"book CLUB"}`, `{"query":"ana","group":"` + id + `"}`} {
-			if got := b.call(t, search, query); got.at("hits", 0, "id") != ana {
+			if got := b.call(t, searchPath, query); got.at("hits", 0, "id") != ana {
 				t.Errorf("%s finds %v", query, got.body)
 			}
 		}
@@ -57,17 +57,17 @@ func TestGroupsAndTags(t *testing.T) {
 		if renamed.at("group", "version") != 2.0 || renamed.at("created") != false || renamed.at("group", "cadence_days") != 30.0 || renamed.at("group", "people") != 2.0 {
 			t.Errorf("renamed: %v", renamed.body)
 		}
-		if got := b.call(t, search, `{"query":"readers"}`); len(got.at("hits").([]any)) != 2 {
+		if got := b.call(t, searchPath, `{"query":"readers"}`); len(got.at("hits").([]any)) != 2 {
 			t.Errorf("the new name finds %v", got.body)
 		}
-		if got := b.call(t, search, `{"query":"club"}`); len(got.at("hits").([]any)) != 0 {
+		if got := b.call(t, searchPath, `{"query":"club"}`); len(got.at("hits").([]any)) != 0 {
 			t.Errorf("the old name finds %v", got.body)
 		}
 		left := b.call(t, updateMembership, `{"connection_ids":["`+ana+`"],"remove_groups":["Readers"],"remove_tags":["rower","no such"]}`)
 		if left.at("changed") != 1.0 {
 			t.Errorf("left: %v", left.body)
 		}
-		if got := b.call(t, search, `{"query":"ana","group":"readers"}`); len(got.at("hits").([]any)) != 0 {
+		if got := b.call(t, searchPath, `{"query":"ana","group":"readers"}`); len(got.at("hits").([]any)) != 0 {
 			t.Errorf("who left is found: %v", got.body)
 		}
 	})
@@ -99,8 +99,8 @@ func TestRefusalsOfOrganize(t *testing.T) {
 			"in and out":            {updateMembership, `{"connection_ids":["` + ana + `"],"add_groups":["chess"],"remove_groups":["Chess"]}`, "invalid_argument", "remove_groups"},
 			"on and off":            {updateMembership, `{"connection_ids":["` + ana + `"],"add_tags":["É"],"remove_tags":["e"]}`, "invalid_argument", "remove_tags"},
 			"blank tag":             {updateMembership, `{"connection_ids":["` + ana + `"],"add_tags":["ok","\u200b"]}`, "invalid_argument", "add_tags[1]"},
-			"search in no group":    {search, `{"query":"ana","group":"Rowers"}`, "invalid_argument", `"Book club"`},
-			"search in no group id": {search, `{"query":"ana","group":"` + noGroup + `"}`, "invalid_argument", noGroup},
+			"search in no group":    {searchPath, `{"query":"ana","group":"Rowers"}`, "invalid_argument", `"Book club"`},
+			"search in no group id": {searchPath, `{"query":"ana","group":"` + noGroup + `"}`, "invalid_argument", noGroup},
 		} {
 			if got := b.call(t, c.procedure, c.body); got.code() != c.code || !strings.Contains(got.message(), c.says) {
 				t.Errorf("%s: %v", name, got.body)

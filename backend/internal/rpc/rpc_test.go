@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -20,10 +22,12 @@ const serviceToken = "a-service-token-for-tests"
 
 // bundle is a backend on a real store, with a member who holds every scope.
 type bundle struct {
-	url    string
-	store  *store.Store
-	member tenant.ID
-	bearer string
+	url   string
+	store *db.DB
+	// credits is the ledger of the process.
+	credits *billing.Ledger
+	member  tenant.ID
+	bearer  string
 	// visitor is the address that calls come from in the sandbox; empty outside.
 	visitor string
 	rpcs    *catalog.Catalog
@@ -31,16 +35,16 @@ type bundle struct {
 
 func each(t *testing.T, test func(t *testing.T, b *bundle)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
+	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		b := serve(t, s, time.Now)
-		b.member = storetest.Member(t, s, "maria")
-		b.bearer = storetest.Token(t, s, b.member, b.rpcs.Scopes()...)
+		b.member = dbtest.Member(t, s, "maria")
+		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
 		test(t, b)
 	})
 }
 
 // serve runs a backend on a store; the bundle has no member yet.
-func serve(t *testing.T, s *store.Store, now func() time.Time) *bundle {
+func serve(t *testing.T, s *db.DB, now func() time.Time) *bundle {
 	t.Helper()
 	rpcs, err := catalog.Load()
 	if err != nil {
@@ -118,38 +122,38 @@ func (b *bundle) call(t *testing.T, procedure, body string, headers ...string) a
 }
 
 const (
-	search  = "/kith.connections.v1.ConnectionService/SearchConnections"
-	get     = "/kith.connections.v1.ConnectionService/GetConnection"
-	create  = "/kith.connections.v1.ConnectionService/CreateConnection"
-	update  = "/kith.connections.v1.ConnectionService/UpdateConnection"
-	addNote = "/kith.timeline.v1.TimelineService/AddNote"
-	logCall = "/kith.timeline.v1.TimelineService/LogInteraction"
-	list    = "/kith.timeline.v1.TimelineService/ListTimeline"
-	account = "/kith.account.v1.AccountService/GetAccount"
+	searchPath  = "/kith.connections.v1.ConnectionService/SearchConnections"
+	get         = "/kith.connections.v1.ConnectionService/GetConnection"
+	create      = "/kith.connections.v1.ConnectionService/CreateConnection"
+	update      = "/kith.connections.v1.ConnectionService/UpdateConnection"
+	addNote     = "/kith.timeline.v1.TimelineService/AddNote"
+	logCall     = "/kith.timeline.v1.TimelineService/LogInteraction"
+	list        = "/kith.timeline.v1.TimelineService/ListTimeline"
+	accountPath = "/kith.account.v1.AccountService/GetAccount"
 )
 
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		readOnly := storetest.Token(t, b.store, b.member, "connections", "timeline")
-		noGroup := storetest.Token(t, b.store, b.member, "timeline", "write")
+		readOnly := dbtest.Token(t, b.store, b.member, "connections", "timeline")
+		noGroup := dbtest.Token(t, b.store, b.member, "timeline", "write")
 		for name, c := range map[string]struct {
 			procedure string
 			headers   []string
 			code      string
 		}{
-			"no service credential":    {search, []string{rpc.HeaderServiceToken, ""}, "unavailable"},
-			"wrong service credential": {search, []string{rpc.HeaderServiceToken, serviceToken + "x"}, "unavailable"},
-			"no bearer":                {search, []string{"Authorization", ""}, "unauthenticated"},
-			"wrong bearer":             {search, []string{"Authorization", "Bearer kith_pat_wrong"}, "unauthenticated"},
-			"other scheme":             {search, []string{"Authorization", "Basic " + b.bearer}, "unauthenticated"},
-			"group missing":            {search, []string{"Authorization", "Bearer " + noGroup}, "permission_denied"},
+			"no service credential":    {searchPath, []string{rpc.HeaderServiceToken, ""}, "unavailable"},
+			"wrong service credential": {searchPath, []string{rpc.HeaderServiceToken, serviceToken + "x"}, "unavailable"},
+			"no bearer":                {searchPath, []string{"Authorization", ""}, "unauthenticated"},
+			"wrong bearer":             {searchPath, []string{"Authorization", "Bearer kith_pat_wrong"}, "unauthenticated"},
+			"other scheme":             {searchPath, []string{"Authorization", "Basic " + b.bearer}, "unauthenticated"},
+			"group missing":            {searchPath, []string{"Authorization", "Bearer " + noGroup}, "permission_denied"},
 			"write missing":            {create, []string{"Authorization", "Bearer " + readOnly}, "permission_denied"},
-			"read only reads":          {search, []string{"Authorization", "Bearer " + readOnly}, ""},
-			"any credential":           {account, []string{"Authorization", "Bearer " + noGroup}, ""},
+			"read only reads":          {searchPath, []string{"Authorization", "Bearer " + readOnly}, ""},
+			"any credential":           {accountPath, []string{"Authorization", "Bearer " + noGroup}, ""},
 		} {
 			body := `{"query":"x"}`
-			if c.procedure != search {
+			if c.procedure != searchPath {
 				body = `{}`
 			}
 			if got := b.call(t, c.procedure, body, c.headers...); got.code() != c.code {
@@ -186,15 +190,15 @@ func TestEveryProcedureIsGuarded(t *testing.T) {
 func TestRevokedBearerIsRefusedByTheNextCall(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		got := b.call(t, account, `{}`)
+		got := b.call(t, accountPath, `{}`)
 		id, _ := got.at("credential", "id").(string)
 		if id == "" || got.header.Get(rpc.HeaderCredentialID) != id {
 			t.Fatalf("credential %q, header %q", id, got.header.Get(rpc.HeaderCredentialID))
 		}
-		if err := b.store.RevokePersonalToken(t.Context(), b.member, id, time.Now()); err != nil {
+		if err := account.RevokePersonalToken(t.Context(), b.store, b.member, id, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.call(t, account, `{}`); got.code() != "unauthenticated" {
+		if got := b.call(t, accountPath, `{}`); got.code() != "unauthenticated" {
 			t.Errorf("revoked bearer: %v", got.body)
 		}
 	})
@@ -215,7 +219,7 @@ func TestStrictJSON(t *testing.T) {
 			`{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`:   `cursor: `,
 			`{"query":"` + strings.Repeat("x", 257) + `"}`:    `query must have at most 256 characters; it has 257`,
 		} {
-			got := b.call(t, search, body)
+			got := b.call(t, searchPath, body)
 			if got.code() != "invalid_argument" || !strings.HasPrefix(got.message(), message) || len(got.at("details").([]any)) != 1 {
 				t.Errorf("%s: %v", body, got.body)
 			}
@@ -226,7 +230,7 @@ func TestStrictJSON(t *testing.T) {
 func TestAnswersCarryEveryField(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		got := b.call(t, search, `{"query":"nobody"}`)
+		got := b.call(t, searchPath, `{"query":"nobody"}`)
 		if hits, ok := got.at("hits").([]any); !ok || len(hits) != 0 || got.at("has_more") != false || got.at("mode_used") != "keyword" {
 			t.Errorf("an empty answer: %v", got.body)
 		}
@@ -244,7 +248,7 @@ func TestSearchSeesEveryWrite(t *testing.T) {
 		}
 		finds := func(query string) {
 			t.Helper()
-			if got := b.call(t, search, `{"query":"`+query+`"}`); got.at("hits", 0, "id") != id {
+			if got := b.call(t, searchPath, `{"query":"`+query+`"}`); got.at("hits", 0, "id") != id {
 				t.Errorf("%q finds %v", query, got.body)
 			}
 		}
@@ -265,7 +269,7 @@ func TestSearchSeesEveryWrite(t *testing.T) {
 			t.Fatalf("update: %v", got.body)
 		}
 		finds("nowak")
-		if got := b.call(t, search, `{"query":"lopez"}`); len(got.at("hits").([]any)) != 0 {
+		if got := b.call(t, searchPath, `{"query":"lopez"}`); len(got.at("hits").([]any)) != 0 {
 			t.Errorf("the old name still finds: %v", got.body)
 		}
 		full := b.call(t, get, `{"id":"`+id+`","include":["notes","interactions","positions"]}`)
@@ -289,7 +293,7 @@ func TestPagesOfSearch(t *testing.T) {
 		seen := map[any]bool{}
 		body := `{"query":"ana","limit":2}`
 		for range 3 {
-			page := b.call(t, search, body)
+			page := b.call(t, searchPath, body)
 			for i := range page.at("hits").([]any) {
 				seen[page.at("hits", i, "id")] = true
 			}
@@ -301,7 +305,7 @@ func TestPagesOfSearch(t *testing.T) {
 				break
 			}
 			body = `{"query":"ana","limit":2,"cursor":"` + next + `"}`
-			if got := b.call(t, search, `{"query":"other","cursor":"`+next+`"}`); got.code() != "invalid_argument" {
+			if got := b.call(t, searchPath, `{"query":"other","cursor":"`+next+`"}`); got.code() != "invalid_argument" {
 				t.Errorf("a cursor of another query: %v", got.body)
 			}
 		}
@@ -352,7 +356,7 @@ func TestControlCharacters(t *testing.T) {
 		if made.at("connection", "name") != "Ana" || made.at("connection", "bio") != "one\ntwo" || made.at("connection", "tags", 0) != "ab" {
 			t.Errorf("created: %v", made.body)
 		}
-		if got := b.call(t, search, `{"query":"a\u0000na"}`); got.code() != "" {
+		if got := b.call(t, searchPath, `{"query":"a\u0000na"}`); got.code() != "" {
 			t.Errorf("search: %v", got.body)
 		}
 		if got := b.call(t, "/kith.directory.v1.PublicDirectoryService/ListMembers", `{"q":"\u0000"}`); got.code() != "" {
@@ -370,8 +374,8 @@ func TestControlCharacters(t *testing.T) {
 func TestAccountTellsWhatIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		narrow := storetest.Token(t, b.store, b.member, "connections")
-		got := b.call(t, account, `{}`, "Authorization", "Bearer "+narrow)
+		narrow := dbtest.Token(t, b.store, b.member, "connections")
+		got := b.call(t, accountPath, `{}`, "Authorization", "Bearer "+narrow)
 		reasons := map[any]any{}
 		for i := range got.at("unavailable_tools").([]any) {
 			reasons[got.at("unavailable_tools", i, "tool")] = got.at("unavailable_tools", i, "reason")

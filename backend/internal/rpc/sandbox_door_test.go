@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/rpc"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -17,9 +17,9 @@ import (
 func TestDemoTokenWorksInTheSandboxOnly(t *testing.T) {
 	t.Parallel()
 	onDemo(t, func(t *testing.T, b *bundle, _ *sandbox.Dataset) {
-		member := "Bearer " + storetest.Token(t, b.store, storetest.Member(t, b.store, "maria"), b.rpcs.Scopes()...)
+		member := "Bearer " + dbtest.Token(t, b.store, dbtest.Member(t, b.store, "maria"), b.rpcs.Scopes()...)
 		for procedure, body := range map[string]string{
-			search: anything, account: `{}`, "/kith.jobs.v1.JobService/GetJob": `{"task_id":1}`,
+			searchPath: anything, accountPath: `{}`, "/kith.jobs.v1.JobService/GetJob": `{"task_id":1}`,
 			"/kith.access.v1.AccessService/GetPrincipal": `{}`,
 		} {
 			if got := b.call(t, procedure, body); got.code() == "unauthenticated" {
@@ -75,7 +75,7 @@ func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
 		question := p.visitors(t, 10)
 		first := p.keyed(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1")
 		p.exec(t, "INSERT INTO idempotency_keys VALUES ('address:192.0.2.9', 'k', NULL, 'f', "+
-			map[bool]string{true: "convert_to(repeat('x', 134217728), 'UTF8')", false: "zeroblob(134217728)"}[store.IsPostgres(p.database)]+
+			map[bool]string{true: "convert_to(repeat('x', 134217728), 'UTF8')", false: "zeroblob(134217728)"}[db.IsPostgres(p.database)]+
 			", '2026-11-21 12:00:00', '2026-11-22 12:00:00')")
 		p.advance(11 * time.Minute) // until the total is measured again
 		for range 2 {

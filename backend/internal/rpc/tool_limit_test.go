@@ -5,18 +5,18 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // limitedTo makes a token of the member with every scope that is limited to tools.
 func (b *bundle) limitedTo(t *testing.T, tools string) (bearer string) {
 	t.Helper()
-	bearer, err := token.Generate()
+	bearer, err := account.GenerateToken()
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := &token.PersonalToken{MemberID: b.member, Name: "limited", Hash: token.Hash(bearer), Scopes: "connections timeline account write", Tools: tools}
-	if err := b.store.CreatePersonalToken(t.Context(), row); err != nil {
+	row := &account.PersonalToken{MemberID: b.member, Name: "limited", Hash: account.HashSecret(bearer), Scopes: "connections timeline account write", Tools: tools}
+	if err := account.CreatePersonalToken(t.Context(), b.store, row); err != nil {
 		t.Fatal(err)
 	}
 	return bearer
@@ -29,7 +29,7 @@ func TestTokenLimitedToTools(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		all := b.bearer
 		b.bearer = b.limitedTo(t, "search_connections get_account")
-		if a := b.call(t, search, `{"query":"x"}`); a.status != http.StatusOK {
+		if a := b.call(t, searchPath, `{"query":"x"}`); a.status != http.StatusOK {
 			t.Errorf("search_connections: %d %v", a.status, a.body)
 		}
 		for _, tool := range b.rpcs.Tools() {
@@ -42,7 +42,7 @@ func TestTokenLimitedToTools(t *testing.T) {
 				t.Errorf("%s: %v", tool.Tool.Name, a.body)
 			}
 		}
-		told := b.call(t, account, `{}`)
+		told := b.call(t, accountPath, `{}`)
 		if fmt.Sprint(told.at("credential", "tools")) != "[search_connections get_account]" {
 			t.Errorf("get_account tells %v", told.at("credential"))
 		}

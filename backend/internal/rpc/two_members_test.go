@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"pgregory.net/rapid"
 )
 
 // Whatever two members ask of all tools, in any order and with each other's ids,
@@ -139,13 +138,13 @@ func (s *stage) newActor(t *testing.T) *actor {
 	t.Helper()
 	s.people++
 	a := &actor{vocabulary: newVocabulary(s.people), sent: map[string]bool{}}
-	a.tenant = storetest.Member(t, s.store, fmt.Sprintf("q%dx0z", s.people))
+	a.tenant = dbtest.Member(t, s.store, fmt.Sprintf("q%dx0z", s.people))
 	a.keep("username", fmt.Sprintf("q%dx0z", s.people))
-	a.bearer = storetest.Token(t, s.store, a.tenant, s.rpcs.Scopes()...)
-	s.show(t, a.tenant, profile.Profile{
+	a.bearer = dbtest.Token(t, s.store, a.tenant, s.rpcs.Scopes()...)
+	s.show(t, a.tenant, account.Profile{
 		Name: a.coin("name"), Headline: a.coin("headline"), Bio: a.coin("bio"), Organization: a.coin("organization"), LocationText: a.coin("location"),
-		Skills: []string{a.coin("skills")}, Visibility: profile.Members, Listed: true,
-		FieldVisibility: map[string]profile.Visibility{profile.FieldHeadline: profile.Members, profile.FieldSkills: profile.Public},
+		Skills: []string{a.coin("skills")}, Visibility: account.Members, Listed: true,
+		FieldVisibility: map[string]account.Visibility{account.FieldHeadline: account.Members, account.FieldSkills: account.Public},
 	})
 	s.lookAtPage(t, a.tenant)
 	var ids []string
@@ -171,11 +170,11 @@ func (s *stage) newActor(t *testing.T) *actor {
 // lookAtPage notes what a member's page gives away by the member's own will.
 func (s *stage) lookAtPage(t *testing.T, owner tenant.ID) {
 	t.Helper()
-	p, err := s.store.GetProfile(t.Context(), owner)
+	p, err := account.GetProfile(t.Context(), s.store, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Reduce(profile.Members)
+	p.Reduce(account.Members)
 	s.shown[owner] = traces(p.Username, p.Name, p.Headline, strings.Join(p.Skills, " "))
 }
 

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/proto/catalog"
+	"pgregory.net/rapid"
 )
 
 // Whatever a member does by whichever writing tools, undone from the last to the

@@ -1,47 +1,27 @@
-// Package search is the keyword index over one member's connections. It lives in
-// memory, needs neither database nor context, and answers in microseconds.
+// Package search finds people by words and by meaning, and says which it did.
 //
-// # What it owns
+//	query ─┬─ words ── IndexCache ── order of the tiers ───────┐
+//	       └─ vector ── provider, cached ── nearest people ────┴─ fused by rank
 //
-// It splits text into words, folds them (case, accents, letters such as ß and ł),
-// ranks hits, and does filters, paging and snippets. Hits are ranked by tiers; a hit of
-// an earlier tier always comes first:
+// Package search finds by words, in memory; IndexCache keeps an index for each tenant and
+// brings it up to date with what changed since. Package vector holds vectors and their
+// providers; the job embed_objects makes the vectors.
 //
-//	1 identifier   the whole query is an e-mail address, a phone number, a URL
-//	               (these end the search) or the domain of an address
-//	2 full name    the whole query is the name
-//	3 all words    every word is found as typed, at least one of them in the name
-//	4 prefix       … or begins a word
-//	5 folded       … or agrees once accents are taken off
-//	6 edits        … or is one edit away (4–7 letters), or two (8 and more)
-//	7 nickname     a nickname, or another form of the given name (Bob, Robert)
-//	8 other        all words found, none in the name: title, organisation,
-//	               location, tag, group, address, bio, how they met, note,
-//	               interaction
+// Words always take part. Vectors take part when the member has vectors of the
+// provider's model, allows the provider if it is a remote one, and the provider answers
+// in time; otherwise the answer is by words alone and says why. A query that is an
+// identifier or a person's name is answered by words alone.
 //
-// Within a tier hits are ordered by score, then starred first, then the more recent
-// contact, then name, then id. A score does not depend on other documents. An index
-// that was updated a thousand times therefore answers exactly as a new one.
+// Results are fused by reciprocal rank: a hit of rank r adds 1/(60+r). Vectors of the
+// built-in provider, which likens spelling, weigh less than words, so that they add
+// people whom words missed and push no others aside. A hit's score depends on its own
+// ranks only, so that pages laid end to end are one list.
 //
-// # What it does not own
+// # The job embed_objects
 //
-// The caller loads and invalidates: it builds an index for each member and keeps it in
-// an LRU bounded by [Index.Bytes]. Search by meaning, validation of queries and
-// marking the text of snippets as untrusted are done elsewhere, too.
-//
-// # How it is built
-//
-//	Index ── snapshot ──┬── view ── segment: documents in tie-break order,
-//	 (atomic pointer)   │    │       vocabulary → lists → document numbers,
-//	                    │    │       whole values → document numbers
-//	                    │    └ dead: bits of replaced and deleted documents
-//	                    └── view …
-//
-// Segments never change. A Put adds a small one and marks the documents it replaces
-// as dead; four segments of similar size are rebuilt into one. Readers load the
-// snapshot and never wait. Document numbers follow the tie-break order, so of equally
-// scored documents the first are the best.
-//
-// A misspelt word is compared with the words of the vocabulary, never with documents.
-// A 32-bit letter signature rejects nearly all of them.
+// It goes over the people twice. First it counts who needs a vector, so that the price
+// is known and paid before anything is sent; then it makes the vectors, a batch at a
+// time. A batch is read at a data version, turned into vectors outside of any
+// transaction, and kept together with the id from which to go on. A person who changes
+// meanwhile keeps a vector that says of which version it is, and is stale.
 package search

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kith-crm/kith/backend/internal/text"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 func TestClean(t *testing.T) {

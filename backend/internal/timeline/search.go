@@ -3,12 +3,12 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
 // WordQuery says what to look for in notes and interactions.
@@ -42,23 +42,13 @@ type Found struct {
 	Rank Rank
 }
 
-// WordReader reads one tenant's notes and interactions in full.
-type WordReader interface {
-	// EachEntry yields the entries in no order and without their participants. Of
-	// more than it can read it leaves out the oldest. A connection that is not on
-	// file is fault.NotFound.
-	EachEntry(ctx context.Context, connectionID string) iter.Seq2[Entry, error]
-	// AddParticipants fills in whom entries are about.
-	AddParticipants(ctx context.Context, entries []Entry) error
-}
-
 // SearchWords returns the entries that hold all words of the query, those with
 // more hits first and of equal ones the latest. It reads every entry: the words
 // are compared here, so that both databases find the same.
-func SearchWords(ctx context.Context, r WordReader, q WordQuery) ([]Found, error) {
-	words := search.ParseWords(q.Text)
+func SearchWords(ctx context.Context, r db.Reader, q WordQuery) ([]Found, error) {
+	words := index.ParseWords(q.Text)
 	var best []Found // sorted, q.Limit at most
-	for e, err := range r.EachEntry(ctx, q.ConnectionID) {
+	for e, err := range EachEntry(ctx, r, q.ConnectionID) {
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +72,7 @@ func SearchWords(ctx context.Context, r WordReader, q WordQuery) ([]Found, error
 		entries[i] = best[i].Entry
 		entries[i].Text = words.Snippet(entries[i].Text)
 	}
-	if err := r.AddParticipants(ctx, entries); err != nil {
+	if err := AddParticipants(ctx, r, entries); err != nil {
 		return nil, err
 	}
 	for i := range best {

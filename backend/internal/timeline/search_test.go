@@ -2,37 +2,39 @@ package timeline_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"pgregory.net/rapid"
 )
 
-// words keeps entries in memory.
-type words []timeline.Entry
-
-func (w words) EachEntry(context.Context, string) iter.Seq2[timeline.Entry, error] {
-	return func(yield func(timeline.Entry, error) bool) {
-		for _, e := range w {
-			if !yield(e, nil) {
-				return
+// fill puts notes on file, about con_1, in place of all others.
+func (w *writer) fill(entries []timeline.Entry) {
+	w.t.Helper()
+	err := w.do(func(ctx context.Context, tx *db.Tx) error {
+		if err := tx.Delete(ctx, (*timeline.Note)(nil), "TRUE"); err != nil {
+			return err
+		}
+		for _, e := range entries {
+			n := timeline.Note{TenantID: tx.TenantID(), ID: e.ID, Body: e.Text, Version: 1, CreatedAt: e.OccurredAt, UpdatedAt: e.OccurredAt}
+			if _, err := tx.NewInsert().Model(&n).Exec(ctx); err != nil {
+				return err
+			}
+			_, err := tx.NewRaw("INSERT INTO note_connections (tenant_id, connection_id, note_id) VALUES (?, 'con_1', ?)", tx.TenantID(), e.ID).Exec(ctx)
+			if err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
-}
-
-func (words) AddParticipants(_ context.Context, entries []timeline.Entry) error {
-	for i := range entries {
-		entries[i].Participants = []timeline.Participant{{ID: "con_" + entries[i].ID}}
-	}
-	return nil
 }
 
 func TestSearchWords(t *testing.T) {
@@ -40,7 +42,7 @@ func TestSearchWords(t *testing.T) {
 	entry := func(id, text string, daysAgo int) timeline.Entry {
 		return timeline.Entry{ID: id, Text: text, OccurredAt: noon.AddDate(0, 0, -daysAgo)}
 	}
-	all := words{
+	all := []timeline.Entry{
 		entry("1", "Likes sailing near Łódź.", 9),
 		entry("2", "Sailing, sailing and more sailing. Talked about the boat in Lodz.", 30),
 		entry("3", "Owns a sailboat", 1),
@@ -48,6 +50,8 @@ func TestSearchWords(t *testing.T) {
 		entry("5", "Plays chess", 0),
 		entry("6", "Likes sailing in Lodz too", 9),
 	}
+	w := newWriter(t, map[string]int{"con_1": 0})
+	w.fill(all)
 	for query, want := range map[string]string{
 		"sailing":      "2 6 1",
 		"SAIL":         "2 4 3 6 1",
@@ -58,11 +62,11 @@ func TestSearchWords(t *testing.T) {
 		"sa":           "", // beginnings count from three letters
 		"!?":           "",
 	} {
-		got, err := timeline.SearchWords(t.Context(), all, timeline.WordQuery{Text: query, Limit: 9})
+		got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: query, Limit: 9})
 		var ids []string
 		for _, f := range got {
 			ids = append(ids, f.ID)
-			if f.Participants[0].ID != "con_"+f.ID || f.Text == "" || len([]rune(f.Text)) > 160 {
+			if f.Participants[0].ID != "con_1" || f.Text == "" || len([]rune(f.Text)) > 160 {
 				t.Errorf("%q: %+v", query, f.Entry)
 			}
 		}
@@ -70,7 +74,7 @@ func TestSearchWords(t *testing.T) {
 			t.Errorf("%q finds %v, %v; want %s", query, ids, err, want)
 		}
 	}
-	got, err := timeline.SearchWords(t.Context(), all, timeline.WordQuery{Text: "tore", Limit: 9})
+	got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: "tore", Limit: 9})
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Text, "the sail of Łódź tore") || !strings.HasPrefix(got[0].Text, "…") {
 		t.Errorf("the part around the match: %+v, %v", got, err)
 	}
@@ -80,17 +84,18 @@ func TestSearchWords(t *testing.T) {
 // that of the entries.
 func TestPagesOfWords(t *testing.T) {
 	t.Parallel()
+	w := newWriter(t, map[string]int{"con_1": 0})
 	rapid.Check(t, func(rt *rapid.T) {
-		var all words
+		var all []timeline.Entry
 		for n := range rapid.IntRange(0, 12).Draw(rt, "entries") {
 			all = append(all, timeline.Entry{
 				ID: fmt.Sprint(n), Text: strings.Repeat("tea ", rapid.IntRange(0, 4).Draw(rt, "hits")),
 				OccurredAt: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(rt, "hour")) * time.Hour),
 			})
 		}
-		find := func(all words, q timeline.WordQuery) (ids []string, last *timeline.Rank) {
+		find := func(q timeline.WordQuery) (ids []string, last *timeline.Rank) {
 			q.Text = "tea"
-			found, err := timeline.SearchWords(context.Background(), all, q)
+			found, err := timeline.SearchWords(context.Background(), w, q)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -99,13 +104,14 @@ func TestPagesOfWords(t *testing.T) {
 			}
 			return ids, last
 		}
-		whole, _ := find(all, timeline.WordQuery{Limit: 100})
-		shuffled := slices.Clone(all)
-		slices.Reverse(shuffled)
+		w.fill(all)
+		whole, _ := find(timeline.WordQuery{Limit: 100})
+		slices.Reverse(all)
+		w.fill(all)
 		var paged []string
 		q := timeline.WordQuery{Limit: rapid.IntRange(1, 4).Draw(rt, "limit")}
 		for {
-			page, last := find(shuffled, q)
+			page, last := find(q)
 			paged = append(paged, page...)
 			if len(page) < q.Limit {
 				break
@@ -118,17 +124,17 @@ func TestPagesOfWords(t *testing.T) {
 	})
 }
 
-type brokenWords struct{ words }
-
-var errBroken = errors.New("broken")
-
-func (brokenWords) EachEntry(context.Context, string) iter.Seq2[timeline.Entry, error] {
-	return func(yield func(timeline.Entry, error) bool) { yield(timeline.Entry{}, errBroken) }
-}
-
 func TestSearchWordsFails(t *testing.T) {
 	t.Parallel()
-	if _, err := timeline.SearchWords(t.Context(), brokenWords{}, timeline.WordQuery{Text: "x", Limit: 1}); !errors.Is(err, errBroken) {
-		t.Errorf("got %v", err)
+	w := newWriter(t, nil)
+	err := w.do(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.NewRaw("ALTER TABLE notes RENAME TO away").Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: "x", Limit: 1}); err == nil {
+		t.Error("nothing failed")
 	}
 }

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"context"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -72,11 +71,4 @@ type Query struct {
 	After *Place
 	// Limit is the largest number of entries to return, at least 1.
 	Limit int
-}
-
-// Reader reads one tenant's timeline.
-type Reader interface {
-	// ListTimeline returns entries, latest first. A connection that is not on
-	// file is fault.NotFound.
-	ListTimeline(ctx context.Context, q Query) ([]Entry, error)
 }

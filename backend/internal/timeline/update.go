@@ -3,29 +3,13 @@ package timeline
 import (
 	"context"
 	"slices"
-	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
-
-// NoteWriter changes one tenant's notes within one transaction.
-type NoteWriter interface {
-	// Participants returns the connections with the ids; fault.NotFound names one
-	// that is not on file.
-	Participants(ctx context.Context, ids []string) ([]connection.Connection, error)
-	// GetNote returns a note with the people that it is about, or fault.NotFound.
-	GetNote(ctx context.Context, id string) (*Note, error)
-	// ReplaceNote keeps n in place of the version before it; it fails with
-	// fault.Conflict when that is not on file any more.
-	ReplaceNote(ctx context.Context, n *Note) error
-	// Record keeps what was changed and returns the change's id.
-	Record(ctx context.Context, draft change.Draft) (string, error)
-	// Now is the time of the transaction.
-	Now() time.Time
-}
 
 // NotePatch is what to change of a note; nil fields stay as they are.
 type NotePatch struct {
@@ -40,8 +24,8 @@ type NotePatch struct {
 
 // UpdateNote changes a note and returns it with the id of the change, which is
 // empty for a patch that changes nothing: such a patch writes nothing.
-func UpdateNote(ctx context.Context, w NoteWriter, p NotePatch) (*Note, string, error) {
-	before, err := w.GetNote(ctx, p.ID)
+func UpdateNote(ctx context.Context, w *db.Tx, p NotePatch) (*Note, string, error) {
+	before, err := GetNote(ctx, w, p.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -60,7 +44,7 @@ func UpdateNote(ctx context.Context, w NoteWriter, p NotePatch) (*Note, string, 
 		after.Pinned = *p.Pinned
 	}
 	if len(p.ConnectionIDs) > 0 {
-		if _, err := w.Participants(ctx, p.ConnectionIDs); err != nil {
+		if _, err := people.Participants(ctx, w, p.ConnectionIDs); err != nil {
 			return nil, "", err
 		}
 		after.ConnectionIDs = slices.Sorted(slices.Values(p.ConnectionIDs))
@@ -75,9 +59,9 @@ func UpdateNote(ctx context.Context, w NoteWriter, p NotePatch) (*Note, string, 
 	}
 	after.Version++
 	after.UpdatedAt = w.Now()
-	if err := w.ReplaceNote(ctx, &after); err != nil {
+	if err := ReplaceNote(ctx, w, &after); err != nil {
 		return nil, "", err
 	}
-	changeID, err := w.Record(ctx, change.One("Changed a note", NoteObject, p.ID, before, after))
+	changeID, err := history.Record(ctx, w, history.One("Changed a note", history.Note, p.ID, before, after))
 	return &after, changeID, err
 }

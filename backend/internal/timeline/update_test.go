@@ -6,27 +6,41 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-func (w *writer) GetNote(_ context.Context, id string) (*timeline.Note, error) {
-	for _, n := range w.notes {
-		if n.ID == id {
-			n.ConnectionIDs = slices.Clone(n.ConnectionIDs)
-			return &n, nil
-		}
+// note puts a note on file, with an id of its own.
+func (w *writer) note(n timeline.Note) timeline.Note {
+	w.t.Helper()
+	err := w.do(func(ctx context.Context, tx *db.Tx) error { return timeline.InsertNote(ctx, tx, &n) })
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return nil, fault.New(fault.NotFound, "there is no note %s", id)
+	return n
 }
 
-func (w *writer) ReplaceNote(_ context.Context, n *timeline.Note) error {
-	at := slices.IndexFunc(w.notes, func(other timeline.Note) bool { return other.ID == n.ID })
-	if w.notes[at].Version != n.Version-1 {
-		return fault.New(fault.Conflict, "%s was changed", n.ID)
+// held returns a note as it is on file.
+func (w *writer) held(id string) (n *timeline.Note) {
+	w.t.Helper()
+	err := w.do(func(ctx context.Context, tx *db.Tx) (err error) {
+		n, err = timeline.GetNote(ctx, tx, id)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	w.notes[at] = *n
-	return nil
+	return n
+}
+
+func (w *writer) update(p timeline.NotePatch) (n *timeline.Note, changeID string, err error) {
+	w.t.Helper()
+	err = w.do(func(ctx context.Context, tx *db.Tx) error {
+		n, changeID, err = timeline.UpdateNote(ctx, tx, p)
+		return err
+	})
+	return n, changeID, err
 }
 
 func TestUpdateNote(t *testing.T) {
@@ -50,27 +64,26 @@ func TestUpdateNote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWriter(map[string]int{"con_1": 0, "con_2": 0, "con_3": 0})
-			before := timeline.Note{ID: "not_1", Body: "Old", Version: 1, CreatedAt: noon.AddDate(0, -1, 0), ConnectionIDs: []string{"con_1", "con_2"}}
-			w.notes = []timeline.Note{before}
-			c.patch.ID = "not_1"
-			got, changeID, err := timeline.UpdateNote(t.Context(), w, c.patch)
+			w := newWriter(t, map[string]int{"con_1": 0, "con_2": 0, "con_3": 0})
+			before := w.note(timeline.Note{Body: "Old", Version: 1, CreatedAt: noon.AddDate(0, -1, 0), ConnectionIDs: []string{"con_1", "con_2"}})
+			c.patch.ID = before.ID
+			got, changeID, err := w.update(c.patch)
 			if err != nil || got.Body != c.body || got.Pinned != c.pinned || !slices.Equal(got.ConnectionIDs, c.people) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			if !c.writes {
-				if changeID != "" || got.Version != 1 || len(w.changes) != 0 {
+				if changeID != "" || got.Version != 1 || len(w.changes()) != 0 {
 					t.Errorf("written: %+v, %q", got, changeID)
 				}
 				return
 			}
-			if changeID != "chg_1" || got.Version != 2 || !got.UpdatedAt.Equal(noon) || !got.CreatedAt.Equal(before.CreatedAt) {
+			if changeID != w.changes()[0].ID || got.Version != 2 || !got.UpdatedAt.Equal(noon) || !got.CreatedAt.Equal(before.CreatedAt) {
 				t.Errorf("%+v, %q", got, changeID)
 			}
-			effects, err := w.changes[0].Encode()
+			effects := w.changes()[0].Effects
 			was, _ := json.Marshal(before)
-			is, _ := json.Marshal(w.notes[0])
-			if err != nil || len(effects) != 1 || effects[0].ID != "not_1" || string(effects[0].Before) != string(was) || string(effects[0].After) != string(is) {
+			is, _ := json.Marshal(w.held(before.ID))
+			if len(effects) != 1 || effects[0].ID != before.ID || string(effects[0].Before) != string(was) || string(effects[0].After) != string(is) {
 				t.Errorf("recorded %s", effects)
 			}
 		})
@@ -88,9 +101,12 @@ func TestUpdateNoteRefuses(t *testing.T) {
 		"blank":           {timeline.NotePatch{ID: "not_1", Body: new("\u200b \x00")}, fault.Invalid},
 		"nobody":          {timeline.NotePatch{ID: "not_1", ConnectionIDs: []string{"con_1", "con_9"}}, fault.NotFound},
 	} {
-		w := newWriter(map[string]int{"con_1": 0})
-		w.notes = []timeline.Note{{ID: "not_1", Body: "Old", Version: 1, ConnectionIDs: []string{"con_1"}}}
-		if _, _, err := timeline.UpdateNote(t.Context(), w, c.patch); !fault.Is(err, c.code) || len(w.changes) != 0 || w.notes[0].Version != 1 {
+		w := newWriter(t, map[string]int{"con_1": 0})
+		n := w.note(timeline.Note{Body: "Old", Version: 1, ConnectionIDs: []string{"con_1"}})
+		if c.patch.ID == "not_1" {
+			c.patch.ID = n.ID
+		}
+		if _, _, err := w.update(c.patch); !fault.Is(err, c.code) || len(w.changes()) != 0 || w.held(n.ID).Version != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

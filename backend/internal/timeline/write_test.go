@@ -4,142 +4,170 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/uptrace/bun"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// writer keeps a timeline in memory, as the store does within a transaction.
+// writer is a member's timeline on SQLite.
 type writer struct {
-	people       map[string]*connection.Connection
-	notes        []timeline.Note
-	interactions []timeline.Interaction
-	changes      []change.Draft
-	groups       map[string]int   // the shortest interval of a person's groups
-	fail         map[string]error // by the name of the method
+	*db.Tenant
+
+	t *testing.T
 }
 
-// newWriter returns a writer with people; a day count is a keep-in-touch interval.
-func newWriter(cadence map[string]int) *writer {
-	w := &writer{people: map[string]*connection.Connection{}}
+// newWriter returns a timeline with people; a day count is a keep-in-touch interval.
+func newWriter(t *testing.T, cadence map[string]int) *writer {
+	t.Helper()
+	s := dbtest.Open(t, dbtest.SQLite(t), func() time.Time { return noon })
+	w := &writer{Tenant: s.Tenant(dbtest.Member(t, s, "maria"), false), t: t}
 	for id, days := range cadence {
-		w.people[id] = &connection.Connection{ID: id, CadenceDays: days, CreatedAt: noon.AddDate(0, 0, -90)}
+		w.put(people.Connection{ID: id, CadenceDays: days, CreatedAt: noon.AddDate(0, 0, -90)})
 	}
 	return w
 }
 
-func (w *writer) Now() time.Time { return noon }
+// do runs fn in a transaction.
+func (w *writer) do(fn func(ctx context.Context, tx *db.Tx) error) error {
+	w.t.Helper()
+	return w.Write(w.t.Context(), db.Actor{}, fn)
+}
 
-func (w *writer) Participants(_ context.Context, ids []string) ([]connection.Connection, error) {
-	var out []connection.Connection
-	for _, id := range ids {
-		c, ok := w.people[id]
-		if !ok {
-			return nil, fault.New(fault.NotFound, "there is no connection %s", id)
-		}
-		out = append(out, *c)
+// put puts a person on file.
+func (w *writer) put(c people.Connection) {
+	w.t.Helper()
+	c.Name, c.Version, c.UpdatedAt = c.ID, 1, noon
+	err := w.do(func(ctx context.Context, tx *db.Tx) error {
+		return people.InsertPeople(ctx, tx, []*people.Connection{&c})
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	slices.Reverse(out) // no order is promised
-	return out, w.fail["Participants"]
 }
 
-func (w *writer) InsertNote(_ context.Context, n *timeline.Note) error {
-	n.ID = fmt.Sprintf("not_%d", len(w.notes)+1)
-	w.notes = append(w.notes, *n)
-	return w.fail["InsertNote"]
-}
-
-func (w *writer) InsertInteraction(_ context.Context, i *timeline.Interaction) error {
-	i.ID = fmt.Sprintf("int_%d", len(w.interactions)+1)
-	w.interactions = append(w.interactions, *i)
-	for _, id := range i.ConnectionIDs {
-		if c := w.people[id]; c.LastInteractionAt.Before(i.OccurredAt) {
-			c.LastInteractionAt = i.OccurredAt
-		}
+// archive archives a person.
+func (w *writer) archive(id string) {
+	w.t.Helper()
+	err := w.do(func(ctx context.Context, tx *db.Tx) error { return people.SetArchived(ctx, tx, []string{id}, noon) })
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return w.fail["InsertInteraction"]
 }
 
-func (w *writer) FindInteraction(_ context.Context, key string) (*timeline.Interaction, error) {
-	for _, i := range w.interactions {
-		if i.ExternalKey == key {
-			return &i, nil
+// join puts a person into a group with a keep-in-touch interval.
+func (w *writer) join(id string, days int) {
+	w.t.Helper()
+	err := w.do(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.NewRaw("INSERT INTO groups (tenant_id, id, name, folded_name, description, cadence_days, version, created_at, updated_at) VALUES (?, ?, ?, ?, '', ?, 1, ?, ?)",
+			tx.TenantID(), "grp_"+id, id, id, days, noon, noon).Exec(ctx)
+		if err == nil {
+			_, err = tx.NewRaw("INSERT INTO group_connections (tenant_id, group_id, connection_id) VALUES (?, ?, ?)", tx.TenantID(), "grp_"+id, id).Exec(ctx)
 		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return nil, w.fail["FindInteraction"]
 }
 
-func (w *writer) GroupCadences(_ context.Context, ids []string) (map[string]int, error) {
-	out := map[string]int{}
-	for _, id := range ids {
-		if days := w.groups[id]; days > 0 {
-			out[id] = days
-		}
+// lastContact returns the last contact with a person.
+func (w *writer) lastContact(id string) time.Time {
+	w.t.Helper()
+	c, err := people.GetConnection(w.t.Context(), w, id)
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return out, w.fail["GroupCadences"]
+	return c.LastInteractionAt
 }
 
-func (w *writer) Record(_ context.Context, d change.Draft) (string, error) {
-	w.changes = append(w.changes, d)
-	return fmt.Sprintf("chg_%d", len(w.changes)), w.fail["Record"]
+func (w *writer) addNote(n timeline.Note) (made *timeline.Note, changeID string, err error) {
+	w.t.Helper()
+	err = w.do(func(ctx context.Context, tx *db.Tx) error {
+		made, changeID, err = timeline.AddNote(ctx, tx, n)
+		return err
+	})
+	return made, changeID, err
 }
 
-// wantCounts checks how much was written.
+func (w *writer) log(i timeline.Interaction) (logged timeline.Logged, err error) {
+	w.t.Helper()
+	err = w.do(func(ctx context.Context, tx *db.Tx) error {
+		logged, err = timeline.LogInteraction(ctx, tx, i)
+		return err
+	})
+	return logged, err
+}
+
+// changes returns what was recorded, the latest first.
+func (w *writer) changes() []history.Change {
+	w.t.Helper()
+	all, err := history.ListChanges(w.t.Context(), w, history.Query{Limit: 100})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// wantCounts checks how much is on file.
 func (w *writer) wantCounts(t *testing.T, notes, interactions, changes int) {
 	t.Helper()
-	if len(w.notes) != notes || len(w.interactions) != interactions || len(w.changes) != changes {
-		t.Errorf("%d notes, %d interactions, %d changes; want %d, %d, %d",
-			len(w.notes), len(w.interactions), len(w.changes), notes, interactions, changes)
+	var got [2]int
+	for i, table := range []string{"notes", "interactions"} {
+		if err := w.NewRaw("SELECT count(*) FROM ? WHERE tenant_id = ?", bun.Ident(table), w.TenantID()).Scan(t.Context(), &got[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.changes()); got != [2]int{notes, interactions} || n != changes {
+		t.Errorf("%d notes and interactions, %d changes; want %d, %d, %d", got, n, notes, interactions, changes)
 	}
 }
 
 // wantChange checks the last change: an object was made that is now as given.
 func (w *writer) wantChange(t *testing.T, kind, id string, after any) {
 	t.Helper()
-	d := w.changes[len(w.changes)-1]
 	want, err := json.Marshal(after)
 	if err != nil {
 		t.Fatal(err)
 	}
-	effects, err := d.Encode()
-	if err != nil || len(effects) != 1 {
-		t.Fatalf("%d effects, %v", len(effects), err)
+	c := w.changes()[0]
+	if len(c.Effects) != 1 {
+		t.Fatalf("%d effects", len(c.Effects))
 	}
-	if e := effects[0]; e.Kind != kind || e.ID != id || string(e.Before) != "null" || string(e.After) != string(want) || d.Summary == "" {
+	if e := c.Effects[0]; e.Kind != kind || e.ID != id || string(e.Before) != "null" || string(e.After) != string(want) || c.Summary == "" {
 		t.Errorf("recorded %+v\nwant %s %s to %s", e, kind, id, want)
 	}
 }
 
 func TestAddNote(t *testing.T) {
 	t.Parallel()
-	w := newWriter(map[string]int{"con_1": 0, "con_2": 0})
-	got, changeID, err := timeline.AddNote(t.Context(), w, timeline.Note{
+	w := newWriter(t, map[string]int{"con_1": 0, "con_2": 0})
+	got, changeID, err := w.addNote(timeline.Note{
 		Body: " Likes\n\ntea.\x00 ", Pinned: true, ConnectionIDs: []string{"con_1", "con_2"}, Version: 9,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := timeline.Note{
-		ID: "not_1", Body: "Likes\n\ntea.", Pinned: true, Version: 1, CreatedAt: noon, UpdatedAt: noon,
+		TenantID: w.TenantID(), ID: got.ID, Body: "Likes\n\ntea.", Pinned: true, Version: 1, CreatedAt: noon, UpdatedAt: noon,
 		ConnectionIDs: []string{"con_1", "con_2"},
 	}
-	if diff := cmp.Diff(want, *got); diff != "" || changeID != "chg_1" {
+	if diff := cmp.Diff(want, *got); diff != "" || changeID != w.changes()[0].ID {
 		t.Errorf("change %q; note (-want +got):\n%s", changeID, diff)
 	}
 	w.wantCounts(t, 1, 0, 1)
-	w.wantChange(t, timeline.NoteObject, "not_1", want)
-	for id, c := range w.people {
-		if !c.LastInteractionAt.IsZero() {
+	w.wantChange(t, history.Note, got.ID, want)
+	for _, id := range want.ConnectionIDs {
+		if !w.lastContact(id).IsZero() {
 			t.Errorf("the note counts as a contact with %s", id)
 		}
 	}
@@ -148,8 +176,8 @@ func TestAddNote(t *testing.T) {
 func TestNoteMustBeVisible(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", " \n\t", "\u200b\u200e", "\x00"} {
-		w := newWriter(map[string]int{"con_1": 0})
-		_, _, err := timeline.AddNote(t.Context(), w, timeline.Note{Body: body, ConnectionIDs: []string{"con_1"}})
+		w := newWriter(t, map[string]int{"con_1": 0})
+		_, _, err := w.addNote(timeline.Note{Body: body, ConnectionIDs: []string{"con_1"}})
 		wantInvalid(t, err, "body")
 		w.wantCounts(t, 0, 0, 0)
 	}
@@ -165,12 +193,12 @@ func wantInvalid(t *testing.T, err error, field string) {
 
 func TestUnknownPeopleAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := newWriter(map[string]int{"con_1": 0})
+	w := newWriter(t, map[string]int{"con_1": 0})
 	ids := []string{"con_1", "con_9"}
-	if _, _, err := timeline.AddNote(t.Context(), w, timeline.Note{Body: "x", ConnectionIDs: ids}); !fault.Is(err, fault.NotFound) {
+	if _, _, err := w.addNote(timeline.Note{Body: "x", ConnectionIDs: ids}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("note: %v", err)
 	}
-	if _, err := timeline.LogInteraction(t.Context(), w, timeline.Interaction{ConnectionIDs: ids}); !fault.Is(err, fault.NotFound) {
+	if _, err := w.log(timeline.Interaction{ConnectionIDs: ids}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("interaction: %v", err)
 	}
 	w.wantCounts(t, 0, 0, 0)
@@ -178,9 +206,9 @@ func TestUnknownPeopleAreNotFound(t *testing.T) {
 
 func TestLogInteraction(t *testing.T) {
 	t.Parallel()
-	w := newWriter(map[string]int{"con_1": 0})
+	w := newWriter(t, map[string]int{"con_1": 0})
 	occurred := noon.Add(-time.Hour)
-	got, err := timeline.LogInteraction(t.Context(), w, timeline.Interaction{
+	got, err := w.log(timeline.Interaction{
 		Kind: "call", OccurredAt: occurred, DurationMinutes: 20, Summary: " About\ntea.\x07 ", ExternalKey: " cal \n 7 ",
 		ConnectionIDs: []string{"con_1"},
 	})
@@ -188,16 +216,15 @@ func TestLogInteraction(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &timeline.Interaction{
-		ID: "int_1", Kind: "call", OccurredAt: occurred, DurationMinutes: 20, Summary: "About\ntea.", ExternalKey: "cal 7",
+		TenantID: w.TenantID(), ID: got.Interaction.ID, Kind: "call", OccurredAt: occurred, DurationMinutes: 20, Summary: "About\ntea.", ExternalKey: "cal 7",
 		CreatedAt: noon, ConnectionIDs: []string{"con_1"},
 	}
-	people := []connection.Connection{*w.people["con_1"]}
-	if diff := cmp.Diff(timeline.Logged{Interaction: want, People: people, ChangeID: "chg_1"}, got); diff != "" {
-		t.Errorf("logged (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, got.Interaction); diff != "" || len(got.People) != 1 || got.People[0].ID != "con_1" || got.ChangeID != w.changes()[0].ID {
+		t.Errorf("logged %+v (-want +got):\n%s", got, diff)
 	}
 	w.wantCounts(t, 0, 1, 1)
-	w.wantChange(t, timeline.InteractionObject, "int_1", want)
-	if last := w.people["con_1"].LastInteractionAt; !last.Equal(occurred) {
+	w.wantChange(t, history.Interaction, want.ID, want)
+	if last := w.lastContact("con_1"); !last.Equal(occurred) {
 		t.Errorf("last contact at %v", last)
 	}
 }
@@ -220,8 +247,8 @@ func TestOccurredAt(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWriter(map[string]int{"con_1": 0})
-			got, err := timeline.LogInteraction(t.Context(), w, timeline.Interaction{OccurredAt: c.at, ConnectionIDs: []string{"con_1"}})
+			w := newWriter(t, map[string]int{"con_1": 0})
+			got, err := w.log(timeline.Interaction{OccurredAt: c.at, ConnectionIDs: []string{"con_1"}})
 			if c.refused {
 				wantInvalid(t, err, "occurred_at")
 				w.wantCounts(t, 0, 0, 0)
@@ -237,23 +264,23 @@ func TestOccurredAt(t *testing.T) {
 // What is on file is answered, whoever was archived since.
 func TestExternalKeyOfSomebodyArchived(t *testing.T) {
 	t.Parallel()
-	w := newWriter(map[string]int{"con_1": 7, "con_2": 30})
+	w := newWriter(t, map[string]int{"con_1": 7, "con_2": 30})
 	log := func() timeline.Logged {
 		t.Helper()
-		logged, err := timeline.LogInteraction(t.Context(), w, timeline.Interaction{Kind: "call", ExternalKey: "k", ConnectionIDs: []string{"con_1", "con_2"}})
+		logged, err := w.log(timeline.Interaction{Kind: "call", ExternalKey: "k", ConnectionIDs: []string{"con_1", "con_2"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return logged
 	}
 	first := log()
-	delete(w.people, "con_1")
+	w.archive("con_1")
 	again := log()
 	due, ok := again.NextDue(time.UTC)
 	if again.ChangeID != "" || again.Interaction.ID != first.Interaction.ID || !ok || !due.Equal(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, due %v", again, due)
 	}
-	delete(w.people, "con_2")
+	w.archive("con_2")
 	if _, ok := log().NextDue(time.UTC); ok {
 		t.Error("nobody is left, and somebody is due")
 	}
@@ -261,10 +288,10 @@ func TestExternalKeyOfSomebodyArchived(t *testing.T) {
 
 func TestExternalKeyIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWriter(map[string]int{"con_1": 10, "con_2": 5})
+	w := newWriter(t, map[string]int{"con_1": 10, "con_2": 5})
 	log := func(i timeline.Interaction) timeline.Logged {
 		t.Helper()
-		got, err := timeline.LogInteraction(t.Context(), w, i)
+		got, err := w.log(i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,12 +301,11 @@ func TestExternalKeyIsRecordedOnce(t *testing.T) {
 	w.wantCounts(t, 0, 1, 1)
 
 	again := log(timeline.Interaction{Kind: "email", Summary: "two", ExternalKey: " k\n", ConnectionIDs: []string{"con_2"}})
-	want := timeline.Logged{Interaction: first.Interaction, People: []connection.Connection{*w.people["con_1"]}}
-	if diff := cmp.Diff(want, again); diff != "" {
-		t.Errorf("repeated (-want +got):\n%s", diff)
+	if diff := cmp.Diff(first.Interaction, again.Interaction); diff != "" || again.ChangeID != "" || len(again.People) != 1 || again.People[0].ID != "con_1" {
+		t.Errorf("repeated %+v (-want +got):\n%s", again, diff)
 	}
 	w.wantCounts(t, 0, 1, 1)
-	if !w.people["con_2"].LastInteractionAt.IsZero() {
+	if !w.lastContact("con_2").IsZero() {
 		t.Error("repeating the key made a contact")
 	}
 
@@ -300,34 +326,39 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 		name    string
 		cadence map[string]int
 		groups  map[string]int
-		people  func(map[string]*connection.Connection)
-		at      time.Time
-		want    time.Time
+		// last and snoozed are the last contact with a person, and until when the interval sleeps.
+		last, snoozed map[string]time.Time
+		at            time.Time
+		want          time.Time
 	}{
 		{name: "nobody has an interval", cadence: map[string]int{"con_1": 0, "con_2": 0}},
 		{name: "one has", cadence: map[string]int{"con_1": 0, "con_2": 7}, want: day(7)},
 		{name: "the shorter one", cadence: map[string]int{"con_1": 30, "con_2": 7, "con_3": 14}, want: day(7)},
 		{name: "counted from the contact", cadence: map[string]int{"con_1": 7}, at: day(-3), want: day(4)},
 		{name: "counted from a later contact on file", cadence: map[string]int{"con_1": 7}, at: day(-30), want: day(6),
-			people: func(p map[string]*connection.Connection) { p["con_1"].LastInteractionAt = day(-1) }},
+			last: map[string]time.Time{"con_1": day(-1)}},
 		{name: "a group's where there is no other", cadence: map[string]int{"con_1": 0, "con_2": 20}, groups: map[string]int{"con_1": 9, "con_2": 3}, want: day(9)},
 		{name: "a snooze holds", cadence: map[string]int{"con_1": 7, "con_2": 20}, want: day(20),
-			people: func(p map[string]*connection.Connection) { p["con_1"].SnoozedUntil = day(60) }},
+			snoozed: map[string]time.Time{"con_1": day(60)}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWriter(c.cadence)
-			w.groups = c.groups
-			w.people["con_9"] = &connection.Connection{ID: "con_9", CadenceDays: 1, LastInteractionAt: noon} // did not take part
-			if c.people != nil {
-				c.people(w.people)
+			w := newWriter(t, nil)
+			for id, days := range c.cadence {
+				w.put(people.Connection{
+					ID: id, CadenceDays: days, CreatedAt: noon.AddDate(0, 0, -90), LastInteractionAt: c.last[id], SnoozedUntil: c.snoozed[id],
+				})
+			}
+			w.put(people.Connection{ID: "con_9", CadenceDays: 1, LastInteractionAt: noon}) // did not take part
+			for id, days := range c.groups {
+				w.join(id, days)
 			}
 			i := timeline.Interaction{OccurredAt: c.at}
 			for id := range c.cadence {
 				i.ConnectionIDs = append(i.ConnectionIDs, id)
 			}
-			got, err := timeline.LogInteraction(t.Context(), w, i)
+			got, err := w.log(i)
 			if due, ok := got.NextDue(time.UTC); err != nil || !due.Equal(c.want) || ok == c.want.IsZero() {
 				t.Errorf("due %v, %v; want %v", due, err, c.want)
 			}
@@ -335,30 +366,27 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 	}
 }
 
-func TestStoreErrorsReachTheCaller(t *testing.T) {
+// An error of the database is the caller's, and takes all of it back.
+func TestErrorsOfTheDatabaseReachTheCaller(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	cases := []struct {
-		method            string
-		note, interaction bool // whether it is used for one
-	}{
-		{"Participants", true, true},
-		{"InsertNote", true, false},
-		{"InsertInteraction", false, true},
-		{"FindInteraction", false, true},
-		{"GroupCadences", false, true},
-		{"Record", true, true},
-	}
-	for _, c := range cases {
-		t.Run(c.method, func(t *testing.T) {
+	for table, uses := range map[string]struct{ note, interaction bool }{
+		"connections": {true, true}, "notes": {true, false}, "interactions": {false, true},
+		"group_connections": {false, true}, "changes": {true, true},
+	} {
+		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			w := newWriter(map[string]int{"con_1": 0})
-			w.fail = map[string]error{c.method: broken}
-			if _, _, err := timeline.AddNote(t.Context(), w, timeline.Note{Body: "x", ConnectionIDs: []string{"con_1"}}); errors.Is(err, broken) != c.note {
+			w := newWriter(t, map[string]int{"con_1": 0})
+			err := w.do(func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.NewRaw("ALTER TABLE ? RENAME TO away", bun.Ident(table)).Exec(ctx)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := w.addNote(timeline.Note{Body: "x", ConnectionIDs: []string{"con_1"}}); (err != nil) != uses.note {
 				t.Errorf("note: %v", err)
 			}
-			_, err := timeline.LogInteraction(t.Context(), w, timeline.Interaction{ExternalKey: "k", ConnectionIDs: []string{"con_1"}})
-			if errors.Is(err, broken) != c.interaction {
+			if _, err := w.log(timeline.Interaction{Kind: "call", ExternalKey: "k", ConnectionIDs: []string{"con_1"}}); (err != nil) != uses.interaction {
 				t.Errorf("interaction: %v", err)
 			}
 		})

@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"github.com/kith-crm/kith/backend/internal/securityevent"
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // accountContent is the content of the account page.
@@ -33,7 +33,7 @@ func (v *visit) renderAccount(status int, typed string, wrong *mistakes) {
 // deleteAccount deletes the member with everything, when they typed their
 // username and their password.
 func (v *visit) deleteAccount() error {
-	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -53,12 +53,12 @@ func (v *visit) deleteAccount() error {
 		v.renderAccount(http.StatusUnprocessableEntity, typed, wrong)
 		return nil
 	}
-	if err := v.Store.DeleteMember(v.r.Context(), m.ID); err != nil {
+	if err := account.DeleteMember(v.r.Context(), v.Store, m.ID); err != nil {
 		return err
 	}
 	// The member's rows are gone, so this one names no member but by the hash.
-	v.events.Record(v.r.Context(), securityevent.Event{
-		Kind: securityevent.AccountDeleted, Subject: securityevent.SubjectOf(m.ID), Address: v.addressBucket(),
+	v.events.Record(v.r.Context(), account.SecurityEvent{
+		Kind: account.AccountDeleted, Subject: account.SubjectOf(m.ID), Address: v.addressBucket(),
 	})
 	v.clearCookie(v.w, sessionCookie)
 	v.login, v.secret = nil, ""

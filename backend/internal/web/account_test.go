@@ -6,33 +6,54 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/organize"
-	"github.com/kith-crm/kith/backend/internal/reminder"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
-	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
 // keepPerson has a member keep somebody, as an agent would.
 func keepPerson(t *testing.T, s *webtest.Site, owner tenant.ID, name string) {
 	t.Helper()
-	err := s.Store.Tenant(owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "create_connection"},
-		func(ctx context.Context, u *store.Unit) error {
-			_, err := connection.Create(ctx, u, connection.Draft{Name: name})
+	err := s.Store.Tenant(owner, false).Write(t.Context(), db.Actor{CredentialName: "Claude", Tool: "create_connection"},
+		func(ctx context.Context, u *db.Tx) error {
+			_, err := people.Create(ctx, u, people.Draft{Name: name})
 			return err
 		})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keepMany has a member keep n people whom no packing makes smaller than 300 bytes each.
+func keepMany(t *testing.T, s *webtest.Site, owner tenant.ID, n int) {
+	t.Helper()
+	err := s.Store.Tenant(owner, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
+		for i := range n {
+			var bio strings.Builder
+			for range 20 {
+				bio.WriteString(rand.Text())
+			}
+			if _, err := people.Create(ctx, u, people.Draft{Name: fmt.Sprintf("Person %d", i), Bio: bio.String()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +84,11 @@ func TestDeleteAccount(t *testing.T) {
 			t.Error("a session goes on")
 		}
 		for _, dead := range []string{access, bearer} {
-			if _, err := s.Store.Authenticate(t.Context(), dead); !fault.Is(err, fault.Unauthenticated) {
+			if _, err := oauth.Authenticate(t.Context(), s.Store, dead); !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("a token goes on: %v", err)
 			}
 		}
-		if _, err := s.Store.FindMember(t.Context(), "maria"); !fault.Is(err, fault.NotFound) {
+		if _, err := account.FindMember(t.Context(), s.Store, "maria"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("the member is there: %v", err)
 		}
 		want(t, signIn(b, "maria", webtest.Password, ""), http.StatusForbidden)
@@ -81,9 +102,9 @@ func TestExport(t *testing.T) {
 		keepPerson(t, s, s.Member(t, "other"), "Not Marias")
 		grantOf(t, s, b)
 		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", values("name", "script"))
-		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *store.Unit) error {
-			made, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"},
-				Dates: []connection.DateDraft{{Kind: connection.DateBirthday, Date: "--12-09"}}})
+		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), db.Actor{CredentialName: "Claude", Tool: "add_note"}, func(ctx context.Context, u *db.Tx) error {
+			made, err := people.Create(ctx, u, people.Draft{Name: "Grace Hopper", Organization: "Navy", Emails: []string{"g@navy.example"}, Tags: []string{"Hero"},
+				Dates: []people.DateDraft{{Kind: people.DateBirthday, Date: "--12-09"}}})
 			if err != nil {
 				return err
 			}
@@ -142,14 +163,14 @@ func unzip(t *testing.T, body string) map[string]string {
 }
 
 // arrange gives a person a group and a reminder.
-func arrange(ctx context.Context, u *store.Unit, id string) error {
-	if _, err := organize.Save(ctx, u, organize.Patch{Name: new("Crew")}); err != nil {
+func arrange(ctx context.Context, u *db.Tx, id string) error {
+	if _, err := groups.Save(ctx, u, groups.Patch{Name: new("Crew")}); err != nil {
 		return err
 	}
-	if _, err := organize.UpdateMembership(ctx, u, organize.MembershipPatch{ConnectionIDs: []string{id}, AddGroups: []string{"Crew"}}); err != nil {
+	if _, err := groups.UpdateMembership(ctx, u, groups.MembershipPatch{ConnectionIDs: []string{id}, AddGroups: []string{"Crew"}}); err != nil {
 		return err
 	}
-	_, _, err := reminder.Create(ctx, u, reminder.Reminder{Text: "Write back", DueOn: u.Now().Format(time.DateOnly), ConnectionID: id}, u.Now())
+	_, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: "Write back", DueOn: u.Now().Format(time.DateOnly), ConnectionID: id}, u.Now())
 	return err
 }
 
@@ -221,51 +242,28 @@ func TestExportOfAnEmptyAccount(t *testing.T) {
 	}
 }
 
-// keeper is what a member keeps when the store fails: the changes cannot be read,
-// and an export breaks off after some people.
-type keeper struct {
-	people int
-	err    error
-}
-
-func (k keeper) ListChanges(context.Context, change.Query) ([]change.Change, error) {
-	return nil, k.err
-}
-
-func (k keeper) UndoChange(context.Context, string, string, bool) (change.Undone, error) {
-	return change.Undone{}, k.err
-}
-
-func (k keeper) EndDeletion(context.Context, string, string) error { return k.err }
-
-func (k keeper) EmptyBin(context.Context, string, string) (int, error) { return 0, k.err }
-
-func (k keeper) ListNames(context.Context, []string) (map[string]string, error) { return nil, k.err }
-
-func (k keeper) Export(_ context.Context, each func(object any) error) error {
-	for range k.people {
-		if err := each(&connection.Connection{ID: "con_1", Bio: rand.Text() + rand.Text()}); err != nil { // nothing packs it
-			return err
-		}
-	}
-	return k.err
-}
-
-func (k keeper) ExportPeople(context.Context, bool, func(cardfile.People) error) error { return nil }
-
 // An export that breaks off is never taken for whole: it is a page when nothing
 // was sent yet, and else a connection that ends in the middle.
 func TestExportBreaksOff(t *testing.T) {
 	t.Parallel()
 	down := fault.Wrap(errors.New("secret-host refused"), fault.Unavailable, "the store cannot be reached")
 	for name, c := range map[string]struct {
-		kept keeper
-		page bool
-	}{"at once": {keeper{0, down}, true}, "early": {keeper{3, down}, true}, "late": {keeper{5000, down}, false}} {
+		people int
+		table  string // whose rows cannot be read
+		page   bool
+	}{"at once": {0, "connections", true}, "early": {3, "relationships", true}, "late": {300, "relationships", false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := webtest.New(t, webtest.Options{Web: func(w *web.Config) { w.Data = func(tenant.ID) web.TenantData { return c.kept } }})
+			var breaker dbtest.Breaker
+			s := webtest.New(t, webtest.Options{Breaker: &breaker})
 			b := s.SignedIn(t, "maria")
+			keepMany(t, s, b.Owner, c.people)
+			breaker.Set(func(statement string) error {
+				if strings.Contains(statement, `FROM "`+c.table+`" WHERE tenant_id`) {
+					return down
+				}
+				return nil
+			})
 			p, err := b.Try(b.Request(http.MethodGet, "/settings/account/export", nil))
 			if !c.page {
 				if err == nil {

@@ -7,11 +7,12 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/cursor"
-	"github.com/kith-crm/kith/backend/internal/day"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
 // activityContent is the content of the page of all changes.
@@ -57,7 +58,7 @@ const (
 )
 
 func (v *visit) showActivity() error {
-	list, err := v.changesPage(pathActivity, activityOrder, change.Query{})
+	list, err := v.changesPage(pathActivity, activityOrder, history.Query{})
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (v *visit) showActivity() error {
 
 // changesList is one page of a list of changes.
 type changesList struct {
-	changes []change.Change
+	changes []history.Change
 	// older and latest are addresses; empty where there is no such page, or where the
 	// member is already.
 	older, latest string
@@ -80,7 +81,7 @@ type changesList struct {
 
 // changesPage returns the page of a list of changes that the request asks for. order
 // is what the list's cursors belong to.
-func (v *visit) changesPage(path, order string, query change.Query) (changesList, error) {
+func (v *visit) changesPage(path, order string, query history.Query) (changesList, error) {
 	asked, list := v.r.URL.Query().Get(cursorParameter), changesList{}
 	if asked != "" {
 		if err := cursor.Decode(asked, order, &query.Before); fault.Is(err, fault.Invalid) {
@@ -95,7 +96,7 @@ func (v *visit) changesPage(path, order string, query change.Query) (changesList
 	}
 	query.Limit = activityPage + 1 // one more tells whether there is an older page
 	var err error
-	if list.changes, err = v.data().ListChanges(v.r.Context(), query); err != nil || len(list.changes) <= activityPage {
+	if list.changes, err = history.ListChanges(v.r.Context(), v.data(), query); err != nil || len(list.changes) <= activityPage {
 		return list, err
 	}
 	list.changes = list.changes[:activityPage]
@@ -108,13 +109,13 @@ func (v *visit) changesPage(path, order string, query change.Query) (changesList
 const activityOrder = "activity"
 
 // data returns what the member keeps.
-func (v *visit) data() TenantData { return v.Data(v.login.MemberID) }
+func (v *visit) data() *db.Tenant { return v.Data(v.login.MemberID) }
 
 // byDay gathers rows by the day on which they were made; they come in order.
 func byDay(rows []changeRow) []activityDay {
 	var days []activityDay
 	for _, row := range rows {
-		date := day.Of(row.At, row.At.Location())
+		date := civil.Of(row.At, row.At.Location())
 		if len(days) == 0 || !days[len(days)-1].Day.Equal(date) {
 			days = append(days, activityDay{Day: date})
 		}
@@ -126,7 +127,7 @@ func byDay(rows []changeRow) []activityDay {
 
 // changeRows returns how changes are shown. When those were made that undid them,
 // or that they undid, takes one more look at the store.
-func (v *visit) changeRows(ctx context.Context, changes []change.Change) ([]changeRow, error) {
+func (v *visit) changeRows(ctx context.Context, changes []history.Change) ([]changeRow, error) {
 	var others []string
 	for _, c := range changes {
 		for _, id := range []string{c.UndoneBy, c.Undoes} {
@@ -137,7 +138,7 @@ func (v *visit) changeRows(ctx context.Context, changes []change.Change) ([]chan
 	}
 	madeAt := map[string]time.Time{}
 	if len(others) > 0 {
-		found, err := v.data().ListChanges(ctx, change.Query{IDs: others, Limit: len(others)})
+		found, err := history.ListChanges(ctx, v.data(), history.Query{IDs: others, Limit: len(others)})
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func (v *visit) changeRows(ctx context.Context, changes []change.Change) ([]chan
 			madeAt[c.ID] = c.CreatedAt
 		}
 	}
-	zone := day.Zone(v.login.Timezone)
+	zone := civil.Zone(v.login.Timezone)
 	rows := make([]changeRow, len(changes))
 	for i, c := range changes {
 		rows[i] = v.changeRow(&c, madeAt, zone)
@@ -153,13 +154,13 @@ func (v *visit) changeRows(ctx context.Context, changes []change.Change) ([]chan
 	return rows, nil
 }
 
-func (v *visit) changeRow(c *change.Change, madeAt map[string]time.Time, zone *time.Location) changeRow {
+func (v *visit) changeRow(c *history.Change, madeAt map[string]time.Time, zone *time.Location) changeRow {
 	row := changeRow{
 		ID: c.ID, At: local(c.CreatedAt, zone), What: c.Summary, Tool: v.toolTitle(c.Tool), Undone: c.UndoneBy != "",
 		UndoneAt: local(madeAt[c.UndoneBy], zone), Undid: local(madeAt[c.Undoes], zone), Undoable: c.Undoable(),
 	}
 	if c.CredentialID != "" || c.CredentialName != "" {
-		row.Who = cmp.Or(grant.ShownName(c.CredentialName), "an application without a name")
+		row.Who = cmp.Or(oauth.ShownName(c.CredentialName), "an application without a name")
 	}
 	row.Final = !row.Undoable && !row.Undone
 	return row

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -143,7 +143,7 @@ func TestScriptsInChanges(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	const attack = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	id, addition := added(t, s, b.Owner, attack)
-	blocking := changed(t, s, b.Owner, connection.Patch{ID: id, Bio: new(attack)})
+	blocking := changed(t, s, b.Owner, people.Patch{ID: id, Bio: new(attack)})
 	pages := map[string]*webtest.Page{
 		"activity": b.Get("/settings/activity"), "undo": b.Get(undoPath(blocking)), "in the way": b.Get(undoPath(addition)), "agents": b.Get("/settings/mcp"),
 	}

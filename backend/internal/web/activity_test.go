@@ -10,15 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
+	"golang.org/x/net/html"
 )
 
 // undoForm is where the form goes that undoes a change.
@@ -29,11 +30,11 @@ func undoPath(changeID string) string {
 }
 
 // by has an agent of the name Claude write with a tool.
-func by[T any](t *testing.T, s *webtest.Site, owner tenant.ID, tool string, fn func(context.Context, *store.Unit) (T, error)) T {
+func by[T any](t *testing.T, s *webtest.Site, owner tenant.ID, tool string, fn func(context.Context, *db.Tx) (T, error)) T {
 	t.Helper()
 	var out T
-	actor := store.Actor{CredentialID: "grt_1", CredentialName: "Claude", Tool: tool}
-	err := s.Store.Tenant(owner, false).Write(t.Context(), actor, func(ctx context.Context, u *store.Unit) (err error) {
+	actor := db.Actor{CredentialID: "grt_1", CredentialName: "Claude", Tool: tool}
+	err := s.Store.Tenant(owner, false).Write(t.Context(), actor, func(ctx context.Context, u *db.Tx) (err error) {
 		out, err = fn(ctx, u)
 		return err
 	})
@@ -46,33 +47,33 @@ func by[T any](t *testing.T, s *webtest.Site, owner tenant.ID, tool string, fn f
 // added has an agent add a person.
 func added(t *testing.T, s *webtest.Site, owner tenant.ID, name string) (id, changeID string) {
 	t.Helper()
-	made := by(t, s, owner, "create_connection", func(ctx context.Context, u *store.Unit) (connection.Written, error) {
-		return connection.Create(ctx, u, connection.Draft{Name: name})
+	made := by(t, s, owner, "create_connection", func(ctx context.Context, u *db.Tx) (people.Written, error) {
+		return people.Create(ctx, u, people.Draft{Name: name})
 	})
 	return made.Connection.ID, made.ChangeID
 }
 
 // changed has an agent change a person, and returns the change.
-func changed(t *testing.T, s *webtest.Site, owner tenant.ID, p connection.Patch) string {
+func changed(t *testing.T, s *webtest.Site, owner tenant.ID, p people.Patch) string {
 	t.Helper()
-	return by(t, s, owner, "update_connection", func(ctx context.Context, u *store.Unit) (connection.Written, error) {
-		return connection.Update(ctx, u, p)
+	return by(t, s, owner, "update_connection", func(ctx context.Context, u *db.Tx) (people.Written, error) {
+		return people.Update(ctx, u, p)
 	}).ChangeID
 }
 
 // noted has an agent add a note about a person, and returns the change.
 func noted(t *testing.T, s *webtest.Site, owner tenant.ID, about, body string) string {
 	t.Helper()
-	return by(t, s, owner, "add_note", func(ctx context.Context, u *store.Unit) (string, error) {
+	return by(t, s, owner, "add_note", func(ctx context.Context, u *db.Tx) (string, error) {
 		_, changeID, err := timeline.AddNote(ctx, u, timeline.Note{Body: body, ConnectionIDs: []string{about}})
 		return changeID, err
 	})
 }
 
 // list returns a member's changes, the latest first.
-func list(t *testing.T, s *webtest.Site, owner tenant.ID) []change.Change {
+func list(t *testing.T, s *webtest.Site, owner tenant.ID) []history.Change {
 	t.Helper()
-	changes, err := s.Store.Tenant(owner, true).ListChanges(t.Context(), change.Query{Limit: 1000})
+	changes, err := history.ListChanges(t.Context(), s.Store.Tenant(owner, true), history.Query{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,16 +81,16 @@ func list(t *testing.T, s *webtest.Site, owner tenant.ID) []change.Change {
 }
 
 // onFile returns a person, or nil when they are not on file.
-func onFile(t *testing.T, s *webtest.Site, owner tenant.ID, id string) *connection.Connection {
+func onFile(t *testing.T, s *webtest.Site, owner tenant.ID, id string) *people.Connection {
 	t.Helper()
-	names, err := s.Store.Tenant(owner, true).ListNames(t.Context(), []string{id})
+	names, err := people.ListNames(t.Context(), s.Store.Tenant(owner, true), []string{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if names[id] == "" {
 		return nil
 	}
-	c, err := s.Store.Tenant(owner, true).GetConnection(t.Context(), id)
+	c, err := people.GetConnection(t.Context(), s.Store.Tenant(owner, true), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +138,10 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		want(t, b.Get("/settings/activity"), http.StatusOK, "Nothing was changed yet.")
 		grace, _ := added(t, s, b.Owner, "Grace Hopper")
-		bio := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("Admiral")})
+		bio := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("Admiral")})
 		ada, _ := added(t, s, b.Owner, "Ada Lovelace")
 		deletion := deleted(t, s, b.Owner, ada)
-		if err := s.Store.Tenant(b.Owner, false).EndDeletion(t.Context(), "settings/bin", deletion); err != nil {
+		if err := history.EndDeletion(t.Context(), s.Store.Tenant(b.Owner, false), "settings/bin", deletion); err != nil {
 			t.Fatal(err)
 		}
 		const forgotten = "About a person who was deleted for good By Claude · "
@@ -177,7 +178,7 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 // Times are those of the member's own zone, and so are the days.
 func TestActivityIsInTheMembersZone(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		s := webtest.Start(t, databaseURL, webtest.Options{})
 		b := s.SignedIn(t, "maria")
 		statement(t, databaseURL, "UPDATE members SET timezone = 'Pacific/Kiritimati'") // 14 hours ahead of UTC
@@ -241,7 +242,7 @@ func TestUndoOnThePage(t *testing.T) {
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
 		grace, addition := added(t, s, b.Owner, "Grace Hopper")
-		title := changed(t, s, b.Owner, connection.Patch{ID: grace, Title: new("Admiral"), MetOn: new("1944")})
+		title := changed(t, s, b.Owner, people.Patch{ID: grace, Title: new("Admiral"), MetOn: new("1944")})
 		before, version := len(list(t, s, b.Owner)), dataVersion(t, s, b.Owner)
 
 		preview := b.Get(undoPath(title))
@@ -286,7 +287,7 @@ func TestUndoOnThePage(t *testing.T) {
 // dataVersion counts the writes of a member.
 func dataVersion(t *testing.T, s *webtest.Site, owner tenant.ID) int64 {
 	t.Helper()
-	docs, err := s.Store.Tenant(owner, true).LoadDocuments(t.Context(), -1)
+	docs, err := search.LoadDocuments(t.Context(), s.Store.Tenant(owner, true), -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,9 +302,9 @@ func TestUndoTellsWhatToUndoFirst(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		grace, addition := added(t, s, b.Owner, "Grace Hopper")
 		free := b.Get(undoPath(addition)).Form(undoForm) // when nothing was in the way yet
-		one := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("one")})
-		two := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("two")})
-		nickname := changed(t, s, b.Owner, connection.Patch{ID: grace, Nickname: new("Amazing")})
+		one := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("one")})
+		two := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("two")})
+		nickname := changed(t, s, b.Owner, people.Patch{ID: grace, Nickname: new("Amazing")})
 		note := noted(t, s, b.Owner, grace, "Brought a nanosecond")
 		wantRedirect(t, b.Submit(b.Get(undoPath(nickname)), undoForm, nil), "/settings/activity?done=undone")
 
@@ -338,9 +339,9 @@ func TestUndoWithoutAWay(t *testing.T) {
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
 		grace, _ := added(t, s, b.Owner, "Grace Hopper")
-		bio := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("one")})
-		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Removal, error) {
-			return u.DeleteConnection(ctx, grace) // without a record, as the purge does
+		bio := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("one")})
+		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *db.Tx) (people.Removal, error) {
+			return people.DeleteConnection(ctx, u, kinds.All(), grace) // without a record, as the purge does
 		})
 		p := b.Get(undoPath(bio))
 		want(t, p, http.StatusOK, "This cannot be undone yet", "Person Grace Hopper: it is not on file any more.", "None of the later changes can be undone for it.")
@@ -355,24 +356,24 @@ func TestUndoOfMany(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		var people []string
+		var persons []string
 		for n := range 25 {
 			id, _ := added(t, s, b.Owner, fmt.Sprintf("Person %d.", n))
-			people = append(people, id)
+			persons = append(persons, id)
 		}
 		archive := func(ids []string, away bool) string {
-			return by(t, s, b.Owner, "archive_connections", func(ctx context.Context, u *store.Unit) (connection.Archived, error) {
-				return connection.Archive(ctx, u, ids, away)
+			return by(t, s, b.Owner, "archive_connections", func(ctx context.Context, u *db.Tx) (people.Archived, error) {
+				return people.Archive(ctx, u, ids, away)
 			}).ChangeID
 		}
-		away := archive(people, true)
+		away := archive(persons, true)
 		preview := b.Get(undoPath(away))
 		want(t, preview, http.StatusOK, "Person Person 24.: will be brought back.", "Person Person 5.: will be brought back.", "And 5 more.")
 		if strings.Contains(preview.Text(), "Person 4.") {
 			t.Error("more than twenty are told by name")
 		}
 		free := preview.Form(undoForm)
-		back := archive(people[:12], false)
+		back := archive(persons[:12], false)
 		blocked := b.Post(undoForm, free)
 		want(t, blocked, http.StatusConflict, "Person Person 11.: changed again since (whether it is archived).", "And 2 more.", "Undo this first.")
 		if got := undoable(blocked); !slices.Equal(got, []string{back}) {
@@ -380,7 +381,7 @@ func TestUndoOfMany(t *testing.T) {
 		}
 		wantRedirect(t, b.Submit(b.Get(undoPath(back)), undoForm, nil), "/settings/activity?done=undone")
 		wantRedirect(t, b.Post(undoForm, free), "/settings/activity?done=undone")
-		if c := onFile(t, s, b.Owner, people[0]); c == nil || !c.ArchivedAt.IsZero() {
+		if c := onFile(t, s, b.Owner, persons[0]); c == nil || !c.ArchivedAt.IsZero() {
 			t.Errorf("after the undo: %+v", c)
 		}
 	})

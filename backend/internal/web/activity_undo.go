@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/change"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
@@ -54,9 +54,9 @@ func (v *visit) showUndo() error {
 		return err
 	}
 	if !c.Undoable() {
-		return v.renderUndo(http.StatusOK, c, change.Undone{})
+		return v.renderUndo(http.StatusOK, c, history.Undone{})
 	}
-	would, err := v.data().UndoChange(v.r.Context(), undoTool, c.ID, true)
+	would, err := history.UndoChange(v.r.Context(), v.data(), v.Kinds, undoTool, c.ID, true)
 	if err == nil && would.AlreadyUndone { // in between
 		c, err = v.change(c.ID)
 	}
@@ -78,11 +78,11 @@ func (v *visit) undo() error {
 
 // takeBack undoes a change under a page's name and goes to a path with a notice, or
 // tells why nothing was undone.
-func (v *visit) takeBack(c *change.Change, tool, path, notice string) error {
+func (v *visit) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
-		return v.renderUndo(http.StatusConflict, c, change.Undone{})
+		return v.renderUndo(http.StatusConflict, c, history.Undone{})
 	}
-	undone, err := v.data().UndoChange(v.r.Context(), tool, c.ID, false)
+	undone, err := history.UndoChange(v.r.Context(), v.data(), v.Kinds, tool, c.ID, false)
 	switch {
 	case err != nil:
 		return err
@@ -98,12 +98,12 @@ func (v *visit) takeBack(c *change.Change, tool, path, notice string) error {
 
 // change returns one change of the member. One of another member, one that does
 // not exist and what is no id at all are the same: fault.NotFound.
-func (v *visit) change(changeID string) (*change.Change, error) {
+func (v *visit) change(changeID string) (*history.Change, error) {
 	missing := fault.New(fault.NotFound, "there is no such change")
 	if !id.Valid(id.Change, changeID) {
 		return nil, missing
 	}
-	found, err := v.data().ListChanges(v.r.Context(), change.Query{IDs: []string{changeID}, Limit: 1})
+	found, err := history.ListChanges(v.r.Context(), v.data(), history.Query{IDs: []string{changeID}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +113,9 @@ func (v *visit) change(changeID string) (*change.Change, error) {
 	return &found[0], nil
 }
 
-func (v *visit) renderUndo(status int, c *change.Change, undone change.Undone) error {
+func (v *visit) renderUndo(status int, c *history.Change, undone history.Undone) error {
 	ctx := v.r.Context()
-	rows, err := v.changeRows(ctx, []change.Change{*c})
+	rows, err := v.changeRows(ctx, []history.Change{*c})
 	if err != nil {
 		return err
 	}
@@ -153,24 +153,24 @@ func undoTitle(c undoContent) string {
 
 // undoFirst returns the changes that stand in the way, the latest first. One by
 // one they can be undone in that order.
-func (v *visit) undoFirst(ctx context.Context, c *change.Change, conflicts []change.Conflict) ([]changeRow, error) {
-	var found []change.Change
+func (v *visit) undoFirst(ctx context.Context, c *history.Change, conflicts []history.Conflict) ([]changeRow, error) {
+	var found []history.Change
 	for _, conflict := range conflicts {
 		objects := objectIDs(conflict.Reason)
 		if len(objects) == 0 {
 			objects = []string{conflict.ID}
 		}
 		for _, object := range objects {
-			changes, err := v.data().ListChanges(ctx, change.Query{ObjectID: object, Limit: maxLater})
+			changes, err := history.ListChanges(ctx, v.data(), history.Query{ObjectID: object, Limit: maxLater})
 			if err != nil {
 				return nil, err
 			}
-			if i := slices.IndexFunc(changes, func(later change.Change) bool { return later.Blocking(c.ID, object, conflict.Fields) }); i >= 0 {
+			if i := slices.IndexFunc(changes, func(later history.Change) bool { return later.Blocking(c.ID, object, conflict.Fields) }); i >= 0 {
 				found = append(found, changes[i])
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b change.Change) int { return strings.Compare(b.ID, a.ID) })
-	found = slices.CompactFunc(found, func(a, b change.Change) bool { return a.ID == b.ID })
+	slices.SortFunc(found, func(a, b history.Change) int { return strings.Compare(b.ID, a.ID) })
+	found = slices.CompactFunc(found, func(a, b history.Change) bool { return a.ID == b.ID })
 	return v.changeRows(ctx, found)
 }

@@ -7,14 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
-	"github.com/kith-crm/kith/backend/internal/organize"
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/reminder"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
-	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
 // recorded are the words in a recorded state by which people know an object. A
@@ -33,7 +29,7 @@ type objectNames struct {
 
 // namesIn looks up what those objects of a change are called that are shown: people
 // by what is on file, all others by what was recorded.
-func (v *visit) namesIn(ctx context.Context, c *change.Change, restored []change.Object, conflicts []change.Conflict) (objectNames, error) {
+func (v *visit) namesIn(ctx context.Context, c *history.Change, restored []history.Object, conflicts []history.Conflict) (objectNames, error) {
 	shown := map[string]bool{}
 	for _, o := range restored {
 		shown[o.ID] = true
@@ -42,7 +38,7 @@ func (v *visit) namesIn(ctx context.Context, c *change.Change, restored []change
 		shown[o.ID] = true
 	}
 	names := objectNames{states: map[string]recorded{}}
-	var people []string
+	var persons []string
 	for _, e := range c.Effects {
 		if !shown[e.ID] {
 			continue
@@ -54,12 +50,12 @@ func (v *visit) namesIn(ctx context.Context, c *change.Change, restored []change
 			}
 		}
 		names.states[e.Kind+e.ID] = r
-		people = append(people, e.ID, r.FromID, r.ToID)
+		persons = append(persons, e.ID, r.FromID, r.ToID)
 	}
-	people = slices.DeleteFunc(people, func(one string) bool { return !id.Valid(id.Connection, one) })
-	slices.Sort(people)
+	persons = slices.DeleteFunc(persons, func(one string) bool { return !id.Valid(id.Connection, one) })
+	slices.Sort(persons)
 	var err error
-	names.people, err = v.data().ListNames(ctx, slices.Compact(people))
+	names.people, err = people.ListNames(ctx, v.data(), slices.Compact(persons))
 	return names, err
 }
 
@@ -83,9 +79,9 @@ func (n objectNames) row(kind, objectID, words string) effectRow {
 // kindWord says what sort of thing a kind of object is.
 func kindWord(kind string) string {
 	words := map[string]string{
-		connection.ObjectKind: "Person", organize.MembershipObject: "Groups of", timeline.NoteObject: "Note",
-		timeline.InteractionObject: "Interaction", organize.GroupObject: "Group", reminder.Object: "Reminder",
-		connection.RelationshipKind: "Relation", profile.ObjectKind: "Your profile",
+		history.Connection: "Person", history.Membership: "Groups of", history.Note: "Note",
+		history.Interaction: "Interaction", history.Group: "Group", history.Reminder: "Reminder",
+		history.Relationship: "Relation", history.Profile: "Your profile",
 	}
 	if word, ok := words[kind]; ok {
 		return word
@@ -94,22 +90,22 @@ func kindWord(kind string) string {
 }
 
 // effectText says what an undo does to an object.
-func effectText(o change.Object) string {
+func effectText(o history.Object) string {
 	switch o.Action {
-	case change.ActionRemoved:
+	case history.ActionRemoved:
 		return "will be removed"
-	case change.ActionCreated, change.ActionRestored:
+	case history.ActionCreated, history.ActionRestored:
 		return "will be brought back"
-	case change.ActionArchived:
+	case history.ActionArchived:
 		return "will be archived"
-	case change.ActionMerged:
+	case history.ActionMerged:
 		return "will be merged again"
 	}
 	return "will be as before" + whichFields(o.Kind, o.Fields)
 }
 
 // conflictText says what keeps an object from being put back.
-func conflictText(c change.Conflict) string {
+func conflictText(c history.Conflict) string {
 	if len(c.Fields) > 0 {
 		return "changed again since" + whichFields(c.Kind, c.Fields)
 	}
@@ -135,7 +131,7 @@ func objectIDs(reason string) []string { return idPattern.FindAllString(reason, 
 // whichFields names fields as people would, after what was said of them; what is
 // not in the list is named as tools spell it. Of a membership there is one field.
 func whichFields(kind string, fields []string) string {
-	if kind == organize.MembershipObject || len(fields) == 0 {
+	if kind == history.Membership || len(fields) == 0 {
 		return ""
 	}
 	special := map[string]string{

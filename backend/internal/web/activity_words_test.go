@@ -5,19 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/history"
 )
 
 func TestEffectsInPlainWords(t *testing.T) {
 	t.Parallel()
-	for words, object := range map[string]change.Object{
-		"will be removed":                      {Kind: "connection", Action: change.ActionRemoved},
-		"will be brought back":                 {Kind: "note", Action: change.ActionRestored},
-		"will be archived":                     {Kind: "connection", Action: change.ActionArchived},
-		"will be merged again":                 {Kind: "connection", Action: change.ActionMerged},
-		"will be as before":                    {Kind: "membership", Action: change.ActionUpdated, Fields: []string{"groups"}},
-		"will be as before (whom it is about)": {Kind: "note", Action: change.ActionUpdated, Fields: []string{"connection_id", "connection_ids"}},
-		"will be as before (e-mail addresses, job, some new field)": {Kind: "connection", Action: change.ActionUpdated, Fields: []string{"emails", "positions", "some_new_field"}},
+	for words, object := range map[string]history.Object{
+		"will be removed":                      {Kind: "connection", Action: history.ActionRemoved},
+		"will be brought back":                 {Kind: "note", Action: history.ActionRestored},
+		"will be archived":                     {Kind: "connection", Action: history.ActionArchived},
+		"will be merged again":                 {Kind: "connection", Action: history.ActionMerged},
+		"will be as before":                    {Kind: "membership", Action: history.ActionUpdated, Fields: []string{"groups"}},
+		"will be as before (whom it is about)": {Kind: "note", Action: history.ActionUpdated, Fields: []string{"connection_id", "connection_ids"}},
+		"will be as before (e-mail addresses, job, some new field)": {Kind: "connection", Action: history.ActionUpdated, Fields: []string{"emails", "positions", "some_new_field"}},
 	} {
 		if got := effectText(object); got != words {
 			t.Errorf("%+v: %q", object, got)
@@ -38,7 +38,7 @@ func TestConflictsInPlainWords(t *testing.T) {
 		"something came to hang on it: grp_" + rest + " has them in it":              "something came to hang on it: a group has them in it",
 		"rel_" + rest + " says the same now, and so does xrel_" + rest + "x":         "a relation says the same now, and so does xrel_" + rest + "x",
 	} {
-		got := conflictText(change.Conflict{Kind: "connection", ID: "con_" + rest, Reason: reason})
+		got := conflictText(history.Conflict{Kind: "connection", ID: "con_" + rest, Reason: reason})
 		if got != words {
 			t.Errorf("%q became %q", reason, got)
 		}
@@ -46,7 +46,7 @@ func TestConflictsInPlainWords(t *testing.T) {
 			t.Errorf("%q names %v", reason, ids)
 		}
 	}
-	if got := conflictText(change.Conflict{Kind: "connection", Fields: []string{"met_on", "bio"}}); got != "changed again since (when you met, bio)" {
+	if got := conflictText(history.Conflict{Kind: "connection", Fields: []string{"met_on", "bio"}}); got != "changed again since (when you met, bio)" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -288,21 +288,21 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
 		want(t, attacker.Post(action, values("form_token", token, "id", id)), http.StatusNotFound)
 	}
-	if _, err := s.Store.Authenticate(t.Context(), bearer); err != nil {
+	if _, err := oauth.Authenticate(t.Context(), s.Store, bearer); err != nil {
 		t.Errorf("the token was revoked: %v", err)
 	}
 	if p := attacker.Get("/settings/mcp"); strings.Contains(p.Body, "script</bdi>") || strings.Contains(p.Body, id) {
 		t.Error("the token is shown to another member")
 	}
 	grantOf(t, s, victim)
-	grants, err := s.Store.ListGrants(t.Context(), victim.Owner)
+	grants, err := oauth.ListGrants(t.Context(), s.Store, victim.Owner)
 	if err != nil || len(grants) != 1 {
 		t.Fatal(grants, err)
 	}
 	for _, action := range []string{"/settings/mcp/tokens/revoke", "/settings/mcp/agents/revoke"} {
 		want(t, attacker.Post(action, values("form_token", token, "id", grants[0].ClientID)), http.StatusNotFound)
 	}
-	if grants, err = s.Store.ListGrants(t.Context(), victim.Owner); err != nil || len(grants) != 1 {
+	if grants, err = oauth.ListGrants(t.Context(), s.Store, victim.Owner); err != nil || len(grants) != 1 {
 		t.Errorf("the agent was revoked: %v, %v", grants, err)
 	}
 }
@@ -370,8 +370,8 @@ func TestAgentsOfEarlierRules(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	client := &grant.Client{Name: "Cl\u200baude\u202e", RedirectURIs: []string{"https://a.example/cb", "https://claude.ai%E2%81%84cb.evil.example/cb"}}
-	if err := s.Store.CreateClient(t.Context(), client); err != nil {
+	client := &oauth.Client{Name: "Cl\u200baude\u202e", RedirectURIs: []string{"https://a.example/cb", "https://claude.ai%E2%81%84cb.evil.example/cb"}}
+	if err := oauth.CreateClient(t.Context(), s.Store, client); err != nil {
 		t.Fatal(err)
 	}
 	grantTo(t, s, b, client)

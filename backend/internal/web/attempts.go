@@ -6,10 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
 )
 
 // accountShare is how many addresses can spend their whole quota on one account
@@ -18,31 +16,31 @@ import (
 const accountShare = 5
 
 // limit is the login policy of a subject that takes share times its quota.
-func (v *visit) limit(subject string, share int) session.Limit {
-	return session.Limit{Subject: subject, Policy: session.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
+func (v *visit) limit(subject string, share int) account.Limit {
+	return account.Limit{Subject: subject, Policy: account.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
 }
 
 // addressLimit counts attempts of one client.
-func (v *visit) addressLimit(kind string) session.Limit {
-	return v.limit(session.Subject(kind+" address", v.addressBucket()), 1)
+func (v *visit) addressLimit(kind string) account.Limit {
+	return v.limit(account.Subject(kind+" address", v.addressBucket()), 1)
 }
 
-func (v *visit) addressBucket() string { return session.AddressBucket(v.ClientAddress(v.r)) }
+func (v *visit) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.r)) }
 
 // attempt spends an attempt on every limit, or on none when one refuses; then the
 // answer is a page that says when to try again.
-func (v *visit) attempt(limits ...session.Limit) error {
+func (v *visit) attempt(limits ...account.Limit) error {
 	_, err := v.attemptQuietly(limits...)
 	return err
 }
 
 // attemptQuietly is attempt with quiet limits among others; it tells whether one of
 // those is full.
-func (v *visit) attemptQuietly(limits ...session.Limit) (closed bool, err error) {
+func (v *visit) attemptQuietly(limits ...account.Limit) (closed bool, err error) {
 	if v.Login.Quota == 0 {
 		return false, nil
 	}
-	decision, err := v.Store.SpendAttempts(v.r.Context(), limits...)
+	decision, err := account.SpendAttempts(v.r.Context(), v.Store, limits...)
 	if err != nil {
 		return false, err
 	}
@@ -58,7 +56,7 @@ func (v *visit) attemptQuietly(limits ...session.Limit) (closed bool, err error)
 }
 
 // limitHeaders writes the headers that every limited answer has.
-func (v *visit) limitHeaders(d session.Decision) {
+func (v *visit) limitHeaders(d account.Decision) {
 	h := v.w.Header()
 	reset := seconds(d.Reset)
 	h.Set("RateLimit", fmt.Sprintf(`"login";r=%d;t=%s`, d.Remaining, reset))
@@ -83,7 +81,7 @@ func minutes(d time.Duration) string {
 
 // checkPassword tells whether the password is the member's. It takes as long for
 // nobody, and for a member who may not sign in, as for anybody.
-func (v *visit) checkPassword(m *member.Member, given string) (bool, error) {
+func (v *visit) checkPassword(m *account.Member, given string) (bool, error) {
 	hash := v.dummyHash
 	if m != nil && m.MaySignIn() {
 		hash = m.PasswordHash
@@ -125,13 +123,13 @@ func (v *visit) enterHashing() (leave func(), err error) {
 // an open browser is not enough; name is the field that holds it. It has a budget
 // of its own: strangers who guess at the sign-in page cannot spend it. A wrong one is
 // a security event.
-func (v *visit) checkOwnPassword(m *member.Member, name string) (bool, error) {
-	if err := v.attempt(v.limit(session.Subject("own password", string(m.ID)), 1)); err != nil {
+func (v *visit) checkOwnPassword(m *account.Member, name string) (bool, error) {
+	if err := v.attempt(v.limit(account.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err
 	}
 	right, err := v.checkPassword(m, v.r.PostForm.Get(name))
 	if err == nil && !right {
-		v.record(securityevent.PasswordCheckFailed, m.ID, "")
+		v.record(account.PasswordCheckFailed, m.ID, "")
 	}
 	return right, err
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -16,7 +16,7 @@ import (
 func attemptRows(t *testing.T, databaseURL string) int {
 	t.Helper()
 	var n int
-	if err := storetest.OpenSQL(t, databaseURL).QueryRow("SELECT count(*) FROM login_attempts").Scan(&n); err != nil {
+	if err := dbtest.OpenSQL(t, databaseURL).QueryRow("SELECT count(*) FROM login_attempts").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -26,7 +26,7 @@ func attemptRows(t *testing.T, databaseURL string) int {
 // nor a row more.
 func TestStrangerCannotLockAMemberOut(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, url, limited(nil, &address))
 		s.Member(t, "maria")
@@ -81,7 +81,7 @@ func closeAccount(t *testing.T, s *webtest.Site, address *string, login string) 
 
 func TestKnownDeviceKeepsItsOwnBudget(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, url, limited(nil, &address))
 		s.Member(t, "maria")
@@ -156,7 +156,7 @@ func TestKnownDevicesEnd(t *testing.T) {
 func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
 	t.Parallel()
 	address := "192.0.2.1"
-	s := webtest.New(t, limited(&session.RatePolicy{Quota: 10, Window: 5 * time.Minute}, &address))
+	s := webtest.New(t, limited(&account.RatePolicy{Quota: 10, Window: 5 * time.Minute}, &address))
 	b := s.SignedIn(t, "maria")
 	closeAccount(t, s, &address, "maria")
 	page := b.Get("/settings/security")
@@ -175,7 +175,7 @@ func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
 // An attempt is counted on the address, the name and the account, or on none of them.
 func TestAnAttemptIsCountedOnAllOrNone(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, url, limited(nil, &address))
 		s.Member(t, "maria")
@@ -212,7 +212,7 @@ func TestAnAttemptIsCountedOnAllOrNone(t *testing.T) {
 // A database that fails at the account's count leaves the other two as they were.
 func TestAFailedAttemptIsCountedOnNone(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, url, limited(nil, &address))
 		s.Member(t, "maria")
@@ -233,7 +233,7 @@ IF (SELECT count(*) FROM login_attempts) = 2 THEN RAISE EXCEPTION 'injected fail
 // attemptCounts are the counts of all subjects.
 func attemptCounts(t *testing.T, databaseURL string) string {
 	t.Helper()
-	rows, err := storetest.OpenSQL(t, databaseURL).Query("SELECT count FROM login_attempts ORDER BY count, subject")
+	rows, err := dbtest.OpenSQL(t, databaseURL).Query("SELECT count FROM login_attempts ORDER BY count, subject")
 	if err != nil {
 		t.Fatal(err)
 	}

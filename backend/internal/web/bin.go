@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
 )
 
 const (
@@ -55,7 +55,7 @@ type binRow struct {
 const binOrder = "bin"
 
 func (v *visit) showBin() error {
-	list, err := v.changesPage(pathBin, binOrder, change.Query{InBin: true})
+	list, err := v.changesPage(pathBin, binOrder, history.Query{InBin: true})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (v *visit) showBin() error {
 	return nil
 }
 
-func (v *visit) binRows(ctx context.Context, changes []change.Change) ([]binRow, error) {
+func (v *visit) binRows(ctx context.Context, changes []history.Change) ([]binRow, error) {
 	rows, err := v.changeRows(ctx, changes)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (v *visit) binRows(ctx context.Context, changes []change.Change) ([]binRow,
 
 // deletion returns a deletion of the member. A change that is none is
 // fault.NotFound, as is one of another member.
-func (v *visit) deletion(changeID string) (*change.Change, error) {
+func (v *visit) deletion(changeID string) (*history.Change, error) {
 	c, err := v.change(changeID)
 	if err == nil && c.FinalAt.IsZero() {
 		err = fault.New(fault.NotFound, "there is no such deletion")
@@ -115,7 +115,7 @@ func (v *visit) confirmBinDelete() error {
 	ctx, content := v.r.Context(), binDeleteContent{Back: pathBin}
 	asked := v.r.URL.Query()
 	if !asked.Has(changeParameter) {
-		latest, err := v.data().ListChanges(ctx, change.Query{InBin: true, Limit: 1})
+		latest, err := history.ListChanges(ctx, v.data(), history.Query{InBin: true, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (v *visit) confirmBinDelete() error {
 		v.redirect(pathBin)
 		return nil
 	}
-	rows, err := v.binRows(ctx, []change.Change{*c})
+	rows, err := v.binRows(ctx, []history.Change{*c})
 	if err != nil {
 		return err
 	}
@@ -152,12 +152,12 @@ func (v *visit) binDelete() error {
 		if !id.Valid(id.Change, last) {
 			return fault.New(fault.NotFound, "there is no such deletion")
 		}
-		ended, err := v.data().EmptyBin(ctx, binTool, last)
+		ended, err := history.EmptyBin(ctx, v.data(), binTool, last)
 		if err != nil {
 			return err
 		}
 		if ended > 0 {
-			v.record(securityevent.DeletedForGood, v.login.MemberID, "")
+			v.record(account.DeletedForGood, v.login.MemberID, "")
 		}
 		v.redirectDone(pathBin, "bin-emptied")
 		return nil
@@ -166,7 +166,7 @@ func (v *visit) binDelete() error {
 	if err != nil {
 		return err
 	}
-	err = v.data().EndDeletion(ctx, binTool, c.ID)
+	err = history.EndDeletion(ctx, v.data(), binTool, c.ID)
 	if fault.Is(err, fault.NotFound) { // restored, or deleted for good, in between
 		v.redirectDone(pathBin, "bin-nothing")
 		return nil
@@ -174,7 +174,7 @@ func (v *visit) binDelete() error {
 	if err != nil {
 		return err
 	}
-	v.record(securityevent.DeletedForGood, v.login.MemberID, c.ID)
+	v.record(account.DeletedForGood, v.login.MemberID, c.ID)
 	v.redirectDone(pathBin, "bin-deleted")
 	return nil
 }

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -29,12 +30,12 @@ func binDeletePath(changeID string) string {
 // deleted has an agent delete a person, and returns the change.
 func deleted(t *testing.T, s *webtest.Site, owner tenant.ID, id string) string {
 	t.Helper()
-	return by(t, s, owner, "delete_connection", func(ctx context.Context, u *store.Unit) (connection.Deleted, error) {
-		c, err := u.GetConnection(ctx, id)
+	return by(t, s, owner, "delete_connection", func(ctx context.Context, u *db.Tx) (people.Deleted, error) {
+		c, err := people.GetConnection(ctx, u, id)
 		if err != nil {
-			return connection.Deleted{}, err
+			return people.Deleted{}, err
 		}
-		return connection.Delete(ctx, u, id, c.Name)
+		return people.Delete(ctx, u, kinds.All(), id, c.Name)
 	}).ChangeID
 }
 
@@ -106,8 +107,8 @@ func TestRestoreInTheWay(t *testing.T) {
 		b := s.SignedIn(t, "maria")
 		grace, _ := added(t, s, b.Owner, "Grace Hopper")
 		ada, _ := added(t, s, b.Owner, "Ada Lovelace")
-		by(t, s, b.Owner, "link_connections", func(ctx context.Context, u *store.Unit) (string, error) {
-			_, changeID, err := connection.Link(ctx, u, grace, ada, connection.RelationFriend, false)
+		by(t, s, b.Owner, "link_connections", func(ctx context.Context, u *db.Tx) (string, error) {
+			_, changeID, err := people.Link(ctx, u, grace, ada, people.RelationFriend, false)
 			return changeID, err
 		})
 		ofGrace := deleted(t, s, b.Owner, grace)

@@ -9,52 +9,14 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/accountfile"
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/grant"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/password"
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/provider"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/proto/catalog"
 )
-
-// Store is what the pages keep and read of members and their credentials.
-type Store interface {
-	member.AccountStore
-	member.LinkStore
-	session.Store
-	profile.OwnStore
-	grant.MemberStore
-	token.Store
-	provider.Store
-	securityevent.Store
-	// CreateMember adds a member with an empty, private profile. It fails with
-	// fault.AlreadyExists when username or e-mail is taken.
-	CreateMember(ctx context.Context, m *member.Member) error
-}
-
-// TenantData is what the pages read of one member's network, and take back in it.
-type TenantData interface {
-	accountfile.Data
-	// ListChanges returns changes, the latest first.
-	ListChanges(ctx context.Context, query change.Query) ([]change.Change, error)
-	// UndoChange takes a change back as the member themselves, on the page of that
-	// name, or tells with dryRun what that would do. It fails with fault.NotFound.
-	UndoChange(ctx context.Context, page, id string, dryRun bool) (change.Undone, error)
-	// EndDeletion deletes for good what a deletion in the bin removed. It fails with
-	// fault.NotFound when the change is not in the bin.
-	EndDeletion(ctx context.Context, page, changeID string) error
-	// EmptyBin does so for all deletions in the bin up to a change, and returns how many.
-	EmptyBin(ctx context.Context, page, last string) (int, error)
-	// ListNames returns the names of the connections that are on file, by id.
-	ListNames(ctx context.Context, ids []string) (map[string]string, error)
-}
 
 // Mailer sends letters in the background; *mail.Mailer is one.
 type Mailer interface {
@@ -70,17 +32,19 @@ type Config struct {
 	// BaseURL is the public address of the service, without a slash at the end.
 	// Cookies are for https only when it is; http is for localhost and tests.
 	BaseURL string
-	Store   Store
+	Store   *db.DB
 	// Data returns what one member keeps.
-	Data    func(owner tenant.ID) TenantData
+	Data    func(owner tenant.ID) *db.Tenant
 	Catalog *catalog.Catalog
+	// Kinds are the kinds of objects whose changes can be undone.
+	Kinds history.Kinds
 	// SignUpOpen lets people make an account by themselves.
 	SignUpOpen bool
 	// SessionLifetime is how long a browser stays signed in; 0 means 14 days.
 	SessionLifetime time.Duration
 	// Login bounds attempts at a password, by address and by account; nil means
 	// session.DefaultLogin, a quota of 0 switches it off.
-	Login *session.RatePolicy
+	Login *account.RatePolicy
 	// PasswordCost is what the hash of a password takes. The zero value, the
 	// default, is right for members' passwords; tests choose less.
 	PasswordCost password.Cost
@@ -97,7 +61,7 @@ type Config struct {
 	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
 	// Imports are one member's imports; nil leaves the page out. Wake is told that a
 	// job waits.
-	Imports func(owner tenant.ID) Imports
+	Imports func(owner tenant.ID) *db.Tenant
 	Wake    func()
 	// EmbeddingsHost is the remote embedding provider that members may allow, and
 	// EmbeddingsModel its model; empty when vectors are made here.
@@ -126,7 +90,7 @@ func (c Config) resolved() (Config, error) {
 		c.SessionLifetime = defaultSessionLifetime
 	}
 	if c.Login == nil {
-		c.Login = new(session.DefaultLogin())
+		c.Login = new(account.DefaultLogin())
 	}
 	if c.ReservedUsername == nil {
 		c.ReservedUsername = func(string) bool { return false }

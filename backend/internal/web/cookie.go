@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // Names of the cookies. Over https they get the prefix __Host-, which browsers
@@ -68,7 +68,7 @@ func (web *Web) formSecret(w http.ResponseWriter, r *http.Request) (string, erro
 	if secret := web.cookieSecret(r, formCookie); secret != "" {
 		return secret, nil
 	}
-	secret, err := token.NewSecret("")
+	secret, err := account.NewSecret("")
 	if err == nil && r.Method != http.MethodPost {
 		web.setCookie(w, formCookie, secret, 0)
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // deviceLifetime is how long a browser counts as a known device after a sign-in.
@@ -20,8 +19,8 @@ const deviceLifetime = 365 * 24 * time.Hour
 // name, when it ends, and a MAC of both under the hash of the member's password.
 // So nothing is stored, nobody without the database can forge one, and a new
 // password ends all of them. It opens nothing: signing in takes the password.
-func (v *visit) rememberDevice(m *member.Member) error {
-	name, err := token.NewSecret("")
+func (v *visit) rememberDevice(m *account.Member) error {
+	name, err := account.NewSecret("")
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (v *visit) rememberDevice(m *member.Member) error {
 
 // knownDevice returns the name of the browser as a known device of the member;
 // empty when it is none.
-func (v *visit) knownDevice(m *member.Member) string {
+func (v *visit) knownDevice(m *account.Member) string {
 	c, err := v.r.Cookie(v.cookieName(deviceCookie))
 	if err != nil || m == nil || !m.MaySignIn() {
 		return ""
@@ -48,7 +47,7 @@ func (v *visit) knownDevice(m *member.Member) string {
 	return name
 }
 
-func deviceMAC(m *member.Member, named string) string {
+func deviceMAC(m *account.Member, named string) string {
 	mac := hmac.New(sha256.New, []byte(m.PasswordHash))
 	mac.Write([]byte("kith known device " + string(m.ID) + " " + named))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))

@@ -20,8 +20,7 @@
 // fourth takes a personal token that was just made from the form to the page that
 // shows it, sealed, and is gone with that page.
 //
-// Who signs in with what is decided by internal/member, internal/password and
-// internal/session; what an agent is granted by internal/authserver, whose pages
-// and sessions these are; what an identity provider's word is worth by
-// internal/provider. Letters are written here and sent by internal/mail.
+// Who signs in with what is decided by internal/account; what an agent is granted by
+// internal/oauth, whose pages and sessions these are; what an identity provider's word
+// is worth by internal/oauth/signin. Letters are written here and sent by internal/mail.
 package web

@@ -1,25 +1,23 @@
 package web
 
 import (
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 // record records a security event of a member; object is the credential, client
 // or deletion that it is about, or empty.
-func (v *visit) record(kind securityevent.Kind, owner tenant.ID, object string) {
-	v.events.Record(v.r.Context(), securityevent.Event{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
+func (v *visit) record(kind account.EventKind, owner tenant.ID, object string) {
+	v.events.Record(v.r.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
 }
 
 // recordFailure records a wrong password: of a member, or of a name that nobody has.
-func (v *visit) recordFailure(m *member.Member, login string) {
-	e := securityevent.Event{Kind: securityevent.SignInFailed, Address: v.addressBucket()}
+func (v *visit) recordFailure(m *account.Member, login string) {
+	e := account.SecurityEvent{Kind: account.SignInFailed, Address: v.addressBucket()}
 	if m != nil {
 		e.TenantID = m.ID
 	} else {
-		e.Subject = session.Subject("login name", login)
+		e.Subject = account.Subject("login name", login)
 	}
 	v.events.Record(v.r.Context(), e)
 }
@@ -29,13 +27,13 @@ const recentEvents = 20
 
 // eventRow is a security event on the security page.
 type eventRow struct {
-	securityevent.Event
+	account.SecurityEvent
 
 	What string
 }
 
 func (v *visit) eventRows(owner tenant.ID) ([]eventRow, error) {
-	events, err := v.Store.ListSecurityEvents(v.r.Context(), owner, recentEvents)
+	events, err := account.ListSecurityEvents(v.r.Context(), v.Store, owner, recentEvents)
 	rows := make([]eventRow, len(events))
 	for i, e := range events {
 		rows[i] = eventRow{e, eventWords(e.Kind)}
@@ -43,31 +41,31 @@ func (v *visit) eventRows(owner tenant.ID) ([]eventRow, error) {
 	return rows, err
 }
 
-func eventWords(kind securityevent.Kind) string {
+func eventWords(kind account.EventKind) string {
 	switch kind {
-	case securityevent.SignedIn:
+	case account.SignedIn:
 		return "Signed in"
-	case securityevent.SignInFailed:
+	case account.SignInFailed:
 		return "Failed sign-in"
-	case securityevent.PasswordCheckFailed:
+	case account.PasswordCheckFailed:
 		return "Wrong password in the settings"
-	case securityevent.AgentAllowed:
+	case account.AgentAllowed:
 		return "Agent connected"
-	case securityevent.TokenCreated:
+	case account.TokenCreated:
 		return "Personal token created"
-	case securityevent.AccessRevoked:
+	case account.AccessRevoked:
 		return "Access revoked"
-	case securityevent.PasswordChanged:
+	case account.PasswordChanged:
 		return "Password changed"
-	case securityevent.PasswordReset:
+	case account.PasswordReset:
 		return "Password reset"
-	case securityevent.AccountExported:
+	case account.AccountExported:
 		return "Account exported"
-	case securityevent.DeletedForGood:
+	case account.DeletedForGood:
 		return "People deleted for good"
-	case securityevent.MemberSuspended:
+	case account.MemberSuspended:
 		return "Account suspended"
-	case securityevent.MemberResumed:
+	case account.MemberResumed:
 		return "Account resumed"
 	default:
 		return string(kind)

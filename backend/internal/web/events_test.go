@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/authserver"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -55,7 +55,7 @@ func (l *logbook) events(t *testing.T) []string {
 // their rows.
 func eventRows(t *testing.T, databaseURL string) (kinds []string, text string) {
 	t.Helper()
-	rows, err := storetest.OpenSQL(t, databaseURL).Query("SELECT kind, coalesce(tenant_id, ''), subject, address, object_id FROM security_events ORDER BY id")
+	rows, err := dbtest.OpenSQL(t, databaseURL).Query("SELECT kind, coalesce(tenant_id, ''), subject, address, object_id FROM security_events ORDER BY id")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,21 +77,21 @@ func eventRows(t *testing.T, databaseURL string) (kinds []string, text string) {
 // somebody typed.
 func TestSecurityEvents(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		book := &logbook{}
 		p, options := withMail(t)
 		mailOn := options.Web
 		logger := slog.New(slog.NewJSONHandler(book, nil))
 		var s *webtest.Site
 		options.Web = func(c *web.Config) { mailOn(c); c.Logger = logger }
-		options.Auth = func(c *authserver.Config) {
-			c.Events = securityevent.NewRecorder(c.Store.(securityevent.Store), logger)
+		options.Auth = func(c *oauth.Config) {
+			c.Events = account.NewEventRecorder(c.Store, logger)
 		}
 		s = webtest.Start(t, databaseURL, options)
 		owner := s.Member(t, "maria")
 		b := s.Browser(t)
 		var seen []string
-		happened := func(kinds ...securityevent.Kind) {
+		happened := func(kinds ...account.EventKind) {
 			t.Helper()
 			for _, kind := range kinds {
 				seen = append(seen, string(kind))
@@ -102,65 +102,65 @@ func TestSecurityEvents(t *testing.T) {
 			}
 		}
 		want(t, signIn(b, "maria", "wrong-password-x", ""), http.StatusForbidden)
-		happened(securityevent.SignInFailed)
+		happened(account.SignInFailed)
 		want(t, signIn(b, "typed-by-mistake", webtest.Password, ""), http.StatusForbidden)
-		happened(securityevent.SignInFailed)
+		happened(account.SignInFailed)
 		wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
-		happened(securityevent.SignedIn)
+		happened(account.SignedIn)
 		secrets := []string{webtest.Password, newPassword, "wrong-password-x", "typed-by-mistake", "maria", b.Cookie("kith_session"), b.Cookie("kith_device")}
 		made := makeToken(t, b, values("name", "my-script"))
 		secrets = append(secrets, "my-script", webtest.TextOf(made.ByID("made-token")))
-		happened(securityevent.TokenCreated)
+		happened(account.TokenCreated)
 		b.Submit(made, "/settings/mcp/tokens/revoke", nil)
-		happened(securityevent.AccessRevoked)
+		happened(account.AccessRevoked)
 		c := s.Client(t, "Agent Smith", "https://a.example/cb")
 		asked := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
 		for range 2 { // the second is the same answer over again
 			wantCode(t, b.Post("/oauth/consent", asked))
 		}
-		happened(securityevent.AgentAllowed)
+		happened(account.AgentAllowed)
 		secrets = append(secrets, redeem(t, s, b.Post("/oauth/consent", asked)), asked.Get("request"))
 		b.Submit(b.Get("/settings/mcp"), "/settings/mcp/agents/revoke", nil)
-		happened(securityevent.AccessRevoked)
+		happened(account.AccessRevoked)
 		want(t, b.Get("/settings/account/export"), http.StatusOK)
-		happened(securityevent.AccountExported)
+		happened(account.AccountExported)
 		secrets = append(secrets, "Ada Lovelace", "Grace Hopper")
 		ada, _ := added(t, s, owner, "Ada Lovelace")
 		confirm := b.Get(binDeletePath(deleted(t, s, owner, ada)))
 		for range 2 { // the second finds nothing to delete
 			b.Submit(confirm, binDelete, nil)
 		}
-		happened(securityevent.DeletedForGood)
+		happened(account.DeletedForGood)
 		grace, _ := added(t, s, owner, "Grace Hopper")
 		deleted(t, s, owner, grace)
 		confirm = b.Get(binDelete)
 		for range 2 {
 			b.Submit(confirm, binDelete, nil)
 		}
-		happened(securityevent.DeletedForGood)
+		happened(account.DeletedForGood)
 		mistyped := merge(chosenPassword(), values("password", "wrong-password-x"))
 		want(t, b.Submit(b.Get("/settings/security"), "/settings/security/password", mistyped), http.StatusUnprocessableEntity)
-		happened(securityevent.PasswordCheckFailed)
+		happened(account.PasswordCheckFailed)
 		b.Submit(b.Get("/settings/security"), "/settings/security/password", merge(chosenPassword(), values("password", webtest.Password)))
-		happened(securityevent.PasswordChanged)
+		happened(account.PasswordChanged)
 		p.Next(t) // that the password was changed
 		want(t, b.Get("/settings/security"), http.StatusOK, "Recent activity", "Failed sign-in", "Wrong password in the settings", "People deleted for good", "Agent connected", "Password changed", "from 127.0.0.1")
 		b.Submit(b.Get("/settings/security"), "/settings/security/sign-out", nil)
-		happened(securityevent.AccessRevoked)
+		happened(account.AccessRevoked)
 		b.Submit(b.Get("/forgot"), "/forgot", values("login", "maria"))
 		path := p.link(t, s, "maria@people.example", resetSubject)
 		b.Submit(b.Get(path), "/reset", values("new_password", webtest.Password, "repeat_password", webtest.Password))
-		happened(securityevent.PasswordReset)
+		happened(account.PasswordReset)
 		_, link, _ := strings.Cut(path, "link=")
 		secrets = append(secrets, link, "maria@people.example")
 		_, kept := eventRows(t, databaseURL)
 		signIn(b, "maria", webtest.Password, "")
 		gone := b.Submit(b.Get("/settings/account"), "/settings/account/delete", values("username", "maria", "password", webtest.Password))
 		want(t, gone, http.StatusOK, "Your account is deleted")
-		if left, _ := eventRows(t, databaseURL); !slices.Equal(left, []string{string(securityevent.SignInFailed), string(securityevent.AccountDeleted)}) {
+		if left, _ := eventRows(t, databaseURL); !slices.Equal(left, []string{string(account.SignInFailed), string(account.AccountDeleted)}) {
 			t.Errorf("after the account: %v", left)
 		}
-		if logged := book.events(t); logged[len(logged)-1] != string(securityevent.AccountDeleted) {
+		if logged := book.events(t); logged[len(logged)-1] != string(account.AccountDeleted) {
 			t.Errorf("the deletion is not logged: %v", logged)
 		}
 		for _, secret := range secrets {
@@ -175,7 +175,7 @@ func TestSecurityEvents(t *testing.T) {
 // limits there is nothing to see.
 func TestFailuresOnAClosedAccountAreTheMembers(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, databaseURL, limited(nil, &address))
 		s.Member(t, "maria")
@@ -186,7 +186,7 @@ func TestFailuresOnAClosedAccountAreTheMembers(t *testing.T) {
 			b.Submit(page, "/sign-in", values("login", "maria@people.example", "password", webtest.Password))
 		}
 		var ofMember, all int
-		if err := storetest.OpenSQL(t, databaseURL).QueryRow("SELECT count(tenant_id), count(*) FROM security_events").Scan(&ofMember, &all); err != nil {
+		if err := dbtest.OpenSQL(t, databaseURL).QueryRow("SELECT count(tenant_id), count(*) FROM security_events").Scan(&ofMember, &all); err != nil {
 			t.Fatal(err)
 		}
 		if ofMember != 60 || all != 60 { // the fifty that close it, ten of this address
@@ -198,7 +198,7 @@ func TestFailuresOnAClosedAccountAreTheMembers(t *testing.T) {
 // An attempt that the limits refuse is no event: a flood writes nothing.
 func TestRefusedAttemptsAreNoEvents(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, databaseURL, limited(nil, &address))
 		b := s.Browser(t)

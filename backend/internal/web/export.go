@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/accountfile"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
 // exportBuffer is how much of a file is held back, in bytes: when the store fails
@@ -20,7 +22,7 @@ const exportBuffer = 64 << 10
 // does not take the file for whole: the member may delete the account next.
 func (v *visit) export() error {
 	ctx := v.r.Context()
-	account, err := v.account(ctx)
+	of, err := v.account(ctx)
 	if err != nil {
 		return err
 	}
@@ -32,12 +34,12 @@ func (v *visit) export() error {
 	}
 	sent := &sentWriter{Writer: v.w}
 	out := bufio.NewWriterSize(sent, exportBuffer)
-	err = accountfile.Write(ctx, out, account, v.data(), v.Now())
+	err = export.WriteAccount(ctx, out, of, v.data(), v.Now())
 	if err == nil {
 		err = out.Flush()
 	}
 	if err == nil || sent.begun {
-		v.record(securityevent.AccountExported, v.login.MemberID, "")
+		v.record(account.AccountExported, v.login.MemberID, "")
 	}
 	if err == nil {
 		return nil
@@ -65,21 +67,21 @@ func (w *sentWriter) Write(p []byte) (int, error) {
 }
 
 // account reads what is on file about the member.
-func (v *visit) account(ctx context.Context) (accountfile.Account, error) {
-	var a accountfile.Account
+func (v *visit) account(ctx context.Context) (export.Account, error) {
+	var a export.Account
 	var err error
-	if a.Member, err = v.Store.GetMemberByID(ctx, v.login.MemberID); err != nil {
+	if a.Member, err = account.GetMemberByID(ctx, v.Store, v.login.MemberID); err != nil {
 		return a, err
 	}
-	if a.Profile, err = v.Store.GetProfile(ctx, v.login.MemberID); err != nil {
+	if a.Profile, err = account.GetProfile(ctx, v.Store, v.login.MemberID); err != nil {
 		return a, err
 	}
-	if a.Grants, err = v.Store.ListGrants(ctx, v.login.MemberID); err != nil {
+	if a.Grants, err = oauth.ListGrants(ctx, v.Store, v.login.MemberID); err != nil {
 		return a, err
 	}
-	if a.Tokens, err = v.Store.ListPersonalTokens(ctx, v.login.MemberID); err != nil {
+	if a.Tokens, err = account.ListPersonalTokens(ctx, v.Store, v.login.MemberID); err != nil {
 		return a, err
 	}
-	a.Links, err = v.Store.ListIdentities(ctx, v.login.MemberID)
+	a.Links, err = signin.ListIdentities(ctx, v.Store, v.login.MemberID)
 	return a, err
 }

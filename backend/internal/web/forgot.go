@@ -4,11 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/token"
 )
 
 // linkContent is the content of the pages that a mailed link leads to.
@@ -44,14 +42,14 @@ func (v *visit) forgot() error {
 	}
 	login := v.line(fieldLogin)
 	return v.sendAndTell(login, func(ctx context.Context) (*mail.Message, error) {
-		m, err := v.Store.FindMember(ctx, login)
+		m, err := account.FindMember(ctx, v.Store, login)
 		if fault.Is(err, fault.NotFound) || err == nil && !m.Active() {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		secret, err := v.newLink(ctx, m, member.PurposeReset)
+		secret, err := v.newLink(ctx, m, account.PurposeReset)
 		if err != nil {
 			return nil, err
 		}
@@ -60,12 +58,12 @@ func (v *visit) forgot() error {
 }
 
 // newLink keeps a new mail link and returns its secret.
-func (web *Web) newLink(ctx context.Context, m *member.Member, purpose member.LinkPurpose) (string, error) {
-	secret, err := token.NewSecret("")
+func (web *Web) newLink(ctx context.Context, m *account.Member, purpose account.LinkPurpose) (string, error) {
+	secret, err := account.NewSecret("")
 	if err != nil {
 		return "", err
 	}
-	return secret, web.Store.CreateMailLink(ctx, &member.MailLink{Hash: token.Hash(secret), MemberID: m.ID, Purpose: purpose, Email: m.Email})
+	return secret, account.CreateMailLink(ctx, web.Store, &account.MailLink{Hash: account.HashSecret(secret), MemberID: m.ID, Purpose: purpose, Email: m.Email})
 }
 
 // linkOver is where a link leads that was used or has expired.
@@ -75,7 +73,7 @@ func linkOver() error {
 
 func (v *visit) showReset() error {
 	secret := v.r.URL.Query().Get(fieldLink)
-	l, err := v.Store.GetMailLink(v.r.Context(), token.Hash(secret), member.PurposeReset)
+	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
@@ -86,7 +84,7 @@ func (v *visit) showReset() error {
 	return nil
 }
 
-func (v *visit) renderReset(status int, l *member.MailLink, secret string, m *mistakes) {
+func (v *visit) renderReset(status int, l *account.MailLink, secret string, m *mistakes) {
 	v.render(status, "reset", page{Title: "Choose a new password", Errors: m.list, Content: linkContent{
 		Fields: newPasswordFields("New password", m), Link: secret, Username: l.Username,
 	}})
@@ -94,7 +92,7 @@ func (v *visit) renderReset(status int, l *member.MailLink, secret string, m *mi
 
 func (v *visit) reset() error {
 	secret := v.r.PostForm.Get(fieldLink)
-	l, err := v.Store.GetMailLink(v.r.Context(), token.Hash(secret), member.PurposeReset)
+	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
@@ -114,14 +112,14 @@ func (v *visit) reset() error {
 	if err != nil {
 		return err
 	}
-	err = v.Store.ResetPassword(v.r.Context(), l.Hash, hash)
+	err = account.ResetPassword(v.r.Context(), v.Store, l.Hash, hash)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
 	if err != nil {
 		return err
 	}
-	v.record(securityevent.PasswordReset, l.MemberID, "")
+	v.record(account.PasswordReset, l.MemberID, "")
 	v.tellPasswordChanged(l.Username, l.Email, "every browser was signed out, and no agent or personal token works any more")
 	v.clearCookie(v.w, sessionCookie)
 	v.redirectDone(pathSignIn, "reset")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -53,7 +53,7 @@ func wantRedirect(t *testing.T, p *webtest.Page, to string) {
 // statement runs SQL behind the back of the site.
 func statement(t *testing.T, databaseURL, sql string) {
 	t.Helper()
-	if _, err := storetest.OpenSQL(t, databaseURL).Exec(sql); err != nil {
+	if _, err := dbtest.OpenSQL(t, databaseURL).Exec(sql); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -42,7 +43,7 @@ func TestSignUpWithSomebodysAddress(t *testing.T) {
 // A password that a version before this one kept with the sign-up is not used.
 func TestPasswordOfAnOlderSignUpIsNotUsed(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		s := webtest.Start(t, databaseURL, webtest.Options{})
 		_, _, finish := links(t, s, s.Member(t, "maria"))
 		statement(t, databaseURL, "UPDATE sign_ups SET password_hash = '"+s.Hash(t)+"', username = 'victim'")
@@ -78,7 +79,7 @@ func TestResetEndsEveryWayIn(t *testing.T) {
 			t.Errorf("the letter says %q", text)
 		}
 		for name, dead := range map[string]string{"personal token": bearer, "access token": access} {
-			if _, err := s.Store.Authenticate(t.Context(), dead); !fault.Is(err, fault.Unauthenticated) {
+			if _, err := oauth.Authenticate(t.Context(), s.Store, dead); !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("the %s works: %v", name, err)
 			}
 		}
@@ -88,7 +89,7 @@ func TestResetEndsEveryWayIn(t *testing.T) {
 		if consent := attacker.Post("/oauth/consent", waiting); strings.Contains(consent.Header.Get("Location"), "code=") {
 			t.Error("a consent page of before gives a code")
 		}
-		if _, err := s.Store.Authenticate(t.Context(), others); err != nil || !isSignedIn(bystander) {
+		if _, err := oauth.Authenticate(t.Context(), s.Store, others); err != nil || !isSignedIn(bystander) {
 			t.Errorf("another member lost access: %v", err)
 		}
 	})
@@ -104,7 +105,7 @@ func TestPasswordChangeKeepsAgents(t *testing.T) {
 	want(t, page, http.StatusOK, "Agents and tokens go on working.")
 	change := merge(chosenPassword(), values("password", webtest.Password))
 	wantRedirect(t, b.Submit(page, "/settings/security/password", change), "/settings/security?done=password-changed")
-	if _, err := s.Store.Authenticate(t.Context(), access); err != nil {
+	if _, err := oauth.Authenticate(t.Context(), s.Store, access); err != nil {
 		t.Errorf("the agent lost its access: %v", err)
 	}
 }

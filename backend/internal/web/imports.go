@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
@@ -24,27 +25,6 @@ const importsPage = "settings/imports"
 
 // maxUpload bounds the form with a file, in bytes.
 const maxUpload = importer.MaxFile + 64<<10
-
-// Imports are what the page does about one member's imports.
-type Imports interface {
-	// KeepUpload keeps a file that waits for an import, and sets its id.
-	KeepUpload(ctx context.Context, page string, f *importer.File) error
-	// ListUploads returns the files that wait, the latest first, without contents.
-	ListUploads(ctx context.Context) ([]importer.File, error)
-	// StartImport starts an import. It fails with fault.Conflict while another one is
-	// live.
-	StartImport(ctx context.Context, page string, r importer.Request) (*job.Job, error)
-	// ListJobs returns the jobs of a kind, the latest first.
-	ListJobs(ctx context.Context, kind string, limit int) ([]job.Job, error)
-	// CancelJob cancels a job, unless it has ended.
-	CancelJob(ctx context.Context, page string, number int32) error
-	// ListImportsInForce returns those of the imports that could be undone.
-	ListImportsInForce(ctx context.Context, importIDs []string) (map[string]bool, error)
-	// UndoImport starts to take an import back; no job when nothing of it is in force.
-	// It fails with fault.Conflict while the import, or the undo of another one, is
-	// live.
-	UndoImport(ctx context.Context, page, importID string) (*job.Job, error)
-}
 
 func importRoutes() []route {
 	return []route{
@@ -125,7 +105,7 @@ func (v *visit) readUpload() error {
 
 func (v *visit) showImports() error { return v.renderImports(http.StatusOK, &mistakes{}) }
 
-func (v *visit) imports() (Imports, error) {
+func (v *visit) imports() (*db.Tenant, error) {
 	if v.Imports == nil {
 		return nil, fault.New(fault.NotFound, "there are no imports here")
 	}
@@ -139,10 +119,10 @@ func (v *visit) renderImports(status int, m *mistakes) error {
 	}
 	ctx := v.r.Context()
 	content := importsContent{Form: v.importForm(m)}
-	if content.Uploads, err = desk.ListUploads(ctx); err != nil {
+	if content.Uploads, err = importer.ListUploads(ctx, desk); err != nil {
 		return err
 	}
-	jobs, err := desk.ListJobs(ctx, importer.JobKind, listedImports)
+	jobs, err := job.ListJobs(ctx, desk, importer.JobKind, listedImports)
 	if err != nil {
 		return err
 	}
@@ -160,7 +140,7 @@ func (v *visit) renderImports(status int, m *mistakes) error {
 	if err != nil {
 		return err
 	}
-	inForce, err := desk.ListImportsInForce(ctx, importIDs)
+	inForce, err := importer.ListImportsInForce(ctx, desk, importIDs)
 	if err != nil {
 		return err
 	}
@@ -192,8 +172,8 @@ func importRowOf(j *job.Job) (importRow, error) {
 }
 
 // undoRows returns the latest undo of each import.
-func undoRows(ctx context.Context, desk Imports) (map[string]*undoRow, error) {
-	jobs, err := desk.ListJobs(ctx, importer.UndoKind, listedImports)
+func undoRows(ctx context.Context, desk *db.Tenant) (map[string]*undoRow, error) {
+	jobs, err := job.ListJobs(ctx, desk, importer.UndoKind, listedImports)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +264,7 @@ func (v *visit) upload() error {
 	if len(m.list) > 0 {
 		return v.renderImports(http.StatusUnprocessableEntity, m)
 	}
-	if err := desk.KeepUpload(v.r.Context(), importsPage, f); err != nil {
+	if err := importer.KeepUpload(v.r.Context(), desk, importsPage, f); err != nil {
 		return err
 	}
 	if v.line("action") == actionKeep {
@@ -319,8 +299,8 @@ func (v *visit) uploaded() (*importer.File, error) {
 	return importer.NewFile(name, content), nil
 }
 
-func (v *visit) startImport(desk Imports, uploadID string, o importer.Options) error {
-	_, err := desk.StartImport(v.r.Context(), importsPage, importer.Request{UploadID: uploadID, Options: o})
+func (v *visit) startImport(desk *db.Tenant, uploadID string, o importer.Options) error {
+	_, err := importer.StartImport(v.r.Context(), desk, importsPage, importer.Request{UploadID: uploadID, Options: o})
 	if fault.Is(err, fault.Conflict) {
 		return refuse(http.StatusConflict, "Another import is at work", "The file is kept. Wait for the end of the other import, and start this one then.")
 	}
@@ -355,7 +335,7 @@ func (v *visit) cancelImport() error {
 	if err != nil {
 		return fault.New(fault.NotFound, "there is no such import")
 	}
-	if err := desk.CancelJob(v.r.Context(), importsPage, int32(number)); err != nil {
+	if err := importer.CancelJob(v.r.Context(), desk, importsPage, int32(number)); err != nil {
 		return err
 	}
 	v.Wake()
@@ -368,7 +348,7 @@ func (v *visit) undoImport() error {
 	if err != nil {
 		return err
 	}
-	j, err := desk.UndoImport(v.r.Context(), importsPage, v.line("id"))
+	j, err := importer.UndoImport(v.r.Context(), desk, importsPage, v.line("id"))
 	switch {
 	case fault.Is(err, fault.Conflict):
 		return refuse(http.StatusConflict, "Other work comes first", "The import, or the undo of another one, is still at work. Cancel it, or wait for its end.")

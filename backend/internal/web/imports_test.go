@@ -10,10 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -54,12 +57,12 @@ func uploads(t *testing.T, b *webtest.Browser, token, name, content string, fiel
 func worked(t *testing.T, s *webtest.Site, owner *webtest.Browser, kind string) {
 	t.Helper()
 	runner := job.NewRunner(job.Config{
-		Queue: s.Store, Kinds: []job.Kind{importer.Kind(s.Store), importer.Undo(s.Store)}, Workers: 1, Poll: time.Millisecond, Now: s.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Queue: dbtest.Queue(t, s.Store), Kinds: []job.Kind{importer.Kind(s.Store, dbtest.Ledger(t, s.Store)), importer.Undo(s.Store, kinds.All())}, Workers: 1, Poll: time.Millisecond, Now: s.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	runner.Start(t.Context())
 	defer runner.Stop(context.Background())
 	for {
-		jobs, err := s.Store.Tenant(owner.Owner, true).ListJobs(t.Context(), kind, 1)
+		jobs, err := job.ListJobs(t.Context(), s.Store.Tenant(owner.Owner, true), kind, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,12 +123,12 @@ func TestWhatStaysOfAnImport(t *testing.T) {
 		uploads(t, b, tokenOf(b.Get("/settings/imports")), "people.csv", someone, "action", "import")
 		worked(t, s, b, importer.JobKind)
 		data := s.Store.Tenant(b.Owner, false)
-		page, _, err := data.ListPeople(t.Context(), store.PeopleFilter{Limit: 1})
+		page, _, err := export.ListPeople(t.Context(), data, export.PeopleFilter{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = data.Write(t.Context(), store.Actor{}, func(ctx context.Context, u *store.Unit) error {
-			_, err := connection.Update(ctx, u, connection.Patch{ID: page.People[0].ID, Bio: new("new")})
+		err = data.Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
+			_, err := people.Update(ctx, u, people.Patch{ID: page.People[0].ID, Bio: new("new")})
 			return err
 		})
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	texttemplate "text/template"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/member"
 )
 
 // letters writes what is sent by mail. Every letter is its lines of text, of
@@ -77,7 +77,7 @@ const (
 	notYou        = "If this was not you, there is nothing to do: without the link nothing happens."
 )
 
-func (l *letters) reset(m *member.Member, secret string) (*mail.Message, error) {
+func (l *letters) reset(m *account.Member, secret string) (*mail.Message, error) {
 	return l.write(m.Email, letter{
 		Subject: "Choose a new password for Kith",
 		Lines:   []string{"Somebody, hopefully you, has forgotten the password of the Kith account " + m.Username + ".", lifetimeWords},
@@ -85,7 +85,7 @@ func (l *letters) reset(m *member.Member, secret string) (*mail.Message, error) 
 	})
 }
 
-func (l *letters) verify(m *member.Member, secret string) (*mail.Message, error) {
+func (l *letters) verify(m *account.Member, secret string) (*mail.Message, error) {
 	return l.write(m.Email, letter{
 		Subject: "Confirm your e-mail address for Kith",
 		Lines:   []string{"Please confirm that this is the address of the Kith account " + m.Username + ".", lifetimeWords},
@@ -93,7 +93,7 @@ func (l *letters) verify(m *member.Member, secret string) (*mail.Message, error)
 	})
 }
 
-func (l *letters) finishSignUp(s *member.SignUp, secret string) (*mail.Message, error) {
+func (l *letters) finishSignUp(s *account.SignUp, secret string) (*mail.Message, error) {
 	return l.write(s.Email, letter{
 		Subject: "Finish your Kith account",
 		Lines:   []string{"Somebody, hopefully you, wants to open the Kith account " + s.Username + " with this address.", lifetimeWords},
@@ -101,7 +101,7 @@ func (l *letters) finishSignUp(s *member.SignUp, secret string) (*mail.Message, 
 	})
 }
 
-func (l *letters) alreadyMember(m *member.Member) (*mail.Message, error) {
+func (l *letters) alreadyMember(m *account.Member) (*mail.Message, error) {
 	return l.write(m.Email, letter{
 		Subject: "You have a Kith account already",
 		Lines: []string{
@@ -112,7 +112,7 @@ func (l *letters) alreadyMember(m *member.Member) (*mail.Message, error) {
 	})
 }
 
-func (l *letters) identityLinked(m *member.Member, provider string) (*mail.Message, error) {
+func (l *letters) identityLinked(m *account.Member, provider string) (*mail.Message, error) {
 	return l.write(m.Email, letter{
 		Subject: "Your Kith account is connected with " + provider,
 		Lines: []string{

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/mail/smtptest"
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -75,7 +75,7 @@ const (
 
 func eachWithMail(t *testing.T, test func(t *testing.T, s *webtest.Site, p post)) {
 	t.Helper()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		p, options := withMail(t)
 		test(t, webtest.Start(t, databaseURL, options), p)
 	})
@@ -150,7 +150,7 @@ func TestVerifyLinksEnd(t *testing.T) {
 		want(t, c.who.Submit(c.page, "/verify", nil), http.StatusNotFound, "This link is over")
 	}
 	want(t, member.Get("/settings/security"), http.StatusOK, "not confirmed")
-	if _, err := s.Store.FindMember(t.Context(), "newby"); !fault.Is(err, fault.NotFound) {
+	if _, err := account.FindMember(t.Context(), s.Store, "newby"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the member was made: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestResetLinksEndWithThePassword(t *testing.T) {
 // Whoever is asked for, the page is the same, and only who exists gets a letter.
 func TestForgotTellsNobodyApart(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		p, options := withMail(t)
 		s := webtest.Start(t, databaseURL, options)
 		for _, who := range []string{"maria", "suspended", "demo-one"} {
@@ -229,7 +229,7 @@ func TestForgotIsLimited(t *testing.T) {
 	mailOn := options.Web
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
 		mailOn(c)
-		c.Login = &session.RatePolicy{Quota: 2, Window: time.Minute}
+		c.Login = &account.RatePolicy{Quota: 2, Window: time.Minute}
 	}})
 	b := s.Browser(t)
 	page := b.Get("/forgot")
@@ -276,7 +276,7 @@ func TestSignUpByMail(t *testing.T) {
 		if isSignedIn(b) {
 			t.Error("signed in before the address is proved")
 		}
-		if _, err := s.Store.FindMember(t.Context(), "newby"); err == nil {
+		if _, err := account.FindMember(t.Context(), s.Store, "newby"); err == nil {
 			t.Error("there is a member already")
 		}
 		path := p.link(t, s, "newby@people.example", finishSubject)
@@ -299,7 +299,7 @@ func TestSignUpClosedWhileALinkWaits(t *testing.T) {
 	p, options := withMail(t)
 	closed, open := false, options.Web
 	databaseURL := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := store.Migrate(t.Context(), store.Config{URL: databaseURL}); err != nil {
+	if _, err := db.Migrate(t.Context(), db.Config{URL: databaseURL}); err != nil {
 		t.Fatal(err)
 	}
 	options.Web = func(c *web.Config) { open(c); c.SignUpOpen = !closed }
@@ -314,7 +314,7 @@ func TestSignUpClosedWhileALinkWaits(t *testing.T) {
 	want(t, late.Get(path), http.StatusForbidden, "Sign-up is closed")
 	form.Set("form_token", tokenOf(late.Get("/sign-in")))
 	want(t, late.Post("/verify", form), http.StatusForbidden, "Sign-up is closed")
-	if _, err := after.Store.FindMember(t.Context(), "newby"); !fault.Is(err, fault.NotFound) {
+	if _, err := account.FindMember(t.Context(), after.Store, "newby"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the member was made: %v", err)
 	}
 }
@@ -343,7 +343,7 @@ func TestSignUpByMailTellsNobodyApart(t *testing.T) {
 		wantRedirect(t, b.Submit(p1, "/verify", merge(chosenPassword(), values("username", "free-one"))), "/settings/profile?done=welcome")
 		b = s.Browser(t)
 		p2 := b.Get(finish)
-		if err := s.Store.DeleteMember(t.Context(), s.SignedIn(t, "gone").Owner); err != nil {
+		if err := account.DeleteMember(t.Context(), s.Store, s.SignedIn(t, "gone").Owner); err != nil {
 			t.Fatal(err)
 		}
 		wantRedirect(t, b.Submit(p2, "/verify", chosenPassword()), "/settings/profile?done=welcome")

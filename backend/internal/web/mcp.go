@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/change"
-	"github.com/kith-crm/kith/backend/internal/grant"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
 // mcpContent is the content of the settings page for agents.
@@ -35,7 +34,7 @@ type agentRow struct {
 	ClientID, Name string
 	// Destinations are where its answers are sent; Unknown tells of others that
 	// cannot be shown.
-	Destinations []grant.Destination
+	Destinations []oauth.Destination
 	Unknown      bool
 	Scopes       scopeNames
 	// Grants is how many times it is connected, CreatedAt since when, and
@@ -71,15 +70,15 @@ func (v *visit) renderMCP(status int, form tokenForm, m *mistakes) error {
 
 func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
 	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: pathActivity}
-	grants, err := v.Store.ListGrants(ctx, v.login.MemberID)
+	grants, err := oauth.ListGrants(ctx, v.Store, v.login.MemberID)
 	if err != nil {
 		return content, err
 	}
-	tokens, err := v.Store.ListPersonalTokens(ctx, v.login.MemberID)
+	tokens, err := account.ListPersonalTokens(ctx, v.Store, v.login.MemberID)
 	if err != nil {
 		return content, err
 	}
-	changes, err := v.data().ListChanges(ctx, change.Query{ByAgents: true, Limit: recentChanges})
+	changes, err := history.ListChanges(ctx, v.data(), history.Query{ByAgents: true, Limit: recentChanges})
 	if err != nil {
 		return content, err
 	}
@@ -92,14 +91,14 @@ func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
 }
 
 // agentRows returns one row for each client, in the order of their newest grants.
-func agentRows(grants []grant.Grant) []agentRow {
+func agentRows(grants []oauth.Grant) []agentRow {
 	var rows []agentRow
 	scopes := map[string][]string{}
 	for _, g := range grants {
 		at := slices.IndexFunc(rows, func(row agentRow) bool { return row.ClientID == g.ClientID })
 		if at < 0 {
 			at = len(rows)
-			row := agentRow{ClientID: g.ClientID, Name: grant.ShownName(g.ClientName), CreatedAt: g.CreatedAt}
+			row := agentRow{ClientID: g.ClientID, Name: oauth.ShownName(g.ClientName), CreatedAt: g.CreatedAt}
 			row.Destinations, row.Unknown = destinations(g.ClientRedirectURIs)
 			rows = append(rows, row)
 		}
@@ -119,9 +118,9 @@ func agentRows(grants []grant.Grant) []agentRow {
 
 // destinations returns where redirect URIs lead, each place once, and whether
 // there are any that cannot be shown.
-func destinations(uris []string) (places []grant.Destination, unknown bool) {
+func destinations(uris []string) (places []oauth.Destination, unknown bool) {
 	for _, uri := range uris {
-		d, err := grant.DestinationOf(uri)
+		d, err := oauth.DestinationOf(uri)
 		if err != nil {
 			unknown = true
 			continue
@@ -137,7 +136,7 @@ func destinations(uris []string) (places []grant.Destination, unknown bool) {
 }
 
 // tokenRows shows the tokens that were not revoked.
-func (v *visit) tokenRows(tokens []token.PersonalToken) []tokenRow {
+func (v *visit) tokenRows(tokens []account.PersonalToken) []tokenRow {
 	var rows []tokenRow
 	for _, t := range tokens {
 		if !t.RevokedAt.IsZero() {
@@ -152,10 +151,10 @@ func (v *visit) tokenRows(tokens []token.PersonalToken) []tokenRow {
 }
 
 func (v *visit) revokeAgent() error {
-	if err := v.Store.RevokeAgent(v.r.Context(), v.login.MemberID, v.line("id")); err != nil {
+	if err := oauth.RevokeAgent(v.r.Context(), v.Store, v.login.MemberID, v.line("id")); err != nil {
 		return err
 	}
-	v.record(securityevent.AccessRevoked, v.login.MemberID, v.line("id"))
+	v.record(account.AccessRevoked, v.login.MemberID, v.line("id"))
 	v.redirectDone(pathMCP, "agent-revoked")
 	return nil
 }

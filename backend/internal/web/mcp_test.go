@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/grant"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
@@ -26,7 +27,7 @@ func grantOf(t *testing.T, s *webtest.Site, b *webtest.Browser) string {
 	return grantTo(t, s, b, s.Client(t, "Agent Smith", "https://a.example/cb"))
 }
 
-func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *grant.Client) string {
+func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *oauth.Client) string {
 	t.Helper()
 	p := b.Get(authorizePath(c.ID, "https://a.example/cb", "scope", "connections timeline"))
 	form := p.Form("/oauth/consent")
@@ -44,10 +45,10 @@ func redeem(t *testing.T, s *webtest.Site, answer *webtest.Page) string {
 		t.Fatalf("no code: %d %s\n%s", answer.Status, to, answer.Text())
 	}
 	code, _, _ := strings.Cut(rest, "&")
-	access := grant.PrefixAccessToken + code
+	access := oauth.PrefixAccessToken + code
 	now := s.Clock.Now()
-	_, err := s.Store.RedeemCode(t.Context(), grant.Hash(code), grant.Pair{
-		AccessHash: grant.Hash(access), RefreshHash: grant.Hash(grant.PrefixRefreshToken + code), AccessExpiresAt: now.Add(time.Hour), RefreshExpiresAt: now.Add(24 * time.Hour),
+	_, err := oauth.RedeemCode(t.Context(), s.Store, oauth.Hash(code), oauth.Pair{
+		AccessHash: oauth.Hash(access), RefreshHash: oauth.Hash(oauth.PrefixRefreshToken + code), AccessExpiresAt: now.Add(time.Hour), RefreshExpiresAt: now.Add(24 * time.Hour),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 					t.Error("it is shown again")
 				}
 			}
-			if tokens, err := s.Store.ListPersonalTokens(t.Context(), b.Owner); err != nil || len(tokens) != 1 {
+			if tokens, err := account.ListPersonalTokens(t.Context(), s.Store, b.Owner); err != nil || len(tokens) != 1 {
 				t.Errorf("%d tokens, %v", len(tokens), err)
 			}
 			for _, planted := range []string{"x", sealed[:20], sealed + "A", strings.Repeat("A", 100), "%"} {
@@ -129,7 +130,7 @@ func TestPersonalTokens(t *testing.T) {
 		made := makeToken(t, b, map[string][]string{"name": {" backup  script "}, "scope": {"connections", "write"}, "expires": {"30"}})
 		want(t, made, http.StatusOK, "backup script", "not shown again")
 		bearer := webtest.TextOf(made.ByID("made-token"))
-		p, err := s.Store.Authenticate(t.Context(), bearer)
+		p, err := oauth.Authenticate(t.Context(), s.Store, bearer)
 		if err != nil || strings.Join(p.Credential.Scopes, " ") != "connections write" || !p.Credential.ExpiresAt.Equal(s.Clock.Now().Add(30*24*time.Hour)) || p.Tenant != b.Owner {
 			t.Fatalf("got %+v, %v", p, err)
 		}
@@ -138,12 +139,12 @@ func TestPersonalTokens(t *testing.T) {
 		if strings.Contains(listed.Body, bearer) || strings.Contains(listed.Body, strings.TrimPrefix(bearer, "kith_pat_")) {
 			t.Error("the token is shown again")
 		}
-		if err := s.Store.MarkUsed(t.Context(), p.Credential.ID, s.Clock.Now()); err != nil {
+		if err := oauth.MarkUsed(t.Context(), s.Store, p.Credential.ID, s.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		want(t, b.Get("/settings/mcp"), http.StatusOK, "last used on "+s.Clock.Now().Format("2 January 2006, 15:04 UTC"))
 		wantRedirect(t, b.Submit(listed, "/settings/mcp/tokens/revoke", nil), "/settings/mcp?done=token-revoked")
-		if _, err := s.Store.Authenticate(t.Context(), bearer); !fault.Is(err, fault.Unauthenticated) {
+		if _, err := oauth.Authenticate(t.Context(), s.Store, bearer); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("the revoked token: %v", err)
 		}
 		want(t, b.Get("/settings/mcp?done=token-revoked"), http.StatusOK, "The token is revoked", "You have none")
@@ -187,7 +188,7 @@ func TestTokensAreBounded(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	page := b.Get("/settings/mcp")
 	for range 49 {
-		storetest.Token(t, s.Store, b.Owner, "connections")
+		dbtest.Token(t, s.Store, b.Owner, "connections")
 	}
 	makeToken(t, b, values("name", "x"))
 	want(t, b.Submit(page, "/settings/mcp/tokens", values("name", "x")), http.StatusUnprocessableEntity, "You have 50 tokens")
@@ -206,16 +207,16 @@ func TestAgents(t *testing.T) {
 		want(t, b.Get("/settings/mcp"), http.StatusOK, "2 times by now")
 		wantRedirect(t, b.Submit(page, "/settings/mcp/agents/revoke", nil), "/settings/mcp?done=agent-revoked")
 		for _, bearer := range []string{access, again} {
-			if _, err := s.Store.Authenticate(t.Context(), bearer); !fault.Is(err, fault.Unauthenticated) {
+			if _, err := oauth.Authenticate(t.Context(), s.Store, bearer); !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("its access: %v", err)
 			}
 		}
-		refresh := strings.Replace(access, grant.PrefixAccessToken, grant.PrefixRefreshToken, 1)
+		refresh := strings.Replace(access, oauth.PrefixAccessToken, oauth.PrefixRefreshToken, 1)
 		form := values("grant_type", "refresh_token", "client_id", c.ID, "refresh_token", refresh)
 		if p := s.Browser(t).Post("/oauth/token", form); p.Status != http.StatusBadRequest || !strings.Contains(p.Body, "invalid_grant") {
 			t.Errorf("its refresh token: %d %s", p.Status, p.Body)
 		}
-		if _, err := s.Store.Authenticate(t.Context(), other); err != nil {
+		if _, err := oauth.Authenticate(t.Context(), s.Store, other); err != nil {
 			t.Errorf("another agent's access: %v", err)
 		}
 		wantRedirect(t, b.Submit(b.Get("/settings/mcp"), "/settings/mcp/agents/revoke", nil), "/settings/mcp?done=agent-revoked")
@@ -227,9 +228,9 @@ func TestRecentChanges(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), store.Actor{CredentialName: "Claude", Tool: "create_connection"},
-			func(ctx context.Context, u *store.Unit) error {
-				_, err := connection.Create(ctx, u, connection.Draft{Name: "Grace Hopper"})
+		err := s.Store.Tenant(b.Owner, false).Write(t.Context(), db.Actor{CredentialName: "Claude", Tool: "create_connection"},
+			func(ctx context.Context, u *db.Tx) error {
+				_, err := people.Create(ctx, u, people.Draft{Name: "Grace Hopper"})
 				return err
 			})
 		if err != nil {
@@ -277,12 +278,12 @@ func TestTokenForNamedTools(t *testing.T) {
 		}
 		made := makeToken(t, b, values("name", "script", "tool", "search_connections"))
 		want(t, made, http.StatusOK, "Limited to search_connections.")
-		p, err := s.Store.Authenticate(t.Context(), webtest.TextOf(made.ByID("made-token")))
+		p, err := oauth.Authenticate(t.Context(), s.Store, webtest.TextOf(made.ByID("made-token")))
 		if err != nil || !slices.Equal(p.Credential.Tools, []string{"search_connections"}) {
 			t.Errorf("got %+v, %v", p, err)
 		}
 		free := makeToken(t, b, values("name", "free"))
-		if p, err := s.Store.Authenticate(t.Context(), webtest.TextOf(free.ByID("made-token"))); err != nil || len(p.Credential.Tools) > 0 {
+		if p, err := oauth.Authenticate(t.Context(), s.Store, webtest.TextOf(free.ByID("made-token"))); err != nil || len(p.Credential.Tools) > 0 {
 			t.Errorf("got %+v, %v", p, err)
 		}
 	})

@@ -13,26 +13,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/change"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/grant"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/provider"
-	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// brittle is the store of a site, whose calls can be made to fail one by one.
+// brittle is the database of a site, whose calls can be made to fail one by one.
 type brittle struct {
-	web.Store
+	dbtest.Breaker
 
-	// left is how many calls still work; the one after them fails. Negative: all.
-	left atomic.Int64
 	// failed tells that a call failed.
 	failed atomic.Bool
 }
@@ -40,167 +32,25 @@ type brittle struct {
 // errDown is what a store says that cannot be reached.
 var errDown = fault.Wrap(errors.New("dial tcp 10.0.0.7:5432: secret-host refused"), fault.Unavailable, "sql: the store cannot be reached")
 
-// failAt has the n-th call from now on fail, and no other.
-func (b *brittle) failAt(n int) { b.failed.Store(false); b.left.Store(int64(n - 1)) }
-
-func (b *brittle) call() error {
-	if b.left.Load() < 0 || b.left.Add(-1) >= 0 {
-		return nil
-	}
-	b.failed.Store(true)
-	return errDown
-}
-
-func get[T any](b *brittle, read func() (T, error)) (T, error) {
-	if err := b.call(); err != nil {
-		var none T
-		return none, err
-	}
-	return read()
-}
-
-func (b *brittle) do(write func() error) error {
-	if err := b.call(); err != nil {
-		return err
-	}
-	return write()
-}
-
-func (b *brittle) FindMember(ctx context.Context, login string) (*member.Member, error) {
-	return get(b, func() (*member.Member, error) { return b.Store.FindMember(ctx, login) })
-}
-
-func (b *brittle) GetMemberByID(ctx context.Context, id tenant.ID) (*member.Member, error) {
-	return get(b, func() (*member.Member, error) { return b.Store.GetMemberByID(ctx, id) })
-}
-
-func (b *brittle) SetPassword(ctx context.Context, id tenant.ID, hash string) error {
-	return b.do(func() error { return b.Store.SetPassword(ctx, id, hash) })
-}
-
-func (b *brittle) DeleteMember(ctx context.Context, id tenant.ID) error {
-	return b.do(func() error { return b.Store.DeleteMember(ctx, id) })
-}
-
-func (b *brittle) CreateMember(ctx context.Context, m *member.Member) error {
-	return b.do(func() error { return b.Store.CreateMember(ctx, m) })
-}
-
-func (b *brittle) GetMailLink(ctx context.Context, hash string, purpose member.LinkPurpose) (*member.MailLink, error) {
-	return get(b, func() (*member.MailLink, error) { return b.Store.GetMailLink(ctx, hash, purpose) })
-}
-
-func (b *brittle) ResetPassword(ctx context.Context, linkHash, hash string) error {
-	return b.do(func() error { return b.Store.ResetPassword(ctx, linkHash, hash) })
-}
-
-func (b *brittle) VerifyEmail(ctx context.Context, linkHash string) error {
-	return b.do(func() error { return b.Store.VerifyEmail(ctx, linkHash) })
-}
-
-func (b *brittle) GetSignUp(ctx context.Context, hash string) (*member.SignUp, error) {
-	return get(b, func() (*member.SignUp, error) { return b.Store.GetSignUp(ctx, hash) })
-}
-
-func (b *brittle) CompleteSignUp(ctx context.Context, hash, username, passwordHash string) (*member.Member, error) {
-	return get(b, func() (*member.Member, error) { return b.Store.CompleteSignUp(ctx, hash, username, passwordHash) })
-}
-
-func (b *brittle) CreateLoginSession(ctx context.Context, s *session.LoginSession) error {
-	return b.do(func() error { return b.Store.CreateLoginSession(ctx, s) })
-}
-
-func (b *brittle) GetLoginSession(ctx context.Context, hash string) (*session.LoginSession, error) {
-	return get(b, func() (*session.LoginSession, error) { return b.Store.GetLoginSession(ctx, hash) })
-}
-
-func (b *brittle) DeleteLoginSession(ctx context.Context, hash string) error {
-	return b.do(func() error { return b.Store.DeleteLoginSession(ctx, hash) })
-}
-
-func (b *brittle) DeleteLoginSessions(ctx context.Context, owner tenant.ID, keep string) error {
-	return b.do(func() error { return b.Store.DeleteLoginSessions(ctx, owner, keep) })
-}
-
-func (b *brittle) SpendAttempts(ctx context.Context, limits ...session.Limit) (session.Decision, error) {
-	if err := b.call(); err != nil {
-		return session.Decision{}, err
-	}
-	return b.Store.SpendAttempts(ctx, limits...)
-}
-
-func (b *brittle) GetProfile(ctx context.Context, owner tenant.ID) (*profile.Profile, error) {
-	return get(b, func() (*profile.Profile, error) { return b.Store.GetProfile(ctx, owner) })
-}
-
-func (b *brittle) UpdateProfile(ctx context.Context, p *profile.Profile) error {
-	return b.do(func() error { return b.Store.UpdateProfile(ctx, p) })
-}
-
-func (b *brittle) ListGrants(ctx context.Context, owner tenant.ID) ([]grant.Grant, error) {
-	return get(b, func() ([]grant.Grant, error) { return b.Store.ListGrants(ctx, owner) })
-}
-
-func (b *brittle) RevokeAgent(ctx context.Context, owner tenant.ID, clientID string) error {
-	return b.do(func() error { return b.Store.RevokeAgent(ctx, owner, clientID) })
-}
-
-func (b *brittle) CreatePersonalToken(ctx context.Context, t *token.PersonalToken) error {
-	return b.do(func() error { return b.Store.CreatePersonalToken(ctx, t) })
-}
-
-func (b *brittle) ListPersonalTokens(ctx context.Context, owner tenant.ID) ([]token.PersonalToken, error) {
-	return get(b, func() ([]token.PersonalToken, error) { return b.Store.ListPersonalTokens(ctx, owner) })
-}
-
-func (b *brittle) RevokePersonalToken(ctx context.Context, owner tenant.ID, id string, at time.Time) error {
-	return b.do(func() error { return b.Store.RevokePersonalToken(ctx, owner, id, at) })
-}
-
-func (b *brittle) ListIdentities(ctx context.Context, owner tenant.ID) ([]provider.LinkedIdentity, error) {
-	return get(b, func() ([]provider.LinkedIdentity, error) { return b.Store.ListIdentities(ctx, owner) })
-}
-
-func (b *brittle) DeleteIdentities(ctx context.Context, owner tenant.ID) error {
-	return b.do(func() error { return b.Store.DeleteIdentities(ctx, owner) })
-}
-
-// brittleData is what a member of a brittle site keeps.
-type brittleData struct {
-	web.TenantData
-
-	store *brittle
-}
-
-func (d brittleData) ListChanges(ctx context.Context, query change.Query) ([]change.Change, error) {
-	return get(d.store, func() ([]change.Change, error) { return d.TenantData.ListChanges(ctx, query) })
-}
-
-func (d brittleData) UndoChange(ctx context.Context, page, id string, dryRun bool) (change.Undone, error) {
-	return get(d.store, func() (change.Undone, error) { return d.TenantData.UndoChange(ctx, page, id, dryRun) })
-}
-
-func (d brittleData) ListNames(ctx context.Context, ids []string) (map[string]string, error) {
-	return get(d.store, func() (map[string]string, error) { return d.TenantData.ListNames(ctx, ids) })
-}
-
-func (d brittleData) Export(ctx context.Context, each func(object any) error) error {
-	return d.store.do(func() error { return d.TenantData.Export(ctx, each) })
-}
-
-func (d brittleData) ExportPeople(ctx context.Context, withTimeline bool, each func(page cardfile.People) error) error {
-	return d.store.do(func() error { return d.TenantData.ExportPeople(ctx, withTimeline, each) })
+// failAt has the n-th call from now on fail, and no other. Security events are no calls:
+// what is not recorded happens all the same.
+func (b *brittle) failAt(n int) {
+	var calls atomic.Int64
+	b.failed.Store(false)
+	b.Set(func(statement string) error {
+		if strings.HasPrefix(statement, `INSERT INTO "security_events"`) || calls.Add(1) != int64(n) {
+			return nil
+		}
+		b.failed.Store(true)
+		return errDown
+	})
 }
 
 func brittleSite(t *testing.T) (*webtest.Site, *brittle) {
 	t.Helper()
 	b := &brittle{}
-	b.left.Store(-1)
-	return webtest.New(t, webtest.Options{Web: func(c *web.Config) {
-		data := c.Data
-		b.Store, c.Store = c.Store, b
-		c.Data = func(owner tenant.ID) web.TenantData { return brittleData{data(owner), b} }
-		c.Login = &session.RatePolicy{Quota: 100_000, Window: time.Minute}
+	return webtest.New(t, webtest.Options{Breaker: &b.Breaker, Web: func(c *web.Config) {
+		c.Login = &account.RatePolicy{Quota: 100_000, Window: time.Minute}
 	}}), b
 }
 
@@ -238,7 +88,7 @@ func TestOutage(t *testing.T) {
 			store.failAt(n)
 			p := b.Do(r)
 			failed := store.failed.Load()
-			store.left.Store(-1)
+			store.Set(nil)
 			if !failed {
 				if p.Status >= http.StatusBadRequest {
 					t.Errorf("%s: %d when nothing failed\n%s", what, p.Status, p.Text())
@@ -356,21 +206,19 @@ func addLinkVisits(s *webtest.Site, all map[string]visit) {
 	}
 }
 
-// left is a store that a browser does not wait for.
-type left struct{ web.Store }
-
-func (left) GetProfile(context.Context, tenant.ID) (*profile.Profile, error) {
-	return nil, fmt.Errorf("read profile: %w", context.Canceled)
-}
-
 // A browser that leaves early is no error that operators have to look at.
 func TestBrowserThatLeaves(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
-		c.Store, c.Logger = left{c.Store}, slog.New(slog.NewTextHandler(&log, nil))
-	}})
+	var profile dbtest.Breaker
+	s := webtest.New(t, webtest.Options{Breaker: &profile, Web: func(c *web.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }})
 	b := s.SignedIn(t, "maria")
+	profile.Set(func(statement string) error {
+		if !strings.Contains(statement, `FROM "profiles"`) {
+			return nil
+		}
+		return fmt.Errorf("read profile: %w", context.Canceled)
+	})
 	wantOutage(t, "left", b.Get("/settings/profile"))
 	if !strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), "level=ERROR") {
 		t.Error(log.String())

@@ -8,16 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
-	"github.com/kith-crm/kith/backend/internal/connection"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 	"github.com/kith-crm/kith/proto/catalog"
+	"golang.org/x/net/html"
 )
 
 // everyPage loads each page there is, with and without mistakes. What stands
@@ -30,9 +28,9 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	grantOf(t, s, b)
 	grace, addition := added(t, s, b.Owner, "Grace Hopper")
 	plain := b.Get(undoPath(addition))
-	first := changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("x")})
+	first := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("x")})
 	undone := b.Submit(b.Get(undoPath(first)), undoForm, nil)
-	changed(t, s, b.Owner, connection.Patch{ID: grace, Bio: new("y")})
+	changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("y")})
 	ada, _ := added(t, s, b.Owner, "Ada Lovelace")
 	deletion := deleted(t, s, b.Owner, ada)
 	c := s.Client(t, "Agent", "https://a.example/cb")
@@ -67,20 +65,20 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 // links makes a link of each kind, as if it had been mailed, and returns its path.
 func links(t *testing.T, s *webtest.Site, owner tenant.ID) (reset, verify, finish string) {
 	t.Helper()
-	m, err := s.Store.GetMemberByID(t.Context(), owner)
+	m, err := account.GetMemberByID(t.Context(), s.Store, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tag := rand.Text()
-	for _, purpose := range []member.LinkPurpose{member.PurposeReset, member.PurposeVerify} {
-		row := &member.MailLink{Hash: token.Hash(string(purpose) + tag), MemberID: owner, Purpose: purpose, Email: m.Email}
-		if err := s.Store.CreateMailLink(t.Context(), row); err != nil {
+	for _, purpose := range []account.LinkPurpose{account.PurposeReset, account.PurposeVerify} {
+		row := &account.MailLink{Hash: account.HashSecret(string(purpose) + tag), MemberID: owner, Purpose: purpose, Email: m.Email}
+		if err := account.CreateMailLink(t.Context(), s.Store, row); err != nil {
 			t.Fatal(err)
 		}
 	}
 	name := "new-" + strings.ToLower(tag)
-	row := &member.SignUp{Hash: token.Hash("finish" + tag), Username: name, Email: name + "@people.example"}
-	if err := s.Store.CreateSignUp(t.Context(), row); err != nil {
+	row := &account.SignUp{Hash: account.HashSecret("finish" + tag), Username: name, Email: name + "@people.example"}
+	if err := account.CreateSignUp(t.Context(), s.Store, row); err != nil {
 		t.Fatal(err)
 	}
 	return "/reset?link=reset" + tag, "/verify?link=verify" + tag, "/verify?link=finish" + tag
@@ -246,7 +244,7 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := webtest.New(t, webtest.Options{})
-	good := web.Config{BaseURL: "https://kith.example", Store: s.Store, Catalog: rpcs, Data: func(tenant.ID) web.TenantData { return nil }}
+	good := web.Config{BaseURL: "https://kith.example", Store: s.Store, Catalog: rpcs, Data: func(tenant.ID) *db.Tenant { return nil }}
 	if _, err := web.New(good); err != nil {
 		t.Errorf("the smallest: %v", err)
 	}
@@ -272,7 +270,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestSessionLifetimeIsConfigured(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
-		c.SessionLifetime, c.Login = time.Hour, &session.RatePolicy{}
+		c.SessionLifetime, c.Login = time.Hour, &account.RatePolicy{}
 	}})
 	s.Member(t, "maria")
 	b := s.Browser(t)

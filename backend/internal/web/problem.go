@@ -3,7 +3,7 @@ package web
 import (
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
 // pathStart is what the edge shows to whoever comes without a path.
@@ -38,7 +38,7 @@ func (v *visit) next() link {
 		return link{pathSettings, "Go to your settings"}
 	case path == pathReset && v.Mailer != nil:
 		return link{pathForgot, "Ask for a new link"}
-	case path == authserver.PathAuthorize:
+	case path == oauth.PathAuthorize:
 		return link{pathStart, "Go to the start page"}
 	}
 	return link{pathSignIn, "Sign in"}

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"net/http"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/profile"
 )
 
 // profileContent is the content of the profile page.
@@ -18,14 +18,14 @@ type profileContent struct {
 	Page   choices
 	Listed bool
 	// Preview is what everybody sees; nil when nobody but the member does.
-	Preview *profile.Profile
+	Preview *account.Profile
 	// Unsaved tells that the preview shows what is typed, not what is kept.
 	Unsaved bool
 	URL     string
 }
 
 func (v *visit) showProfile() error {
-	p, err := v.Store.GetProfile(v.r.Context(), v.login.MemberID)
+	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -33,12 +33,12 @@ func (v *visit) showProfile() error {
 	return nil
 }
 
-func (v *visit) renderProfile(status int, p *profile.Profile, m *mistakes, unsaved bool) {
+func (v *visit) renderProfile(status int, p *account.Profile, m *mistakes, unsaved bool) {
 	content := profileForm(p, m)
 	content.Unsaved, content.URL = unsaved, v.BaseURL+"/api/human/"+p.Username
-	if p.Visibility == profile.Public {
+	if p.Visibility == account.Public {
 		preview := *p
-		preview.Reduce(profile.Public)
+		preview.Reduce(account.Public)
 		content.Preview = &preview
 	}
 	v.render(status, "profile", page{Title: "Your profile", Section: pathProfile, Errors: m.list, Content: content})
@@ -46,7 +46,7 @@ func (v *visit) renderProfile(status int, p *profile.Profile, m *mistakes, unsav
 
 // saveProfile keeps what was typed, or shows how it would look.
 func (v *visit) saveProfile() error {
-	p, err := v.Store.GetProfile(v.r.Context(), v.login.MemberID)
+	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (v *visit) saveProfile() error {
 		v.renderProfile(http.StatusOK, p, m, true)
 		return nil
 	}
-	if err := v.Store.UpdateProfile(v.r.Context(), p); err != nil {
+	if err := account.UpdateProfile(v.r.Context(), v.Store, p); err != nil {
 		return err
 	}
 	v.redirectDone(pathProfile, "saved")
@@ -83,10 +83,10 @@ func (m *mistakes) takeAll(err error) error {
 }
 
 // withVisibility returns the visibilities with one changed.
-func withVisibility(all map[string]profile.Visibility, field string, to profile.Visibility) map[string]profile.Visibility {
+func withVisibility(all map[string]account.Visibility, field string, to account.Visibility) map[string]account.Visibility {
 	all = maps.Clone(all)
 	if all == nil {
-		all = map[string]profile.Visibility{}
+		all = map[string]account.Visibility{}
 	}
 	all[field] = to
 	return all

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/profile"
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // Names of the form's fields that are no field of a profile by themselves.
@@ -40,41 +40,41 @@ type choice struct {
 
 // linkRows are the inputs of the links, some empty ones at the end.
 type linkRows struct {
-	Rows  []profile.Link
+	Rows  []account.Link
 	Error string
 }
 
-func visibilityChoices(name, label string, now profile.Visibility) choices {
+func visibilityChoices(name, label string, now account.Visibility) choices {
 	c := choices{Name: name, Label: label}
 	for _, v := range []struct {
-		value profile.Visibility
+		value account.Visibility
 		label string
-	}{{profile.Private, "Only me"}, {profile.Members, "Members"}, {profile.Public, "Everyone"}} {
-		c.Options = append(c.Options, choice{string(v.value), v.label, v.value == now || now == "" && v.value == profile.Private})
+	}{{account.Private, "Only me"}, {account.Members, "Members"}, {account.Public, "Everyone"}} {
+		c.Options = append(c.Options, choice{string(v.value), v.label, v.value == now || now == "" && v.value == account.Private})
 	}
 	return c
 }
 
 // profileForm shows a profile as a form.
-func profileForm(p *profile.Profile, m *mistakes) profileContent {
+func profileForm(p *account.Profile, m *mistakes) profileContent {
 	lines := func(list []string) string { return strings.Join(list, "\n") }
 	inputs := []profileField{
-		{field: field{Name: profile.FieldHeadline, Label: "Headline", Value: p.Headline, Hint: "What you do, in one line."}},
-		{field: field{Name: profile.FieldBio, Label: "About you", Value: p.Bio, Rows: 6}},
+		{field: field{Name: account.FieldHeadline, Label: "Headline", Value: p.Headline, Hint: "What you do, in one line."}},
+		{field: field{Name: account.FieldBio, Label: "About you", Value: p.Bio, Rows: 6}},
 		{
-			field: field{Name: profile.FieldLocation, Label: "Place", Value: p.LocationText, Hint: "For example Lisbon."},
+			field: field{Name: account.FieldLocation, Label: "Place", Value: p.LocationText, Hint: "For example Lisbon."},
 			Also: &field{
-				Name: profile.FieldCountry, Label: "Country", Value: p.Country, Autocomplete: "country", Error: m.of(profile.FieldCountry),
+				Name: account.FieldCountry, Label: "Country", Value: p.Country, Autocomplete: "country", Error: m.of(account.FieldCountry),
 				Hint: "Its two letters, for example PT.",
 			},
 		},
-		{field: field{Name: profile.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
-		{field: field{Name: profile.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
-		{field: field{Name: profile.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
-		{field: field{Name: profile.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
-		{field: field{Name: profile.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
-		{field: field{Name: profile.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
-		{field: field{Name: profile.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
+		{field: field{Name: account.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
+		{field: field{Name: account.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
+		{field: field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
+		{field: field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
+		{field: field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
+		{field: field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
+		{field: field{Name: account.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
 	}
 	for i := range inputs {
 		f := &inputs[i]
@@ -84,43 +84,43 @@ func profileForm(p *profile.Profile, m *mistakes) profileContent {
 	return profileContent{
 		Fields: inputs, Listed: p.Listed,
 		Name: field{
-			Name: profile.FieldName, Label: "Name", Value: p.Name, Autocomplete: "name", Required: true, Error: m.of(profile.FieldName),
+			Name: account.FieldName, Label: "Name", Value: p.Name, Autocomplete: "name", Required: true, Error: m.of(account.FieldName),
 			Hint: "Whoever sees the page sees this.",
 		},
-		Page: visibilityChoices(profile.FieldVisibility, "Who sees your page", p.Visibility),
+		Page: visibilityChoices(account.FieldVisibility, "Who sees your page", p.Visibility),
 	}
 }
 
-func rowsOf(links []profile.Link, m *mistakes) *linkRows {
-	rows := append([]profile.Link{}, links...)
+func rowsOf(links []account.Link, m *mistakes) *linkRows {
+	rows := append([]account.Link{}, links...)
 	for range 2 {
-		if len(rows) < profile.MaxEntries {
-			rows = append(rows, profile.Link{})
+		if len(rows) < account.MaxEntries {
+			rows = append(rows, account.Link{})
 		}
 	}
-	return &linkRows{Rows: rows, Error: m.of(profile.FieldLinks)}
+	return &linkRows{Rows: rows, Error: m.of(account.FieldLinks)}
 }
 
 // readProfile puts what was typed into a profile; its rules look at it later.
-func readProfile(form url.Values, p *profile.Profile) {
-	p.Name, p.Headline, p.Bio = form.Get(profile.FieldName), form.Get(profile.FieldHeadline), form.Get(profile.FieldBio)
-	p.LocationText, p.Country = form.Get(profile.FieldLocation), form.Get(profile.FieldCountry)
-	p.Organization, p.Title, p.AvatarURL = form.Get(profile.FieldOrganization), form.Get(profile.FieldTitle), form.Get(profile.FieldAvatarURL)
-	p.Skills, p.Languages = splitLines(form.Get(profile.FieldSkills)), splitLines(form.Get(profile.FieldLanguages))
-	p.OpenTo = splitLines(form.Get(profile.FieldOpenTo))
+func readProfile(form url.Values, p *account.Profile) {
+	p.Name, p.Headline, p.Bio = form.Get(account.FieldName), form.Get(account.FieldHeadline), form.Get(account.FieldBio)
+	p.LocationText, p.Country = form.Get(account.FieldLocation), form.Get(account.FieldCountry)
+	p.Organization, p.Title, p.AvatarURL = form.Get(account.FieldOrganization), form.Get(account.FieldTitle), form.Get(account.FieldAvatarURL)
+	p.Skills, p.Languages = splitLines(form.Get(account.FieldSkills)), splitLines(form.Get(account.FieldLanguages))
+	p.OpenTo = splitLines(form.Get(account.FieldOpenTo))
 	p.Links = nil
 	labels := form[fieldLinkLabel]
 	for i, address := range form[fieldLinkURL] {
-		l := profile.Link{URL: address}
+		l := account.Link{URL: address}
 		if i < len(labels) {
 			l.Label = labels[i]
 		}
 		p.Links = append(p.Links, l)
 	}
-	p.Visibility = profile.Visibility(form.Get(profile.FieldVisibility))
+	p.Visibility = account.Visibility(form.Get(account.FieldVisibility))
 	p.Listed = form.Get(fieldListed) != ""
-	for _, name := range profile.Fields() {
-		p.FieldVisibility = withVisibility(p.FieldVisibility, name, profile.Visibility(form.Get(visibilityField+name)))
+	for _, name := range account.Fields() {
+		p.FieldVisibility = withVisibility(p.FieldVisibility, name, account.Visibility(form.Get(visibilityField+name)))
 	}
 }
 

@@ -6,11 +6,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/provider"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
 // Provider is where members may sign in instead; *provider.Provider is one.
@@ -21,11 +19,11 @@ type Provider interface {
 	Issuer() string
 	// Begin returns where the browser goes to sign in, and what to keep until it
 	// comes back to redirectURI. It fails with fault.Unavailable.
-	Begin(ctx context.Context, redirectURI string) (address string, a *provider.Attempt, err error)
+	Begin(ctx context.Context, redirectURI string) (address string, a *signin.Attempt, err error)
 	// Finish judges the answer that the browser brought and returns who signed in.
 	// It fails with fault.Unavailable, and with fault.Unauthenticated when the
 	// answer is not what was asked for.
-	Finish(ctx context.Context, a *provider.Attempt, answer url.Values) (*provider.Identity, error)
+	Finish(ctx context.Context, a *signin.Attempt, answer url.Values) (*signin.Identity, error)
 }
 
 func (v *visit) noProvider() error {
@@ -57,15 +55,15 @@ func (v *visit) goToProvider() error {
 	}
 	browser := v.cookieSecret(v.r, providerCookie)
 	if browser == "" {
-		if browser, err = token.NewSecret(""); err != nil {
+		if browser, err = account.NewSecret(""); err != nil {
 			return err
 		}
 	}
-	a.BrowserHash, a.ReturnTo = token.Hash(browser), back
-	if err := v.Store.CreateProviderAttempt(v.r.Context(), a); err != nil {
+	a.BrowserHash, a.ReturnTo = account.HashSecret(browser), back
+	if err := signin.CreateProviderAttempt(v.r.Context(), v.Store, a); err != nil {
 		return err
 	}
-	v.setCookie(v.w, providerCookie, browser, provider.AttemptLifetime)
+	v.setCookie(v.w, providerCookie, browser, signin.AttemptLifetime)
 	v.redirect(address)
 	return nil
 }
@@ -78,7 +76,7 @@ func (v *visit) comeFromProvider() error {
 		return v.noProvider()
 	}
 	ctx, answer, browser := v.r.Context(), v.r.URL.Query(), v.cookieSecret(v.r, providerCookie)
-	a, err := v.Store.UseProviderAttempt(ctx, token.Hash(answer.Get("state")), token.Hash(browser))
+	a, err := signin.UseProviderAttempt(ctx, v.Store, account.HashSecret(answer.Get("state")), account.HashSecret(browser))
 	if fault.Is(err, fault.NotFound) {
 		return v.attemptOver()
 	}
@@ -89,7 +87,7 @@ func (v *visit) comeFromProvider() error {
 	if err != nil {
 		return v.providerFailed(err, a.ReturnTo)
 	}
-	link, err := v.Store.UseIdentity(ctx, who.Issuer, who.Subject)
+	link, err := signin.UseIdentity(ctx, v.Store, who.Issuer, who.Subject)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return v.waitForPassword(a, who, browser)
@@ -99,31 +97,31 @@ func (v *visit) comeFromProvider() error {
 	if err := v.begin(link.MemberID); err != nil {
 		return err
 	}
-	v.record(securityevent.SignedIn, link.MemberID, "")
+	v.record(account.SignedIn, link.MemberID, "")
 	v.redirect(orProfile(localPath(a.ReturnTo)))
 	return nil
 }
 
 // waitForPassword keeps who signed in at the provider, and leads to the page that
 // asks for the password of the member whom their address names.
-func (v *visit) waitForPassword(a *provider.Attempt, who *provider.Identity, browser string) error {
-	email, err := member.CheckEmail(who.Email)
+func (v *visit) waitForPassword(a *signin.Attempt, who *signin.Identity, browser string) error {
+	email, err := account.CheckEmail(who.Email)
 	if err != nil || !who.EmailVerified {
 		v.renderOver(http.StatusForbidden, v.Provider.Name()+" does not vouch for your e-mail address, which is how an account here would be found. "+
 			"Confirm the address there and try again, or sign in with your password.", a.ReturnTo)
 		return nil
 	}
-	secret, err := token.NewSecret("")
+	secret, err := account.NewSecret("")
 	if err != nil {
 		return err
 	}
-	waiting := &provider.Attempt{
-		Hash: token.Hash(secret), BrowserHash: a.BrowserHash, Issuer: who.Issuer, Subject: who.Subject, Email: email, ReturnTo: a.ReturnTo,
+	waiting := &signin.Attempt{
+		Hash: account.HashSecret(secret), BrowserHash: a.BrowserHash, Issuer: who.Issuer, Subject: who.Subject, Email: email, ReturnTo: a.ReturnTo,
 	}
-	if err := v.Store.CreateProviderAttempt(v.r.Context(), waiting); err != nil {
+	if err := signin.CreateProviderAttempt(v.r.Context(), v.Store, waiting); err != nil {
 		return err
 	}
-	v.setCookie(v.w, providerCookie, browser, provider.AttemptLifetime)
+	v.setCookie(v.w, providerCookie, browser, signin.AttemptLifetime)
 	v.redirect(pathProviderLink + "?" + url.Values{fieldLink: {secret}}.Encode())
 	return nil
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/provider"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/token"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
 // providerLinkContent is the content of the page that asks a member for their
@@ -25,11 +23,11 @@ type providerLinkContent struct {
 
 // waiting returns the attempt that waits for the password in this browser; nil,
 // with a page that says so, when there is none.
-func (v *visit) waiting(secret string) (*provider.Attempt, error) {
+func (v *visit) waiting(secret string) (*signin.Attempt, error) {
 	if v.Provider == nil {
 		return nil, v.noProvider()
 	}
-	a, err := v.Store.GetProviderAttempt(v.r.Context(), token.Hash(secret), token.Hash(v.cookieSecret(v.r, providerCookie)))
+	a, err := signin.GetProviderAttempt(v.r.Context(), v.Store, account.HashSecret(secret), account.HashSecret(v.cookieSecret(v.r, providerCookie)))
 	if fault.Is(err, fault.NotFound) {
 		return nil, v.attemptOver()
 	}
@@ -46,7 +44,7 @@ func (v *visit) showProviderLink() error {
 	return nil
 }
 
-func (v *visit) renderProviderLink(status int, a *provider.Attempt, secret string, wrong *mistakes) {
+func (v *visit) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *mistakes) {
 	v.render(status, "provider-link", page{Title: "One more step", Errors: wrong.list, Content: providerLinkContent{
 		Provider: v.Provider.Name(), Email: a.Email, Fields: []field{passwordField("Password of your Kith account", wrong)},
 		Link: secret, SignUp: withReturn(pathSignUp, a.ReturnTo),
@@ -76,7 +74,7 @@ func (v *visit) linkProvider() error {
 		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
 		return nil
 	}
-	err = v.Store.LinkIdentity(v.r.Context(), a.Hash, a.BrowserHash, m.ID)
+	err = signin.LinkIdentity(v.r.Context(), v.Store, a.Hash, a.BrowserHash, m.ID)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return v.attemptOver()
@@ -93,7 +91,7 @@ func (v *visit) linkProvider() error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
-	v.record(securityevent.SignedIn, m.ID, "")
+	v.record(account.SignedIn, m.ID, "")
 	if back := localPath(a.ReturnTo); back != "" {
 		v.redirect(back)
 		return nil
@@ -103,7 +101,7 @@ func (v *visit) linkProvider() error {
 }
 
 // tellIdentityLinked writes to the member, in case it was somebody else.
-func (v *visit) tellIdentityLinked(m *member.Member) {
+func (v *visit) tellIdentityLinked(m *account.Member) {
 	if v.Mailer == nil {
 		return
 	}
@@ -117,14 +115,14 @@ const fieldUnlinkPassword = "unlink_password"
 
 // linkedRow is a linked identity on the security page.
 type linkedRow struct {
-	provider.LinkedIdentity
+	signin.LinkedIdentity
 
 	Name string
 }
 
 // linkedRows shows the member's linked identities. One of a provider that is not
 // configured any more goes by its address.
-func (v *visit) linkedRows(links []provider.LinkedIdentity) []linkedRow {
+func (v *visit) linkedRows(links []signin.LinkedIdentity) []linkedRow {
 	rows := make([]linkedRow, len(links))
 	for i, link := range links {
 		rows[i] = linkedRow{link, link.Issuer}
@@ -137,7 +135,7 @@ func (v *visit) linkedRows(links []provider.LinkedIdentity) []linkedRow {
 
 // unlinkProvider unlinks the member's identities, when they show their password.
 func (v *visit) unlinkProvider() error {
-	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -150,7 +148,7 @@ func (v *visit) unlinkProvider() error {
 		wrong.add(fieldUnlinkPassword, notYourPassword)
 		return v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
 	}
-	if err := v.Store.DeleteIdentities(v.r.Context(), m.ID); err != nil {
+	if err := signin.DeleteIdentities(v.r.Context(), v.Store, m.ID); err != nil {
 		return err
 	}
 	v.redirectDone(pathSecurity, "provider-unlinked")

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/mail/smtptest"
-	"github.com/kith-crm/kith/backend/internal/provider/providertest"
-	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin/signintest"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -23,7 +24,7 @@ func TestLinkByPassword(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
 		s.Member(t, "maria")
-		s.op.Be(providertest.Person{Subject: "m-1", Email: "Maria@People.example", Verified: true})
+		s.op.Be(signintest.Person{Subject: "m-1", Email: "Maria@People.example", Verified: true})
 		b := s.Browser(t)
 		answer := s.visit(t, b, "/settings/mcp")
 		page := b.Follow(answer)
@@ -116,7 +117,7 @@ func TestUnverifiedAddress(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t)
 	s.Member(t, "maria")
-	for name, p := range map[string]providertest.Person{
+	for name, p := range map[string]signintest.Person{
 		"a member's":    {Subject: "x", Email: "maria@people.example"},
 		"nobody's":      {Subject: "x", Email: "nobody@people.example"},
 		"none":          {Subject: "x", Verified: true},
@@ -178,7 +179,7 @@ func TestQuestionBelongsToItsBrowser(t *testing.T) {
 
 func TestLinkIsLimited(t *testing.T) {
 	t.Parallel()
-	s := newElsewhere(t, func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 3, Window: time.Minute} })
+	s := newElsewhere(t, func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 3, Window: time.Minute} })
 	s.Member(t, "maria")
 	s.op.Be(person("maria"))
 	b := s.Browser(t)
@@ -200,13 +201,13 @@ func TestOneMemberOneIdentity(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
 		s.linked(t, "maria")
-		s.op.Be(providertest.Person{Subject: "second", Email: "maria@people.example", Verified: true})
+		s.op.Be(signintest.Person{Subject: "second", Email: "maria@people.example", Verified: true})
 		b := s.Browser(t)
 		want(t, s.prove(t, b, "wrong password"), http.StatusForbidden) // tells nothing before the password
 		want(t, s.prove(t, b, webtest.Password), http.StatusConflict, "This cannot be connected")
 		s.Member(t, "other")
 		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
-		s.op.Be(providertest.Person{Subject: "sub-maria", Email: "other@people.example", Verified: true})
+		s.op.Be(signintest.Person{Subject: "sub-maria", Email: "other@people.example", Verified: true})
 		want(t, s.prove(t, b, webtest.Password), http.StatusConflict, "This cannot be connected")
 		if isSignedIn(b) {
 			t.Error("signed in")
@@ -225,7 +226,7 @@ func TestTwoTabsLinkAtOnce(t *testing.T) {
 	one, two := arrive(b, s.answer(t, first)), arrive(b, s.answer(t, second))
 	wantRedirect(t, b.Submit(b.Follow(one), "/sign-in/provider/link", values("password", webtest.Password)), "/settings/mcp")
 	wantRedirect(t, b.Submit(b.Follow(two), "/sign-in/provider/link", values("password", webtest.Password)), "/settings/account")
-	links, err := s.Store.ListIdentities(t.Context(), s.memberID(t, "maria"))
+	links, err := signin.ListIdentities(t.Context(), s.Store, s.memberID(t, "maria"))
 	if err != nil || len(links) != 1 {
 		t.Errorf("linked: %v, %v", links, err)
 	}

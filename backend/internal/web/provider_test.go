@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/provider"
-	"github.com/kith-crm/kith/backend/internal/provider/providertest"
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin/signintest"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
@@ -22,18 +22,18 @@ import (
 type elsewhere struct {
 	*webtest.Site
 
-	op *providertest.Server
+	op *signintest.Server
 }
 
 // person is who a member of the site is at the provider.
-func person(username string) providertest.Person {
-	return providertest.Person{Subject: "sub-" + username, Email: username + "@people.example", Verified: true}
+func person(username string) signintest.Person {
+	return signintest.Person{Subject: "sub-" + username, Email: username + "@people.example", Verified: true}
 }
 
-func withProvider(t *testing.T, more ...func(c *web.Config)) (*providertest.Server, webtest.Options) {
+func withProvider(t *testing.T, more ...func(c *web.Config)) (*signintest.Server, webtest.Options) {
 	t.Helper()
-	op := providertest.Start(t)
-	p, err := provider.New(op.Config())
+	op := signintest.Start(t)
+	p, err := signin.New(op.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func newElsewhere(t *testing.T, more ...func(c *web.Config)) elsewhere {
 
 func eachElsewhere(t *testing.T, test func(t *testing.T, s elsewhere, databaseURL string)) {
 	t.Helper()
-	storetest.Databases(t, func(t *testing.T, databaseURL string) {
+	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		op, options := withProvider(t)
 		test(t, elsewhere{webtest.Start(t, databaseURL, options), op}, databaseURL)
 	})
@@ -145,7 +145,7 @@ func TestIdentityIsTheSubject(t *testing.T) {
 	s := newElsewhere(t)
 	s.linked(t, "maria")
 	s.Member(t, "victim")
-	for name, p := range map[string]providertest.Person{
+	for name, p := range map[string]signintest.Person{
 		"another's address":     {Subject: "sub-maria", Email: "victim@people.example", Verified: true},
 		"an unverified address": {Subject: "sub-maria", Email: "maria@people.example"},
 		"no address":            {Subject: "sub-maria"},
@@ -158,7 +158,7 @@ func TestIdentityIsTheSubject(t *testing.T) {
 			t.Fatal(name)
 		}
 	}
-	for name, p := range map[string]providertest.Person{
+	for name, p := range map[string]signintest.Person{
 		"another subject": {Subject: "sub-other", Email: "maria@people.example", Verified: true},
 		"its own case":    {Subject: "SUB-MARIA", Email: "maria@people.example", Verified: true},
 	} {
@@ -263,17 +263,17 @@ func TestLyingProvider(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t)
 	s.linked(t, "maria")
-	claim := func(name string, value any) providertest.Lies {
-		return providertest.Lies{Claims: func(claims map[string]any) { claims[name] = value }}
+	claim := func(name string, value any) signintest.Lies {
+		return signintest.Lies{Claims: func(claims map[string]any) { claims[name] = value }}
 	}
-	for name, lies := range map[string]providertest.Lies{
+	for name, lies := range map[string]signintest.Lies{
 		"a foreign nonce":     claim("nonce", "x"),
 		"a wrong audience":    claim("aud", "another"),
 		"an expired token":    claim("exp", time.Now().Add(-time.Minute).Unix()),
 		"another issuer":      {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
 		"the member said no":  {Answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
 		"words of its own":    {Answer: func(q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "Call 555 0100") }},
-		"a foreign signature": {Token: providertest.Resign},
+		"a foreign signature": {Token: signintest.Resign},
 	} {
 		s.op.Lie(lies)
 		b := s.Browser(t)
@@ -285,7 +285,7 @@ func TestLyingProvider(t *testing.T) {
 		if strings.Contains(p.Body, "555") || !strings.Contains(p.Body, `href="/sign-in?return_to=%2Fsettings%2Fmcp"`) {
 			t.Errorf("%s: %s", name, p.Body)
 		}
-		s.op.Lie(providertest.Lies{})
+		s.op.Lie(signintest.Lies{})
 		want(t, arrive(b, path), http.StatusBadRequest, overWords) // used up
 		if isSignedIn(b) {
 			t.Errorf("%s: signed in", name)
@@ -342,7 +342,7 @@ func TestWithoutProvider(t *testing.T) {
 // Nobody fills the store with sign-ins that never end.
 func TestLeavingIsLimited(t *testing.T) {
 	t.Parallel()
-	s := newElsewhere(t, func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 2, Window: time.Minute} })
+	s := newElsewhere(t, func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 2, Window: time.Minute} })
 	s.Member(t, "maria")
 	b := s.Browser(t)
 	for range 2 {
@@ -354,7 +354,7 @@ func TestLeavingIsLimited(t *testing.T) {
 
 func (s elsewhere) memberID(t *testing.T, username string) tenant.ID {
 	t.Helper()
-	m, err := s.Store.FindMember(t.Context(), username)
+	m, err := account.FindMember(t.Context(), s.Store, username)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func (s elsewhere) memberID(t *testing.T, username string) tenant.ID {
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := store.Migrate(t.Context(), store.Config{URL: path}); err != nil {
+	if _, err := db.Migrate(t.Context(), db.Config{URL: path}); err != nil {
 		t.Fatal(err)
 	}
 	return path

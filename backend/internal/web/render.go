@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
 //go:embed templates
@@ -176,13 +176,13 @@ func notice(r *http.Request) string {
 	}[r.URL.Query().Get(noticeParameter)]
 }
 
-// Problem implements authserver.Pages.
+// Problem implements oauth.Pages.
 func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	v := web.guest(w, r)
 	v.renderProblem(status, title, text, link{})
 }
 
-var _ authserver.Pages = (*Web)(nil)
+var _ oauth.Pages = (*Web)(nil)
 
 // guest is a visit of a page that another handler asks for. Who is signed in is
 // shown as far as it can be told.

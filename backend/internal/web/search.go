@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // searchContent is the content of the page about search by meaning.
@@ -20,7 +22,7 @@ const (
 func (v *visit) showSearch() error { return v.renderSearch(http.StatusOK, "") }
 
 func (v *visit) renderSearch(status int, said string) error {
-	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -40,7 +42,7 @@ func (v *visit) saveSearch() error {
 			return v.renderSearch(http.StatusUnprocessableEntity, "The provider is another one by now. Nothing was changed.")
 		}
 	}
-	if err := v.Store.SetEmbeddingsHost(v.r.Context(), v.login.MemberID, host); err != nil {
+	if err := account.SetEmbeddingsHost(v.r.Context(), v.Store, v.login.MemberID, host); err != nil {
 		return err
 	}
 	v.redirectDone(pathSearch, done)

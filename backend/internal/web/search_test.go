@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -15,7 +16,7 @@ func withEmbeddings() webtest.Options {
 
 func allowedHost(t *testing.T, s *webtest.Site, b *webtest.Browser) string {
 	t.Helper()
-	m, err := s.Store.GetMemberByID(t.Context(), b.Owner)
+	m, err := account.GetMemberByID(t.Context(), s.Store, b.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestAnotherProviderIsAskedForAnew(t *testing.T) {
 	if got := allowedHost(t, s, b); got != "" {
 		t.Errorf("%q is allowed", got)
 	}
-	if err := s.Store.SetEmbeddingsHost(t.Context(), b.Owner, "elsewhere.example"); err != nil {
+	if err := account.SetEmbeddingsHost(t.Context(), s.Store, b.Owner, "elsewhere.example"); err != nil {
 		t.Fatal(err)
 	}
 	want(t, b.Get("/settings/search"), http.StatusOK, "Nothing of yours is sent to vectors.example")

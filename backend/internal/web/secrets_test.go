@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kith-crm/kith/backend/internal/store"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
@@ -17,7 +17,7 @@ func TestSecretsAreKeptAsHashes(t *testing.T) {
 	t.Parallel()
 	p, options := withMail(t)
 	path := filepath.Join(t.TempDir(), "kith.db")
-	if _, err := store.Migrate(t.Context(), store.Config{URL: path}); err != nil {
+	if _, err := db.Migrate(t.Context(), db.Config{URL: path}); err != nil {
 		t.Fatal(err)
 	}
 	s := webtest.Start(t, path, options)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
+	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
 // securityContent is the content of the security page.
@@ -24,15 +24,15 @@ type securityContent struct {
 }
 
 func (v *visit) showSecurity() error {
-	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
 	return v.renderSecurity(http.StatusOK, m, &mistakes{})
 }
 
-func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) error {
-	links, err := v.Store.ListIdentities(v.r.Context(), m.ID)
+func (v *visit) renderSecurity(status int, m *account.Member, wrong *mistakes) error {
+	links, err := signin.ListIdentities(v.r.Context(), v.Store, m.ID)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (v *visit) renderSecurity(status int, m *member.Member, wrong *mistakes) er
 const notYourPassword = "This is not your password."
 
 func (v *visit) changePassword() error {
-	m, err := v.Store.GetMemberByID(v.r.Context(), v.login.MemberID)
+	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (v *visit) changePassword() error {
 	if err != nil {
 		return err
 	}
-	if err := v.Store.SetPassword(v.r.Context(), m.ID, hash); err != nil {
+	if err := account.SetPassword(v.r.Context(), v.Store, m.ID, hash); err != nil {
 		return err
 	}
 	v.tellPasswordChanged(m.Username, m.Email, "other browsers were signed out")
@@ -90,7 +90,7 @@ func (v *visit) changePassword() error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
-	v.record(securityevent.PasswordChanged, m.ID, "")
+	v.record(account.PasswordChanged, m.ID, "")
 	v.redirectDone(pathSecurity, "password-changed")
 	return nil
 }
@@ -102,11 +102,11 @@ func (v *visit) sendVerification() error {
 	}
 	owner, email := v.login.MemberID, v.login.Email
 	taken := v.enqueue(email, func(ctx context.Context) (*mail.Message, error) {
-		m, err := v.Store.GetMemberByID(ctx, owner)
+		m, err := account.GetMemberByID(ctx, v.Store, owner)
 		if err != nil || !m.EmailVerifiedAt.IsZero() {
 			return nil, err
 		}
-		secret, err := v.newLink(ctx, m, member.PurposeVerify)
+		secret, err := v.newLink(ctx, m, account.PurposeVerify)
 		if err != nil {
 			return nil, err
 		}

@@ -8,22 +8,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kith-crm/kith/backend/internal/authserver"
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/token"
 )
 
-// Current implements authserver.Sessions. A POST that comes from another site
+// Current implements oauth.Sessions. A POST that comes from another site
 // carries no session, whoever handles it.
-func (web *Web) Current(r *http.Request) (*session.LoginSession, error) {
+func (web *Web) Current(r *http.Request) (*account.LoginSession, error) {
 	secret := web.sessionSecret(r)
 	if secret == "" || web.crossOrigin.Check(r) != nil {
 		return nil, nil
 	}
-	login, err := web.Store.GetLoginSession(r.Context(), token.Hash(secret))
+	login, err := account.GetLoginSession(r.Context(), web.Store, account.HashSecret(secret))
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -32,7 +30,7 @@ func (web *Web) Current(r *http.Request) (*session.LoginSession, error) {
 
 const returnParameter = "return_to"
 
-// SignIn implements authserver.Sessions.
+// SignIn implements oauth.Sessions.
 func (web *Web) SignIn(returnTo string) string {
 	return withReturn(pathSignIn, localPath(returnTo))
 }
@@ -57,7 +55,7 @@ func localPath(raw string) string {
 		u.Fragment != "" || u.RawPath != "" || path.Clean(u.Path) != u.Path || strings.Contains(raw, "\\") {
 		return ""
 	}
-	if u.Path != authserver.PathAuthorize && u.Path != pathSettings && !strings.HasPrefix(u.Path, pathSettings+"/") {
+	if u.Path != oauth.PathAuthorize && u.Path != pathSettings && !strings.HasPrefix(u.Path, pathSettings+"/") {
 		return ""
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
@@ -66,17 +64,17 @@ func localPath(raw string) string {
 // begin signs the browser in: always under a new secret, so that a session that
 // somebody planted is worth nothing (fixation), and in place of the one before.
 func (v *visit) begin(owner tenant.ID) error {
-	secret, err := token.NewSecret("")
+	secret, err := account.NewSecret("")
 	if err != nil {
 		return err
 	}
 	if old := v.sessionSecret(v.r); old != "" {
-		if err := v.Store.DeleteLoginSession(v.r.Context(), token.Hash(old)); err != nil {
+		if err := account.DeleteLoginSession(v.r.Context(), v.Store, account.HashSecret(old)); err != nil {
 			return err
 		}
 	}
-	err = v.Store.CreateLoginSession(v.r.Context(), &session.LoginSession{
-		Hash: token.Hash(secret), MemberID: owner, ExpiresAt: v.Now().UTC().Add(v.SessionLifetime),
+	err = account.CreateLoginSession(v.r.Context(), v.Store, &account.LoginSession{
+		Hash: account.HashSecret(secret), MemberID: owner, ExpiresAt: v.Now().UTC().Add(v.SessionLifetime),
 	})
 	if err != nil {
 		return err
@@ -90,7 +88,7 @@ func (v *visit) begin(owner tenant.ID) error {
 func (v *visit) signOut() error {
 	// The member wants to be out, whether or not their browser still waits.
 	ctx := context.WithoutCancel(v.r.Context())
-	if err := v.Store.DeleteLoginSession(ctx, v.login.Hash); err != nil {
+	if err := account.DeleteLoginSession(ctx, v.Store, v.login.Hash); err != nil {
 		return err
 	}
 	v.clearCookie(v.w, sessionCookie)
@@ -104,10 +102,10 @@ func (v *visit) signOut() error {
 
 // signOutEverywhere ends all sessions of the member.
 func (v *visit) signOutEverywhere() error {
-	if err := v.Store.DeleteLoginSessions(v.r.Context(), v.login.MemberID, ""); err != nil {
+	if err := account.DeleteLoginSessions(v.r.Context(), v.Store, v.login.MemberID, ""); err != nil {
 		return err
 	}
-	v.record(securityevent.AccessRevoked, v.login.MemberID, "")
+	v.record(account.AccessRevoked, v.login.MemberID, "")
 	v.clearCookie(v.w, sessionCookie)
 	v.redirectDone(pathSignIn, "signed-out-everywhere")
 	return nil

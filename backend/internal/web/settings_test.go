@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/profile"
-	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -33,7 +33,7 @@ func TestProfile(t *testing.T) {
 		}
 		preview := b.Submit(page, "/settings/profile", merge(change, values("action", "preview")))
 		want(t, preview, http.StatusOK, "What everyone sees, once it is saved", "Builds houses", "Wood Stone")
-		if p, err := s.Store.GetProfile(t.Context(), b.Owner); err != nil || p.Name != "maria" {
+		if p, err := account.GetProfile(t.Context(), s.Store, b.Owner); err != nil || p.Name != "maria" {
 			t.Errorf("the preview was saved: %+v, %v", p, err)
 		}
 		wantRedirect(t, b.Submit(page, "/settings/profile", merge(change, values("action", "save"))), "/settings/profile?done=saved")
@@ -45,9 +45,9 @@ func TestProfile(t *testing.T) {
 				t.Errorf("everyone sees %q", hidden)
 			}
 		}
-		public, err := s.Store.GetPublicProfiles(t.Context(), []string{"maria"})
+		public, err := account.GetPublicProfiles(t.Context(), s.Store, []string{"maria"})
 		if err != nil || len(public) != 1 || public[0].Country != "ES" || !public[0].Listed || public[0].Bio != "One\nTwo" ||
-			public[0].FieldVisibility[profile.FieldBio] != profile.Members || public[0].FieldVisibility[profile.FieldTitle] != profile.Private {
+			public[0].FieldVisibility[account.FieldBio] != account.Members || public[0].FieldVisibility[account.FieldTitle] != account.Private {
 			t.Errorf("kept: %+v, %v", public, err)
 		}
 		form := saved.Form("/settings/profile")
@@ -55,7 +55,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("the form shows %v", form)
 		}
 		wantRedirect(t, b.Submit(saved, "/settings/profile", map[string][]string{"listed": nil, "visibility": {"private"}}), "/settings/profile?done=saved")
-		if public, err := s.Store.GetPublicProfiles(t.Context(), []string{"maria"}); err != nil || len(public) != 0 {
+		if public, err := account.GetPublicProfiles(t.Context(), s.Store, []string{"maria"}); err != nil || len(public) != 0 {
 			t.Errorf("the private page is public: %v, %v", public, err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestChangePassword(t *testing.T) {
 		if !isSignedIn(b) || isSignedIn(second) || b.Cookie("kith_session") == old {
 			t.Error("the wrong sessions ended, or this one kept its secret")
 		}
-		if _, err := s.Store.Authenticate(t.Context(), access); err != nil {
+		if _, err := oauth.Authenticate(t.Context(), s.Store, access); err != nil {
 			t.Errorf("the agent lost its access: %v", err)
 		}
 		want(t, signIn(second, "maria", webtest.Password, ""), http.StatusForbidden)
@@ -127,7 +127,7 @@ func TestOwnPasswordIsLimited(t *testing.T) {
 	for action, page := range map[string]string{"/settings/security/password": "/settings/security", "/settings/account/delete": "/settings/account"} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
-			s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 2, Window: time.Minute} }})
+			s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 2, Window: time.Minute} }})
 			b := s.SignedIn(t, "maria")
 			p := b.Get(page)
 			for range 2 {
@@ -152,12 +152,12 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 		"headline": "mark-headline", "bio": "mark-bio", "location": "mark-location", "organization": "mark-organization", "title": "mark-title",
 		"skills": "mark-skill", "languages": "mark-language", "open_to": "mark-open", "links": "mark-link", "avatar_url": "https://a.example/mark.png",
 	}
-	if len(marks) != len(profile.Fields()) {
-		t.Fatalf("the fields are %v", profile.Fields())
+	if len(marks) != len(account.Fields()) {
+		t.Fatalf("the fields are %v", account.Fields())
 	}
 	page := b.Get("/settings/profile")
-	for _, field := range profile.Fields() {
-		for _, v := range []profile.Visibility{profile.Members, profile.Public} { // all others are private meanwhile
+	for _, field := range account.Fields() {
+		for _, v := range []account.Visibility{account.Members, account.Public} { // all others are private meanwhile
 			change := values("action", "preview", "name", "mark-name", "visibility", "public", "link_label", marks["links"], "link_url", "https://a.example")
 			for name, mark := range marks {
 				change.Set(name, mark)
@@ -170,7 +170,7 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 				t.Fatalf("no preview of %s", field)
 			}
 			for name, mark := range marks {
-				if shown := strings.Contains(preview, mark); shown != (name == field && v == profile.Public) {
+				if shown := strings.Contains(preview, mark); shown != (name == field && v == account.Public) {
 					t.Errorf("%s is for %q: %s is shown: %t", field, v, name, shown)
 				}
 			}

@@ -3,10 +3,8 @@ package web
 import (
 	"net/http"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
 )
 
 // signInContent is the content of the sign-in page.
@@ -72,7 +70,7 @@ func (v *visit) signIn() error {
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
-	v.record(securityevent.SignedIn, m.ID, "")
+	v.record(account.SignedIn, m.ID, "")
 	v.redirect(orProfile(back))
 	return nil
 }
@@ -80,8 +78,8 @@ func (v *visit) signIn() error {
 // memberByPassword spends an attempt to sign in and returns the member of the login
 // when the password that was typed is theirs. Otherwise it records the failure and
 // returns nil.
-func (v *visit) memberByPassword(login string) (*member.Member, error) {
-	m, err := v.Store.FindMember(v.r.Context(), login)
+func (v *visit) memberByPassword(login string) (*account.Member, error) {
+	m, err := account.FindMember(v.r.Context(), v.Store, login)
 	if fault.Is(err, fault.NotFound) {
 		m, err = nil, nil
 	}
@@ -116,15 +114,15 @@ func (v *visit) memberByPassword(login string) (*member.Member, error) {
 // the account. Over that limit it is closed: no password is right, and nothing says so,
 // neither the answer nor what is left of the other budgets. It would tell that the two
 // names are the same member's.
-func (v *visit) attemptSignIn(m *member.Member, login string) (closed bool, err error) {
+func (v *visit) attemptSignIn(m *account.Member, login string) (closed bool, err error) {
 	if device := v.knownDevice(m); device != "" {
-		return false, v.attempt(v.limit(session.Subject("login device", device), 1))
+		return false, v.attempt(v.limit(account.Subject("login device", device), 1))
 	}
 	subject := "nobody " + login
 	if m != nil {
 		subject = string(m.ID)
 	}
-	account := v.limit(session.Subject("login member", subject), accountShare)
-	account.Quiet = true
-	return v.attemptQuietly(v.addressLimit("login"), v.limit(session.Subject("login name", login), accountShare), account)
+	of := v.limit(account.Subject("login member", subject), accountShare)
+	of.Quiet = true
+	return v.attemptQuietly(v.addressLimit("login"), v.limit(account.Subject("login name", login), accountShare), of)
 }

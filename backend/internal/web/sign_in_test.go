@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -40,7 +40,7 @@ func TestSignInComesBack(t *testing.T) {
 // the time that the answer takes tells nobody apart either.
 func TestSignInTellsNobodyApart(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		s := webtest.Start(t, url, webtest.Options{})
 		for _, who := range []string{"maria", "suspended", "demo-one", "blank-one"} {
 			s.Member(t, who)
@@ -81,7 +81,7 @@ func TestSignInTellsNobodyApart(t *testing.T) {
 // What is over the limit costs nothing.
 func TestRefusedAttemptIsNotHashed(t *testing.T) {
 	t.Parallel()
-	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 1, Window: time.Minute} }})
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 1, Window: time.Minute} }})
 	s.Member(t, "maria")
 	checked := 0
 	s.Web.OnVerify(func(string) { checked++ })
@@ -106,7 +106,7 @@ func restrict(t *testing.T, databaseURL string) {
 // costOf is the part of a hash that says what it takes.
 func costOf(hash string) string { return strings.Join(strings.Split(hash, "$")[:4], "$") }
 
-func limited(policy *session.RatePolicy, address *string) webtest.Options {
+func limited(policy *account.RatePolicy, address *string) webtest.Options {
 	return webtest.Options{Web: func(c *web.Config) {
 		c.Login = policy
 		c.ClientAddress = func(*http.Request) string { return *address }
@@ -115,7 +115,7 @@ func limited(policy *session.RatePolicy, address *string) webtest.Options {
 
 func TestLoginPolicy(t *testing.T) {
 	t.Parallel()
-	storetest.Databases(t, func(t *testing.T, url string) {
+	dbtest.Databases(t, func(t *testing.T, url string) {
 		address := "192.0.2.1"
 		s := webtest.Start(t, url, limited(nil, &address)) // nil is the default: 10 in 300 s
 		s.Member(t, "maria")
@@ -156,7 +156,7 @@ func TestLoginPolicyByAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := addresses[0]
-			s := webtest.New(t, limited(&session.RatePolicy{Quota: 2, Window: time.Minute}, &address))
+			s := webtest.New(t, limited(&account.RatePolicy{Quota: 2, Window: time.Minute}, &address))
 			s.Member(t, "maria")
 			b := s.Browser(t)
 			want(t, signIn(b, "somebody", "wrong", ""), http.StatusForbidden)
@@ -197,7 +197,7 @@ func TestLoginPolicyHoldsForBothNames(t *testing.T) {
 	t.Parallel()
 	n := 0
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) {
-		c.Login = &session.RatePolicy{Quota: 3, Window: time.Minute}
+		c.Login = &account.RatePolicy{Quota: 3, Window: time.Minute}
 		c.ClientAddress = func(*http.Request) string { n++; return fmt.Sprintf("192.0.2.%d", n) }
 	}})
 	s.Member(t, "maria")

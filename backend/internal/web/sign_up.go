@@ -5,12 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/token"
 )
 
 // signUpContent is the content of the sign-up page.
@@ -93,7 +90,7 @@ func (v *visit) readSignUp() (signUpForm, *mistakes, error) {
 	if err := m.take(fieldUsername, v.checkUsername(f.username)); err != nil {
 		return f, m, err
 	}
-	address, err := member.CheckEmail(f.email)
+	address, err := account.CheckEmail(f.email)
 	if err == nil {
 		f.email = address
 	}
@@ -105,7 +102,7 @@ func (v *visit) readSignUp() (signUpForm, *mistakes, error) {
 }
 
 func (v *visit) checkUsername(name string) error {
-	if err := member.CheckUsername(name); err != nil {
+	if err := account.CheckUsername(name); err != nil {
 		return err
 	}
 	if v.ReservedUsername(name) {
@@ -116,10 +113,10 @@ func (v *visit) checkUsername(name string) error {
 
 // signUpAtOnce makes the member and signs them in.
 func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
-	made := &member.Member{
-		Username: f.username, Email: f.email, PasswordHash: hash, Plan: member.PlanFree, Timezone: "UTC", Locale: "en",
+	made := &account.Member{
+		Username: f.username, Email: f.email, PasswordHash: hash, Plan: account.PlanFree, Timezone: "UTC", Locale: "en",
 	}
-	err := v.Store.CreateMember(v.r.Context(), made)
+	err := account.CreateMember(v.r.Context(), v.Store, made)
 	if fault.Is(err, fault.AlreadyExists) {
 		m.add(fieldUsername, "Somebody has this username or e-mail address already.")
 		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
@@ -132,14 +129,14 @@ func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 }
 
 // welcome signs a new member in.
-func (v *visit) welcome(m *member.Member, back string) error {
+func (v *visit) welcome(m *account.Member, back string) error {
 	if err := v.begin(m.ID); err != nil {
 		return err
 	}
 	if err := v.rememberDevice(m); err != nil {
 		return err
 	}
-	v.record(securityevent.SignedIn, m.ID, "")
+	v.record(account.SignedIn, m.ID, "")
 	if back = localPath(back); back != "" {
 		v.redirect(back)
 		return nil
@@ -152,19 +149,19 @@ func (v *visit) welcome(m *member.Member, back string) error {
 // or the username, is taken: the owner of the address is told, and nobody else.
 func (v *visit) signUpByMail(f signUpForm) error {
 	return v.sendAndTell(f.email, func(ctx context.Context) (*mail.Message, error) {
-		m, err := v.Store.FindMember(ctx, f.email)
+		m, err := account.FindMember(ctx, v.Store, f.email)
 		if err == nil {
 			return v.letters.alreadyMember(m)
 		}
 		if !fault.Is(err, fault.NotFound) {
 			return nil, err
 		}
-		secret, err := token.NewSecret("")
+		secret, err := account.NewSecret("")
 		if err != nil {
 			return nil, err
 		}
-		row := &member.SignUp{Hash: token.Hash(secret), Username: f.username, Email: f.email, ReturnTo: f.returnTo}
-		if err := v.Store.CreateSignUp(ctx, row); err != nil {
+		row := &account.SignUp{Hash: account.HashSecret(secret), Username: f.username, Email: f.email, ReturnTo: f.returnTo}
+		if err := account.CreateSignUp(ctx, v.Store, row); err != nil {
 			return nil, err
 		}
 		return v.letters.finishSignUp(row, secret)
@@ -172,7 +169,7 @@ func (v *visit) signUpByMail(f signUpForm) error {
 }
 
 // lettersPolicy bounds the letters to one recipient, whoever asks for them.
-func lettersPolicy() session.RatePolicy { return session.RatePolicy{Quota: 5, Window: time.Hour} }
+func lettersPolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Window: time.Hour} }
 
 // sendAndTell has a letter written and sent, and shows the page that says so.
 // Whether there is anybody to write to is found out in the background, so that
@@ -188,7 +185,7 @@ func (v *visit) sendAndTell(recipient string, write mail.Write) error {
 func (v *visit) enqueue(recipient string, write mail.Write) bool {
 	store := v.Store
 	return v.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) {
-		decision, err := store.SpendAttempts(ctx, session.Limit{Subject: session.Subject("letter", recipient), Policy: lettersPolicy()})
+		decision, err := account.SpendAttempts(ctx, store, account.Limit{Subject: account.Subject("letter", recipient), Policy: lettersPolicy()})
 		if err != nil || !decision.Allowed {
 			return nil, err
 		}

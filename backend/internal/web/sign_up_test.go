@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/password"
-	"github.com/kith-crm/kith/backend/internal/session"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
@@ -25,8 +24,8 @@ func TestSignUp(t *testing.T) {
 		p := b.Submit(b.Get("/sign-up"), "/sign-up", signUpForm("maria"))
 		wantRedirect(t, p, "/settings/profile?done=welcome")
 		want(t, b.Follow(p), http.StatusOK, "Welcome to Kith", "Nothing: the page is not for everyone.")
-		m, err := s.Store.FindMember(t.Context(), "maria@people.example")
-		if err != nil || m.Username != "maria" || m.Plan != member.PlanFree || !m.EmailVerifiedAt.IsZero() {
+		m, err := account.FindMember(t.Context(), s.Store, "maria@people.example")
+		if err != nil || m.Username != "maria" || m.Plan != account.PlanFree || !m.EmailVerifiedAt.IsZero() {
 			t.Errorf("got %+v, %v", m, err)
 		}
 		wantRedirect(t, b.Get("/sign-up"), "/settings/profile")
@@ -107,7 +106,7 @@ func TestPasswordsAreKeptAtTheDefaultCost(t *testing.T) {
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.PasswordCost = password.Cost{} }})
 	b := s.Browser(t)
 	wantRedirect(t, b.Submit(b.Get("/sign-up"), "/sign-up", signUpForm("maria")), "/settings/profile?done=welcome")
-	m, err := s.Store.FindMember(t.Context(), "maria")
+	m, err := account.FindMember(t.Context(), s.Store, "maria")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +129,14 @@ func TestSignUpClosed(t *testing.T) {
 	}
 	form := merge(signUpForm("maria"), values("form_token", tokenOf(page)))
 	want(t, b.Post("/sign-up", form), http.StatusForbidden, "Sign-up is closed")
-	if _, err := s.Store.FindMember(t.Context(), "maria"); err == nil {
+	if _, err := account.FindMember(t.Context(), s.Store, "maria"); err == nil {
 		t.Error("the member was made")
 	}
 }
 
 func TestSignUpIsLimited(t *testing.T) {
 	t.Parallel()
-	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &session.RatePolicy{Quota: 2, Window: time.Minute} }})
+	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 2, Window: time.Minute} }})
 	b := s.Browser(t)
 	page := b.Get("/sign-up")
 	for range 2 {

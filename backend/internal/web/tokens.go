@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
-	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
@@ -76,13 +75,13 @@ func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool,
 func (v *visit) createToken() error {
 	scopes, tools := v.r.PostForm["scope"], v.r.PostForm["tool"]
 	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
-	if err := m.take("name", token.CheckName(name)); err != nil {
+	if err := m.take("name", account.CheckName(name)); err != nil {
 		return err
 	}
 	if err := m.take("scope", v.checkScopes(scopes)); err != nil {
 		return err
 	}
-	if err := m.take("tool", token.CheckTools(v.Catalog, tools, scopes)); err != nil {
+	if err := m.take("tool", account.CheckTools(v.Catalog, tools, scopes)); err != nil {
 		return err
 	}
 	expiresAt, known := v.expiry(lifetime)
@@ -96,18 +95,18 @@ func (v *visit) createToken() error {
 		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, tools, m)
 		return v.renderMCP(http.StatusUnprocessableEntity, form, m)
 	}
-	bearer, err := token.Generate()
+	bearer, err := account.GenerateToken()
 	if err != nil {
 		return err
 	}
-	row := &token.PersonalToken{
-		MemberID: v.login.MemberID, Name: name, Hash: token.Hash(bearer), Scopes: strings.Join(scopes, " "),
+	row := &account.PersonalToken{
+		MemberID: v.login.MemberID, Name: name, Hash: account.HashSecret(bearer), Scopes: strings.Join(scopes, " "),
 		Tools: strings.Join(tools, " "), ExpiresAt: expiresAt,
 	}
-	if err := v.Store.CreatePersonalToken(v.r.Context(), row); err != nil {
+	if err := account.CreatePersonalToken(v.r.Context(), v.Store, row); err != nil {
 		return err
 	}
-	v.record(securityevent.TokenCreated, v.login.MemberID, row.ID)
+	v.record(account.TokenCreated, v.login.MemberID, row.ID)
 	if err := v.handOver(madeToken{Name: name, Bearer: bearer}); err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (v *visit) expiry(lifetime string) (time.Time, bool) {
 }
 
 func (v *visit) checkTokenCount(m *mistakes) error {
-	tokens, err := v.Store.ListPersonalTokens(v.r.Context(), v.login.MemberID)
+	tokens, err := account.ListPersonalTokens(v.r.Context(), v.Store, v.login.MemberID)
 	if live := v.tokenRows(tokens); len(live) >= maxTokens {
 		m.add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
 	}
@@ -149,11 +148,11 @@ func (v *visit) checkTokenCount(m *mistakes) error {
 }
 
 func (v *visit) revokeToken() error {
-	err := v.Store.RevokePersonalToken(v.r.Context(), v.login.MemberID, v.line("id"), v.Now().UTC())
+	err := account.RevokePersonalToken(v.r.Context(), v.Store, v.login.MemberID, v.line("id"), v.Now().UTC())
 	if err != nil {
 		return err
 	}
-	v.record(securityevent.AccessRevoked, v.login.MemberID, v.line("id"))
+	v.record(account.AccessRevoked, v.login.MemberID, v.line("id"))
 	v.redirectDone(pathMCP, "token-revoked")
 	return nil
 }

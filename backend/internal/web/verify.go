@@ -3,16 +3,15 @@ package web
 import (
 	"net/http"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/token"
 )
 
 // showVerify shows what a link confirms. Looking changes nothing: mail programs
 // open links to see where they lead.
 func (v *visit) showVerify() error {
 	secret := v.r.URL.Query().Get(fieldLink)
-	l, err := v.Store.GetMailLink(v.r.Context(), token.Hash(secret), member.PurposeVerify)
+	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeVerify)
 	if err == nil {
 		v.render(http.StatusOK, "verify", page{Title: "Confirm your e-mail address", Content: linkContent{
 			Link: secret, Username: l.Username, Email: l.Email,
@@ -22,7 +21,7 @@ func (v *visit) showVerify() error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	waiting, err := v.waitingSignUp(token.Hash(secret))
+	waiting, err := v.waitingSignUp(account.HashSecret(secret))
 	if err != nil {
 		return err
 	}
@@ -32,8 +31,8 @@ func (v *visit) showVerify() error {
 
 // waitingSignUp returns the sign-up of a link. One that began before sign-up was
 // closed does not end after.
-func (v *visit) waitingSignUp(hash string) (*member.SignUp, error) {
-	waiting, err := v.Store.GetSignUp(v.r.Context(), hash)
+func (v *visit) waitingSignUp(hash string) (*account.SignUp, error) {
+	waiting, err := account.GetSignUp(v.r.Context(), v.Store, hash)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil, linkOver()
@@ -52,8 +51,8 @@ func (v *visit) renderFinish(status int, username, email, secret string, m *mist
 }
 
 func (v *visit) verify() error {
-	hash := token.Hash(v.r.PostForm.Get(fieldLink))
-	err := v.Store.VerifyEmail(v.r.Context(), hash)
+	hash := account.HashSecret(v.r.PostForm.Get(fieldLink))
+	err := account.VerifyEmail(v.r.Context(), v.Store, hash)
 	if err == nil {
 		if v.login != nil {
 			v.redirectDone(pathSecurity, "verified")
@@ -83,7 +82,7 @@ func (v *visit) finishSignUp(hash string) error {
 	if err != nil {
 		return err
 	}
-	var made *member.Member
+	var made *account.Member
 	if len(m.list) == 0 {
 		made, err = v.completeSignUp(hash, username, chosen)
 	}
@@ -104,10 +103,10 @@ func (v *visit) finishSignUp(hash string) error {
 	return v.welcome(made, waiting.ReturnTo)
 }
 
-func (v *visit) completeSignUp(linkHash, username, password string) (*member.Member, error) {
+func (v *visit) completeSignUp(linkHash, username, password string) (*account.Member, error) {
 	hash, err := v.hashPassword(password)
 	if err != nil {
 		return nil, err
 	}
-	return v.Store.CompleteSignUp(v.r.Context(), linkHash, username, hash)
+	return account.CompleteSignUp(v.r.Context(), v.Store, linkHash, username, hash)
 }

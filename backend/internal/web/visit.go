@@ -7,8 +7,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/session"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -23,7 +24,7 @@ type visit struct {
 	w http.ResponseWriter
 	r *http.Request
 	// login is the browser's session; nil when nobody is signed in.
-	login *session.LoginSession
+	login *account.LoginSession
 	// secret is the cookie's that this page's form tokens are derived from.
 	secret string
 }
@@ -152,6 +153,7 @@ func refuse(status int, title, text string) *refusal {
 // logged in full and told in one sentence.
 func (v *visit) fail(err error) {
 	refused, ok := errors.AsType[*refusal](err)
+	err = db.Coded(err) // a connection may break while rows are read
 	switch {
 	case ok:
 	case fault.Is(err, fault.NotFound):

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/password"
-	"github.com/kith-crm/kith/backend/internal/securityevent"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/password"
 )
 
 // The paths of the pages.
@@ -40,7 +40,7 @@ type Web struct {
 	crossOrigin *http.CrossOriginProtection
 	pages       map[string]*template.Template
 	letters     *letters
-	events      *securityevent.Recorder
+	events      *account.EventRecorder
 	assets      assets
 	// hashing holds a place for each password that may be hashed at a time: each
 	// takes 19 MiB and a processor.
@@ -59,7 +59,7 @@ func New(c Config) (*Web, error) {
 	}
 	web := &Web{
 		Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection(), verifyHash: password.Verify,
-		events: securityevent.NewRecorder(c.Store, c.Logger),
+		events: account.NewEventRecorder(c.Store, c.Logger),
 	}
 	if err := web.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)

@@ -80,7 +80,7 @@ func TestViolations(t *testing.T) {
 		{"observability/admin", "proto/catalog", false},
 		{"observability/admin", "sandbox", false},
 		{"observability/admin", "backend/server", false},
-		{"backend/internal/rpc", "backend/internal/store", true},
+		{"backend/internal/rpc", "backend/internal/db", true},
 		{"backend/internal/rpc", "proto/gen/kith/access/v1", true},
 		{"backend/internal/demo", "sandbox", true},
 		{"backend/server", "observability/metrics", true},
@@ -102,7 +102,7 @@ func TestViolations(t *testing.T) {
 		{"deploy/cmd/kith", "backend", false},
 		{"deploy/cmd/kith", "backend/server/more", false},
 		{"deploy/cmd/kith", "backend/serverless", false},
-		{"deploy/cmd/kith", "backend/internal/store", false},
+		{"deploy/cmd/kith", "backend/internal/db", false},
 		{"deploy/e2e", "edge/cmd/edge", false},
 		{"deploy/e2e", "edge/internal/mcp", false},
 		{"backend/internal/rpc", "protocols/x", false}, // not proto

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -79,22 +79,22 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"ROLE":             func(r *cardReader, p *property) { r.roles = append(r.roles, r.text(p)) },
 		"EMAIL":            func(r *cardReader, p *property) { r.email(r.text(p), r.label(p), p.pref) },
 		"TEL":              func(r *cardReader, p *property) { r.phone(r.uri(p), r.label(p), p.pref) },
-		"URL":              func(r *cardReader, p *property) { r.web(connection.KindURL, r.uri(p), r.label(p), p.pref) },
+		"URL":              func(r *cardReader, p *property) { r.web(people.KindURL, r.uri(p), r.label(p), p.pref) },
 		"X-SOCIALPROFILE":  (*cardReader).profile,
 		"SOCIALPROFILE":    (*cardReader).profile,
 		"ADR":              (*cardReader).address,
 		"NOTE":             func(r *cardReader, p *property) { r.about(r.text(p)) },
 		"CATEGORIES":       (*cardReader).categories,
-		"BDAY":             func(r *cardReader, p *property) { r.day(connection.DateBirthday, p) },
-		"ANNIVERSARY":      func(r *cardReader, p *property) { r.day(connection.DateAnniversary, p) },
-		"X-ANNIVERSARY":    func(r *cardReader, p *property) { r.day(connection.DateAnniversary, p) },
+		"BDAY":             func(r *cardReader, p *property) { r.day(people.DateBirthday, p) },
+		"ANNIVERSARY":      func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
+		"X-ANNIVERSARY":    func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"X-ABDATE":         (*cardReader).labelledDay,
 		"RELATED":          (*cardReader).related,
 		"X-ABRELATEDNAMES": (*cardReader).related,
 		"X-SPOUSE": func(r *cardReader, p *property) {
-			r.relate(Relation{Name: r.text(p), Type: connection.RelationSpouse})
+			r.relate(Relation{Name: r.text(p), Type: people.RelationSpouse})
 		},
-		"X-EVOLUTION-ANNIVERSARY": func(r *cardReader, p *property) { r.day(connection.DateAnniversary, p) },
+		"X-EVOLUTION-ANNIVERSARY": func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"CREATED":                 func(r *cardReader, p *property) { r.CreatedAt = timestamp(r.text(p)) },
 		"REV":                     func(r *cardReader, p *property) { r.UpdatedAt = timestamp(r.text(p)) },
 	}
@@ -189,7 +189,7 @@ func (r *cardReader) profile(p *property) {
 			label = service
 		}
 	}
-	r.web(connection.KindSocial, r.uri(p), label, p.pref)
+	r.web(people.KindSocial, r.uri(p), label, p.pref)
 }
 
 // address reads ADR: post office box, extended address, street, town, region,
@@ -234,9 +234,9 @@ func (r *cardReader) related(p *property) {
 	if label := r.labels[p.group]; label != "" {
 		words = []string{label}
 	}
-	relation := Relation{Name: value, Type: connection.RelationOther}
+	relation := Relation{Name: value, Type: people.RelationOther}
 	for _, word := range words {
-		if of := relationOf(word); of != connection.RelationOther {
+		if of := relationOf(word); of != people.RelationOther {
 			relation.Type = of
 			break
 		}

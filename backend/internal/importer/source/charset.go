@@ -6,13 +6,12 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
-
-	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
 // charset is the character set of a file, and how sure that is.

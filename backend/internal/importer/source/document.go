@@ -3,9 +3,9 @@ package source
 import (
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // document reads our own lossless export.
@@ -37,11 +37,11 @@ func (f *File) openDocument(data []byte) (reader, error) {
 			d.groupList = m.raw
 		}
 	}
-	switch family, _, _ := strings.Cut(cardfile.Format, "/"); {
+	switch family, _, _ := strings.Cut(export.Format, "/"); {
 	case !strings.HasPrefix(format, family+"/"):
 		return nil, fault.New(fault.Invalid, "this JSON is no export of Kith")
-	case format != cardfile.Format:
-		return nil, fault.New(fault.Invalid, "this export is of the format %q, which another version of Kith wrote; here %q is read", shown(format), cardfile.Format)
+	case format != export.Format:
+		return nil, fault.New(fault.Invalid, "this export is of the format %q, which another version of Kith wrote; here %q is read", shown(format), export.Format)
 	}
 	for range elements(d.peopleList) {
 		if d.count++; d.count > MaxRecords {
@@ -73,7 +73,7 @@ func (d *document) records(yield func(Record) bool) {
 	row := 0
 	for e := range elements(d.peopleList) {
 		row++
-		var p cardfile.PersonRecord
+		var p export.PersonRecord
 		warning, err := e.decode(&p)
 		r := Record{Row: row, Err: err}
 		if err == nil {
@@ -86,7 +86,7 @@ func (d *document) records(yield func(Record) bool) {
 }
 
 // person holds a record to the bounds, as those of other files.
-func person(row int, p cardfile.PersonRecord, warning string) Record {
+func person(row int, p export.PersonRecord, warning string) Record {
 	d := draft{}
 	if warning != "" {
 		d.warn("%s", warning)
@@ -124,13 +124,13 @@ func person(row int, p cardfile.PersonRecord, warning string) Record {
 	return d.record(row)
 }
 
-func (d *draft) handle(h cardfile.HandleRecord) {
+func (d *draft) handle(h export.HandleRecord) {
 	switch h.Kind {
-	case connection.KindEmail:
+	case people.KindEmail:
 		d.email(h.Value, h.Label, 0)
-	case connection.KindPhone:
+	case people.KindPhone:
 		d.phone(h.Value, h.Label, 0)
-	case connection.KindURL, connection.KindSocial:
+	case people.KindURL, people.KindSocial:
 		d.web(h.Kind, h.Value, h.Label, 0)
 	default:
 		d.warn("%q was left out: %q is no kind of address", shown(h.Value), shown(h.Kind))
@@ -139,18 +139,18 @@ func (d *draft) handle(h cardfile.HandleRecord) {
 
 func dateKindOf(kind string) string {
 	switch kind {
-	case connection.DateBirthday, connection.DateAnniversary:
+	case people.DateBirthday, people.DateAnniversary:
 		return kind
 	}
-	return connection.DateOther
+	return people.DateOther
 }
 
 func relationType(relation string) string {
 	switch relation {
-	case connection.RelationSpouse, connection.RelationParent, connection.RelationChild, connection.RelationSibling,
-		connection.RelationColleague, connection.RelationManager, connection.RelationReport, connection.RelationIntroducedBy,
-		connection.RelationIntroduced, connection.RelationFriend:
+	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationSibling,
+		people.RelationColleague, people.RelationManager, people.RelationReport, people.RelationIntroducedBy,
+		people.RelationIntroduced, people.RelationFriend:
 		return relation
 	}
-	return connection.RelationOther
+	return people.RelationOther
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/cardfile"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/reminder"
+	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -35,10 +35,10 @@ type Listed[T any] struct {
 
 // The objects in the lists of our own file.
 type (
-	Note        = Listed[cardfile.NoteRecord]
-	Interaction = Listed[cardfile.InteractionRecord]
-	Reminder    = Listed[cardfile.ReminderRecord]
-	Group       = Listed[cardfile.GroupRecord]
+	Note        = Listed[export.NoteRecord]
+	Interaction = Listed[export.InteractionRecord]
+	Reminder    = Listed[export.ReminderRecord]
+	Group       = Listed[export.GroupRecord]
 )
 
 // Notes returns the notes of our own file; other files have none.
@@ -86,7 +86,7 @@ func listed[T any](list []byte, tidy func(*T) error) iter.Seq[Listed[T]] {
 	}
 }
 
-func tidyNote(n *cardfile.NoteRecord) error {
+func tidyNote(n *export.NoteRecord) error {
 	n.ID, n.ConnectionIDs = keyOf(n.ID), keys(n.ConnectionIDs)
 	n.Body, _ = clean(n.Body, maxNote)
 	switch {
@@ -98,7 +98,7 @@ func tidyNote(n *cardfile.NoteRecord) error {
 	return nil
 }
 
-func tidyInteraction(i *cardfile.InteractionRecord) error {
+func tidyInteraction(i *export.InteractionRecord) error {
 	i.ID, i.ConnectionIDs = keyOf(i.ID), keys(i.ConnectionIDs)
 	i.Summary, _ = clean(i.Summary, maxSummary)
 	i.ExternalKey, _ = line(i.ExternalKey, maxExternalKey)
@@ -116,14 +116,14 @@ func tidyInteraction(i *cardfile.InteractionRecord) error {
 	return nil
 }
 
-func tidyReminder(r *cardfile.ReminderRecord) error {
+func tidyReminder(r *export.ReminderRecord) error {
 	r.ID, r.ConnectionID = keyOf(r.ID), keyOf(r.ConnectionID)
 	r.Text, _ = line(r.Text, maxReminder)
 	if r.StartsOn == "" {
 		r.StartsOn = r.DueOn
 	}
-	recurrences := []string{reminder.RecursNever, reminder.RecursWeekly, reminder.RecursMonthly, reminder.RecursQuarterly, reminder.RecursYearly}
-	states := []string{reminder.Open, reminder.Done, reminder.Dismissed}
+	recurrences := []string{reminders.RecursNever, reminders.RecursWeekly, reminders.RecursMonthly, reminders.RecursQuarterly, reminders.RecursYearly}
+	states := []string{reminders.Open, reminders.Done, reminders.Dismissed}
 	switch {
 	case !text.Visible(r.Text):
 		return fault.New(fault.Invalid, "the reminder is empty")
@@ -140,7 +140,7 @@ func tidyReminder(r *cardfile.ReminderRecord) error {
 	return nil
 }
 
-func tidyGroup(g *cardfile.GroupRecord) error {
+func tidyGroup(g *export.GroupRecord) error {
 	g.ID = keyOf(g.ID)
 	g.Name, _ = line(g.Name, maxGroup)
 	g.Description, _ = clean(g.Description, maxDescription)

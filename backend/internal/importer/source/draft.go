@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -117,7 +117,7 @@ func (d *draft) partialDay(what, value string) string {
 
 // addDate adds a day that comes round each year, unless it is known.
 func (d *draft) addDate(kind, label, value string, order dayOrder) {
-	if kind != connection.DateOther {
+	if kind != people.DateOther {
 		label = ""
 	}
 	d.addLabelledDate(kind, label, value, order)
@@ -130,10 +130,10 @@ func (d *draft) addLabelledDate(kind, label, value string, order dayOrder) {
 		d.warn("the date %q was left out: %v", shown(value), err)
 		return
 	}
-	d.keepDate(connection.DateDraft{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
+	d.keepDate(people.DateDraft{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
 }
 
-func (d *draft) keepDate(date connection.DateDraft) {
+func (d *draft) keepDate(date people.DateDraft) {
 	switch {
 	case date.Date == "" || slices.Contains(d.Dates, date):
 	case len(d.Dates) == maxDates:
@@ -236,13 +236,13 @@ func (d *draft) record(row int) Record {
 // guessName names a person without a name: as the domain does, after the first
 // e-mail or web address, else after what they are called or where they work.
 func (d *draft) guessName() error {
-	var handles []connection.Handle
+	var handles []people.Handle
 	for _, h := range d.Handles {
-		if h.Kind != connection.KindPhone { // which tells no name, and takes long to be normalised
-			handles = append(handles, connection.Handle{Kind: h.Kind, Value: h.Value, NormalValue: connection.NormalValue(h.Kind, h.Value)})
+		if h.Kind != people.KindPhone { // which tells no name, and takes long to be normalised
+			handles = append(handles, people.Handle{Kind: h.Kind, Value: h.Value, NormalValue: people.NormalValue(h.Kind, h.Value)})
 		}
 	}
-	d.Name = connection.GuessName(handles)
+	d.Name = people.GuessName(handles)
 	for _, other := range append([]string{d.Nickname}, organizations(d.Positions)...) {
 		if !text.Visible(d.Name) {
 			d.Name = other

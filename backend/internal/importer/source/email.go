@@ -3,16 +3,15 @@ package source
 import (
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/people"
 	"golang.org/x/net/idna"
-
-	"github.com/kith-crm/kith/backend/internal/connection"
 )
 
 // cleanEmail returns the address in value as the contract has addresses (those of
 // HTML's input element): without a name around it, the domain in ASCII.
 func cleanEmail(value string) (email, wrong string) {
 	for _, spelling := range []string{value, bareEmail(value)} {
-		local, domain := connection.SplitEmail(spelling)
+		local, domain := people.SplitEmail(spelling)
 		if !isASCII(domain) {
 			domain, _ = idna.Lookup.ToASCII(domain) // empty on failure, which is no domain
 		}

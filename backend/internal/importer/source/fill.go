@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // fill reads the cells of a row into a draft.
@@ -102,9 +102,9 @@ func (e entry) place(d *draft, f field) bool {
 func (e entry) day(d *draft, f field) bool {
 	switch f {
 	case fieldBirthday:
-		d.addDate(connection.DateBirthday, "", e.value, e.order)
+		d.addDate(people.DateBirthday, "", e.value, e.order)
 	case fieldAnniversary:
-		d.addDate(connection.DateAnniversary, "", e.value, e.order)
+		d.addDate(people.DateAnniversary, "", e.value, e.order)
 	case fieldOtherDate:
 		kind := dateKind(e.label)
 		d.addDate(kind, e.label, e.value, e.order)
@@ -124,11 +124,11 @@ func (e entry) day(d *draft, f field) bool {
 func dateKind(label string) string {
 	switch strings.ToLower(label) {
 	case "birthday":
-		return connection.DateBirthday
+		return people.DateBirthday
 	case "anniversary", "wedding":
-		return connection.DateAnniversary
+		return people.DateAnniversary
 	}
-	return connection.DateOther
+	return people.DateOther
 }
 
 // moment fills a time of which the day is known.
@@ -150,9 +150,9 @@ func (e entry) other(d *draft, f field) bool {
 	case fieldPhone:
 		d.phone(e.value, e.label, e.pref)
 	case fieldWebAddress:
-		d.web(connection.KindURL, e.value, e.label, e.pref)
+		d.web(people.KindURL, e.value, e.label, e.pref)
 	case fieldProfile:
-		d.web(connection.KindSocial, e.value, e.label, e.pref)
+		d.web(people.KindSocial, e.value, e.label, e.pref)
 	case fieldAboutText:
 		d.about(e.value)
 	case fieldTags:
@@ -188,7 +188,7 @@ func isYes(s string) bool {
 func profileKey(handles []ranked) string {
 	for _, h := range handles {
 		u, err := url.Parse(h.Value)
-		if err != nil || h.Kind != connection.KindSocial {
+		if err != nil || h.Kind != people.KindSocial {
 			continue
 		}
 		if slug, ok := strings.CutPrefix(strings.ToLower(u.Path), "/in/"); ok {

@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -71,9 +71,9 @@ type checker struct{ shapes map[string]*regexp.Regexp }
 
 func newChecker() checker {
 	return checker{map[string]*regexp.Regexp{
-		connection.KindEmail: regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$"),
-		connection.KindPhone: regexp.MustCompile(`^[+0-9(][0-9 ()./x-]{2,38}$`),
-		connection.KindURL:   regexp.MustCompile(`^https?://[^\s]+$`),
+		people.KindEmail: regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$"),
+		people.KindPhone: regexp.MustCompile(`^[+0-9(][0-9 ()./x-]{2,38}$`),
+		people.KindURL:   regexp.MustCompile(`^https?://[^\s]+$`),
 	}}
 }
 
@@ -154,14 +154,14 @@ func (b bounded) check(t *testing.T, tidy func(string) string) {
 }
 
 func (c checker) checkHandles(t *testing.T, handles []source.Handle) {
-	limits := map[string]int{connection.KindEmail: 254, connection.KindPhone: 40, connection.KindURL: 500}
+	limits := map[string]int{people.KindEmail: 254, people.KindPhone: 40, people.KindURL: 500}
 	seen, count := map[string]bool{}, map[string]int{}
 	for _, h := range handles {
 		kind := h.Kind
-		if kind == connection.KindSocial {
-			kind = connection.KindURL
+		if kind == people.KindSocial {
+			kind = people.KindURL
 		}
-		normal := kind + connection.NormalValue(h.Kind, h.Value)
+		normal := kind + people.NormalValue(h.Kind, h.Value)
 		if count[kind]++; seen[normal] || normal == kind || count[kind] > 20 || !c.shapes[kind].MatchString(h.Value) {
 			t.Fatalf("%+v among %+v", h, handles)
 		}

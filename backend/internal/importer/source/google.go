@@ -3,7 +3,7 @@ package source
 import (
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // googleMark begins labels that are preferred, and groups that Google keeps for
@@ -98,21 +98,21 @@ func (d *draft) googleGroup(name string) {
 func relationOf(word string) string {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "spouse", "partner", "domestic partner", "husband", "wife", "sweetheart", "date":
-		return connection.RelationSpouse
+		return people.RelationSpouse
 	case "parent", "mother", "father":
-		return connection.RelationParent
+		return people.RelationParent
 	case "child", "son", "daughter":
-		return connection.RelationChild
+		return people.RelationChild
 	case "sibling", "brother", "sister":
-		return connection.RelationSibling
+		return people.RelationSibling
 	case "manager", "boss":
-		return connection.RelationManager
+		return people.RelationManager
 	case "friend":
-		return connection.RelationFriend
+		return people.RelationFriend
 	case "colleague", "co-worker", "coworker":
-		return connection.RelationColleague
+		return people.RelationColleague
 	case "introduced_by", "referred by", "referredby":
-		return connection.RelationIntroducedBy
+		return people.RelationIntroducedBy
 	}
-	return connection.RelationOther
+	return people.RelationOther
 }

@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // email, phone and web add an address as the contract has it, or warn that it
 // cannot be one.
 func (d *draft) email(value, label string, pref int) {
-	d.address(connection.KindEmail, value, label, pref, cleanEmail)
+	d.address(people.KindEmail, value, label, pref, cleanEmail)
 }
 
 func (d *draft) phone(value, label string, pref int) {
-	d.address(connection.KindPhone, value, label, pref, func(v string) (string, string) { return cleanPhone(v, d.region) })
+	d.address(people.KindPhone, value, label, pref, func(v string) (string, string) { return cleanPhone(v, d.region) })
 }
 
 func (d *draft) web(kind, value, label string, pref int) {
@@ -47,7 +47,7 @@ func (d *draft) address(kind, value, label string, pref int, clean func(string) 
 // settleHandles puts the preferred handle of each kind first, in the places that
 // its kind has, and leaves out doubles and those that are too many.
 func (d *draft) settleHandles() {
-	for _, kind := range []string{connection.KindEmail, connection.KindPhone, connection.KindURL} {
+	for _, kind := range []string{people.KindEmail, people.KindPhone, people.KindURL} {
 		preferFirst(d.handles, kind)
 	}
 	all := map[string]int{}
@@ -60,7 +60,7 @@ func (d *draft) settleHandles() {
 		kind := listOf(h.Kind)
 		key := kind
 		if all[kind] > 1 { // what stands alone is no double, and normalising is not cheap
-			key += " " + connection.NormalValue(h.Kind, h.Value)
+			key += " " + people.NormalValue(h.Kind, h.Value)
 		}
 		switch {
 		case seen[key]:
@@ -77,8 +77,8 @@ func (d *draft) settleHandles() {
 // listOf returns the kind in whose list a kind is: to callers, social addresses
 // are web addresses.
 func listOf(kind string) string {
-	if kind == connection.KindSocial {
-		return connection.KindURL
+	if kind == people.KindSocial {
+		return people.KindURL
 	}
 	return kind
 }

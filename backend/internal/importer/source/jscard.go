@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // jsCard reads a card into a draft.
@@ -17,7 +17,7 @@ func (d *draft) jsCard(c *jsCard) {
 	d.jsPositions(c)
 	inOrder(c.Emails, jsAddress.pref, func(_ string, a jsAddress) { d.email(a.Address, a.label(), a.Pref) })
 	inOrder(c.Phones, jsAddress.pref, func(_ string, a jsAddress) { d.phone(a.Number, a.label(), a.Pref) })
-	inOrder(c.Links, jsAddress.pref, func(_ string, a jsAddress) { d.web(connection.KindURL, a.URI, a.label(), a.Pref) })
+	inOrder(c.Links, jsAddress.pref, func(_ string, a jsAddress) { d.web(people.KindURL, a.URI, a.label(), a.Pref) })
 	inOrder(c.Services, jsAddress.pref, func(_ string, a jsAddress) { d.jsService(a) })
 	inOrder(c.Addresses, func(p jsPlace) int { return p.Pref }, func(id string, p jsPlace) { d.jsPlace(id, p) })
 	inOrder(c.Anniversaries, noPref, func(_ string, a jsDay) { d.jsDay(a) })
@@ -127,7 +127,7 @@ func (d *draft) jsService(a jsAddress) {
 		d.warn("%q was left out: it is no web address", shown(strings.TrimSpace(a.Service+" "+a.User)))
 		return
 	}
-	d.web(connection.KindSocial, a.URI, label, a.Pref)
+	d.web(people.KindSocial, a.URI, label, a.Pref)
 }
 
 func (d *draft) jsPlace(id string, p jsPlace) {
@@ -149,12 +149,12 @@ func (d *draft) jsPlace(id string, p jsPlace) {
 
 // jsDay reads a birthday or a wedding; other days have their kind for a label.
 func (d *draft) jsDay(a jsDay) {
-	kind, label := connection.DateOther, a.Kind
+	kind, label := people.DateOther, a.Kind
 	switch a.Kind {
 	case "birth":
-		kind = connection.DateBirthday
+		kind = people.DateBirthday
 	case "wedding":
-		kind = connection.DateAnniversary
+		kind = people.DateAnniversary
 	}
 	if a.Date.UTC != "" {
 		d.addDate(kind, label, a.Date.UTC, monthFirst)

@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
-
-	"github.com/kith-crm/kith/backend/internal/importer/source"
 )
 
 // repeated returns a file of nearly largeSize: head, and unit with a number in it as often as

@@ -3,7 +3,7 @@ package source
 import (
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // Person is a person as a file tells of them, within the bounds of the contract.
@@ -24,7 +24,7 @@ type Person struct {
 	// first of its kind. No two of them are the same address.
 	Handles   []Handle
 	Positions []Position
-	Dates     []connection.DateDraft
+	Dates     []people.DateDraft
 	Tags      []string
 	Groups    []string
 	// Notes are texts that are too long for Bio.

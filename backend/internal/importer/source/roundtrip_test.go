@@ -9,26 +9,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
-
-	"github.com/kith-crm/kith/backend/internal/cardfile"
-	"github.com/kith-crm/kith/backend/internal/connection"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"pgregory.net/rapid"
 )
 
 // What is exported is read back, as far as the format holds it.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for format, held := range map[string]func(p cardfile.Person) source.Person{
-		cardfile.JSON: heldByJSON, cardfile.CSV: heldByCSV, cardfile.VCard: heldByVCard, cardfile.JSContact: heldByJSContact,
+	for format, held := range map[string]func(p export.Person) source.Person{
+		export.JSON: heldByJSON, export.CSV: heldByCSV, export.VCard: heldByVCard, export.JSContact: heldByJSContact,
 	} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				people := rapid.SliceOfN(rapid.Custom(drawPerson), 1, 4).Draw(t, "people")
-				content, _, err := cardfile.Write(format, cardfile.People{People: people})
+				content, _, err := export.Write(format, export.People{People: people})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,7 +56,7 @@ func TestRoundTrip(t *testing.T) {
 // sorted takes the order of positions out of what JSContact holds: titles and
 // organisations are lists of their own there.
 func sorted(format string) cmp.Option {
-	if format != cardfile.JSContact {
+	if format != export.JSContact {
 		return cmp.Options{}
 	}
 	return cmpopts.SortSlices(func(a, b source.Position) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
@@ -98,29 +97,29 @@ func drawDay(t *rapid.T, name string) string {
 	return rapid.SampledFrom([]string{"", "2024", "2024-05", "2024-02-29", "0987-01-02"}).Draw(t, name)
 }
 
-func drawHandles(t *rapid.T) []connection.Handle {
-	var handles []connection.Handle
+func drawHandles(t *rapid.T) []people.Handle {
+	var handles []people.Handle
 	n := rapid.IntRange(0, 5).Draw(t, "handles")
 	for i := range n {
-		kind := rapid.SampledFrom([]string{connection.KindEmail, connection.KindPhone, connection.KindURL, connection.KindSocial}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{people.KindEmail, people.KindPhone, people.KindURL, people.KindSocial}).Draw(t, "kind")
 		value := ""
 		switch kind {
-		case connection.KindEmail:
+		case people.KindEmail:
 			value = fmt.Sprintf("%s%d@helios.example", rapid.StringMatching(`[a-z'+.!#=]{0,5}`).Draw(t, "local"), i)
-		case connection.KindPhone:
+		case people.KindPhone:
 			value = fmt.Sprintf(rapid.SampledFrom([]string{"+1 212 555-01%02d", "(212) 555.01%02d", "+1 212 555-0100 x%d"}).Draw(t, "shape"), i+1)
 		default:
 			value = fmt.Sprintf("https://h%d.example/%s", i, rapid.StringMatching(`[a-zñ;,:\\'%&=?]{0,9}`).Draw(t, "path"))
 			value = strings.ReplaceAll(value, ":::", "")
 		}
 		label := rapid.OneOf(rapid.SampledFrom([]string{"", "home", "Work", "mobile"}), rapid.Custom(func(t *rapid.T) string { return drawLine(t, "label", 60) })).Draw(t, "label")
-		handles = append(handles, connection.Handle{Kind: kind, Value: value, Label: label})
+		handles = append(handles, people.Handle{Kind: kind, Value: value, Label: label})
 	}
 	return handles
 }
 
-func drawPerson(t *rapid.T) cardfile.Person {
-	p := cardfile.Person{Connection: connection.Connection{
+func drawPerson(t *rapid.T) export.Person {
+	p := export.Person{Connection: people.Connection{
 		ID: rapid.StringMatching(`con_[0-9A-HJKMNP-TV-Z]{26}`).Draw(t, "id"), Name: "A" + drawLine(t, "name", 199), Nickname: drawLine(t, "nickname", 100),
 		Location: drawLine(t, "location", 120), Bio: drawText(t, "bio"), Starred: rapid.Bool().Draw(t, "starred"), MetOn: drawDay(t, "met on"),
 		MetHow: drawLine(t, "met how", 500), Source: "manual", CadenceDays: rapid.IntRange(0, 730).Draw(t, "cadence"), SnoozedUntil: drawMoment(t, "snoozed"),
@@ -128,7 +127,7 @@ func drawPerson(t *rapid.T) cardfile.Person {
 		Handles: drawHandles(t), Tags: drawWords(t, "tags"), Groups: drawWords(t, "groups"),
 	}}
 	for range rapid.IntRange(0, 3).Draw(t, "positions") {
-		at := connection.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
+		at := people.Position{Organization: drawLine(t, "organisation", 200), Title: drawLine(t, "title", 160), StartedOn: drawDay(t, "started"),
 			EndedOn: drawDay(t, "ended"), Current: rapid.Bool().Draw(t, "current")}
 		if at.Organization+at.Title != "" {
 			p.Positions = append(p.Positions, at)
@@ -136,9 +135,9 @@ func drawPerson(t *rapid.T) cardfile.Person {
 	}
 	dates := map[string]bool{}
 	for range rapid.IntRange(0, 3).Draw(t, "dates") {
-		on := rapid.SampledFrom([]connection.ImportantDate{
-			{Kind: connection.DateBirthday, Month: 2, Day: 29}, {Kind: connection.DateBirthday, Year: 1985, Month: 4, Day: 12}, {Kind: connection.DateAnniversary, Year: 2010},
-			{Kind: connection.DateAnniversary, Year: 2010, Month: 6}, {Kind: connection.DateOther, Label: "First sale", Year: 2011, Month: 5, Day: 1},
+		on := rapid.SampledFrom([]people.ImportantDate{
+			{Kind: people.DateBirthday, Month: 2, Day: 29}, {Kind: people.DateBirthday, Year: 1985, Month: 4, Day: 12}, {Kind: people.DateAnniversary, Year: 2010},
+			{Kind: people.DateAnniversary, Year: 2010, Month: 6}, {Kind: people.DateOther, Label: "First sale", Year: 2011, Month: 5, Day: 1},
 		}).Draw(t, "date")
 		if !dates[on.Kind+on.String()] {
 			p.Dates = append(p.Dates, on)
@@ -146,13 +145,13 @@ func drawPerson(t *rapid.T) cardfile.Person {
 		}
 	}
 	for _, relation := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"spouse", "parent", "colleague", "manager", "report", "friend", "introduced_by", "other"}), 0, 2, rapid.ID).Draw(t, "relations") {
-		p.Relations = append(p.Relations, connection.Relation{ConnectionID: "con_" + relation, Name: "N" + drawLine(t, "other", 100), Type: relation})
+		p.Relations = append(p.Relations, people.Relation{ConnectionID: "con_" + relation, Name: "N" + drawLine(t, "other", 100), Type: relation})
 	}
 	return p
 }
 
 // heldByJSON is all of it.
-func heldByJSON(p cardfile.Person) source.Person {
+func heldByJSON(p export.Person) source.Person {
 	out := source.Person{
 		Key: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
@@ -165,7 +164,7 @@ func heldByJSON(p cardfile.Person) source.Person {
 		out.Positions = append(out.Positions, source.Position{Organization: at.Organization, Title: at.Title, StartedOn: at.StartedOn, EndedOn: at.EndedOn, Current: at.Current})
 	}
 	for _, on := range p.Dates {
-		out.Dates = append(out.Dates, connection.DateDraft{Kind: on.Kind, Label: on.Label, Date: on.String()})
+		out.Dates = append(out.Dates, people.DateDraft{Kind: on.Kind, Label: on.Label, Date: on.String()})
 	}
 	for _, r := range p.Relations {
 		out.Relations = append(out.Relations, source.Relation{Key: r.ConnectionID, Name: r.Name, Type: r.Type})
@@ -174,9 +173,9 @@ func heldByJSON(p cardfile.Person) source.Person {
 }
 
 // handlesAs are the handles kind by kind, web addresses of one kind, labelled anew.
-func handlesAs(p cardfile.Person, label func(connection.Handle) string) []source.Handle {
+func handlesAs(p export.Person, label func(people.Handle) string) []source.Handle {
 	var out []source.Handle
-	for _, kinds := range [][]string{{connection.KindEmail}, {connection.KindPhone}, {connection.KindURL, connection.KindSocial}} {
+	for _, kinds := range [][]string{{people.KindEmail}, {people.KindPhone}, {people.KindURL, people.KindSocial}} {
 		for _, h := range p.Handles {
 			if slices.Contains(kinds, h.Kind) {
 				out = append(out, source.Handle{Kind: kinds[0], Value: h.Value, Label: label(h)})
@@ -186,25 +185,25 @@ func handlesAs(p cardfile.Person, label func(connection.Handle) string) []source
 	return out
 }
 
-func heldByCSV(p cardfile.Person) source.Person {
+func heldByCSV(p export.Person) source.Person {
 	day := func(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 	out := heldByJSON(p)
 	out.Source, out.SnoozedUntil, out.UpdatedAt, out.Relations, out.Dates, out.Positions = "", time.Time{}, time.Time{}, nil, nil, nil
 	out.CreatedAt, out.LastInteractionAt = day(p.CreatedAt), day(p.LastInteractionAt)
-	out.Handles = handlesAs(p, func(connection.Handle) string { return "" })
+	out.Handles = handlesAs(p, func(people.Handle) string { return "" })
 	if at := p.CurrentPosition(); at.Organization+at.Title != "" {
 		out.Positions = []source.Position{{Organization: at.Organization, Title: at.Title, Current: true}}
 	}
 	for _, on := range p.Dates {
-		if on.Kind == connection.DateBirthday && out.Dates == nil {
-			out.Dates = []connection.DateDraft{{Kind: on.Kind, Date: on.String()}}
+		if on.Kind == people.DateBirthday && out.Dates == nil {
+			out.Dates = []people.DateDraft{{Kind: on.Kind, Date: on.String()}}
 		}
 	}
 	return out
 }
 
 // tagsAndGroups are both as tags.
-func tagsAndGroups(p cardfile.Person) []string {
+func tagsAndGroups(p export.Person) []string {
 	var out []string
 	for _, word := range append(slices.Clone(p.Tags), p.Groups...) {
 		same := func(other string) bool { return text.Fold(other) == text.Fold(word) }
@@ -226,27 +225,27 @@ func relatedAs(relation string) string {
 	return "other"
 }
 
-func heldByVCard(p cardfile.Person) source.Person {
+func heldByVCard(p export.Person) source.Person {
 	out := source.Person{
 		Key: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
 		Positions: heldByCSV(p).Positions,
 	}
-	out.Handles = handlesAs(p, func(h connection.Handle) string {
+	out.Handles = handlesAs(p, func(h people.Handle) string {
 		switch label := strings.ToLower(h.Label); {
-		case label == "home" || label == "work" || label == "mobile" && h.Kind == connection.KindPhone:
+		case label == "home" || label == "work" || label == "mobile" && h.Kind == people.KindPhone:
 			return label
 		}
 		return ""
 	})
-	for _, kind := range []string{connection.DateBirthday, connection.DateAnniversary} {
-		at := slices.IndexFunc(p.Dates, func(d connection.ImportantDate) bool { return d.Kind == kind })
+	for _, kind := range []string{people.DateBirthday, people.DateAnniversary} {
+		at := slices.IndexFunc(p.Dates, func(d people.ImportantDate) bool { return d.Kind == kind })
 		if at >= 0 {
-			out.Dates = append(out.Dates, connection.DateDraft{Kind: kind, Date: p.Dates[at].String()})
+			out.Dates = append(out.Dates, people.DateDraft{Kind: kind, Date: p.Dates[at].String()})
 		}
 	}
-	slices.SortFunc(out.Dates, func(a, b connection.DateDraft) int {
+	slices.SortFunc(out.Dates, func(a, b people.DateDraft) int {
 		at := func(kind string) int {
-			return slices.IndexFunc(p.Dates, func(d connection.ImportantDate) bool { return d.Kind == kind })
+			return slices.IndexFunc(p.Dates, func(d people.ImportantDate) bool { return d.Kind == kind })
 		}
 		return at(a.Kind) - at(b.Kind)
 	})
@@ -259,11 +258,11 @@ func heldByVCard(p cardfile.Person) source.Person {
 	return out
 }
 
-func heldByJSContact(p cardfile.Person) source.Person {
+func heldByJSContact(p export.Person) source.Person {
 	out := heldByVCard(p)
 	out.CreatedAt, out.Positions, out.Dates, out.Relations = p.CreatedAt, nil, nil, nil
-	out.Handles = handlesAs(p, func(h connection.Handle) string {
-		if label := strings.ToLower(h.Label); (label == "home" || label == "work") && h.Kind != connection.KindURL && h.Kind != connection.KindSocial {
+	out.Handles = handlesAs(p, func(h people.Handle) string {
+		if label := strings.ToLower(h.Label); (label == "home" || label == "work") && h.Kind != people.KindURL && h.Kind != people.KindSocial {
 			return label
 		} else if label == "home" || label == "work" {
 			return "" // the writer has no context for links
@@ -276,8 +275,8 @@ func heldByJSContact(p cardfile.Person) source.Person {
 		}
 	}
 	for _, on := range p.Dates {
-		if on.Kind != connection.DateOther {
-			out.Dates = append(out.Dates, connection.DateDraft{Kind: on.Kind, Date: on.String()})
+		if on.Kind != people.DateOther {
+			out.Dates = append(out.Dates, people.DateDraft{Kind: on.Kind, Date: on.String()})
 		}
 	}
 	for _, r := range p.Relations {
@@ -308,8 +307,8 @@ func heldByJSContact(p cardfile.Person) source.Person {
 func TestRoundTripOfTheTimeline(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	content, _, err := cardfile.Write(cardfile.JSON, cardfile.People{
-		People:       []cardfile.Person{{Connection: connection.Connection{ID: "con_1", Name: "Ana"}}},
+	content, _, err := export.Write(export.JSON, export.People{
+		People:       []export.Person{{Connection: people.Connection{ID: "con_1", Name: "Ana"}}},
 		Notes:        []timeline.Note{{ID: "not_1", Body: "<b>&\n\"", Pinned: true, ConnectionIDs: []string{"con_1", "con_2"}, CreatedAt: at, UpdatedAt: at}},
 		Interactions: []timeline.Interaction{{ID: "int_1", Kind: "call", OccurredAt: at, DurationMinutes: 5, Summary: "s", ExternalKey: "k", ConnectionIDs: []string{"con_1"}, CreatedAt: at}},
 	})
@@ -317,11 +316,11 @@ func TestRoundTripOfTheTimeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := open(t, content, source.Options{})
-	notes := []source.Note{{Row: 1, Record: cardfile.NoteRecord{ID: "not_1", ConnectionIDs: []string{"con_1", "con_2"}, Body: "<b>&\n\"", Pinned: true, CreatedAt: at, UpdatedAt: at}}}
+	notes := []source.Note{{Row: 1, Record: export.NoteRecord{ID: "not_1", ConnectionIDs: []string{"con_1", "con_2"}, Body: "<b>&\n\"", Pinned: true, CreatedAt: at, UpdatedAt: at}}}
 	if diff := cmp.Diff(notes, slices.Collect(f.Notes())); diff != "" {
 		t.Error(diff)
 	}
-	interactions := []source.Interaction{{Row: 1, Record: cardfile.InteractionRecord{
+	interactions := []source.Interaction{{Row: 1, Record: export.InteractionRecord{
 		ID: "int_1", ExternalKey: "k", ConnectionIDs: []string{"con_1"}, Kind: "call", OccurredAt: at, DurationMinutes: 5, Summary: "s", CreatedAt: at,
 	}}}
 	if diff := cmp.Diff(interactions, slices.Collect(f.Interactions())); diff != "" {

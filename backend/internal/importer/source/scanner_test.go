@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"pgregory.net/rapid"
 )
 
 // A table that is well formed is read as encoding/csv writes it, whatever its

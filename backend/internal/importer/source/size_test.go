@@ -2,7 +2,9 @@
 
 package source_test
 
-import "github.com/kith-crm/kith/backend/internal/importer/source"
+import (
+	"github.com/kith-crm/kith/backend/internal/importer/source"
+)
 
 // largeSize is how large the files are whose memory is measured.
 const largeSize = source.MaxBytes

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nyaruka/phonenumbers"
-
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/nyaruka/phonenumbers"
 )
 
 // The formats.

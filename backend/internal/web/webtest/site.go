@@ -7,15 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/authserver"
-	"github.com/kith-crm/kith/backend/internal/grant"
-	"github.com/kith-crm/kith/backend/internal/member"
-	"github.com/kith-crm/kith/backend/internal/password"
-	"github.com/kith-crm/kith/backend/internal/session"
-	"github.com/kith-crm/kith/backend/internal/store"
-	"github.com/kith-crm/kith/backend/internal/storetest"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/kinds"
+	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/token"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -57,13 +56,17 @@ type Options struct {
 	// Web changes the configuration of the pages.
 	Web func(c *web.Config)
 	// Auth changes the configuration of the authorization server.
-	Auth func(c *authserver.Config)
+	Auth func(c *oauth.Config)
+	// Breaker breaks the database; nil doesn't.
+	Breaker *dbtest.Breaker
 }
 
 // Site is a running site.
 type Site struct {
 	URL   string
-	Store *store.Store
+	Store *db.DB
+	// Keys are the idempotency keys of the authorization server.
+	Keys  *idempotency.Keys
 	Clock *Clock
 	Web   *web.Web
 
@@ -73,20 +76,24 @@ type Site struct {
 // New starts a site on a new SQLite database, for the time of the test.
 func New(t testing.TB, o Options) *Site {
 	t.Helper()
-	return Start(t, storetest.SQLite(t), o)
+	return Start(t, dbtest.SQLite(t), o)
 }
 
 // Each calls test with a site on each kind of database.
 func Each(t *testing.T, o Options, test func(t *testing.T, s *Site)) {
 	t.Helper()
-	storetest.Databases(t, func(t *testing.T, url string) { test(t, Start(t, url, o)) })
+	dbtest.Databases(t, func(t *testing.T, url string) { test(t, Start(t, url, o)) })
 }
 
 // Start starts a site on a migrated database.
 func Start(t testing.TB, databaseURL string, o Options) *Site {
 	t.Helper()
 	clock := NewClock()
-	s := &Site{Clock: clock, Store: storetest.Open(t, databaseURL, clock.Now)}
+	if o.Breaker == nil {
+		o.Breaker = &dbtest.Breaker{}
+	}
+	s := &Site{Clock: clock, Store: dbtest.OpenBreakable(t, databaseURL, clock.Now, o.Breaker.Fault)}
+	s.Keys = dbtest.Keys(t, s.Store)
 	mux := http.NewServeMux()
 	s.server = httptest.NewUnstartedServer(mux)
 	s.URL = "http://" + s.server.Listener.Addr().String()
@@ -110,9 +117,9 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 		t.Fatal(err)
 	}
 	pages := web.Config{
-		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, SignUpOpen: true, Now: s.Clock.Now, Login: &session.RatePolicy{}, PasswordCost: cost,
-		Data:    func(owner tenant.ID) web.TenantData { return s.Store.Tenant(owner, false) },
-		Imports: func(owner tenant.ID) web.Imports { return s.Store.Tenant(owner, false) },
+		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, Kinds: kinds.All(), SignUpOpen: true, Now: s.Clock.Now, Login: &account.RatePolicy{}, PasswordCost: cost,
+		Data:    func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
+		Imports: func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
 	}
 	if o.Web != nil {
 		o.Web(&pages)
@@ -120,8 +127,8 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	if s.Web, err = web.New(pages); err != nil {
 		t.Fatal(err)
 	}
-	server := authserver.Config{
-		Issuer: s.URL, Store: s.Store, Sessions: s.Web, Pages: s.Web, Catalog: rpcs, AccessLifetime: time.Hour,
+	server := oauth.Config{
+		Issuer: s.URL, Store: s.Store, Keys: s.Keys, Sessions: s.Web, Pages: s.Web, Catalog: rpcs, AccessLifetime: time.Hour,
 		RefreshIdle: 60 * 24 * time.Hour, Now: s.Clock.Now, Logger: pages.Logger,
 	}
 	if server.Logger == nil {
@@ -131,7 +138,7 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 		o.Auth(&server)
 	}
 	s.Web.Mount(mux)
-	authserver.New(server).Mount(mux)
+	oauth.New(server).Mount(mux)
 }
 
 // hash is the password's, made once.
@@ -150,10 +157,10 @@ func (s *Site) Hash(t testing.TB) string {
 // Member makes a member with Password.
 func (s *Site) Member(t testing.TB, username string) tenant.ID {
 	t.Helper()
-	m := &member.Member{
-		Username: username, Email: username + "@people.example", PasswordHash: s.Hash(t), Plan: member.PlanFree, Timezone: "UTC", Locale: "en",
+	m := &account.Member{
+		Username: username, Email: username + "@people.example", PasswordHash: s.Hash(t), Plan: account.PlanFree, Timezone: "UTC", Locale: "en",
 	}
-	if err := s.Store.CreateMember(t.Context(), m); err != nil {
+	if err := account.CreateMember(t.Context(), s.Store, m); err != nil {
 		t.Fatal(err)
 	}
 	return m.ID
@@ -168,12 +175,12 @@ func (s *Site) SignedIn(t testing.TB, username string) *Browser {
 // BrowserOf returns a new browser in which the member is signed in.
 func (s *Site) BrowserOf(t testing.TB, owner tenant.ID) *Browser {
 	t.Helper()
-	secret, err := token.NewSecret("")
+	secret, err := account.NewSecret("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := &session.LoginSession{Hash: token.Hash(secret), MemberID: owner, ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
-	if err := s.Store.CreateLoginSession(t.Context(), row); err != nil {
+	row := &account.LoginSession{Hash: account.HashSecret(secret), MemberID: owner, ExpiresAt: s.Clock.Now().Add(14 * 24 * time.Hour)}
+	if err := account.CreateLoginSession(t.Context(), s.Store, row); err != nil {
 		t.Fatal(err)
 	}
 	b := s.Browser(t)
@@ -183,10 +190,10 @@ func (s *Site) BrowserOf(t testing.TB, owner tenant.ID) *Browser {
 }
 
 // Client registers an OAuth client with one redirect URI.
-func (s *Site) Client(t testing.TB, name, redirectURI string) *grant.Client {
+func (s *Site) Client(t testing.TB, name, redirectURI string) *oauth.Client {
 	t.Helper()
-	c := &grant.Client{Name: name, RedirectURIs: []string{redirectURI}}
-	if err := s.Store.CreateClient(t.Context(), c); err != nil {
+	c := &oauth.Client{Name: name, RedirectURIs: []string{redirectURI}}
+	if err := oauth.CreateClient(t.Context(), s.Store, c); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -1,0 +1,126 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// FindMember finds by username or, when login has an @, by e-mail address. It fails
+// with fault.NotFound.
+func FindMember(ctx context.Context, s *db.DB, login string) (*Member, error) {
+	column := "username"
+	if strings.Contains(login, "@") {
+		column = "email"
+	}
+	m, err := account(ctx, s, column, strings.ToLower(login))
+	return db.Found(m, err, "there is no such member")
+}
+
+// GetMemberByID returns a member, or fault.NotFound.
+func GetMemberByID(ctx context.Context, s *db.DB, owner tenant.ID) (*Member, error) {
+	m, err := account(ctx, s, "id", string(owner))
+	return db.Found(m, err, "there is no such member")
+}
+
+func account(ctx context.Context, s *db.DB, column, value string) (*Member, error) {
+	m := &Member{}
+	err := s.NewSelect().Model(m).ColumnExpr("?TableAlias.*").ColumnExpr("st.read_only").
+		Join("JOIN tenant_states AS st ON st.tenant_id = ?TableAlias.id").
+		Where("?TableAlias.? = ?", bun.Ident(column), value).Scan(ctx)
+	return m, err
+}
+
+// Writable is the condition of a statement on members that leaves the sandbox's
+// accounts alone.
+const Writable = " AND NOT EXISTS (SELECT 1 FROM tenant_states st WHERE st.tenant_id = members.id AND st.read_only)"
+
+// SetPassword replaces the password's hash and ends all of the member's login
+// sessions and open reset links. It fails with fault.NotFound when there is no such
+// member who may have a password.
+func SetPassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		return setPassword(ctx, s, tx, owner, hash)
+	})
+	return err
+}
+
+func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, hash string) error {
+	result, err := tx.NewRaw("UPDATE members SET password_hash = ?, updated_at = ? WHERE id = ?"+Writable, hash, s.Now(), owner).Exec(ctx)
+	if err := db.MustMeet(result, err, "there is no such member who may have a password"); err != nil {
+		return err
+	}
+	if _, err := tx.NewRaw("DELETE FROM login_sessions WHERE member_id = ?", owner).Exec(ctx); err != nil {
+		return err
+	}
+	_, err = tx.NewRaw("DELETE FROM mail_links WHERE member_id = ? AND purpose = ?", owner, PurposeReset).Exec(ctx)
+	return err
+}
+
+// MarkEmailVerified notes that the address is the member's. It fails with
+// fault.NotFound when the member has another one by now.
+func MarkEmailVerified(ctx context.Context, s *db.DB, owner tenant.ID, email string) error {
+	return updateOne(ctx, s, fault.New(fault.NotFound, "the member has another e-mail address by now"),
+		markVerified, s.Now(), s.Now(), owner, email)
+}
+
+// markVerified keeps the first time at which an address was verified.
+const markVerified = "UPDATE members SET email_verified_at = coalesce(email_verified_at, ?), updated_at = ? WHERE id = ? AND email = ?" + Writable
+
+// SetEmbeddingsHost notes which remote embedding provider the member allows; empty
+// takes that back. It fails with fault.NotFound when there is no such member who may
+// allow one.
+func SetEmbeddingsHost(ctx context.Context, s *db.DB, owner tenant.ID, host string) error {
+	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no such member who may allow an embedding provider"),
+		"UPDATE members SET embeddings_host = ?, updated_at = ? WHERE id = ?"+Writable, host, s.Now(), owner)
+}
+
+// OwnedTables are the tables of a tenant that nothing else deletes in an order
+// that their references allow; the rest goes with the member.
+func OwnedTables() []string {
+	return []string{"changes", "interactions", "notes", "connections", "tags", "organizations"}
+}
+
+// DeleteMember deletes a member with all that they keep and all that was granted, in
+// one transaction. It fails with fault.NotFound or fault.ReadOnly.
+func DeleteMember(ctx context.Context, s *db.DB, owner tenant.ID) error {
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		// Every write of a tenant begins with this row, so that from here on none runs.
+		var readOnly bool
+		err := tx.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING read_only", owner).Scan(ctx, &readOnly)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return fault.New(fault.NotFound, "there is no such member")
+		case err != nil:
+			return err
+		case readOnly:
+			return fault.New(fault.ReadOnly, "this account is read-only")
+		}
+		return deleteMember(ctx, tx, owner)
+	})
+	return err
+}
+
+func deleteMember(ctx context.Context, tx db.Querier, owner tenant.ID) error {
+	for _, table := range OwnedTables() {
+		if _, err := tx.NewRaw("DELETE FROM ? WHERE tenant_id = ?", bun.Ident(table), owner).Exec(ctx); err != nil {
+			return fmt.Errorf("delete %s: %w", table, err)
+		}
+	}
+	for _, table := range []string{"sign_ups", "provider_attempts"} { // known by the address alone
+		if _, err := tx.NewRaw("DELETE FROM ? WHERE email = (SELECT email FROM members WHERE id = ?)", bun.Ident(table), owner).Exec(ctx); err != nil {
+			return fmt.Errorf("delete %s: %w", table, err)
+		}
+	}
+	if _, err := tx.NewRaw("DELETE FROM members WHERE id = ?", owner).Exec(ctx); err != nil {
+		return fmt.Errorf("delete member: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+const deadLink = "the link was used already or has expired"
+
+// CreateMailLink keeps a link for LinkLifetime.
+func CreateMailLink(ctx context.Context, s *db.DB, l *MailLink) error {
+	l.CreatedAt = s.Now()
+	l.ExpiresAt = l.CreatedAt.Add(LinkLifetime)
+	_, err := s.NewInsert().Model(l).Exec(ctx)
+	return err
+}
+
+// GetMailLink returns a link that works, without using it up.
+func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose) (*MailLink, error) {
+	l := &MailLink{}
+	err := s.NewSelect().Model(l).ColumnExpr("?TableAlias.*").ColumnExpr("members.username").
+		Join("JOIN members ON members.id = ?TableAlias.member_id AND members.email = ?TableAlias.email").
+		Where("?TableAlias.hash = ?", hash).Where("?TableAlias.purpose = ?", purpose).Where("?TableAlias.expires_at > ?", s.Now()).
+		Where("members.suspended_at IS NULL" + Writable).Scan(ctx)
+	return db.Found(l, err, deadLink)
+}
+
+// useLink deletes a link that works and returns it.
+func useLink(ctx context.Context, s *db.DB, tx db.Querier, hash string, purpose LinkPurpose) (*MailLink, error) {
+	l := &MailLink{}
+	err := tx.NewRaw(`DELETE FROM mail_links WHERE hash = ? AND purpose = ? AND expires_at > ?
+AND EXISTS (SELECT 1 FROM members WHERE members.id = mail_links.member_id AND members.email = mail_links.email
+AND members.suspended_at IS NULL`+Writable+`) RETURNING *`, hash, purpose, s.Now()).Scan(ctx, l)
+	return db.Found(l, err, deadLink)
+}
+
+// ResetPassword uses up a reset link: it replaces the password's hash and ends every
+// login session, grant, personal token and linked identity of the member. It marks
+// the address as verified.
+func ResetPassword(ctx context.Context, s *db.DB, linkHash, passwordHash string) error {
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		l, err := useLink(ctx, s, tx, linkHash, PurposeReset)
+		if err != nil {
+			return err
+		}
+		if err := replacePassword(ctx, s, tx, l.MemberID, passwordHash); err != nil {
+			return err
+		}
+		return verify(ctx, s, tx, l)
+	})
+	return err
+}
+
+// VerifyEmail uses up a verification link.
+func VerifyEmail(ctx context.Context, s *db.DB, linkHash string) error {
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		l, err := useLink(ctx, s, tx, linkHash, PurposeVerify)
+		if err != nil {
+			return err
+		}
+		return verify(ctx, s, tx, l)
+	})
+	return err
+}
+
+func verify(ctx context.Context, s *db.DB, tx db.Querier, l *MailLink) error {
+	result, err := tx.NewRaw(markVerified, s.Now(), s.Now(), l.MemberID, l.Email).Exec(ctx)
+	return db.MustMeet(result, err, deadLink)
+}
+
+// CreateSignUp keeps a sign-up for LinkLifetime.
+func CreateSignUp(ctx context.Context, s *db.DB, row *SignUp) error {
+	row.CreatedAt = s.Now()
+	row.ExpiresAt = row.CreatedAt.Add(LinkLifetime)
+	// The column of the password is of versions that asked for it too early.
+	_, err := s.NewInsert().Model(row).Value("password_hash", "''").Exec(ctx)
+	return err
+}
+
+// GetSignUp returns a sign-up that waits, without using it up.
+func GetSignUp(ctx context.Context, s *db.DB, hash string) (*SignUp, error) {
+	row := &SignUp{}
+	err := s.NewSelect().Model(row).Where("hash = ?", hash).Where("expires_at > ?", s.Now()).Scan(ctx)
+	return db.Found(row, err, deadLink)
+}
+
+// CompleteSignUp makes the member, with a username and a password of their choice,
+// and uses up every sign-up of the address. It fails with fault.AlreadyExists when
+// the username is taken, and with fault.Conflict when the address belongs to a
+// member; the sign-up then stays.
+func CompleteSignUp(ctx context.Context, s *db.DB, hash, username, passwordHash string) (*Member, error) {
+	memberID, err := s.NewID(id.Member)
+	if err != nil {
+		return nil, err
+	}
+	m := &Member{ID: tenant.ID(memberID), Username: username, PasswordHash: passwordHash, Plan: PlanFree, Timezone: "UTC", Locale: "en"}
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		return completeSignUp(ctx, s, tx, hash, m)
+	})
+	if db.IsTaken(err) {
+		return nil, fault.New(fault.AlreadyExists, "the username %q is taken; choose another", username)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func completeSignUp(ctx context.Context, s *db.DB, tx db.Querier, hash string, m *Member) error {
+	err := tx.NewRaw("DELETE FROM sign_ups WHERE hash = ? AND expires_at > ? RETURNING email", hash, s.Now()).Scan(ctx, &m.Email)
+	if _, err = db.Found(m, err, deadLink); err != nil {
+		return err
+	}
+	var taken string
+	err = tx.NewRaw("SELECT id FROM members WHERE email = ?", m.Email).Scan(ctx, &taken)
+	if err == nil {
+		return fault.New(fault.Conflict, "there is an account with this e-mail address already; sign in")
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if _, err := tx.NewRaw("DELETE FROM sign_ups WHERE email = ?", m.Email).Exec(ctx); err != nil {
+		return err
+	}
+	now := s.Now()
+	m.CreatedAt, m.UpdatedAt, m.EmailVerifiedAt = now, now, now
+	return InsertMember(ctx, tx, m, newProfile(m), false)
+}
+
+// newProfile is the empty, private page that each member begins with.
+func newProfile(m *Member) *Profile {
+	return &Profile{MemberID: m.ID, Name: m.Username, Username: m.Username, Visibility: Private, UpdatedAt: m.CreatedAt}
+}

@@ -1,0 +1,94 @@
+// Package account owns the people who have an account: their names, their plan
+// and the rules for both. A member's own page is in internal/profile, their
+// network in internal/connection.
+package account
+
+import (
+	"net/mail"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// The plans, cheapest first.
+const (
+	PlanFree = "free"
+	PlanPro  = "pro"
+)
+
+// Member is a person with an account, and the row that holds it.
+type Member struct {
+	ID           tenant.ID `bun:",pk"`
+	Username     string
+	Email        string
+	PasswordHash string
+	Timezone     string
+	Locale       string
+	Plan         string
+	SuspendedAt  time.Time `bun:",nullzero"`
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	// EmailVerifiedAt is when the member proved that they read the address.
+	EmailVerifiedAt time.Time `bun:",nullzero"`
+	// EmbeddingsHost is the remote embedding provider that the member allows what is
+	// on file about people to be sent to; empty for none.
+	EmbeddingsHost string
+	// ReadOnly tells a demo account; read by AccountStore, kept with the tenant.
+	ReadOnly bool `bun:",scanonly"`
+}
+
+// Active tells a member who is there in person: neither a demo account nor
+// suspended.
+func (m *Member) Active() bool { return !m.ReadOnly && m.SuspendedAt.IsZero() }
+
+// MaySignIn tells whether the member can sign in: active, with a password.
+func (m *Member) MaySignIn() bool { return m.Active() && m.PasswordHash != "" }
+
+var usernamePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$`)
+
+// reserved names would be mistaken for the service itself or for its paths.
+func reserved() []string {
+	return []string{
+		"about", "account", "admin", "administrator", "agent", "api", "app", "batch", "billing", "blog", "contact",
+		"demo", "directory", "docs", "help", "home", "human", "info", "jobs", "kith", "legal", "login", "logout", "mail",
+		"mcp", "me", "member", "members", "network", "oauth", "postmaster", "privacy", "profile", "root", "sandbox",
+		"security", "settings", "signin", "signup", "status", "support", "system", "terms", "test", "user", "well-known", "www",
+	}
+}
+
+// IsUsername tells whether name has a username's form.
+func IsUsername(name string) bool { return usernamePattern.MatchString(name) }
+
+// CheckUsername fails with fault.Invalid unless name may become a username.
+func CheckUsername(name string) error {
+	if !IsUsername(name) {
+		return fault.InvalidField("username",
+			"use 3 to 30 lower-case letters, digits and hyphens, with a letter or digit at both ends")
+	}
+	if slices.Contains(reserved(), name) {
+		return fault.InvalidField("username", "%q is reserved; choose another", name)
+	}
+	return nil
+}
+
+// CheckEmail fails with fault.Invalid unless address is a bare e-mail address,
+// and returns it in lower case.
+func CheckEmail(address string) (string, error) {
+	parsed, err := mail.ParseAddress(address)
+	if err != nil || parsed.Address != address || len(address) > 254 {
+		return "", fault.InvalidField("email", "%q is no e-mail address", address)
+	}
+	return strings.ToLower(address), nil
+}
+
+// CheckPlan fails with fault.Invalid unless the plan exists.
+func CheckPlan(plan string) error {
+	if plan != PlanFree && plan != PlanPro {
+		return fault.InvalidField("plan", "%q is no plan; use %s or %s", plan, PlanFree, PlanPro)
+	}
+	return nil
+}

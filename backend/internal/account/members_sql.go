@@ -1,0 +1,81 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// CreateMember adds a member with an empty, private profile. It fails with
+// fault.AlreadyExists when username or e-mail is taken.
+func CreateMember(ctx context.Context, s *db.DB, m *Member) error {
+	memberID, err := s.NewID(id.Member)
+	if err != nil {
+		return err
+	}
+	m.ID, m.CreatedAt, m.UpdatedAt = tenant.ID(memberID), s.Now(), s.Now()
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		return InsertMember(ctx, tx, m, newProfile(m), false)
+	})
+	if db.IsTaken(err) {
+		return fault.New(fault.AlreadyExists, "a member with this username or e-mail exists already")
+	}
+	return err
+}
+
+// InsertMember keeps a member with everything that each one has.
+func InsertMember(ctx context.Context, tx db.Querier, m *Member, page *Profile, readOnly bool) error {
+	if _, err := tx.NewInsert().Model(m).Exec(ctx); err != nil {
+		return fmt.Errorf("insert member: %w", err)
+	}
+	if _, err := tx.NewRaw("INSERT INTO tenant_states (tenant_id, data_version, read_only) VALUES (?, 0, ?)",
+		m.ID, readOnly).Exec(ctx); err != nil {
+		return fmt.Errorf("insert tenant state: %w", err)
+	}
+	page.Index(text.Fold)
+	if _, err := tx.NewInsert().Model(page).Exec(ctx); err != nil {
+		return fmt.Errorf("insert profile: %w", err)
+	}
+	return nil
+}
+
+// GetMember finds by username, or fails with fault.NotFound.
+func GetMember(ctx context.Context, s *db.DB, username string) (*Member, error) {
+	m := &Member{}
+	err := s.NewSelect().Model(m).Where("username = ?", username).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, NoMember(username)
+	}
+	return m, err
+}
+
+// NoMember is the fault.NotFound of a username.
+func NoMember(username string) error {
+	return fault.New(fault.NotFound, "there is no member %q", username)
+}
+
+// ListMembers returns all members by username.
+func ListMembers(ctx context.Context, s *db.DB) ([]Member, error) {
+	var members []Member
+	err := s.NewSelect().Model(&members).Order("username").Scan(ctx)
+	return members, err
+}
+
+// updateOne runs a statement that must meet a row, or returns missing.
+func updateOne(ctx context.Context, s *db.DB, missing error, statement string, args ...any) error {
+	result, err := s.NewWrite(statement, args...).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, missing)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+// Package password hashes and checks members' passwords with argon2id
+// (RFC 9106), in the encoded form that other argon2 tools read as well.
+package password
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"golang.org/x/crypto/argon2"
+)
+
+// MinLength and MaxLength bound a password, in characters.
+const (
+	MinLength = 10
+	MaxLength = 256
+)
+
+// Cost is what one hash takes of memory and time. The zero value is what the
+// passwords of members get, OWASP's choice of RFC 9106's parameters: 19 MiB and
+// two passes in one lane. Tests set a small one. Verify takes the cost from the
+// hash, so that hashes of different costs live side by side.
+type Cost struct {
+	// MemoryKiB is the memory of one hash, in KiB; 0 means 19 MiB.
+	MemoryKiB uint32
+	// Passes over that memory; 0 means 2.
+	Passes uint32
+}
+
+const (
+	defaultMemoryKiB = 19 * 1024
+	defaultPasses    = 2
+	lanes            = 1
+	keyLength        = 32
+)
+
+// Most that Verify spends on a hash, so that a damaged one can neither panic nor
+// exhaust the machine.
+const (
+	maxMemoryKiB = 256 * 1024
+	maxPasses    = 16
+)
+
+// Check fails with fault.Invalid unless the password may be chosen: long enough,
+// none of the first that anybody would try, and without the names of whose it
+// is (username, e-mail address).
+func Check(password string, names ...string) error {
+	n := utf8.RuneCountInString(password)
+	if n < MinLength || n > MaxLength {
+		return fault.InvalidField("password", "use %d to %d characters", MinLength, MaxLength)
+	}
+	for _, name := range names {
+		local, _, _ := strings.Cut(strings.ToLower(name), "@")
+		if utf8.RuneCountInString(local) >= minName && strings.Contains(strings.ToLower(password), local) {
+			return fault.InvalidField("password", "do not use your username or e-mail address in it")
+		}
+	}
+	if isCommon(password) {
+		return fault.InvalidField("password", "this one is easy to guess; a few words that do not belong together are better")
+	}
+	return nil
+}
+
+// minName is the shortest name that a password must not contain, in characters;
+// shorter ones are in many words.
+const minName = 3
+
+// Hash is Cost.Hash at the default cost.
+func Hash(password string) (string, error) { return Cost{}.Hash(password) }
+
+// Hash returns the encoded argon2id hash of a password with a fresh salt. It
+// fails for a cost that Verify would refuse.
+func (c Cost) Hash(password string) (string, error) {
+	return c.encode(func(salt []byte, memory, passes uint32) ([]byte, error) {
+		return argon2.IDKey([]byte(password), salt, passes, memory, lanes, keyLength), nil
+	})
+}
+
+// Unmatched returns a hash that no password is known for, without the cost of
+// hashing one. To verify a password against it takes as long as against another.
+func (c Cost) Unmatched() (string, error) {
+	return c.encode(func([]byte, uint32, uint32) ([]byte, error) {
+		key := make([]byte, keyLength)
+		_, err := rand.Read(key)
+		return key, err
+	})
+}
+
+func (c Cost) encode(makeKey func(salt []byte, memory, passes uint32) ([]byte, error)) (string, error) {
+	memory, passes := cmp.Or(c.MemoryKiB, defaultMemoryKiB), cmp.Or(c.Passes, defaultPasses)
+	if memory > maxMemoryKiB || passes > maxPasses {
+		return "", fmt.Errorf("hash password: a cost of %d KiB and %d passes is more than Verify takes", memory, passes)
+	}
+	salt := make([]byte, 16)
+	if _, err := rand.Read(salt); err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	key, err := makeKey(salt, memory, passes)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, lanes,
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+}
+
+// Verify tells whether the password belongs to the hash. A hash that cannot be
+// read belongs to no password.
+func Verify(hash, password string) bool {
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return false
+	}
+	var version int
+	var memory, time uint32
+	var threads uint8
+	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
+		return false
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil {
+		return false
+	}
+	if memory > maxMemoryKiB || time < 1 || time > maxPasses || threads < 1 {
+		return false
+	}
+	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
+	if err != nil {
+		return false
+	}
+	want, err := base64.RawStdEncoding.DecodeString(parts[5])
+	if err != nil || len(want) == 0 {
+		return false
+	}
+	got := argon2.IDKey([]byte(password), salt, time, memory, threads, uint32(len(want)))
+	return subtle.ConstantTimeCompare(got, want) == 1
+}

@@ -1,0 +1,163 @@
+package account
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"golang.org/x/text/language"
+)
+
+// Bounds of a profile, in characters and entries.
+const (
+	MaxName     = 100
+	MaxHeadline = 160
+	MaxBio      = 4000
+	MaxLine     = 120
+	MaxEntry    = 40
+	MaxSkills   = 20
+	MaxEntries  = 10
+	MaxURL      = 500
+)
+
+// Names of what is checked beside the fields that can be shown one by one.
+const (
+	FieldName       = "name"
+	FieldCountry    = "country"
+	FieldVisibility = "visibility"
+)
+
+// Check cleans what the member typed and fails with fault.Invalid, naming each
+// field that breaks a rule.
+func (p *Profile) Check() error {
+	c := checker{}
+	p.Name = c.line(FieldName, p.Name, MaxName)
+	if !text.Visible(p.Name) {
+		c.refuse(FieldName, "enter the name that others shall see")
+	}
+	p.Headline = c.line(FieldHeadline, p.Headline, MaxHeadline)
+	p.Bio = text.Clean(strings.ReplaceAll(p.Bio, "\r\n", "\n"))
+	c.length(FieldBio, p.Bio, MaxBio)
+	p.LocationText = c.line(FieldLocation, p.LocationText, MaxLine)
+	p.Country = c.country(p.Country)
+	p.Organization = c.line(FieldOrganization, p.Organization, MaxLine)
+	p.Title = c.line(FieldTitle, p.Title, MaxLine)
+	p.Skills = c.list(FieldSkills, p.Skills, MaxSkills)
+	p.Languages = c.list(FieldLanguages, p.Languages, MaxEntries)
+	p.OpenTo = c.list(FieldOpenTo, p.OpenTo, MaxEntries)
+	p.Links = c.links(p.Links)
+	p.AvatarURL = text.Line(p.AvatarURL)
+	if p.AvatarURL != "" && !isWebAddress(p.AvatarURL) {
+		c.refuse(FieldAvatarURL, "enter an address that starts with https://")
+	}
+	c.visibilities(p)
+	return c.fault()
+}
+
+// checker gathers what is wrong, at most one sentence for each field.
+type checker struct{ fields []fault.Field }
+
+func (c *checker) refuse(field, format string, args ...any) {
+	if !slices.ContainsFunc(c.fields, func(f fault.Field) bool { return f.Name == field }) {
+		c.fields = append(c.fields, fault.Field{Name: field, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *checker) fault() error {
+	if len(c.fields) == 0 {
+		return nil
+	}
+	err := fault.InvalidField(c.fields[0].Name, "%s", c.fields[0].Message)
+	err.Fields = c.fields
+	return err
+}
+
+func (c *checker) length(field, s string, most int) {
+	if n := utf8.RuneCountInString(s); n > most {
+		c.refuse(field, "use %d characters at most; these are %d", most, n)
+	}
+}
+
+func (c *checker) line(field, s string, most int) string {
+	s = text.Line(s)
+	c.length(field, s, most)
+	return s
+}
+
+// list cleans the entries and drops empty ones and repetitions.
+func (c *checker) list(field string, entries []string, most int) []string {
+	var kept []string
+	for _, entry := range entries {
+		entry = text.Line(entry)
+		if !text.Visible(entry) || slices.Contains(kept, entry) {
+			continue
+		}
+		if utf8.RuneCountInString(entry) > MaxEntry {
+			c.refuse(field, "use %d characters at most for each entry", MaxEntry)
+		}
+		kept = append(kept, entry)
+	}
+	if len(kept) > most {
+		c.refuse(field, "enter %d at most; these are %d", most, len(kept))
+	}
+	return kept
+}
+
+// country takes an ISO 3166-1 code of two letters.
+func (c *checker) country(code string) string {
+	code = strings.ToUpper(text.Line(code))
+	if code == "" {
+		return ""
+	}
+	region, err := language.ParseRegion(code)
+	if err != nil || !region.IsCountry() || len(code) != 2 {
+		c.refuse(FieldCountry, "enter a country's two letters, for example DE")
+	}
+	return code
+}
+
+func (c *checker) links(links []Link) []Link {
+	var kept []Link
+	for _, l := range links {
+		l.Label, l.URL = text.Line(l.Label), text.Line(l.URL)
+		switch {
+		case l.Label == "" && l.URL == "":
+			continue
+		case !isWebAddress(l.URL):
+			c.refuse(FieldLinks, "each link needs an address that starts with https://")
+		case utf8.RuneCountInString(l.Label) > MaxEntry:
+			c.refuse(FieldLinks, "use %d characters at most for each label", MaxEntry)
+		case !text.Visible(l.Label):
+			l.Label = ""
+		}
+		kept = append(kept, l)
+	}
+	if len(kept) > MaxEntries {
+		c.refuse(FieldLinks, "enter %d at most; these are %d", MaxEntries, len(kept))
+	}
+	return kept
+}
+
+func (c *checker) visibilities(p *Profile) {
+	known := []Visibility{Private, Members, Public}
+	if !slices.Contains(known, p.Visibility) {
+		c.refuse(FieldVisibility, "choose who sees the page")
+	}
+	for field, v := range p.FieldVisibility {
+		if !slices.Contains(Fields(), field) || !slices.Contains(known, v) {
+			c.refuse(FieldVisibility, "choose who sees each field")
+		}
+	}
+}
+
+// isWebAddress tells an absolute https address that is safe to link: nothing in
+// it that could be taken for another host.
+func isWebAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= MaxURL && u.Scheme == "https" && u.Hostname() != "" && u.User == nil &&
+		!strings.ContainsAny(s, " \\\"'<>`") && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}

@@ -1,0 +1,35 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+)
+
+// profileRestorer puts the member's own page back.
+type profileRestorer struct{ tx *db.Tx }
+
+// Current implements history.Restorer.
+func (r profileRestorer) Current(ctx context.Context, _ string) (any, error) {
+	return GetOwnProfile(ctx, r.tx)
+}
+
+// Restore implements history.Restorer. A page is never removed.
+func (r profileRestorer) Restore(ctx context.Context, _ string, to json.RawMessage) error {
+	var p Profile
+	if err := json.Unmarshal(to, &p); err != nil {
+		return fmt.Errorf("read recorded profile: %w", err)
+	}
+	present, err := GetOwnProfile(ctx, r.tx)
+	if err != nil {
+		return err
+	}
+	p.UpdatedAt = present.UpdatedAt
+	return ReplaceProfile(ctx, r.tx, &p)
+}
+
+// RestoreProfile makes the restorer of profiles.
+func RestoreProfile(tx *db.Tx) history.Restorer { return profileRestorer{tx} }

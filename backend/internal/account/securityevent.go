@@ -1,0 +1,88 @@
+// Package account records what operators and members may have to look back
+// at: each event is one line of the log and one row, and holds no secret and no
+// text that a person typed.
+package account
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// Kind says what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	SignedIn     EventKind = "signed_in"
+	SignInFailed EventKind = "sign_in_failed"
+	// PasswordCheckFailed is a wrong password on a settings page that asks for the
+	// member's own.
+	PasswordCheckFailed EventKind = "password_check_failed"
+	AgentAllowed        EventKind = "agent_allowed"
+	TokenCreated        EventKind = "token_created"
+	AccessRevoked       EventKind = "access_revoked"
+	PasswordChanged     EventKind = "password_changed"
+	PasswordReset       EventKind = "password_reset"
+	AccountExported     EventKind = "account_exported"
+	// DeletedForGood is people in the bin whom the member deleted for good.
+	DeletedForGood  EventKind = "deleted_for_good"
+	AccountDeleted  EventKind = "account_deleted"
+	MemberSuspended EventKind = "member_suspended"
+	MemberResumed   EventKind = "member_resumed"
+)
+
+// Event is something that happened, and its row.
+type SecurityEvent struct {
+	bun.BaseModel `bun:"table:security_events"`
+
+	ID int64 `bun:",pk,autoincrement"`
+	// TenantID is whose account it is; empty where that is not known.
+	TenantID tenant.ID `bun:",nullzero"`
+	At       time.Time
+	Kind     EventKind
+	// Subject is a hash: of the member, or of the name that was typed where there is
+	// no such member. The same subject has the same hash.
+	Subject string
+	// Address is where it came from: an IPv4 address or the /64 of an IPv6 one;
+	// empty for an operator's command.
+	Address string
+	// ObjectID is the credential, client or deletion that it is about; empty for none,
+	// and for more than one.
+	ObjectID string
+}
+
+// Recorder records events. A nil Recorder records nothing.
+type EventRecorder struct {
+	store  *db.DB
+	logger *slog.Logger
+}
+
+// NewEventRecorder returns an EventRecorder that keeps rows in the store.
+func NewEventRecorder(store *db.DB, logger *slog.Logger) *EventRecorder {
+	return &EventRecorder{store: store, logger: logger}
+}
+
+// Record logs and keeps an event, even when the caller has gone away. An event of
+// a member needs no subject. What it is about has happened already, so a store that
+// fails is logged and is not the caller's error.
+func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
+	if r == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	if e.Subject == "" {
+		e.Subject = SubjectOf(e.TenantID)
+	}
+	r.logger.InfoContext(ctx, "security event", "event", e.Kind, "subject", e.Subject, "address", e.Address, "object", e.ObjectID)
+	if err := CreateSecurityEvent(ctx, r.store, &e); err != nil {
+		r.logger.WarnContext(ctx, "keep security event", "event", e.Kind, "error", err)
+	}
+}
+
+// SubjectOf is the subject of a member's events.
+func SubjectOf(owner tenant.ID) string { return Subject("member", string(owner)) }

@@ -1,0 +1,43 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// CreatePersonalToken implements token.Store.
+func CreatePersonalToken(ctx context.Context, s *db.DB, t *PersonalToken) error {
+	tokenID, err := s.NewID(id.Token)
+	if err != nil {
+		return err
+	}
+	t.ID, t.CreatedAt = tokenID, s.Now()
+	_, err = s.NewInsert().Model(t).Exec(ctx)
+	return err
+}
+
+// ListPersonalTokens returns a member's tokens, newest first, revoked ones included.
+func ListPersonalTokens(ctx context.Context, s *db.DB, owner tenant.ID) ([]PersonalToken, error) {
+	var tokens []PersonalToken
+	err := s.NewSelect().Model(&tokens).Where("member_id = ?", owner).Order("id DESC").Scan(ctx)
+	return tokens, err
+}
+
+// RevokePersonalToken ends a token of the member; it fails with fault.NotFound when
+// the member has no such live token.
+func RevokePersonalToken(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, at time.Time) error {
+	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),
+		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", at, tokenID, owner)
+}
+
+// MarkTokenUsed notes when tokens were last used. It never moves a time back.
+func MarkTokenUsed(ctx context.Context, s *db.DB, tokenID string, at time.Time) error {
+	_, err := s.NewWrite(
+		"UPDATE personal_tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, tokenID, at).Exec(ctx)
+	return err
+}

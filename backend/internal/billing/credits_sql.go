@@ -1,0 +1,257 @@
+package billing
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// CreditObserver counts what was committed to the ledger; *metrics.Calls is one.
+type CreditObserver interface {
+	Charged(tool string, credits int)
+	Refunded(tool string, credits int)
+	// Refused is told of what the credits did not cover.
+	Refused(tool string)
+}
+
+// noCredits counts nothing.
+type noCredits struct{}
+
+func (noCredits) Charged(string, int)  {}
+func (noCredits) Refunded(string, int) {}
+func (noCredits) Refused(string)       {}
+
+// Ledger charges members. It is safe for concurrent use.
+type Ledger struct {
+	db    *db.DB
+	plans Plans
+	watch CreditObserver
+	// months holds the tenants whose allowance of a period was seen, by tenant.
+	months sync.Map
+}
+
+// NewLedger returns the ledger of a database. A nil watch counts nothing.
+func NewLedger(d *db.DB, plans Plans, watch CreditObserver) *Ledger {
+	if watch == nil {
+		watch = noCredits{}
+	}
+	return &Ledger{db: d, plans: plans, watch: watch}
+}
+
+// GetCredits returns what a member has of this month, or fails with
+// fault.NotFound. A month that nothing was charged in yet is whole.
+func (l *Ledger) GetCredits(ctx context.Context, owner tenant.ID) (Balance, error) {
+	b := Balance{Month: MonthOf(l.db.Now())}
+	var plan string
+	var allowance, balance sql.NullInt64
+	err := l.db.NewRaw(`SELECT m.plan, b.allowance, b.balance FROM members m
+LEFT JOIN credit_balances b ON b.tenant_id = m.id AND b.period = ? WHERE m.id = ?`, b.Period, owner).Scan(ctx, &plan, &allowance, &balance)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, noSuchMember()
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Allowance, b.Remaining = int(allowance.Int64), int(balance.Int64)
+	if !balance.Valid {
+		b.Allowance = l.plans.Allowance(plan)
+		b.Remaining = b.Allowance
+	}
+	return b, nil
+}
+
+func noSuchMember() error { return fault.New(fault.NotFound, "the member does not exist any more") }
+
+// OpenMonth gives the tenant this month's allowance, if that was not done, and
+// returns the month. A transaction of the tenant's own could not: it does not see
+// the plan.
+func (l *Ledger) OpenMonth(ctx context.Context, owner tenant.ID) (Month, error) {
+	month := MonthOf(l.db.Now())
+	if seen, ok := l.months.Load(owner); ok && seen == month.Period {
+		return month, nil
+	}
+	// Where another process opened it, this one must not wait for a charge that is
+	// on its way there, as the insert would.
+	open, err := l.db.NewSelect().Table("credit_balances").
+		Where("tenant_id = ? AND period = ?", owner, month.Period).Exists(ctx)
+	if err == nil && !open {
+		err = l.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+			return l.openMonth(ctx, tx, owner, month)
+		})
+	}
+	if err != nil {
+		return month, err
+	}
+	l.months.Store(owner, month.Period)
+	return month, nil
+}
+
+// openMonth gives an allowance once. It holds on to the plan, so that a change of
+// it comes before, and is seen, or after, and finds the balance.
+func (l *Ledger) openMonth(ctx context.Context, tx db.Querier, owner tenant.ID, month Month) error {
+	var plan string
+	if err := tx.NewRaw("SELECT plan FROM members WHERE id = ?"+db.LockRows(tx, "FOR SHARE"), owner).Scan(ctx, &plan); errors.Is(err, sql.ErrNoRows) {
+		return noSuchMember()
+	} else if err != nil {
+		return err
+	}
+	n := l.plans.Allowance(plan)
+	result, err := tx.NewRaw(`INSERT INTO credit_balances (tenant_id, period, allowance, balance) VALUES (?, ?, ?, ?)
+ON CONFLICT (tenant_id, period) DO NOTHING`, owner, month.Period, n, n).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if made, err := result.RowsAffected(); err != nil || made == 0 {
+		return err
+	}
+	return l.insertEntries(ctx, tx, Entry{
+		TenantID: owner, Period: month.Period, Delta: n, BalanceAfter: n, Reason: ReasonAllowance,
+	})
+}
+
+// insertEntries keeps entries, which get their ids, and the present where they have no time.
+func (l *Ledger) insertEntries(ctx context.Context, db db.Querier, entries ...Entry) error {
+	for i := range entries {
+		e := &entries[i]
+		var err error
+		if e.ID, err = l.db.NewID(id.Credit); err != nil {
+			return err
+		}
+		if e.CreatedAt.IsZero() {
+			e.CreatedAt = l.db.Now()
+		}
+	}
+	_, err := db.NewInsert().Model(&entries).ModelTableExpr("credit_entries").Exec(ctx)
+	return err
+}
+
+// SetPlan changes the plan, or fails with fault.NotFound. The month's balance becomes
+// what the new plan's allowance leaves after what is spent.
+func (l *Ledger) SetPlan(ctx context.Context, username, plan string, at time.Time) error {
+	month := MonthOf(at)
+	err := l.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		var owner tenant.ID
+		err := tx.NewRaw("UPDATE members SET plan = ?, updated_at = ? WHERE username = ? RETURNING id", plan, at, username).Scan(ctx, &owner)
+		if errors.Is(err, sql.ErrNoRows) {
+			return account.NoMember(username)
+		}
+		if err != nil {
+			return err
+		}
+		balances, err := l.lockBalances(ctx, tx, month, []tenant.ID{owner})
+		if b, open := balances[owner]; err != nil || !open {
+			return err
+		} else {
+			return l.changeAllowance(ctx, tx, owner, b, l.plans.Allowance(plan))
+		}
+	})
+	return err
+}
+
+func (l *Ledger) changeAllowance(ctx context.Context, tx db.Querier, owner tenant.ID, b Balance, allowance int) error {
+	var spent int
+	err := tx.NewRaw("SELECT coalesce(-sum(delta), 0) FROM credit_entries WHERE tenant_id = ? AND period = ? AND reason IN (?, ?)",
+		owner, b.Period, ReasonCalls, ReasonRefund).Scan(ctx, &spent)
+	if err != nil {
+		return err
+	}
+	left := max(0, allowance-spent)
+	if _, err := tx.NewRaw("UPDATE credit_balances SET allowance = ?, balance = ? WHERE tenant_id = ? AND period = ?",
+		allowance, left, owner, b.Period).Exec(ctx); err != nil || left == b.Remaining {
+		return err
+	}
+	return l.insertEntries(ctx, tx, Entry{
+		TenantID: owner, Period: b.Period, Delta: left - b.Remaining, BalanceAfter: left, Reason: ReasonPlan,
+	})
+}
+
+// lockBalances returns the balances that there are, and keeps them from changing
+// until the transaction ends. Locks are taken in the order of the ids, so that no
+// two transactions wait for each other.
+func (l *Ledger) lockBalances(ctx context.Context, tx db.Querier, month Month, owners []tenant.ID) (map[tenant.ID]Balance, error) {
+	query := "SELECT tenant_id, allowance, balance FROM credit_balances WHERE period = ? AND tenant_id IN (?) ORDER BY tenant_id" + db.LockRows(tx, "FOR UPDATE")
+	var rows []struct {
+		TenantID           tenant.ID
+		Allowance, Balance int
+	}
+	if err := tx.NewRaw(query, month.Period, bun.List(owners)).Scan(ctx, &rows); err != nil {
+		return nil, err
+	}
+	balances := make(map[tenant.ID]Balance, len(rows))
+	for _, row := range rows {
+		balances[row.TenantID] = Balance{Month: month, Allowance: row.Allowance, Remaining: row.Balance}
+	}
+	return balances, nil
+}
+
+// ChargeTx takes the price of a call off the month's balance, in the transaction of
+// its effect. Let it be the last thing there: the balance is locked from then on,
+// and others of the tenant wait for it.
+func (l *Ledger) ChargeTx(ctx context.Context, tx *db.Tx, month Month, price int) (Receipt, error) {
+	b := Balance{Month: month}
+	err := tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
+RETURNING balance`, price, tx.TenantID(), month.Period, price).Scan(ctx, &b.Remaining)
+	if errors.Is(err, sql.ErrNoRows) {
+		return l.uncovered(ctx, tx, b, price)
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	entryID, err := tx.NewID(id.Credit)
+	if err != nil {
+		return Receipt{}, err
+	}
+	entry := Entry{
+		TenantID: tx.TenantID(), ID: entryID, Period: month.Period, Delta: -price, BalanceAfter: b.Remaining, Reason: ReasonCalls,
+		Tool: tx.Actor().Tool, Calls: 1, CreatedAt: tx.Now(),
+	}
+	_, err = tx.NewInsert().Model(&entry).ModelTableExpr("credit_entries").Exec(ctx)
+	tx.OnEnd(func(err error) {
+		if err == nil {
+			l.watch.Charged(tx.Actor().Tool, price)
+		}
+	})
+	return Receipt{Charged: price, Remaining: b.Remaining, ResetsAt: month.ResetsAt}, err
+}
+
+func (l *Ledger) uncovered(ctx context.Context, tx *db.Tx, b Balance, price int) (Receipt, error) {
+	err := tx.NewRaw("SELECT allowance, balance FROM credit_balances WHERE tenant_id = ? AND period = ?", tx.TenantID(), b.Period).
+		Scan(ctx, &b.Allowance, &b.Remaining)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = noSuchMember()
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	tx.OnEnd(func(err error) {
+		if err != nil {
+			l.watch.Refused(tx.Actor().Tool)
+		}
+	})
+	return Receipt{}, b.Shortage(price)
+}
+
+// Refund gives credits back to the month that they were taken from.
+func (l *Ledger) Refund(ctx context.Context, tx db.Querier, owner tenant.ID, period, tool string, credits int) error {
+	var balance int
+	err := tx.NewRaw("UPDATE credit_balances SET balance = balance + ? WHERE tenant_id = ? AND period = ? RETURNING balance",
+		credits, owner, period).Scan(ctx, &balance)
+	if err != nil {
+		return err
+	}
+	return l.insertEntries(ctx, tx, Entry{
+		TenantID: owner, Period: period, Delta: credits, BalanceAfter: balance, Reason: ReasonRefund, Tool: tool,
+	})
+}
+
+// CountRefund counts credits that a transaction gave back.
+func (l *Ledger) CountRefund(tool string, credits int) { l.watch.Refunded(tool, credits) }

@@ -1,0 +1,82 @@
+package call
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// zoneOf returns the zone in which the caller's member lives.
+func ZoneOf(ctx context.Context) *time.Location {
+	if p := tenant.PrincipalFrom(ctx); p != nil {
+		return civil.Zone(p.Timezone)
+	}
+	return time.UTC
+}
+
+// checkWords fails with fault.Invalid when a query has nothing to search for, such
+// as "*"; instead says what to do then.
+func CheckWords(query, instead string) error {
+	if strings.ContainsFunc(query, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		return nil
+	}
+	return fault.InvalidField("query", "has no letter or digit, and there are no wildcards; %s", instead)
+}
+
+// defaultLimit is how many entries a page has unless a caller says.
+const DefaultLimit = 10
+
+// pageOf reads a page's bounds: offset from the cursor, limit with its default.
+func PageOf(limit *int32, token *string, query any) (offset, size int, err error) {
+	size = DefaultLimit
+	if limit != nil {
+		size = int(*limit)
+	}
+	if token != nil {
+		err = cursor.Decode(*token, query, &offset)
+	}
+	return offset, size, err
+}
+
+// timestamp returns nil for the zero time.
+func Timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// optional returns nil for the empty string.
+func Optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// parseDay reads a day of the calendar, UTC; nil is the zero time.
+func ParseDay(field string, value *string) (time.Time, error) {
+	if value == nil {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, *value)
+	if err != nil {
+		return t, fault.InvalidField(field, "%q is no day of the calendar", *value)
+	}
+	return t, nil
+}
+
+// limitOf is the limit asked for, or the usual one.
+func LimitOf(limit *int32, usual int) int {
+	if limit == nil {
+		return usual
+	}
+	return int(*limit)
+}

@@ -1,0 +1,34 @@
+// Package civil turns moments into days of the calendar as a member sees them. A
+// day is kept as its midnight in UTC, wherever it was lived; what time of day it
+// was, and how far the zone is from UTC, is no longer in it.
+package civil
+
+import (
+	"time"
+	_ "time/tzdata"
+)
+
+// Of returns the day on which a moment falls in a zone.
+func Of(t time.Time, zone *time.Location) time.Time {
+	year, month, day := t.In(zone).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// Zone returns the zone with an IANA name, or UTC when there is none.
+func Zone(name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return time.UTC
+	}
+	return zone
+}
+
+// Between returns how many days b comes after a; below 0 when it comes before.
+func Between(a, b time.Time) int { return int(b.Sub(a) / (24 * time.Hour)) }
+
+// Clamped returns the day of a month, or the month's last day when it has no
+// such day. Months beyond 12 are those of the years after.
+func Clamped(year int, month time.Month, day int) time.Time {
+	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+	return first.AddDate(0, 0, min(day, first.AddDate(0, 1, -1).Day())-1)
+}

@@ -1,0 +1,82 @@
+package civil_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+)
+
+func date(s string) time.Time {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// The same moment is another day on the other side of the date line, and the
+// hour that a zone skips or repeats is of the day that it interrupts.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ moment, zone, want string }{
+		{"2026-03-01T12:00:00Z", "UTC", "2026-03-01"},
+		{"2026-03-01T10:30:00Z", "Pacific/Kiritimati", "2026-03-02"}, // +14
+		{"2026-03-01T10:30:00Z", "Pacific/Pago_Pago", "2026-02-28"},  // -11
+		{"2026-03-01T09:59:59Z", "Pacific/Kiritimati", "2026-03-01"},
+		{"2026-03-28T22:59:59Z", "Europe/Berlin", "2026-03-28"},     // +1, the night the clocks go forward
+		{"2026-03-28T23:00:00Z", "Europe/Berlin", "2026-03-29"},     // +1
+		{"2026-03-29T22:00:00Z", "Europe/Berlin", "2026-03-30"},     // +2
+		{"2026-03-29T21:59:59Z", "Europe/Berlin", "2026-03-29"},     // +2
+		{"2026-10-25T22:59:59Z", "Europe/Berlin", "2026-10-25"},     // +1 again
+		{"2018-11-04T02:59:59Z", "America/Sao_Paulo", "2018-11-03"}, // midnight itself is skipped here
+		{"2018-11-04T03:00:00Z", "America/Sao_Paulo", "2018-11-04"},
+		{"2011-12-30T09:59:59Z", "Pacific/Apia", "2011-12-29"}, // Samoa left out the 30th
+		{"2011-12-30T10:00:00Z", "Pacific/Apia", "2011-12-31"},
+		{"2026-03-01T12:00:00Z", "no such zone", "2026-03-01"},
+	} {
+		moment, err := time.Parse(time.RFC3339, c.moment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := civil.Of(moment, civil.Zone(c.zone)); !got.Equal(date(c.want)) || got.Location() != time.UTC {
+			t.Errorf("%s in %s is %v, want %s", c.moment, c.zone, got, c.want)
+		}
+	}
+}
+
+func TestZone(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Europe/Berlin": "Europe/Berlin", "": "UTC", "Local": "UTC", "../etc": "UTC"} {
+		if got := civil.Zone(name).String(); got != want {
+			t.Errorf("%q: %s", name, got)
+		}
+	}
+}
+
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to string
+		want     int
+	}{{"2026-03-01", "2026-03-01", 0}, {"2026-02-28", "2026-03-01", 1}, {"2024-02-28", "2024-03-01", 2}, {"2026-03-02", "2026-03-01", -1}} {
+		if got := civil.Between(date(c.from), date(c.to)); got != c.want {
+			t.Errorf("from %s to %s: %d", c.from, c.to, got)
+		}
+	}
+}
+
+func TestClamped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		year, month, day int
+		want             string
+	}{
+		{2026, 1, 31, "2026-01-31"}, {2026, 2, 31, "2026-02-28"}, {2028, 2, 30, "2028-02-29"},
+		{2026, 4, 31, "2026-04-30"}, {2026, 14, 29, "2027-02-28"}, {2026, 12, 31, "2026-12-31"},
+	} {
+		if got := civil.Clamped(c.year, time.Month(c.month), c.day); !got.Equal(date(c.want)) {
+			t.Errorf("%d-%d-%d: %v, want %s", c.year, c.month, c.day, got, c.want)
+		}
+	}
+}

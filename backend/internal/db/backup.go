@@ -1,0 +1,63 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Backup writes all of a database into a new file, while it is in use. For SQLite
+// that is a database again, for PostgreSQL an archive of pg_dump, which must be
+// installed. The file is there as a whole or not at all, and for its owner's eyes only.
+func Backup(ctx context.Context, databaseURL, file string) error {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already: name a file that is not", file)
+	}
+	partial := file + ".partial"
+	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("what an earlier backup left is in the way: %w", err)
+	}
+	write := backupSQLite
+	if IsPostgres(databaseURL) {
+		write = dumpPostgres
+	}
+	if err := write(ctx, databaseURL, partial); err != nil {
+		_ = os.Remove(partial) // what it failed with is told
+		return err
+	}
+	if err := os.Rename(partial, file); err != nil {
+		return fmt.Errorf("the backup cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// Restore brings what Backup wrote into a database that is not there yet, or in
+// PostgreSQL into an empty one. The file must be of the same kind of database, and of
+// this version of Kith or an older one; `kith migrate` does the rest.
+func Restore(ctx context.Context, databaseURL, file string) error {
+	head := make([]byte, len(sqliteMagic))
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("the backup cannot be read: %w", err)
+	}
+	_, _ = f.Read(head) // a file that is too short is of neither kind
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("the backup cannot be read: %w", err)
+	}
+	ofSQLite, ofPostgres := string(head) == sqliteMagic, strings.HasPrefix(string(head), dumpMagic)
+	switch {
+	case IsPostgres(databaseURL) && ofPostgres:
+		return restorePostgres(ctx, databaseURL, file)
+	case !IsPostgres(databaseURL) && ofSQLite:
+		return restoreSQLite(ctx, databaseURL, file)
+	case ofSQLite:
+		return fmt.Errorf("%s is a backup of a SQLite database, and the database URL names PostgreSQL", file)
+	case ofPostgres:
+		return fmt.Errorf("%s is a backup of a PostgreSQL database, and the database URL names a SQLite file", file)
+	default:
+		return fmt.Errorf("%s is no backup of Kith", file)
+	}
+}

@@ -1,0 +1,109 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// dumpMagic is how every archive of pg_dump begins.
+const dumpMagic = "PGDMP"
+
+func dumpPostgres(ctx context.Context, databaseURL, file string) error {
+	if err := createPrivate(file); err != nil {
+		return err
+	}
+	return runPostgres(ctx, databaseURL, "pg_dump", "--format=custom", "--no-owner", "--file="+file)
+}
+
+func restorePostgres(ctx context.Context, databaseURL, file string) (err error) {
+	s, err := connect(ctx, Config{URL: databaseURL, MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var tables int
+	err = s.engine.admin.NewRaw("SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()").Scan(ctx, &tables)
+	if err != nil {
+		return fmt.Errorf("look into the database: %w", err)
+	}
+	if tables > 0 {
+		return fmt.Errorf("the database holds %d tables already: name an empty one", tables)
+	}
+	// Roles are the server's, not the database's, so that no dump holds them.
+	for _, role := range []string{tenantRole, serviceRole} {
+		_, err := s.engine.admin.ExecContext(ctx, "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '"+role+"') THEN CREATE ROLE "+role+
+			" NOLOGIN; END IF; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$")
+		if err != nil {
+			return fmt.Errorf("make the role %s: %w", role, err)
+		}
+	}
+	return runPostgres(ctx, databaseURL, "pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", file)
+}
+
+// runPostgres runs one of PostgreSQL's programs on a database.
+func runPostgres(ctx context.Context, databaseURL, program string, args ...string) error {
+	address, password, err := splitPassword(databaseURL)
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, program, append([]string{"--dbname=" + address}, args...)...)
+	command.Env = os.Environ()
+	if password != "" {
+		command.Env = append(command.Env, "PGPASSWORD="+password)
+	}
+	var complaint bytes.Buffer
+	command.Stderr = &complaint
+	err = command.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%s is not installed here: it comes with PostgreSQL's client programs", program)
+	}
+	if strings.Contains(complaint.String(), "row-level security") {
+		return fmt.Errorf("%s may not read every row: row-level security holds for the owner of the tables too, so the user of the database URL must be "+
+			"a superuser or have BYPASSRLS", program)
+	}
+	if err != nil {
+		return fmt.Errorf("%s failed: %s", program, firstComplaint(complaint.String()))
+	}
+	return nil
+}
+
+// splitPassword takes the password out of a database URL, where it is beside the
+// user's name or in the query: every user of the machine may read command lines, and
+// only the owner a process's environment.
+func splitPassword(databaseURL string) (address, password string, err error) {
+	tx, err := url.Parse(databaseURL)
+	if err != nil {
+		return "", "", errors.New("the database URL cannot be read")
+	}
+	query, err := url.ParseQuery(tx.RawQuery)
+	if err != nil {
+		return "", "", errors.New("the query of the database URL cannot be read")
+	}
+	if query.Has("sslpassword") {
+		return "", "", errors.New("the database URL has sslpassword, which PostgreSQL's programs take on the command line only: name an sslkey that needs none")
+	}
+	if beside, has := tx.User.Password(); has {
+		password, tx.User = beside, url.User(tx.User.Username())
+	}
+	if query.Has("password") {
+		password = query.Get("password")
+		query.Del("password")
+		tx.RawQuery = query.Encode()
+	}
+	return tx.String(), password, nil
+}
+
+// firstComplaint is the first line of what a program wrote, without its name.
+func firstComplaint(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if _, said, found := strings.Cut(line, "error: "); found {
+		line = said
+	}
+	return line
+}

@@ -1,0 +1,265 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+)
+
+// Config says where and how to keep things.
+type Config struct {
+	// URL is a postgres:// address, or the path of a SQLite file with or
+	// without sqlite:// before it.
+	URL string
+	// MaxConns bounds each pool of connections; 0 means 16.
+	MaxConns int
+	// AcceptNewer opens a database that has all that the binary knows, and more.
+	AcceptNewer bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger takes what happens in the background; nil discards it.
+	Logger *slog.Logger
+	// Fault is asked before each statement outside a transaction, with "BEGIN" before each
+	// transaction, and with "COMMITTED" after one that was committed: tests break the
+	// database, or lose its answer, with the error that it returns. Nil breaks nothing.
+	Fault func(statement string) error
+	// Queries counts statements; nil counts nothing.
+	Queries QueryObserver
+}
+
+// DB is an open database of the binary's schema. It is safe for concurrent use.
+type DB struct {
+	now    func() time.Time
+	logger *slog.Logger
+	ids    *id.Generator
+	engine engine
+	// prepared holds the statements that Prepared made, by text.
+	prepared sync.Map
+
+	file       string
+	fault      func(statement string) error
+	queryWatch QueryObserver
+}
+
+// engine is what differs between the two databases.
+type engine struct {
+	name string
+	// service and tenants are the pools for cross-tenant and for tenant rows,
+	// each for reading and for writing. In SQLite the writing pool has one
+	// connection, in PostgreSQL reading and writing share a pool.
+	serviceRead, serviceWrite, tenantRead, tenantWrite *bun.DB
+	// admin is the pool that migrates.
+	admin *bun.DB
+	// lock keeps other processes from migrating until unlock is called.
+	lock func(ctx context.Context) (unlock func() error, err error)
+	// mode goes before a hot statement's arguments.
+	mode []any
+}
+
+const (
+	sqliteName   = "sqlite"
+	postgresName = "postgres"
+)
+
+// Open connects, and refuses a database whose schema is not the binary's, unless it
+// is a newer one and that is accepted.
+// Callers Migrate first where that is wanted.
+func Open(ctx context.Context, c Config) (*DB, error) {
+	s, err := connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	switch err := s.checkSchema(ctx); {
+	case errors.Is(err, ErrSchemaNewer) && c.AcceptNewer:
+		s.logger.WarnContext(ctx, "the database was written by a newer kith, which is accepted")
+	case err != nil:
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Migrate connects and brings the schema up to the binary's. It is safe to run
+// from many processes at once. A newer schema is refused.
+func Migrate(ctx context.Context, c Config) (applied int, err error) {
+	s, err := connect(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.migrate(ctx)
+}
+
+func connect(ctx context.Context, c Config) (*DB, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Fault == nil {
+		c.Fault = func(string) error { return nil }
+	}
+	if c.MaxConns == 0 {
+		c.MaxConns = 16
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	open := openSQLite
+	switch scheme, _, hasScheme := strings.Cut(c.URL, "://"); {
+	case IsPostgres(c.URL):
+		open = openPostgres
+	case hasScheme && scheme != "sqlite" && scheme != "file":
+		return nil, fmt.Errorf("the database URL begins with %s://: give the path of a SQLite file or a postgres:// address", scheme)
+	}
+	e, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &DB{
+		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e,
+		fault: c.Fault, file: sqlitePath(c.URL), queryWatch: noop{},
+	}
+	if c.Queries != nil {
+		s.queryWatch, s.engine = c.Queries, e.watched(c.Queries)
+	}
+	return s, nil
+}
+
+// IsPostgres tells whether a database URL means PostgreSQL.
+func IsPostgres(url string) bool {
+	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
+}
+
+// Engine is "sqlite" or "postgres".
+func (s *DB) Engine() string { return s.engine.name }
+
+// File is the path of a SQLite database; empty for PostgreSQL.
+func (s *DB) File() string {
+	if s.engine.name == postgresName {
+		return ""
+	}
+	return s.file
+}
+
+// Close gives all connections back.
+func (s *DB) Close() error {
+	var errs []error
+	for _, db := range s.engine.pools() {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Ping fails when the database cannot be reached.
+func (s *DB) Ping(ctx context.Context) error {
+	return Coded(s.engine.serviceRead.PingContext(ctx))
+}
+
+// Pools returns each pool of connections by its name, for metrics.
+func (s *DB) Pools() map[string]*sql.DB {
+	pools := map[string]*sql.DB{}
+	names := []string{"read", "write"}
+	if s.engine.name == postgresName {
+		names = []string{"service", "tenant"}
+	}
+	for i, db := range s.engine.pools()[:2] {
+		pools[names[i]] = db.DB
+	}
+	return pools
+}
+
+// pools returns each pool once.
+func (e engine) pools() []*bun.DB {
+	var pools []*bun.DB
+	for _, db := range []*bun.DB{e.serviceRead, e.serviceWrite, e.tenantRead, e.tenantWrite, e.admin} {
+		seen := db == nil
+		for _, p := range pools {
+			seen = seen || p == db
+		}
+		if !seen {
+			pools = append(pools, db)
+		}
+	}
+	return pools
+}
+
+// Now returns the present as the databases keep it: UTC, in microseconds.
+func (s *DB) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+type tenantKey struct{}
+
+// withTenant names the tenant for connections that are taken from a pool under
+// this context; row-level security reads it.
+func withTenant(ctx context.Context, t tenant.ID) context.Context {
+	return context.WithValue(ctx, tenantKey{}, t)
+}
+
+func tenantFrom(ctx context.Context) tenant.ID {
+	t, _ := ctx.Value(tenantKey{}).(tenant.ID)
+	return t
+}
+
+// NewID returns a new id with a prefix of package id.
+func (s *DB) NewID(prefix string) (string, error) { return s.ids.New(prefix) }
+
+// NewSelect begins a statement that reads across tenants.
+func (s *DB) NewSelect() *bun.SelectQuery { return s.pool(s.engine.serviceRead, "").NewSelect() }
+
+// NewRaw is a statement that reads across tenants.
+func (s *DB) NewRaw(query string, args ...any) *bun.RawQuery {
+	return s.pool(s.engine.serviceRead, "").NewRaw(query, args...)
+}
+
+// QueryContext runs a statement that reads across tenants.
+func (s *DB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return s.pool(s.engine.serviceRead, "").QueryContext(ctx, query, args...)
+}
+
+// NewWrite is a statement that writes across tenants, a transaction of its own.
+func (s *DB) NewWrite(query string, args ...any) *bun.RawQuery {
+	return s.pool(s.engine.serviceWrite, "").NewRaw(query, args...)
+}
+
+// NewInsert is NewWrite for an insert.
+func (s *DB) NewInsert() *bun.InsertQuery { return s.pool(s.engine.serviceWrite, "").NewInsert() }
+
+// NewUpdate is NewWrite for an update.
+func (s *DB) NewUpdate() *bun.UpdateQuery { return s.pool(s.engine.serviceWrite, "").NewUpdate() }
+
+// NewDelete is NewWrite for a delete.
+func (s *DB) NewDelete() *bun.DeleteQuery { return s.pool(s.engine.serviceWrite, "").NewDelete() }
+
+// Dialect implements Querier.
+func (s *DB) Dialect() schema.Dialect { return s.engine.serviceRead.Dialect() }
+
+// Write runs fn in one transaction across tenants, which is committed when fn returns nil.
+func (s *DB) Write(ctx context.Context, fn func(context.Context, Querier) error) error {
+	return s.inTx(ctx, s.engine.serviceWrite, nil, func(ctx context.Context, tx bun.Tx) error { return fn(ctx, tx) })
+}
+
+// inTx runs fn in one transaction of a pool.
+func (s *DB) inTx(ctx context.Context, pool *bun.DB, options *sql.TxOptions, fn func(context.Context, bun.Tx) error) error {
+	err := s.fault("BEGIN")
+	if err == nil {
+		err = pool.RunInTx(ctx, options, fn)
+	}
+	if err == nil {
+		err = s.fault("COMMITTED")
+	}
+	return Coded(err)
+}
+
+// ScanRows reads rows of Prepared.Rows into models, and closes them.
+func (s *DB) ScanRows(ctx context.Context, rows *sql.Rows, into any) error {
+	return Coded(s.engine.serviceRead.ScanRows(ctx, rows, into))
+}
+
+func (s *DB) pool(of *bun.DB, t tenant.ID) pool { return pool{DB: of, tenant: t, fault: s.fault} }

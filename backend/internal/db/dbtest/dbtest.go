@@ -1,0 +1,247 @@
+// Package dbtest opens stores for tests: a SQLite file in a temporary folder
+// and a database of its own in a real PostgreSQL. There is no third, made-up
+// store.
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// PostgresURL names the environment variable with a superuser's address.
+const PostgresURL = "KITH_TEST_POSTGRES_URL"
+
+// Databases calls test once for each kind of database, with the address of an
+// empty, migrated one. With -short, only for SQLite.
+func Databases(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, SQLite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		if testing.Short() {
+			t.Log("left out by -short")
+			return
+		}
+		t.Parallel()
+		test(t, Postgres(t))
+	})
+}
+
+// Each is Databases with an opened store.
+func Each(t *testing.T, test func(t *testing.T, s *db.DB)) {
+	t.Helper()
+	Databases(t, func(t *testing.T, url string) { test(t, Open(t, url, time.Now)) })
+}
+
+// Open opens a migrated database for the time of the test.
+func Open(t testing.TB, url string, now func() time.Time) *db.DB {
+	t.Helper()
+	return OpenBreakable(t, url, now, nil)
+}
+
+// Breaker is a db.Config.Fault that can be set and cleared while the database is in
+// use; its zero value breaks nothing.
+type Breaker struct {
+	fault atomic.Pointer[func(statement string) error]
+}
+
+// Set has a database fail as fault says; nil mends it.
+func (b *Breaker) Set(fault func(statement string) error) {
+	if fault == nil {
+		b.fault.Store(nil)
+		return
+	}
+	b.fault.Store(&fault)
+}
+
+// Fault is what db.Config takes.
+func (b *Breaker) Fault(statement string) error {
+	if fault := b.fault.Load(); fault != nil {
+		return (*fault)(statement)
+	}
+	return nil
+}
+
+// OpenBreakable is Open for a database that fails as fault says; nil never.
+func OpenBreakable(t testing.TB, url string, now func() time.Time, fault func(statement string) error) *db.DB {
+	t.Helper()
+	s, err := db.Open(t.Context(), db.Config{URL: url, Now: now, MaxConns: 8, Fault: fault})
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// OpenSQL opens a database behind the store's back, with one connection.
+func OpenSQL(t testing.TB, url string) *sql.DB {
+	t.Helper()
+	driver, dsn := "sqlite", "file:"+url
+	if db.IsPostgres(url) {
+		driver, dsn = "pgx", url
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// Member makes a member and returns their tenant.
+func Member(t testing.TB, s *db.DB, username string) tenant.ID {
+	t.Helper()
+	m := &account.Member{Username: username, Email: username + "@people.example", Plan: account.PlanFree, Timezone: "UTC", Locale: "en"}
+	if err := account.CreateMember(t.Context(), s, m); err != nil {
+		t.Fatalf("create member: %v", err)
+	}
+	return m.ID
+}
+
+// Token makes a personal token of a member and returns its bearer.
+func Token(t testing.TB, s *db.DB, owner tenant.ID, scopes ...string) string {
+	t.Helper()
+	bearer, err := account.GenerateToken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &account.PersonalToken{MemberID: owner, Name: "test", Hash: account.HashSecret(bearer), Scopes: strings.Join(scopes, " ")}
+	if err := account.CreatePersonalToken(t.Context(), s, row); err != nil {
+		t.Fatalf("create token: %v", err)
+	}
+	return bearer
+}
+
+// migrated is a migrated SQLite file, made once: a copy costs far less.
+var migrated = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "kith-storetest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "kith.db")
+	if _, err := db.Migrate(context.Background(), db.Config{URL: path}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// SQLite returns the path of an empty, migrated database.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	data, err := migrated()
+	if err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "kith.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// template is a migrated database that the others of this process are copied from.
+// It orders words by a language's rules, not by byte, as most operators' do.
+var template = sync.OnceValues(func() (string, error) {
+	name := fmt.Sprintf("kith_template_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	if err := execAdmin("CREATE DATABASE " + name + " TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"); err != nil {
+		return "", err
+	}
+	_, err := db.Migrate(context.Background(), db.Config{URL: databaseURL(name)})
+	return name, err
+})
+
+// copying guards the template: it can be copied once at a time.
+var copying sync.Mutex
+
+// Postgres returns the address of an empty, migrated database.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	if os.Getenv(PostgresURL) == "" {
+		t.Fatalf("%s is not set: run `make test`, which starts a PostgreSQL, or pass -short", PostgresURL)
+	}
+	from, err := template()
+	if err != nil {
+		t.Fatalf("prepare template: %v", err)
+	}
+	name := "kith_test_" + strings.ToLower(rand.Text()[:12])
+	copying.Lock()
+	err = execAdmin("CREATE DATABASE " + name + " TEMPLATE " + from)
+	copying.Unlock()
+	if err != nil {
+		t.Fatalf("copy template: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execAdmin("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Errorf("drop database: %v", err)
+		}
+	})
+	return databaseURL(name)
+}
+
+func databaseURL(name string) string {
+	u, err := url.Parse(os.Getenv(PostgresURL))
+	if err != nil {
+		return ""
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func execAdmin(statement string) error {
+	db, err := sql.Open("pgx", os.Getenv(PostgresURL))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	_, err = db.ExecContext(context.Background(), statement)
+	return err
+}
+
+// Ledger returns a ledger with the default plans.
+func Ledger(t testing.TB, d *db.DB) *billing.Ledger {
+	t.Helper()
+	plans, err := billing.NewPlans(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return billing.NewLedger(d, plans, nil)
+}
+
+// Keys returns the idempotency keys of a database.
+func Keys(t testing.TB, d *db.DB) *idempotency.Keys {
+	t.Helper()
+	return idempotency.NewKeys(d, Ledger(t, d))
+}
+
+// Queue returns the queue of jobs of a database.
+func Queue(t testing.TB, d *db.DB) *job.Queue {
+	t.Helper()
+	return job.NewQueue(d, Ledger(t, d))
+}

@@ -1,0 +1,31 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Examine looks at a database without changing anything, and returns the clock of
+// its server; that of SQLite is this machine's. It fails where Open would, and where
+// there is no database yet.
+func Examine(ctx context.Context, databaseURL string) (clock time.Time, err error) {
+	if !IsPostgres(databaseURL) {
+		if _, err := os.Stat(sqlitePath(databaseURL)); err != nil {
+			return clock, fmt.Errorf("there is no database yet (kith serve makes it): %w", err)
+		}
+	}
+	s, err := connect(ctx, Config{URL: databaseURL, MaxConns: 1})
+	if err != nil {
+		return clock, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.engine.name == sqliteName {
+		clock = time.Now()
+	} else if err := s.engine.admin.NewRaw("SELECT clock_timestamp()").Scan(ctx, &clock); err != nil {
+		return clock, Coded(err)
+	}
+	return clock, s.checkSchema(ctx)
+}

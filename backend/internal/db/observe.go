@@ -1,0 +1,97 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/uptrace/bun"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// QueryObserver counts statements; *metrics.Queries is one.
+type QueryObserver interface {
+	// Observe is called after each statement, with its first word and one of the
+	// outcomes of metrics.
+	Observe(ctx context.Context, operation, outcome string, d time.Duration)
+}
+
+// noop counts nothing.
+type noop struct{}
+
+func (noop) Observe(context.Context, string, string, time.Duration) {}
+
+// queryWatch tells an observer of the statements that bun makes.
+type queryWatch struct{ observer QueryObserver }
+
+// BeforeQuery implements bun.QueryHook.
+func (queryWatch) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+// AfterQuery implements bun.QueryHook.
+func (w queryWatch) AfterQuery(ctx context.Context, e *bun.QueryEvent) {
+	w.observer.Observe(ctx, Operation(e.Query), Outcome(e.Err), time.Since(e.StartTime))
+}
+
+// watched has an observer told of the statements of all pools.
+func (e engine) watched(o QueryObserver) engine {
+	again := map[*bun.DB]*bun.DB{}
+	for _, db := range e.pools() {
+		again[db] = db.WithQueryHook(queryWatch{o})
+	}
+	for _, db := range []**bun.DB{&e.serviceRead, &e.serviceWrite, &e.tenantRead, &e.tenantWrite, &e.admin} {
+		*db = again[*db]
+	}
+	return e
+}
+
+// Operation is the first word of a statement, in lower case.
+func Operation(query string) string {
+	query = strings.TrimLeft(query, " \n\t(")
+	if end := strings.IndexAny(query, " \n\t("); end > 0 {
+		query = query[:end]
+	}
+	switch query { // most of them, without an allocation
+	case "SELECT":
+		return "select"
+	case "INSERT":
+		return "insert"
+	case "UPDATE":
+		return "update"
+	case "DELETE":
+		return "delete"
+	case "WITH":
+		return "with"
+	}
+	return strings.ToLower(query)
+}
+
+// Outcome is how a statement ended, as metrics.Queries counts it.
+func Outcome(err error) string {
+	switch {
+	case err == nil, errors.Is(err, sql.ErrNoRows):
+		return metrics.QueryOK
+	case errors.Is(err, context.Canceled):
+		return metrics.QueryAbandoned
+	case isConflict(err):
+		return metrics.QueryConflict
+	case isOutage(err):
+		return metrics.QueryUnavailable
+	default:
+		return metrics.QueryFailed
+	}
+}
+
+// isConflict tells whether a statement gave way to another transaction, so that
+// it may pass when it is repeated.
+func isConflict(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(pg.Code, "40") || pg.Code == "55P03"
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (lite.Code()&0xff == sqlite3.SQLITE_BUSY || lite.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}

@@ -1,0 +1,99 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+// The roles that connections take on; the walls migration makes them.
+const (
+	tenantRole  = "kith_tenant"
+	serviceRole = "kith_service"
+)
+
+// migrationLock is the key of the advisory lock that one migrating process holds.
+const migrationLock = 0x6b697468
+
+// openPostgres opens a pool for each role. Statements go by the simple protocol,
+// since bun writes arguments into them; hot statements ask for the cached one.
+func openPostgres(ctx context.Context, c Config) (engine, error) {
+	conf, err := pgx.ParseConfig(c.URL)
+	if err != nil {
+		// pgx masks the password in this message.
+		return engine{}, fmt.Errorf("the database URL cannot be read: %w", err)
+	}
+	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+	conf.RuntimeParams["application_name"] = "kith"
+	admin := openPool(conf, 2)
+	if err := admin.PingContext(ctx); err != nil {
+		return engine{}, errors.Join(fmt.Errorf("cannot reach the database: %w", err), admin.Close())
+	}
+	service := openPool(conf, c.MaxConns, stdlib.OptionAfterConnect(takeRole(serviceRole)))
+	tenants := openPool(conf, c.MaxConns,
+		stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+			return errors.Join(takeRole(tenantRole)(ctx, conn), setTenant(ctx, conn))
+		}),
+		stdlib.OptionResetSession(setTenant))
+	return engine{
+		name:        postgresName,
+		serviceRead: service, serviceWrite: service, tenantRead: tenants, tenantWrite: tenants, admin: admin,
+		lock: func(ctx context.Context) (func() error, error) { return advisoryLock(ctx, admin) },
+		mode: []any{pgx.QueryExecModeCacheStatement},
+	}, nil
+}
+
+func openPool(conf *pgx.ConnConfig, conns int, options ...stdlib.OptionOpenDB) *bun.DB {
+	db := stdlib.OpenDB(*conf, options...)
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return bun.NewDB(db, pgdialect.New())
+}
+
+// takeRole also has prepared statements planned once: they look rows up by keys, and
+// planning takes longer than that.
+func takeRole(role string) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SET ROLE "+role+"; SET plan_cache_mode = force_generic_plan")
+		return err
+	}
+}
+
+// tenantSetting is where a connection remembers which tenant it is set to.
+const tenantSetting = "kith.tenant"
+
+// setTenant tells row-level security whose rows the next statements may see: the
+// tenant of the context, or nobody's.
+func setTenant(ctx context.Context, conn *pgx.Conn) error {
+	want := string(tenantFrom(ctx))
+	data := conn.PgConn().CustomData()
+	if have, ok := data[tenantSetting].(string); ok && have == want {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, "SELECT set_config('app.tenant_id', $1, false)", want); err != nil {
+		return err
+	}
+	data[tenantSetting] = want
+	return nil
+}
+
+// advisoryLock waits for the lock on a connection of its own, which gives it
+// back when it closes.
+func advisoryLock(ctx context.Context, db *bun.DB) (func() error, error) {
+	conn, err := db.DB.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the database: %w", err)
+	}
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), conn.Close())
+	}
+	return func() error {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrationLock)
+		return errors.Join(err, conn.Close())
+	}, nil
+}

@@ -1,0 +1,190 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect"
+	"github.com/uptrace/bun/schema"
+)
+
+// Querier builds statements: a transaction across tenants, or a *Tx.
+type Querier interface {
+	NewSelect() *bun.SelectQuery
+	NewInsert() *bun.InsertQuery
+	NewUpdate() *bun.UpdateQuery
+	NewDelete() *bun.DeleteQuery
+	NewRaw(query string, args ...any) *bun.RawQuery
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Dialect() schema.Dialect
+}
+
+// pool is a pool of connections as a Querier. Its errors are coded, and its
+// connections work for the tenant, if there is one.
+type pool struct {
+	*bun.DB
+
+	tenant tenant.ID
+	fault  func(statement string) error
+}
+
+func (p pool) conn() conn { return conn{DB: p.DB.DB, tenant: p.tenant, fault: p.fault} }
+
+// NewSelect implements Querier.
+func (p pool) NewSelect() *bun.SelectQuery { return p.DB.NewSelect().Conn(p.conn()) }
+
+// NewInsert implements Querier.
+func (p pool) NewInsert() *bun.InsertQuery { return p.DB.NewInsert().Conn(p.conn()) }
+
+// NewUpdate implements Querier.
+func (p pool) NewUpdate() *bun.UpdateQuery { return p.DB.NewUpdate().Conn(p.conn()) }
+
+// NewDelete implements Querier.
+func (p pool) NewDelete() *bun.DeleteQuery { return p.DB.NewDelete().Conn(p.conn()) }
+
+// NewRaw implements Querier.
+func (p pool) NewRaw(query string, args ...any) *bun.RawQuery {
+	return p.DB.NewRaw(query, args...).Conn(p.conn())
+}
+
+// QueryContext implements Querier.
+func (p pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := p.fault(query); err != nil {
+		return nil, Coded(err)
+	}
+	rows, err := p.DB.QueryContext(withTenant(ctx, p.tenant), query, args...)
+	return rows, Coded(err)
+}
+
+// conn runs the statements of a pool.
+type conn struct {
+	*sql.DB
+
+	tenant tenant.ID
+	fault  func(statement string) error
+}
+
+// QueryContext implements bun.IConn.
+func (c conn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := c.fault(query); err != nil {
+		return nil, Coded(err)
+	}
+	rows, err := c.DB.QueryContext(withTenant(ctx, c.tenant), query, args...)
+	return rows, Coded(err)
+}
+
+// QueryRowContext implements bun.IConn.
+func (c conn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return c.DB.QueryRowContext(withTenant(ctx, c.tenant), query, args...)
+}
+
+// ExecContext implements bun.IConn.
+func (c conn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := c.fault(query); err != nil {
+		return nil, Coded(err)
+	}
+	result, err := c.DB.ExecContext(withTenant(ctx, c.tenant), query, args...)
+	return result, Coded(err)
+}
+
+// Reader builds statements that read one tenant's rows. A *Tenant and a *Tx are readers.
+type Reader interface {
+	// TenantID is whose rows are read. A statement that From didn't begin must name it.
+	TenantID() tenant.ID
+	// Now is the present, fixed within a transaction.
+	Now() time.Time
+	// From selects from the tenant's rows of a model.
+	From(model any) *bun.SelectQuery
+	NewSelect() *bun.SelectQuery
+	NewRaw(query string, args ...any) *bun.RawQuery
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Dialect() schema.Dialect
+}
+
+// reader implements Reader but for Now.
+type reader struct {
+	db  Querier
+	id  tenant.ID
+	now func() time.Time
+}
+
+// TenantID implements Reader.
+func (r reader) TenantID() tenant.ID { return r.id }
+
+// Now implements Reader.
+func (r reader) Now() time.Time { return r.now() }
+
+// From implements Reader. The rows are a derived table, so that no condition added
+// later, not even an OR, reaches beyond them.
+func (r reader) From(model any) *bun.SelectQuery {
+	return r.db.NewSelect().Model(model).
+		ModelTableExpr("(SELECT * FROM ?TableName WHERE tenant_id = ?) AS ?TableAlias", r.id)
+}
+
+// NewSelect implements Reader.
+func (r reader) NewSelect() *bun.SelectQuery { return r.db.NewSelect() }
+
+// NewRaw implements Reader.
+func (r reader) NewRaw(query string, args ...any) *bun.RawQuery { return r.db.NewRaw(query, args...) }
+
+// QueryContext implements Reader.
+func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return r.db.QueryContext(ctx, query, args...)
+}
+
+// Dialect implements Reader.
+func (r reader) Dialect() schema.Dialect { return r.db.Dialect() }
+
+// isPostgres tells whether statements go to PostgreSQL.
+func isPostgres(q interface{ Dialect() schema.Dialect }) bool {
+	return q.Dialect().Name() == dialect.PG
+}
+
+// LockRows returns the clause that keeps selected rows from changing until the end
+// of the transaction, such as "FOR UPDATE". SQLite has one writer and needs none.
+func LockRows(q Querier, clause string) string {
+	if isPostgres(q) {
+		return " " + clause
+	}
+	return ""
+}
+
+// TryLock takes a lock on a key among all processes until the transaction ends, and
+// tells whether it was free. SQLite has one writer, so that it always is.
+func TryLock(ctx context.Context, q Querier, key string) (free bool, err error) {
+	if !isPostgres(q) {
+		return true, nil
+	}
+	err = q.NewRaw("SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))", key).Scan(ctx, &free)
+	return free, err
+}
+
+// LockTable keeps others from writing a table until the transaction ends. SQLite has
+// one writer, who has it already.
+func LockTable(ctx context.Context, q Querier, table string) error {
+	if !isPostgres(q) {
+		return nil
+	}
+	_, err := q.NewRaw("LOCK TABLE ? IN EXCLUSIVE MODE", bun.Ident(table)).Exec(ctx)
+	return err
+}
+
+// Halving is 2^(-age/halfLife) in SQL, of a column of times; 1 for times to come.
+func Halving(r Reader, column string, now time.Time, halfLife time.Duration) schema.QueryAppender {
+	if isPostgres(r) {
+		return bun.SafeQuery("power(2.0, -greatest(extract(epoch FROM ?::timestamptz - ?)::float8, 0) / ?)",
+			now, bun.Safe(column), halfLife.Seconds())
+	}
+	return bun.SafeQuery("pow(2.0, -max(julianday(?) - julianday(?), 0) / ?)", now, bun.Safe(column), halfLife.Hours()/24)
+}
+
+// Bytewise orders a column by its bytes, which is the same in both databases.
+func Bytewise(r Reader, column string) schema.QueryAppender {
+	if isPostgres(r) {
+		return bun.SafeQuery(`? COLLATE "C"`, bun.Safe(column))
+	}
+	return bun.Safe(column)
+}

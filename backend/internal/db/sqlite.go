@@ -1,0 +1,124 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite"
+)
+
+// openSQLite opens one writing connection, since SQLite has one writer anyway,
+// and a pool of reading ones. Transactions of the writer begin immediate:
+// without that, one that reads before it writes fails when another wrote since.
+func openSQLite(ctx context.Context, c Config) (engine, error) {
+	path := sqlitePath(c.URL)
+	if path == "" {
+		return engine{}, errors.New("the database URL is empty: give the path of a SQLite file or a postgres:// address")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return engine{}, fmt.Errorf("cannot make the folder of the database: %w", err)
+	}
+	if err := createPrivate(path); err != nil {
+		return engine{}, err
+	}
+	for _, beside := range []string{"-wal", "-shm", "-journal"} { // of an earlier run, or of a file that was copied
+		if err := makePrivate(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return engine{}, err
+		}
+	}
+	// A statement that fails half-way is taken back from its journal, which would be
+	// a file of its own unless temporary things stay in memory. A page that is written
+	// again and again, as ledgers' are, is copied from the write-ahead log into the
+	// database once for each 16 MiB of log, not for each 4.
+	write, err := openSQLiteDB(path, "_txlock=immediate&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(4096)", 1)
+	if err != nil {
+		return engine{}, err
+	}
+	if err := write.PingContext(ctx); err != nil {
+		return engine{}, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), write.Close())
+	}
+	read, err := openSQLiteDB(path, "_pragma=query_only(1)", c.MaxConns)
+	if err != nil {
+		return engine{}, errors.Join(err, write.Close())
+	}
+	return engine{
+		name:        sqliteName,
+		serviceRead: read, serviceWrite: write, tenantRead: read, tenantWrite: write, admin: write,
+		lock: func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") },
+	}, nil
+}
+
+// sqlitePath is the file that a database URL means.
+func sqlitePath(url string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(url, "sqlite://"), "file:")
+}
+
+// createPrivate makes the file if it is not there, and has only its owner read it;
+// SQLite gives the files that it puts beside it the same mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the database: %w", err)
+	}
+	return errors.Join(f.Close(), makePrivate(path))
+}
+
+// makePrivate takes a file's permissions from everybody but its owner.
+func makePrivate(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
+		return fmt.Errorf("others may read %s, and its mode cannot be changed: %w", path, err)
+	}
+	return nil
+}
+
+func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
+	options := "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
+		"&_pragma=synchronous(NORMAL)&_time_format=sqlite&" + option
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the database %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return bun.NewDB(db, sqlitedialect.New()), nil
+}
+
+// lockFile takes an exclusive lock that the system gives back when the process
+// ends, however it ends.
+func lockFile(ctx context.Context, path string) (func() error, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the database: %w", err)
+	}
+	wait := time.NewTicker(20 * time.Millisecond)
+	defer wait.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("cannot lock the database: %w", err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-wait.C:
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// Tenant reads the rows of one tenant, and begins its writes.
+type Tenant struct {
+	reader
+
+	service  *DB
+	readOnly bool
+}
+
+// Tenant returns the handle of one tenant. The handle of a read-only tenant
+// refuses to write.
+func (s *DB) Tenant(t tenant.ID, readOnly bool) *Tenant {
+	return &Tenant{reader: reader{db: s.pool(s.engine.tenantRead, t), id: t, now: s.Now}, service: s, readOnly: readOnly}
+}
+
+// TenantIn returns the transaction of one tenant within a transaction across tenants, at a
+// time and with a data version of the caller's. What it marks dirty is not kept.
+func (s *DB) TenantIn(tx Querier, t tenant.ID, now time.Time, version int64) *Tx {
+	return &Tx{
+		reader: reader{db: tx, id: t, now: func() time.Time { return now }}, ids: s.ids, version: version, dirty: map[string]struct{}{},
+	}
+}
+
+// Service is the database that the tenant is in.
+func (t *Tenant) Service() *DB { return t.service }
+
+// Actor says on whose behalf and with which tool a write is made.
+type Actor struct{ CredentialID, CredentialName, Tool string }
+
+// Tx is one write transaction of one tenant. All writes of a tenant happen one
+// after the other: each begins by counting up the tenant's data version.
+type Tx struct {
+	reader
+
+	ids     *id.Generator
+	actor   Actor
+	version int64
+	dirty   map[string]struct{}
+	removed bool
+	onEnd   []func(error)
+}
+
+// Write runs fn in one transaction, which is committed when fn returns nil. The
+// time within is fixed. It fails with fault.ReadOnly for a read-only tenant.
+func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context, *Tx) error) error {
+	return t.WriteAfter(ctx, actor, nil, fn)
+}
+
+// WriteAfter is Write with something to do in the transaction before it waits for the
+// tenant's other writes.
+func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(context.Context, *Tx) error) error {
+	if t.readOnly {
+		return fault.New(fault.ReadOnly, "this account is read-only")
+	}
+	ctx = withTenant(ctx, t.id)
+	var x *Tx
+	err := t.service.inTx(ctx, t.service.engine.tenantWrite, nil, func(ctx context.Context, tx bun.Tx) error {
+		now := t.service.Now()
+		x = &Tx{
+			reader: reader{db: tx, id: t.id, now: func() time.Time { return now }}, ids: t.service.ids, actor: actor,
+			dirty: map[string]struct{}{},
+		}
+		if before != nil {
+			if err := before(ctx, x); err != nil {
+				return err
+			}
+		}
+		if err := x.begin(ctx); err != nil {
+			return err
+		}
+		if err := fn(ctx, x); err != nil {
+			return err
+		}
+		return x.keepDirty(ctx)
+	})
+	if x != nil {
+		for _, end := range x.onEnd {
+			end(err)
+		}
+	}
+	return err
+}
+
+// Snapshot runs fn in one reading transaction, so that all its statements see the
+// same state.
+func (t *Tenant) Snapshot(ctx context.Context, fn func(context.Context, Reader) error) error {
+	options := &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+	if t.service.engine.name == sqliteName {
+		options = nil // a SQLite transaction is a snapshot, and its driver knows no levels
+	}
+	return t.service.inTx(withTenant(ctx, t.id), t.service.engine.tenantRead, options, func(ctx context.Context, tx bun.Tx) error {
+		return fn(ctx, reader{db: tx, id: t.id, now: t.now})
+	})
+}
+
+func (x *Tx) begin(ctx context.Context) error {
+	err := x.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING data_version",
+		x.id).Scan(ctx, &x.version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, "the member does not exist any more")
+	}
+	return err
+}
+
+// Actor says on whose behalf the transaction writes.
+func (x *Tx) Actor() Actor { return x.actor }
+
+// Version is the tenant's data version that the transaction makes.
+func (x *Tx) Version() int64 { return x.version }
+
+// NewID returns a new id with a prefix of package id.
+func (x *Tx) NewID(prefix string) (string, error) { return x.ids.New(prefix) }
+
+// MarkDirty marks connections whose searchable words changed, for the search indexes.
+func (x *Tx) MarkDirty(ids ...string) {
+	for _, id := range ids {
+		x.dirty[id] = struct{}{}
+	}
+}
+
+// MarkRemoved tells that connections were deleted, so that no row is left whose
+// version could say so.
+func (x *Tx) MarkRemoved() { x.removed = true }
+
+// OnEnd has fn called after the transaction, with its error or nil.
+func (x *Tx) OnEnd(fn func(error)) { x.onEnd = append(x.onEnd, fn) }
+
+// OnCommit has fn called once the transaction is committed.
+func (x *Tx) OnCommit(fn func()) {
+	x.OnEnd(func(err error) {
+		if err == nil {
+			fn()
+		}
+	})
+}
+
+func (x *Tx) keepDirty(ctx context.Context) error {
+	if x.removed {
+		_, err := x.NewRaw("UPDATE tenant_states SET removed_version = ? WHERE tenant_id = ?", x.version, x.id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	if len(x.dirty) == 0 {
+		return nil
+	}
+	_, err := x.NewRaw("UPDATE connections SET data_version = ? WHERE tenant_id = ? AND id IN (?)",
+		x.version, x.id, bun.List(slices.Collect(maps.Keys(x.dirty)))).Exec(ctx)
+	return err
+}
+
+// NewInsert implements Querier. The rows carry the tenant's id.
+func (x *Tx) NewInsert() *bun.InsertQuery { return x.db.NewInsert() }
+
+// NewUpdate implements Querier. The statement must name the tenant.
+func (x *Tx) NewUpdate() *bun.UpdateQuery { return x.db.NewUpdate() }
+
+// NewDelete implements Querier. The statement must name the tenant.
+func (x *Tx) NewDelete() *bun.DeleteQuery { return x.db.NewDelete() }
+
+// InsertAll keeps a slice of n rows; nothing when n is 0.
+func (x *Tx) InsertAll(ctx context.Context, rows any, n int) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := x.db.NewInsert().Model(rows).Exec(ctx)
+	return err
+}
+
+// Delete removes the tenant's rows of a model that meet a condition.
+func (x *Tx) Delete(ctx context.Context, model any, condition string, args ...any) error {
+	_, err := x.db.NewDelete().Model(model).Where("tenant_id = ?", x.id).
+		WhereGroup(" AND ", func(d *bun.DeleteQuery) *bun.DeleteQuery { return d.Where(condition, args...) }).Exec(ctx)
+	return err
+}
+
+// Attempt runs fn within a savepoint, and takes back what it wrote unless keep.
+func (x *Tx) Attempt(ctx context.Context, fn func(context.Context) (keep bool, err error)) error {
+	outer, ok := x.db.(bun.Tx)
+	if !ok {
+		return fmt.Errorf("attempt: %T is no transaction", x.db)
+	}
+	inner, err := outer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	dirty, removed := maps.Clone(x.dirty), x.removed
+	x.db = inner
+	keep, err := fn(ctx)
+	x.db = outer
+	if keep && err == nil {
+		return inner.Commit()
+	}
+	x.dirty, x.removed = dirty, removed
+	return errors.Join(err, inner.Rollback())
+}
+
+func (x *Tx) FirstID(ctx context.Context, query string, args ...any) (string, error) {
+	var found string
+	err := x.NewRaw(query, args...).Scan(ctx, &found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return found, err
+}

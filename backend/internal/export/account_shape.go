@@ -1,0 +1,125 @@
+package export
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/history"
+)
+
+// The records that cardfile does not have. They are separate from the rows, so that the
+// file stays the same when rows change.
+type (
+	memberShape struct {
+		ID              string    `json:"id"`
+		Username        string    `json:"username"`
+		Email           string    `json:"email"`
+		EmailVerifiedAt time.Time `json:"email_verified_at,omitzero"`
+		Timezone        string    `json:"timezone"`
+		Locale          string    `json:"locale"`
+		Plan            string    `json:"plan"`
+		CreatedAt       time.Time `json:"created_at"`
+	}
+	profileShape struct {
+		Name            string                        `json:"name"`
+		Headline        string                        `json:"headline"`
+		Bio             string                        `json:"bio"`
+		Location        locationShape                 `json:"location"`
+		Organization    string                        `json:"organization"`
+		Title           string                        `json:"title"`
+		Skills          []string                      `json:"skills"`
+		Languages       []string                      `json:"languages"`
+		Links           []account.Link                `json:"links"`
+		OpenTo          []string                      `json:"open_to"`
+		AvatarURL       string                        `json:"avatar_url"`
+		Visibility      account.Visibility            `json:"visibility"`
+		FieldVisibility map[string]account.Visibility `json:"field_visibility"`
+		Listed          bool                          `json:"listed"`
+		UpdatedAt       time.Time                     `json:"updated_at"`
+	}
+	locationShape struct {
+		Text    string `json:"text"`
+		Country string `json:"country"`
+	}
+	agentShape struct {
+		ID         string    `json:"id"`
+		ClientName string    `json:"client_name"`
+		Scopes     []string  `json:"scopes"`
+		CreatedAt  time.Time `json:"created_at"`
+		LastUsedAt time.Time `json:"last_used_at,omitzero"`
+	}
+	tokenShape struct {
+		ID         string    `json:"id"`
+		Name       string    `json:"name"`
+		Scopes     []string  `json:"scopes"`
+		Tools      []string  `json:"tools,omitempty"`
+		CreatedAt  time.Time `json:"created_at"`
+		ExpiresAt  time.Time `json:"expires_at,omitzero"`
+		LastUsedAt time.Time `json:"last_used_at,omitzero"`
+		RevokedAt  time.Time `json:"revoked_at,omitzero"`
+	}
+	identityShape struct {
+		Issuer     string    `json:"issuer"`
+		Subject    string    `json:"subject"`
+		CreatedAt  time.Time `json:"created_at"`
+		LastUsedAt time.Time `json:"last_used_at"`
+	}
+	organizationShape struct {
+		ID        string    `json:"id"`
+		Name      string    `json:"name"`
+		Domain    string    `json:"domain"`
+		CreatedAt time.Time `json:"created_at"`
+	}
+	relationshipShape struct {
+		ID        string    `json:"id"`
+		FromID    string    `json:"from_id"`
+		ToID      string    `json:"to_id"`
+		Type      string    `json:"type"`
+		CreatedAt time.Time `json:"created_at"`
+	}
+	changeShape struct {
+		ID             string           `json:"id"`
+		CredentialID   string           `json:"credential_id"`
+		CredentialName string           `json:"credential_name"`
+		Tool           string           `json:"tool"`
+		Summary        string           `json:"summary"`
+		Effects        []history.Effect `json:"effects"`
+		UndoneBy       string           `json:"undone_by,omitzero"`
+		Undoes         string           `json:"undoes,omitzero"`
+		CreatedAt      time.Time        `json:"created_at"`
+	}
+)
+
+// named is one member of the JSON object.
+type named struct {
+	name  string
+	value any
+}
+
+// objects returns what account.json says about the account, in order.
+func (a Account) objects(now time.Time) []named {
+	m, p := a.Member, a.Profile
+	agents, tokens, identities := []agentShape{}, []tokenShape{}, []identityShape{}
+	for _, g := range a.Grants {
+		agents = append(agents, agentShape{g.ID, g.ClientName, strings.Fields(g.Scopes), g.CreatedAt, g.LastUsedAt})
+	}
+	for _, t := range a.Tokens {
+		tokens = append(tokens, tokenShape{t.ID, t.Name, strings.Fields(t.Scopes), strings.Fields(t.Tools), t.CreatedAt, t.ExpiresAt, t.LastUsedAt, t.RevokedAt})
+	}
+	for _, link := range a.Links {
+		identities = append(identities, identityShape{link.Issuer, link.Subject, link.CreatedAt, link.LastUsedAt})
+	}
+	return []named{
+		{"format", AccountFormat},
+		{"exported_at", now.UTC()},
+		{"member", memberShape{string(m.ID), m.Username, m.Email, m.EmailVerifiedAt, m.Timezone, m.Locale, m.Plan, m.CreatedAt}},
+		{"profile", profileShape{
+			p.Name, p.Headline, p.Bio, locationShape{p.LocationText, p.Country}, p.Organization, p.Title, nonNil(p.Skills), nonNil(p.Languages),
+			nonNil(p.Links), nonNil(p.OpenTo), p.AvatarURL, p.Visibility, p.FieldVisibility, p.Listed, p.UpdatedAt,
+		}},
+		{"agents", agents},
+		{"personal_tokens", tokens},
+		{"linked_identities", identities},
+	}
+}

@@ -1,0 +1,120 @@
+package export
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/people"
+)
+
+// separator separates the values of a cell that holds several, as in Google's files.
+const separator = " ::: "
+
+// column is a column of the CSV format.
+type column struct {
+	name  string
+	value func(p *Person) string
+}
+
+// columns are those of the CSV format, in order. Cells with several values join them with
+// " ::: ", the preferred one first. A cell that begins with one of = + - @ TAB CR, or with
+// apostrophes and one of them, gets an apostrophe before it, which spreadsheets hide and
+// our reader removes. So no cell is a formula.
+func columns() []column {
+	values := func(kind string) func(p *Person) string {
+		return func(p *Person) string { return strings.Join(p.Values(kind), separator) }
+	}
+	return []column{
+		{"Id", func(p *Person) string { return p.ID }},
+		{"Name", func(p *Person) string { return p.Name }},
+		{"Nickname", func(p *Person) string { return p.Nickname }},
+		{"Organization", func(p *Person) string { return p.CurrentPosition().Organization }},
+		{"Title", func(p *Person) string { return p.CurrentPosition().Title }},
+		{"E-mail", values(people.KindEmail)},
+		{"Phone", values(people.KindPhone)},
+		{"Website", values(people.KindURL)},
+		{"Location", func(p *Person) string { return p.Location }},
+		{"About", func(p *Person) string { return p.Bio }},
+		{"Tags", func(p *Person) string { return strings.Join(p.Tags, separator) }},
+		{"Groups", func(p *Person) string { return strings.Join(p.Groups, separator) }},
+		{"Starred", func(p *Person) string { return map[bool]string{true: "yes"}[p.Starred] }},
+		{"Met on", func(p *Person) string { return p.MetOn }},
+		{"Met how", func(p *Person) string { return p.MetHow }},
+		{"Birthday", birthday},
+		{"Keep in touch (days)", func(p *Person) string { return days(p.CadenceDays) }},
+		{"Last contact", func(p *Person) string { return date(p.LastInteractionAt) }},
+		{"Added", func(p *Person) string { return date(p.CreatedAt) }},
+	}
+}
+
+// Columns returns the header of the CSV format.
+func Columns() []string {
+	var names []string
+	for _, c := range columns() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// table writes the CSV format.
+type table struct{ rows *csv.Writer }
+
+func newTable(out io.Writer) (table, error) {
+	t := table{csv.NewWriter(out)}
+	t.rows.UseCRLF = true
+	return t, t.rows.Write(Columns())
+}
+
+// Add implements Writer.
+func (t table) Add(p People) error {
+	for i := range p.People {
+		var row []string
+		for _, c := range columns() {
+			row = append(row, harmless(c.value(&p.People[i])))
+		}
+		if err := t.rows.Write(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close implements Writer.
+func (t table) Close() error {
+	t.rows.Flush()
+	return t.rows.Error()
+}
+
+// harmless returns the cell such that spreadsheets do not read it as a formula.
+func harmless(cell string) string {
+	if bare := strings.TrimLeft(cell, "'"); bare != "" && strings.ContainsRune("=+-@\t\r", rune(bare[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+func birthday(p *Person) string {
+	for _, d := range p.Dates {
+		if d.Kind == people.DateBirthday {
+			return d.String()
+		}
+	}
+	return ""
+}
+
+func days(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateOnly)
+}

@@ -1,0 +1,248 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/uptrace/bun"
+)
+
+// PeopleFilter says whom to write out; filters that are set must all hold.
+type PeopleFilter struct {
+	IDs          []string
+	GroupID, Tag string
+	// After is the last id of the page before, Limit how many people to return.
+	After string
+	Limit int
+	// Timeline adds the notes and interactions; then a page ends early where these
+	// would grow beyond MaxTimeline characters.
+	Timeline bool
+	// Archived adds archived people, but not those who were merged into others.
+	Archived bool
+}
+
+// MaxTimeline bounds the notes and interactions of a page, in characters.
+const MaxTimeline = 2_000_000
+
+// ListPeople returns a page of people with all that is on file about them, in the
+// order of their ids, and whether there are more. With Timeline, their reminders and
+// groups come too, and unless people are chosen by ids, group or tag, the first page
+// holds all groups and the reminders about nobody. An id of a person that is not on
+// file is fault.NotFound; a group or tag that is not has nobody. The number of
+// statements is fixed.
+func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People, more bool, err error) {
+	err = t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
+		who, err := pageOfPeople(ctx, q, f)
+		if err != nil {
+			return err
+		}
+		if more = len(who) > f.Limit; more {
+			who = who[:f.Limit]
+		}
+		if f.Timeline && len(who) > 0 {
+			fit, err := fitting(ctx, q, who)
+			if err != nil {
+				return err
+			}
+			more = more || fit < len(who)
+			who = who[:fit]
+		}
+		if page, err = wholePeople(ctx, q, who, f); err != nil || !f.Timeline {
+			return err
+		}
+		return fillArrangements(ctx, q, who, f, &page)
+	})
+	return page, more, err
+}
+
+// ExportPeople hands everybody to each, some at a time, as ListPeople has them: with
+// timeline all that there is, archived people too; what belongs to people on several
+// pages comes with each. Without it, archived people are left out. Like Export, it
+// holds no transaction while each works.
+func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline bool, each func(page People) error) error {
+	f := PeopleFilter{Limit: exportPage, Timeline: withTimeline, Archived: withTimeline}
+	for {
+		page, more, err := ListPeople(ctx, t, f)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		if err := each(page); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		f.After = page.People[len(page.People)-1].ID
+	}
+}
+
+// pageOfPeople returns the ids of a page, and one more if there is a further one.
+func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, error) {
+	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
+	if len(f.IDs) > 0 {
+		if err := allOnFile(ctx, q, f.IDs); err != nil {
+			return nil, err
+		}
+		query = query.Where("id IN (?)", bun.List(f.IDs))
+	}
+	if f.GroupID != "" {
+		query = query.Where("id IN (SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?)", q.TenantID(), f.GroupID)
+	}
+	if f.Tag != "" {
+		query = query.Where("id IN (SELECT l.connection_id FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id WHERE l.tenant_id = ? AND t.folded_name = ?)",
+			q.TenantID(), text.Fold(text.Clean(f.Tag)))
+	}
+	var who []string
+	err := query.Scan(ctx, &who)
+	return who, err
+}
+
+// allOnFile fails with fault.NotFound unless all of the people are on file.
+func allOnFile(ctx context.Context, q db.Reader, who []string) error {
+	var live []string
+	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?) AND archived_at IS NULL", q.TenantID(), bun.List(who)).Scan(ctx, &live)
+	if err != nil {
+		return err
+	}
+	on := make(map[string]bool, len(live))
+	for _, id := range live {
+		on[id] = true
+	}
+	for _, id := range who {
+		if !on[id] {
+			return people.NoConnection(id)
+		}
+	}
+	return nil
+}
+
+// fitting returns how many of the people, one at least, have notes and
+// interactions that fit on one page.
+func fitting(ctx context.Context, q db.Reader, who []string) (int, error) {
+	const around = 400 // what an entry takes beside its text
+	var rows []struct {
+		ConnectionID string
+		Size         int
+	}
+	err := q.NewRaw(`SELECT connection_id, sum(size) AS size FROM (
+SELECT l.connection_id, length(n.body) + ?2 AS size FROM note_connections l
+JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id WHERE l.tenant_id = ?0 AND l.connection_id IN (?1)
+UNION ALL SELECT l.connection_id, length(i.summary) + ?2 FROM interaction_connections l
+JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id WHERE l.tenant_id = ?0 AND l.connection_id IN (?1)
+) AS e GROUP BY connection_id`, q.TenantID(), bun.List(who), around).Scan(ctx, &rows)
+	sizes := make(map[string]int, len(rows))
+	for _, row := range rows {
+		sizes[row.ConnectionID] = row.Size
+	}
+	total := 0
+	for i, id := range who {
+		if total += sizes[id]; total > MaxTimeline && i > 0 {
+			return i, err
+		}
+	}
+	return len(who), err
+}
+
+// wholePeople reads people with all that is on file about them, in the order of
+// their ids.
+func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter) (People, error) {
+	out := People{Archived: f.Archived}
+	var persons []people.Connection
+	if len(who) > 0 {
+		if err := q.From(&persons).Where("id IN (?)", bun.List(who)).Where(liveOr(f.Archived)).Order("id").Scan(ctx); err != nil {
+			return out, err
+		}
+	}
+	if len(persons) == 0 {
+		return out, nil
+	}
+	if err := people.FillConnections(ctx, q, persons); err != nil {
+		return out, err
+	}
+	at := make(map[string]*Person, len(persons))
+	out.People = make([]Person, len(persons))
+	for i, c := range persons {
+		out.People[i].Connection = c
+		at[c.ID] = &out.People[i]
+	}
+	if err := fillRelations(ctx, q, who, f.Archived, at); err != nil {
+		return out, err
+	}
+	if !f.Timeline {
+		return out, nil
+	}
+	return out, fillTimeline(ctx, q, who, &out)
+}
+
+// liveOr is the condition for connections to be exported.
+func liveOr(archived bool) string {
+	if archived {
+		return "merged_into IS NULL"
+	}
+	return "archived_at IS NULL"
+}
+
+// fillArrangements adds reminders and groups.
+func fillArrangements(ctx context.Context, q db.Reader, who []string, f PeopleFilter, out *People) error {
+	whole := f.After == "" && len(f.IDs) == 0 && f.GroupID == "" && f.Tag == ""
+	about, in := "connection_id IN (?)", "id IN (SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?))"
+	if whole {
+		about, in = "connection_id IS NULL OR "+about, "tenant_id = ? OR id IN (?)"
+	}
+	if err := q.From(&out.Reminders).Where(about, bun.List(who)).Order("id").Scan(ctx); err != nil {
+		return err
+	}
+	return q.From(&out.Groups).Where(in, q.TenantID(), bun.List(who)).Order("id").Scan(ctx)
+}
+
+// fillRelations adds what others are to the people: those who are not archived, or
+// with archived all.
+func fillRelations(ctx context.Context, q db.Reader, who []string, archived bool, at map[string]*Person) error {
+	var rows []struct {
+		people.Relationship
+
+		FromName, ToName string
+	}
+	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, f.name AS from_name, t.name AS to_name FROM relationships r
+JOIN connections f ON f.tenant_id = r.tenant_id AND f.id = r.from_id AND (? OR f.archived_at IS NULL)
+JOIN connections t ON t.tenant_id = r.tenant_id AND t.id = r.to_id AND (? OR t.archived_at IS NULL)
+WHERE r.tenant_id = ? AND (r.from_id IN (?) OR r.to_id IN (?)) ORDER BY r.id`, archived, archived, q.TenantID(), bun.List(who), bun.List(who)).Scan(ctx, &rows)
+	for _, r := range rows {
+		for id, name := range map[string]string{r.FromID: r.ToName, r.ToID: r.FromName} {
+			if p := at[id]; p != nil {
+				relation := r.SeenFrom(id)
+				relation.Name = name
+				p.Relations = append(p.Relations, relation)
+			}
+		}
+	}
+	return err
+}
+
+// fillTimeline adds the notes and interactions that are about any of the people.
+func fillTimeline(ctx context.Context, q db.Reader, who []string, out *People) error {
+	err := q.From(&out.Notes).Where("id IN (SELECT note_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?))", q.TenantID(), bun.List(who)).
+		Order("id").Scan(ctx)
+	if err != nil {
+		return err
+	}
+	err = q.From(&out.Interactions).
+		Where("id IN (SELECT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?))", q.TenantID(), bun.List(who)).
+		Order("id").Scan(ctx)
+	if err != nil {
+		return err
+	}
+	if len(out.Notes) > 0 {
+		if err := timeline.FillNotes(ctx, q, out.Notes); err != nil {
+			return err
+		}
+	}
+	if len(out.Interactions) > 0 {
+		return timeline.FillInteractions(ctx, q, out.Interactions)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/people"
+)
+
+// The parts of a Card (RFC 9553) that are written. Maps are keyed by ids that
+// count up within the card.
+type (
+	card struct {
+		Type          string                  `json:"@type"`
+		Version       string                  `json:"version"`
+		UID           string                  `json:"uid"`
+		Kind          string                  `json:"kind"`
+		ProdID        string                  `json:"prodId"`
+		Created       string                  `json:"created,omitempty"`
+		Updated       string                  `json:"updated,omitempty"`
+		Name          *cardName               `json:"name,omitempty"`
+		Nicknames     map[string]cardNickname `json:"nicknames,omitempty"`
+		Organizations map[string]cardOrg      `json:"organizations,omitempty"`
+		Titles        map[string]cardTitle    `json:"titles,omitempty"`
+		Emails        map[string]cardEmail    `json:"emails,omitempty"`
+		Phones        map[string]cardPhone    `json:"phones,omitempty"`
+		Links         map[string]cardLink     `json:"links,omitempty"`
+		Addresses     map[string]cardAddress  `json:"addresses,omitempty"`
+		Anniversaries map[string]anniversary  `json:"anniversaries,omitempty"`
+		Notes         map[string]cardNote     `json:"notes,omitempty"`
+		Keywords      map[string]bool         `json:"keywords,omitempty"`
+		RelatedTo     map[string]relation     `json:"relatedTo,omitempty"`
+	}
+	cardName struct {
+		Full string `json:"full"`
+	}
+	cardNickname struct {
+		Name string `json:"name"`
+	}
+	cardOrg struct {
+		Name string `json:"name"`
+	}
+	cardTitle struct {
+		Name           string `json:"name"`
+		OrganizationID string `json:"organizationId,omitempty"`
+	}
+	cardEmail struct {
+		Address  string          `json:"address"`
+		Contexts map[string]bool `json:"contexts,omitempty"`
+		Pref     int             `json:"pref,omitempty"`
+		Label    string          `json:"label,omitempty"`
+	}
+	cardPhone struct {
+		Number   string          `json:"number"`
+		Contexts map[string]bool `json:"contexts,omitempty"`
+		Pref     int             `json:"pref,omitempty"`
+		Label    string          `json:"label,omitempty"`
+	}
+	cardLink struct {
+		URI   string `json:"uri"`
+		Pref  int    `json:"pref,omitempty"`
+		Label string `json:"label,omitempty"`
+	}
+	cardAddress struct {
+		Full string `json:"full"`
+	}
+	anniversary struct {
+		Kind string      `json:"kind"`
+		Date partialDate `json:"date"`
+	}
+	partialDate struct {
+		Type  string `json:"@type"`
+		Year  int    `json:"year,omitempty"`
+		Month int    `json:"month,omitempty"`
+		Day   int    `json:"day,omitempty"`
+	}
+	cardNote struct {
+		Note string `json:"note"`
+	}
+	relation struct {
+		Relation map[string]bool `json:"relation"`
+	}
+)
+
+// cardList writes the cards of people.
+type cardList struct{ cards jsonList }
+
+func newCardList(out io.Writer) *cardList { return &cardList{jsonList{out: out, depth: 1}} }
+
+// Add implements Writer.
+func (l *cardList) Add(p People) error {
+	for i := range p.People {
+		if err := l.cards.add(cardOf(&p.People[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close implements Writer.
+func (l *cardList) Close() error { return l.cards.end("\n") }
+
+func cardOf(p *Person) card {
+	c := card{
+		Type: "Card", Version: "1.0", UID: p.ID, Kind: "individual", ProdID: "-//Kith//Kith//EN",
+		Created: utcDateTime(p.CreatedAt), Updated: utcDateTime(p.UpdatedAt), Name: &cardName{p.Name},
+	}
+	if p.Nickname != "" {
+		c.Nicknames = map[string]cardNickname{"1": {p.Nickname}}
+	}
+	c.addPositions(p.Positions)
+	c.addHandles(p)
+	if p.Location != "" {
+		c.Addresses = map[string]cardAddress{"1": {p.Location}}
+	}
+	for _, d := range p.Dates {
+		if kind := map[string]string{people.DateBirthday: "birth", people.DateAnniversary: "wedding"}[d.Kind]; kind != "" {
+			put(&c.Anniversaries, anniversary{kind, partialDate{"PartialDate", d.Year, d.Month, d.Day}})
+		}
+	}
+	if p.Bio != "" {
+		c.Notes = map[string]cardNote{"1": {p.Bio}}
+	}
+	for _, words := range [][]string{p.Tags, p.Groups} {
+		for _, word := range words {
+			if c.Keywords == nil {
+				c.Keywords = map[string]bool{}
+			}
+			c.Keywords[word] = true
+		}
+	}
+	for _, r := range p.Relations {
+		if c.RelatedTo == nil {
+			c.RelatedTo = map[string]relation{}
+		}
+		if _, known := c.RelatedTo[r.ConnectionID]; !known {
+			c.RelatedTo[r.ConnectionID] = relation{map[string]bool{}}
+		}
+		c.RelatedTo[r.ConnectionID].Relation[related(r.Type)] = true
+	}
+	return c
+}
+
+// put adds an entry under the next id.
+func put[T any](m *map[string]T, v T) string {
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	id := fmt.Sprint(len(*m) + 1)
+	(*m)[id] = v
+	return id
+}
+
+// addPositions adds the current positions: JSContact has no past ones.
+func (c *card) addPositions(positions []people.Position) {
+	for _, p := range positions {
+		if !p.Current {
+			continue
+		}
+		id := ""
+		if p.Organization != "" {
+			id = put(&c.Organizations, cardOrg{p.Organization})
+		}
+		if p.Title != "" {
+			put(&c.Titles, cardTitle{p.Title, id})
+		}
+	}
+}
+
+func (c *card) addHandles(p *Person) {
+	for _, h := range p.Handles {
+		contexts, label := contextsOf(h.Label)
+		switch h.Kind {
+		case people.KindEmail:
+			put(&c.Emails, cardEmail{h.Value, contexts, pref(c.Emails), label})
+		case people.KindPhone:
+			put(&c.Phones, cardPhone{h.Value, contexts, pref(c.Phones), label})
+		default:
+			put(&c.Links, cardLink{h.Value, pref(c.Links), label})
+		}
+	}
+}
+
+// pref marks the first of a kind as the preferred one.
+func pref[T any](before map[string]T) int {
+	if len(before) == 0 {
+		return 1
+	}
+	return 0
+}
+
+// contextsOf returns the context that a label means; nil for labels other than home and work.
+func contextsOf(label string) (contexts map[string]bool, rest string) {
+	switch strings.ToLower(label) {
+	case "home":
+		return map[string]bool{"private": true}, ""
+	case "work":
+		return map[string]bool{"work": true}, ""
+	}
+	return nil, label
+}
+
+func utcDateTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Truncate(time.Second).Format(time.RFC3339)
+}

@@ -1,0 +1,199 @@
+package export
+
+import (
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// Format names the shape of a JSON document.
+const Format = "kith-connections/1"
+
+// Document is the JSON format. Its records are separate from the rows, so that files stay
+// the same when rows change. Partial dates are YYYY, YYYY-MM, YYYY-MM-DD or --MM-DD; an
+// empty text or a missing time means "not known".
+type (
+	Document struct {
+		Format string `json:"format"`
+		// LeftOut says in English what the document omits.
+		LeftOut      []string            `json:"left_out"`
+		People       []PersonRecord      `json:"people"`
+		Notes        []NoteRecord        `json:"notes"`
+		Interactions []InteractionRecord `json:"interactions"`
+		Reminders    []ReminderRecord    `json:"reminders"`
+		Groups       []GroupRecord       `json:"groups"`
+	}
+	PersonRecord struct {
+		ID                string               `json:"id"`
+		Name              string               `json:"name"`
+		Nickname          string               `json:"nickname"`
+		Location          string               `json:"location"`
+		Bio               string               `json:"bio"`
+		Starred           bool                 `json:"starred"`
+		MetOn             string               `json:"met_on"`
+		MetHow            string               `json:"met_how"`
+		Source            string               `json:"source"`
+		CadenceDays       int                  `json:"cadence_days"`
+		SnoozedUntil      time.Time            `json:"snoozed_until,omitzero"`
+		LastInteractionAt time.Time            `json:"last_interaction_at,omitzero"`
+		ArchivedAt        time.Time            `json:"archived_at,omitzero"`
+		MergedInto        string               `json:"merged_into,omitempty"` // in exports of accounts only
+		Handles           []HandleRecord       `json:"handles"`
+		Positions         []PositionRecord     `json:"positions"`
+		ImportantDates    []DateRecord         `json:"important_dates"`
+		Tags              []string             `json:"tags"`
+		Groups            []string             `json:"groups"`
+		Relationships     []RelationshipRecord `json:"relationships,omitzero"` // absent in account.json, which lists them
+		CreatedAt         time.Time            `json:"created_at"`
+		UpdatedAt         time.Time            `json:"updated_at"`
+	}
+	// HandleRecord's kind is email, phone, url or social. The first of a kind is the
+	// preferred one.
+	HandleRecord struct {
+		Kind  string `json:"kind"`
+		Value string `json:"value"`
+		Label string `json:"label"`
+	}
+	// PositionRecord's OrganizationID is in exports of accounts only.
+	PositionRecord struct {
+		OrganizationID string `json:"organization_id,omitempty"`
+		Organization   string `json:"organization"`
+		Title          string `json:"title"`
+		StartedOn      string `json:"started_on"`
+		EndedOn        string `json:"ended_on"`
+		Current        bool   `json:"current"`
+	}
+	DateRecord struct {
+		Kind  string `json:"kind"`
+		Date  string `json:"date"`
+		Label string `json:"label"`
+	}
+	// RelationshipRecord's type is what the other person is to this one. Exports have
+	// each relationship in the records of both people.
+	RelationshipRecord struct {
+		ID           string `json:"id,omitempty"` // in the demo account only
+		ConnectionID string `json:"connection_id"`
+		Name         string `json:"name"`
+		Type         string `json:"type"`
+	}
+	// NoteRecord may be in several pages; its id tells that it is one note.
+	NoteRecord struct {
+		ID            string    `json:"id"`
+		ConnectionIDs []string  `json:"connection_ids"`
+		Body          string    `json:"body"`
+		Pinned        bool      `json:"pinned"`
+		CreatedAt     time.Time `json:"created_at"`
+		UpdatedAt     time.Time `json:"updated_at"`
+	}
+	InteractionRecord struct {
+		ID              string    `json:"id"`
+		ConnectionIDs   []string  `json:"connection_ids"`
+		Kind            string    `json:"kind"`
+		OccurredAt      time.Time `json:"occurred_at"`
+		DurationMinutes int32     `json:"duration_minutes"`
+		Summary         string    `json:"summary"`
+		ExternalKey     string    `json:"external_key"`
+		CreatedAt       time.Time `json:"created_at"`
+	}
+	// ReminderRecord's ConnectionID is empty when it is about no connection. Days are
+	// YYYY-MM-DD; a recurring reminder counts its periods from StartsOn.
+	ReminderRecord struct {
+		ID           string    `json:"id"`
+		ConnectionID string    `json:"connection_id"`
+		Text         string    `json:"text"`
+		DueOn        string    `json:"due_on"`
+		StartsOn     string    `json:"starts_on"`
+		Recurrence   string    `json:"recurrence"`
+		State        string    `json:"state"`
+		CreatedAt    time.Time `json:"created_at"`
+		UpdatedAt    time.Time `json:"updated_at"`
+	}
+	// GroupRecord is known by its name, which people have in their groups. Its id and
+	// times are in exports of accounts only; the demo account has ids, too.
+	GroupRecord struct {
+		ID          string    `json:"id,omitempty"`
+		Name        string    `json:"name"`
+		Description string    `json:"description"`
+		CadenceDays int       `json:"cadence_days"`
+		CreatedAt   time.Time `json:"created_at,omitzero"`
+		UpdatedAt   time.Time `json:"updated_at,omitzero"`
+	}
+)
+
+// leftOut says what a document omits. archived says that it has archived people.
+func leftOut(archived bool) []string {
+	out := []string{
+		"Ids and versions: an import gives new ones.",
+		"The history of changes, and people in the bin.",
+		"People who were merged into others: what they had is with those.",
+		"When relationships, groups and organisations were made, and when people were archived.",
+		"Vectors of the search by likeness.",
+		"The account: profile, settings, agents, tokens, credits and jobs.",
+	}
+	if !archived {
+		out = append(out, "Archived people, and what is about nobody else.")
+	}
+	return out
+}
+
+func recordOf(p *Person) PersonRecord {
+	r := NewPersonRecord(&p.Connection)
+	for i := range r.Positions {
+		r.Positions[i].OrganizationID = ""
+	}
+	r.Relationships = []RelationshipRecord{}
+	for _, rel := range p.Relations {
+		r.Relationships = append(r.Relationships, RelationshipRecord{ConnectionID: rel.ConnectionID, Name: rel.Name, Type: rel.Type})
+	}
+	return r
+}
+
+// NewPersonRecord returns the record of a connection, without relationships.
+func NewPersonRecord(c *people.Connection) PersonRecord {
+	r := PersonRecord{
+		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
+		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
+		LastInteractionAt: c.LastInteractionAt.UTC(), Handles: []HandleRecord{}, Positions: []PositionRecord{},
+		ImportantDates: []DateRecord{}, Tags: list(c.Tags), Groups: list(c.Groups), ArchivedAt: c.ArchivedAt.UTC(), MergedInto: c.MergedInto,
+		CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
+	}
+	for _, h := range c.Handles {
+		r.Handles = append(r.Handles, HandleRecord{h.Kind, h.Value, h.Label})
+	}
+	for _, o := range c.Positions {
+		r.Positions = append(r.Positions, PositionRecord{o.OrganizationID, o.Organization, o.Title, o.StartedOn, o.EndedOn, o.Current})
+	}
+	for _, d := range c.Dates {
+		r.ImportantDates = append(r.ImportantDates, DateRecord{d.Kind, d.String(), d.Label})
+	}
+	return r
+}
+
+// NewNoteRecord returns the record of a note.
+func NewNoteRecord(n *timeline.Note) NoteRecord {
+	return NoteRecord{n.ID, list(n.ConnectionIDs), n.Body, n.Pinned, n.CreatedAt.UTC(), n.UpdatedAt.UTC()}
+}
+
+// NewInteractionRecord returns the record of an interaction.
+func NewInteractionRecord(i *timeline.Interaction) InteractionRecord {
+	return InteractionRecord{
+		i.ID, list(i.ConnectionIDs), i.Kind, i.OccurredAt.UTC(), i.DurationMinutes, i.Summary, i.ExternalKey, i.CreatedAt.UTC(),
+	}
+}
+
+// NewReminderRecord returns the record of a reminder.
+func NewReminderRecord(r *reminders.Reminder) ReminderRecord {
+	return ReminderRecord{
+		r.ID, r.ConnectionID, r.Text, r.DueOn, r.StartsOn, r.Recurrence, r.State, r.CreatedAt.UTC(), r.UpdatedAt.UTC(),
+	}
+}
+
+// list returns an empty list for nil, so that documents hold no null.
+func list(l []string) []string {
+	if l == nil {
+		return []string{}
+	}
+	return l
+}

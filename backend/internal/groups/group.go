@@ -1,0 +1,196 @@
+package groups
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// MaxGroups is how many groups a member has, and how many tags a list shows.
+const (
+	MaxGroups = 200
+	MaxTags   = 200
+)
+
+// Group is a set of people that the member keeps together, and its row.
+type Group struct {
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk"`
+	Name     string
+	// FoldedName is Name for comparison, unique within the tenant.
+	FoldedName  string `json:"-"`
+	Description string
+	// CadenceDays is the keep-in-touch interval; 0 when there is none.
+	CadenceDays int
+	// Version grows by one with each change (optimistic locking).
+	Version   int32
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	// People is how many are in it, archived ones left out.
+	People int `bun:",scanonly" json:"-"`
+}
+
+// Tag is a word that people are marked with, and how many are, archived ones left
+// out.
+type Tag struct {
+	Name   string
+	People int
+}
+
+// Patch is a group as it shall be; nil fields stay as they are.
+type Patch struct {
+	// ID is the group to change; empty means the one of that name, or a new one.
+	ID          string
+	Name        *string
+	Description *string
+	CadenceDays *int
+	// ExpectedVersion refuses the patch when the group has another one.
+	ExpectedVersion *int32
+}
+
+// Saved is what Save left on file.
+type Saved struct {
+	Group   *Group
+	Created bool
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// Save makes a group or changes one. A patch that changes nothing writes nothing.
+func Save(ctx context.Context, w *db.Tx, p Patch) (Saved, error) {
+	groups, err := ListGroups(ctx, w)
+	if err != nil {
+		return Saved{}, err
+	}
+	if p.Name != nil {
+		p.Name = new(text.Line(*p.Name))
+		if !text.Visible(*p.Name) {
+			return Saved{}, fault.InvalidField("name", "must hold at least one visible character")
+		}
+	}
+	before, err := p.target(groups)
+	if err != nil {
+		return Saved{}, err
+	}
+	if before == nil {
+		return p.create(ctx, w, groups)
+	}
+	return p.update(ctx, w, *before, groups)
+}
+
+// target returns the group that the patch is about; nil for a new one.
+func (p Patch) target(groups []Group) (*Group, error) {
+	if p.ID != "" {
+		return Find(groups, p.ID)
+	}
+	if g := byName(groups, *p.Name); g != nil {
+		return g, nil
+	}
+	if p.ExpectedVersion != nil {
+		return nil, unknown(groups, *p.Name)
+	}
+	return nil, nil
+}
+
+func (p Patch) create(ctx context.Context, w *db.Tx, groups []Group) (Saved, error) {
+	if len(groups) >= MaxGroups {
+		return Saved{}, fault.InvalidField("name", "there are %d groups already, and no more can be made", MaxGroups)
+	}
+	if id.Valid(id.Group, *p.Name) {
+		return Saved{}, fault.InvalidField("name", "is a group's id; pass it as id")
+	}
+	g := &Group{Version: 1, CreatedAt: w.Now(), UpdatedAt: w.Now()}
+	p.apply(g)
+	if err := InsertGroup(ctx, w, g); err != nil {
+		return Saved{}, err
+	}
+	changeID, err := history.Record(ctx, w, history.One("Made the group "+g.Name, history.Group, g.ID, nil, g))
+	return Saved{Group: g, Created: true, ChangeID: changeID}, err
+}
+
+func (p Patch) update(ctx context.Context, w *db.Tx, before Group, groups []Group) (Saved, error) {
+	if p.ExpectedVersion != nil && *p.ExpectedVersion != before.Version {
+		return Saved{}, fault.New(fault.Conflict,
+			"%s has version %d, not %d: read it again and decide anew", before.ID, before.Version, *p.ExpectedVersion)
+	}
+	after := before
+	if p.ID == "" {
+		p.Name = nil // the group was found by it, in whatever spelling
+	} else if p.Name != nil {
+		if other := byName(groups, *p.Name); other != nil && other.ID != before.ID {
+			return Saved{}, fault.New(fault.AlreadyExists, "another group is called %s: %s", other.Name, other.ID)
+		}
+	}
+	p.apply(&after)
+	if after == before {
+		return Saved{Group: &before}, nil
+	}
+	after.Version++
+	after.UpdatedAt = w.Now()
+	if err := ReplaceGroup(ctx, w, &after); err != nil {
+		return Saved{}, err
+	}
+	changeID, err := history.Record(ctx, w, history.One("Changed the group "+after.Name, history.Group, after.ID, before, after))
+	return Saved{Group: &after, ChangeID: changeID}, err
+}
+
+func (p Patch) apply(g *Group) {
+	if p.Name != nil {
+		g.Name, g.FoldedName = *p.Name, text.Fold(*p.Name)
+	}
+	if p.Description != nil {
+		g.Description = text.Clean(*p.Description)
+	}
+	if p.CadenceDays != nil {
+		g.CadenceDays = *p.CadenceDays
+	}
+}
+
+// Find returns the group with an id or a name, or fault.NotFound, which names the
+// ones that come nearest.
+func Find(groups []Group, idOrName string) (*Group, error) {
+	for i := range groups {
+		if groups[i].ID == idOrName {
+			return &groups[i], nil
+		}
+	}
+	if id.Valid(id.Group, idOrName) {
+		return nil, NoGroup(idOrName)
+	}
+	if g := byName(groups, idOrName); g != nil {
+		return g, nil
+	}
+	return nil, unknown(groups, idOrName)
+}
+
+// NoGroup says that there is no group with an id.
+func NoGroup(groupID string) error { return fault.New(fault.NotFound, "there is no group %s", groupID) }
+
+func byName(groups []Group, name string) *Group {
+	folded := text.Fold(name)
+	for i := range groups {
+		if groups[i].FoldedName == folded {
+			return &groups[i]
+		}
+	}
+	return nil
+}
+
+// unknown says that no group has a name, and which come nearest to it.
+func unknown(groups []Group, name string) error {
+	if len(groups) == 0 {
+		return fault.New(fault.NotFound, "there is no group %q, nor any other; save_group makes one", name)
+	}
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Name
+	}
+	return fault.New(fault.NotFound, "there is no group %q%s", name, text.Nearest(names, name))
+}

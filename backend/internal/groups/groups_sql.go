@@ -1,0 +1,118 @@
+package groups
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/uptrace/bun"
+)
+
+// GroupCadences returns the shortest interval among the groups of each of the
+// connections, by id; those without one are left out.
+func GroupCadences(ctx context.Context, q db.Reader, ids []string) (map[string]int, error) {
+	var rows []struct {
+		ConnectionID string
+		CadenceDays  int
+	}
+	err := q.NewRaw(`SELECT l.connection_id, min(g.cadence_days) AS cadence_days FROM group_connections l
+JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_days > 0
+WHERE l.tenant_id = ? AND l.connection_id IN (?) GROUP BY l.connection_id`, q.TenantID(), bun.List(ids)).Scan(ctx, &rows)
+	out := make(map[string]int, len(rows))
+	for _, row := range rows {
+		out[row.ConnectionID] = row.CadenceDays
+	}
+	return out, err
+}
+
+// ListGroups implements organize.Reader within the transaction.
+func ListGroups(ctx context.Context, q db.Reader) ([]Group, error) {
+	var groups []Group
+	err := q.From(&groups).ColumnExpr("?TableAlias.*").ColumnExpr("coalesce(n.people, 0) AS people").
+		Join(`LEFT JOIN (SELECT l.group_id, count(*) AS people FROM group_connections l
+JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
+WHERE l.tenant_id = ? GROUP BY l.group_id) AS n ON n.group_id = ?TableAlias.id`, q.TenantID()).
+		OrderExpr("?TableAlias.folded_name").Scan(ctx)
+	return groups, err
+}
+
+// ListTags returns the tags that anybody has, the most used first, limit at most.
+func ListTags(ctx context.Context, q db.Reader, limit int) ([]Tag, error) {
+	var tags []Tag
+	err := q.NewRaw(`SELECT t.name, n.people FROM (SELECT l.tag_id, count(*) AS people FROM connection_tags l
+JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
+WHERE l.tenant_id = ? GROUP BY l.tag_id) AS n
+JOIN tags t ON t.tenant_id = ? AND t.id = n.tag_id ORDER BY n.people DESC, t.folded_name LIMIT ?`, q.TenantID(), q.TenantID(), limit).Scan(ctx, &tags)
+	return tags, err
+}
+
+// GetGroup implements organize.Writer.
+func GetGroup(ctx context.Context, tx *db.Tx, groupID string) (*Group, error) {
+	g := &Group{}
+	err := tx.From(g).ColumnExpr("?TableAlias.*").ColumnExpr(`(SELECT count(*) FROM group_connections l
+JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
+WHERE l.tenant_id = ? AND l.group_id = ?TableAlias.id) AS people`, tx.TenantID()).Where("id = ?", groupID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, NoGroup(groupID)
+	}
+	return g, err
+}
+
+// InsertGroup keeps a new group and sets its id.
+func InsertGroup(ctx context.Context, tx *db.Tx, g *Group) error {
+	g.TenantID = tx.TenantID()
+	if err := people.NameRow(tx, &g.ID, id.Group); err != nil {
+		return err
+	}
+	if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
+		return fmt.Errorf("insert group: %w", err)
+	}
+	return nil
+}
+
+// ReplaceGroup keeps g in place of the version before it; it fails with
+// fault.Conflict when that is not on file any more.
+func ReplaceGroup(ctx context.Context, tx *db.Tx, g *Group) error {
+	g.TenantID = tx.TenantID()
+	result, err := tx.NewUpdate().Model(g).ExcludeColumn("tenant_id", "id", "created_at").
+		Where("tenant_id = ?", tx.TenantID()).
+		WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
+			return q.Where("id = ?", g.ID).Where("version = ?", g.Version-1)
+		}).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("update group: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", g.ID)
+	}
+	var people []string
+	err = tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), g.ID).Scan(ctx, &people)
+	tx.MarkDirty(people...) // they are found by the name of their group
+	return err
+}
+
+// DeleteGroup removes a group; whoever was in it is in it no more.
+func DeleteGroup(ctx context.Context, tx *db.Tx, groupID string) error {
+	var people []string
+	err := tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), groupID).Scan(ctx, &people)
+	if err != nil {
+		return err
+	}
+	tx.MarkDirty(people...)
+	return tx.Delete(ctx, (*Group)(nil), "id = ?", groupID)
+}
+
+// FindGroup returns the group with an id or a name, or fault.NotFound, which names
+// the ones that come nearest.
+func FindGroup(ctx context.Context, t *db.Tenant, idOrName string) (*Group, error) {
+	groups, err := ListGroups(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return Find(groups, idOrName)
+}

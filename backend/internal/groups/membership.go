@@ -1,0 +1,207 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// Limits of one person.
+const (
+	maxGroupsOfPerson = 50
+	maxTagsOfPerson   = 50
+)
+
+// Membership is where a person belongs.
+type Membership struct {
+	ConnectionID string
+	// GroupIDs are sorted.
+	GroupIDs []string
+	// Tags are ordered by their folded names.
+	Tags []string
+}
+
+// tags is the part of a connection's state that a change of tags touches.
+type tags struct{ Tags []string }
+
+// MembershipPatch is whom to put where. Groups are ids or names.
+type MembershipPatch struct {
+	ConnectionIDs                                []string
+	AddGroups, RemoveGroups, AddTags, RemoveTags []string
+}
+
+// Moved is what UpdateMembership did.
+type Moved struct {
+	Changed, Unchanged int
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// UpdateMembership puts people into groups and out of them, and tags them.
+// Whoever is so already is left alone.
+func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (Moved, error) {
+	groups, err := ListGroups(ctx, w)
+	if err != nil {
+		return Moved{}, err
+	}
+	step, err := p.resolve(groups)
+	if err != nil {
+		return Moved{}, err
+	}
+	before, err := ListMemberships(ctx, w, p.ConnectionIDs)
+	if err != nil {
+		return Moved{}, err
+	}
+	var after, was []Membership
+	var retagged []string
+	for _, m := range before {
+		moved := step.apply(m)
+		if err := moved.check(); err != nil {
+			return Moved{}, err
+		}
+		differs := !slices.Equal(m.Tags, moved.Tags)
+		if differs {
+			retagged = append(retagged, m.ConnectionID)
+		}
+		if differs || !slices.Equal(m.GroupIDs, moved.GroupIDs) {
+			after, was = append(after, moved), append(was, m)
+		}
+	}
+	out := Moved{Changed: len(after), Unchanged: len(before) - len(after)}
+	if len(after) == 0 {
+		return out, nil
+	}
+	if err := ReplaceMemberships(ctx, w, after, retagged); err != nil {
+		return Moved{}, err
+	}
+	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: p.summary(len(after)), Effects: touches(was, after)})
+	return out, err
+}
+
+func (m Membership) check() error {
+	if len(m.GroupIDs) > maxGroupsOfPerson {
+		return fault.InvalidField("add_groups", "one person is in %d groups at most, %s would be in %d", maxGroupsOfPerson, m.ConnectionID, len(m.GroupIDs))
+	}
+	if len(m.Tags) > maxTagsOfPerson {
+		return fault.InvalidField("add_tags", "one person holds %d at most, %s would hold %d", maxTagsOfPerson, m.ConnectionID, len(m.Tags))
+	}
+	return nil
+}
+
+// touches are the effects of a move, two for a person whose groups and tags changed.
+func touches(before, after []Membership) []history.Touch {
+	var out []history.Touch
+	for i, m := range after {
+		was := before[i]
+		if !slices.Equal(was.GroupIDs, m.GroupIDs) {
+			out = append(out, history.Touch{Kind: history.Membership, ID: m.ConnectionID, Before: people.Groups{Groups: was.GroupIDs}, After: people.Groups{Groups: m.GroupIDs}})
+		}
+		if !slices.Equal(was.Tags, m.Tags) {
+			out = append(out, history.Touch{Kind: history.Connection, ID: m.ConnectionID, Before: tags{was.Tags}, After: tags{m.Tags}})
+		}
+	}
+	return out
+}
+
+// summary says in one line what happens, such as "Added 3 people to Book club".
+func (p MembershipPatch) summary(people int) string {
+	who := fmt.Sprintf("%d people", people)
+	if people == 1 {
+		who = "1 person"
+	}
+	if len(p.AddGroups)+len(p.RemoveGroups) == 0 {
+		return "Changed the tags of " + who
+	}
+	if len(p.AddTags)+len(p.RemoveTags) == 0 {
+		return "Changed the groups of " + who
+	}
+	return "Changed groups and tags of " + who
+}
+
+// step is a patch whose groups are ids and whose tags are clean.
+type step struct{ addGroups, removeGroups, addTags, removeTags []string }
+
+func (p MembershipPatch) resolve(groups []Group) (step, error) {
+	var s step
+	var err error
+	if s.addGroups, err = resolveGroups(groups, p.AddGroups); err != nil {
+		return s, err
+	}
+	if s.removeGroups, err = resolveGroups(groups, p.RemoveGroups); err != nil {
+		return s, err
+	}
+	for _, g := range s.removeGroups {
+		if slices.Contains(s.addGroups, g) {
+			return s, fault.InvalidField("remove_groups", "%s is in add_groups too", g)
+		}
+	}
+	if s.addTags, err = cleanTags("add_tags", p.AddTags); err != nil {
+		return s, err
+	}
+	if s.removeTags, err = cleanTags("remove_tags", p.RemoveTags); err != nil {
+		return s, err
+	}
+	for _, tag := range s.removeTags {
+		if slices.ContainsFunc(s.addTags, sameTag(tag)) {
+			return s, fault.InvalidField("remove_tags", "%q is in add_tags too", tag)
+		}
+	}
+	return s, nil
+}
+
+func resolveGroups(groups []Group, idsOrNames []string) ([]string, error) {
+	var out []string
+	for _, idOrName := range idsOrNames {
+		g, err := Find(groups, idOrName)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g.ID)
+	}
+	return out, nil
+}
+
+func cleanTags(field string, list []string) ([]string, error) {
+	var out []string
+	for i, tag := range list {
+		tag = text.Line(tag)
+		if !text.Visible(tag) {
+			return nil, fault.InvalidField(fmt.Sprintf("%s[%d]", field, i), "must hold at least one visible character")
+		}
+		out = append(out, tag)
+	}
+	return out, nil
+}
+
+func sameTag(tag string) func(string) bool {
+	folded := text.Fold(tag)
+	return func(other string) bool { return text.Fold(other) == folded }
+}
+
+// apply returns where a person belongs afterwards. A tag that stays keeps its
+// spelling.
+func (s step) apply(m Membership) Membership {
+	m.GroupIDs, m.Tags = slices.Clone(m.GroupIDs), slices.Clone(m.Tags)
+	m.GroupIDs = slices.DeleteFunc(m.GroupIDs, func(g string) bool { return slices.Contains(s.removeGroups, g) })
+	for _, g := range s.addGroups {
+		if !slices.Contains(m.GroupIDs, g) {
+			m.GroupIDs = append(m.GroupIDs, g)
+		}
+	}
+	slices.Sort(m.GroupIDs)
+	for _, tag := range s.removeTags {
+		m.Tags = slices.DeleteFunc(m.Tags, sameTag(tag))
+	}
+	for _, tag := range s.addTags {
+		if !slices.ContainsFunc(m.Tags, sameTag(tag)) {
+			m.Tags = append(m.Tags, tag)
+		}
+	}
+	return m
+}

@@ -1,0 +1,99 @@
+package groups
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
+)
+
+// ListMemberships returns where people belong, in the order of ids; fault.NotFound
+// names one who is not on file.
+func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]Membership, error) {
+	if _, err := people.Participants(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	out := make([]Membership, len(ids))
+	byID := make(map[string]*Membership, len(ids))
+	for i, connectionID := range ids {
+		out[i] = Membership{ConnectionID: connectionID, GroupIDs: []string{}, Tags: []string{}}
+		byID[connectionID] = &out[i]
+	}
+	var groups []people.GroupConnection
+	if err := tx.From(&groups).Where("connection_id IN (?)", bun.List(ids)).Order("group_id").Scan(ctx); err != nil {
+		return nil, err
+	}
+	for _, l := range groups {
+		m := byID[l.ConnectionID]
+		m.GroupIDs = append(m.GroupIDs, l.GroupID)
+	}
+	var tags []struct{ ConnectionID, Name string }
+	err := tx.NewRaw(`SELECT l.connection_id, t.name FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id
+WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY t.folded_name`, tx.TenantID(), bun.List(ids)).Scan(ctx, &tags)
+	for _, l := range tags {
+		m := byID[l.ConnectionID]
+		m.Tags = append(m.Tags, l.Name)
+	}
+	return out, err
+}
+
+// ReplaceMemberships keeps where people belong in place of what was on file. Tags
+// that are not on file are made, and Tags is set to their spelling. The versions of
+// the retagged grow, since their tags are part of them.
+func ReplaceMemberships(ctx context.Context, tx *db.Tx, persons []Membership, retagged []string) error {
+	ids := make([]string, len(persons))
+	var groups []people.GroupConnection
+	var names []string
+	for i, m := range persons {
+		ids[i] = m.ConnectionID
+		names = append(names, m.Tags...)
+		for _, g := range m.GroupIDs {
+			groups = append(groups, people.GroupConnection{TenantID: tx.TenantID(), GroupID: g, ConnectionID: m.ConnectionID})
+		}
+	}
+	for _, model := range []any{(*people.GroupConnection)(nil), (*people.ConnectionTag)(nil)} {
+		if err := tx.Delete(ctx, model, "connection_id IN (?)", bun.List(ids)); err != nil {
+			return err
+		}
+	}
+	if err := tx.InsertAll(ctx, &groups, len(groups)); err != nil {
+		return err
+	}
+	if err := insertMemberTags(ctx, tx, persons, names); err != nil {
+		return err
+	}
+	tx.MarkDirty(ids...)
+	if len(retagged) == 0 {
+		return nil
+	}
+	_, err := tx.NewRaw("UPDATE connections SET version = version + 1, updated_at = ? WHERE tenant_id = ? AND id IN (?)",
+		tx.Now(), tx.TenantID(), bun.List(retagged)).Exec(ctx)
+	return err
+}
+
+// insertMemberTags keeps the tags of people who have none, and spells them as they
+// are on file.
+func insertMemberTags(ctx context.Context, tx *db.Tx, persons []Membership, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	rows, err := people.Tags(ctx, tx, people.Distinct(names))
+	if err != nil {
+		return err
+	}
+	byName := make(map[string]people.Tag, len(rows))
+	for _, row := range rows {
+		byName[row.FoldedName] = row
+	}
+	var links []people.ConnectionTag
+	for _, m := range persons {
+		for i, name := range m.Tags {
+			row := byName[text.Fold(name)]
+			m.Tags[i] = row.Name
+			links = append(links, people.ConnectionTag{TenantID: tx.TenantID(), ConnectionID: m.ConnectionID, TagID: row.ID})
+		}
+	}
+	return tx.InsertAll(ctx, &links, len(links))
+}

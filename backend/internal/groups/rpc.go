@@ -1,0 +1,70 @@
+package groups
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
+)
+
+// groupTools implements OrganizeService.
+type RPC struct {
+	DB *db.DB
+}
+
+func (h *RPC) ListGroups(ctx context.Context, _ *organizev1.ListGroupsRequest) (*organizev1.ListGroupsResponse, error) {
+	p := tenant.PrincipalFrom(ctx)
+	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
+	list, err := ListGroups(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := ListTags(ctx, data, MaxTags)
+	if err != nil {
+		return nil, err
+	}
+	res := &organizev1.ListGroupsResponse{}
+	for i := range list {
+		res.Groups = append(res.Groups, groupMessage(&list[i]))
+	}
+	for _, t := range tags {
+		res.Tags = append(res.Tags, &organizev1.Tag{Name: t.Name, People: int32(t.People)})
+	}
+	return res, nil
+}
+
+func (h *RPC) SaveGroup(ctx context.Context, u *db.Tx, req *organizev1.SaveGroupRequest) (*organizev1.SaveGroupResponse, error) {
+	p := Patch{ID: req.GetId(), Name: req.Name, Description: req.Description, ExpectedVersion: req.ExpectedVersion}
+	if req.CadenceDays != nil {
+		p.CadenceDays = new(int(req.GetCadenceDays()))
+	}
+	saved, err := Save(ctx, u, p)
+	if err != nil {
+		return nil, err
+	}
+	return &organizev1.SaveGroupResponse{
+		Group: groupMessage(saved.Group), Created: saved.Created, ChangeId: call.Optional(saved.ChangeID),
+	}, nil
+}
+
+func (h *RPC) UpdateMembership(ctx context.Context, u *db.Tx, req *organizev1.UpdateMembershipRequest) (*organizev1.UpdateMembershipResponse, error) {
+	moved, err := UpdateMembership(ctx, u, MembershipPatch{
+		ConnectionIDs: req.GetConnectionIds(), AddGroups: req.GetAddGroups(), RemoveGroups: req.GetRemoveGroups(),
+		AddTags: req.GetAddTags(), RemoveTags: req.GetRemoveTags(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &organizev1.UpdateMembershipResponse{
+		Changed: int32(moved.Changed), Unchanged: int32(moved.Unchanged), ChangeId: call.Optional(moved.ChangeID),
+	}, nil
+}
+
+func groupMessage(g *Group) *organizev1.Group {
+	return &organizev1.Group{
+		Id: g.ID, Name: g.Name, Description: g.Description, CadenceDays: int32(g.CadenceDays),
+		People: int32(g.People), Version: g.Version,
+	}
+}

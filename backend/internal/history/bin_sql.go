@@ -1,0 +1,161 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// inBin holds for deletions, undos that removed people among them, that can still be
+// undone.
+const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
+
+// finalAt returns when a new change becomes final. An undo that removes people is a
+// deletion too, unless it puts one in force again that is in the bin itself.
+func finalAt(ctx context.Context, tx *db.Tx, draft Draft, effects []Effect) (time.Time, error) {
+	removed := (&Change{Effects: effects}).Deleted(Connection)
+	if !draft.FinalAt.IsZero() || draft.Undoes == "" || len(removed) == 0 {
+		return draft.FinalAt, nil
+	}
+	for id := draft.Undoes; id != ""; {
+		c, err := GetChange(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) { // an older record than any that is kept
+			break
+		}
+		if err != nil || !c.FinalAt.IsZero() {
+			return time.Time{}, err
+		}
+		id = c.Undoes
+	}
+	return tx.Now().Add(KeepDeleted), nil
+}
+
+// EndDeletion ends a deletion before its time: nothing brings the people back any
+// more. It fails with fault.NotFound when the change is not in the bin.
+func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error {
+	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+		ended, err := endDeletions(ctx, tx, "id = ?", changeID)
+		if err == nil && ended == 0 {
+			err = fault.New(fault.NotFound, "there is no deletion %s in the bin", changeID)
+		}
+		return err
+	})
+}
+
+// EmptyBin ends all deletions up to a change, and returns how many. What was deleted
+// after that change stays in the bin.
+func EmptyBin(ctx context.Context, t *db.Tenant, page, last string) (ended int, err error) {
+	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+		ended, err = endDeletions(ctx, tx, "id <= ?", last)
+		return err
+	})
+	return ended, err
+}
+
+// endDeletions ends the deletions in the bin that meet a condition, and returns how
+// many there were. One that removed more than people leaves the bin, too: the rest of
+// it can be undone.
+func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any) (int, error) {
+	var deletions []Change
+	if err := tx.From(&deletions).Where(inBin).Where(condition, args...).Scan(ctx); err != nil || len(deletions) == 0 {
+		return 0, err
+	}
+	var ended, people []string
+	for _, c := range deletions {
+		ended = append(ended, c.ID)
+		people = append(people, c.Deleted(Connection)...)
+	}
+	var onFile []string
+	err := tx.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?)", tx.TenantID(), bun.List(people)).Scan(ctx, &onFile)
+	if err != nil {
+		return 0, err
+	}
+	// A person whom another undo brought back is not forgotten.
+	people = slices.DeleteFunc(people, func(id string) bool { return slices.Contains(onFile, id) })
+	if err := Forget(ctx, tx, people); err != nil {
+		return 0, err
+	}
+	_, err = tx.NewRaw("UPDATE changes SET final_at = NULL WHERE tenant_id = ? AND id IN (?) AND NOT final", tx.TenantID(), bun.List(ended)).Exec(ctx)
+	return len(ended), err
+}
+
+// Forget removes people who were deleted for good from all changes.
+func Forget(ctx context.Context, tx *db.Tx, people []string) error {
+	gone := make(map[string]bool, len(people))
+	for _, id := range people {
+		gone[id] = true
+	}
+	changes, err := changesNaming(ctx, tx, gone)
+	if err != nil {
+		return err
+	}
+	for _, id := range changes {
+		c := &Change{}
+		if err := tx.From(c).Where("id = ?", id).Scan(ctx); err != nil {
+			return err
+		}
+		changed, err := c.Forget(gone)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			continue
+		}
+		_, err = tx.NewUpdate().Model(c).Column("effects", "summary", "final").
+			Where("tenant_id = ?", tx.TenantID()).Where("id = ?", id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changesNaming returns the ids of the changes in whose effects one of the ids occurs.
+// It reads every change of the tenant once, however many ids there are.
+func changesNaming(ctx context.Context, q db.Reader, ids map[string]bool) (found []string, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT id, effects FROM changes WHERE tenant_id = ?", q.TenantID())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id, effects string
+		if err := rows.Scan(&id, &effects); err != nil {
+			return nil, err
+		}
+		if names(effects, ids) {
+			found = append(found, id)
+		}
+	}
+	return found, rows.Err()
+}
+
+// names tells whether one of the strings of a JSON text is one of the ids.
+func names(text string, ids map[string]bool) bool {
+	return slices.ContainsFunc(strings.Split(text, `"`), func(one string) bool { return ids[one] })
+}
+
+// SweepBin ends the deletions that have been in the bin for long enough, one tenant
+// after the other, and returns how many.
+func SweepBin(ctx context.Context, s *db.DB, now time.Time) (int64, error) {
+	var owners []tenant.ID
+	err := s.NewRaw(`SELECT DISTINCT c.tenant_id FROM changes c WHERE c.final_at <= ? AND c.undone_by IS NULL AND NOT c.final
+AND NOT EXISTS (SELECT 1 FROM tenant_states s WHERE s.tenant_id = c.tenant_id AND s.read_only)`, now).Scan(ctx, &owners)
+	var sum int64
+	for _, owner := range owners {
+		writeErr := s.Tenant(owner, false).Write(ctx, db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
+			ended, err := endDeletions(ctx, tx, "final_at <= ?", now)
+			sum += int64(ended)
+			return err
+		})
+		err = errors.Join(err, writeErr)
+	}
+	return sum, err
+}

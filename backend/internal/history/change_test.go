@@ -1,0 +1,380 @@
+package history_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+)
+
+func effect(kind, id, before, after string) history.Effect {
+	return history.Effect{Kind: kind, ID: id, Before: json.RawMessage(before), After: json.RawMessage(after)}
+}
+
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	const gone = `{"ArchivedAt":"2026-01-01T00:00:00Z","MergedInto":"con_2"}`
+	for name, c := range map[string]struct {
+		before, after, action string
+		fields                []string
+		undo                  bool
+	}{
+		"created":          {before: `null`, after: `{"Name":"a"}`, action: "created"},
+		"brought back":     {before: `null`, after: `{"Name":"a"}`, action: "restored", undo: true},
+		"removed":          {before: `{"Name":"a"}`, after: `null`, action: "removed"},
+		"archived":         {before: `{"ArchivedAt":"0001-01-01T00:00:00Z"}`, after: `{"ArchivedAt":"2026-01-01T00:00:00Z"}`, action: "archived"},
+		"unarchived":       {before: `{"ArchivedAt":"2026-01-01T00:00:00Z"}`, after: `{"ArchivedAt":"0001-01-01T00:00:00Z"}`, action: "restored"},
+		"merged":           {before: `{"MergedInto":""}`, after: gone, action: "merged"},
+		"one field":        {before: `{"Name":"a","MetOn":"2026"}`, after: `{"Name":"a","MetOn":"2027"}`, action: "updated", fields: []string{"met_on"}},
+		"a field that was": {before: `{"Bio":"x"}`, after: `{}`, action: "updated", fields: []string{"bio"}},
+		"initials":         {before: `{"ConnectionIDs":["a"],"AvatarURL":"x"}`, after: `{"ConnectionIDs":["b"],"AvatarURL":"y"}`, action: "updated", fields: []string{"avatar_url", "connection_ids"}},
+		"volatile ones":    {before: `{"Version":1,"UpdatedAt":"x","LastInteractionAt":"y"}`, after: `{"Version":2,"UpdatedAt":"z"}`, action: "updated"},
+		"addresses": {
+			before: `{"Handles":[{"ID":"1","Kind":"email","Value":"a"},{"Kind":"phone","Value":"1"}]}`,
+			after:  `{"Handles":[{"ID":"2","Kind":"email","Value":"a"},{"Kind":"phone","Value":"2"},{"Kind":"social","Value":"s"}]}`,
+			action: "updated", fields: []string{"phones", "urls"},
+		},
+	} {
+		record := history.Change{Effects: []history.Effect{effect("connection", "con_1", c.before, c.after)}}
+		if c.undo {
+			record.Undoes = "chg_0"
+		}
+		want := []history.Object{{Kind: "connection", ID: "con_1", Action: c.action, Fields: c.fields}}
+		if diff := cmp.Diff(want, record.Objects()); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// desk is a member on SQLite who has things, JSON by id, and changes of them.
+type desk struct {
+	*db.Tenant
+
+	t       *testing.T
+	blocked map[string]string // reasons by id
+	fail    error
+}
+
+// newDesk puts things on file, and a change of them, chg_1.
+func newDesk(t *testing.T, things map[string]string, effects ...history.Effect) *desk {
+	t.Helper()
+	s := dbtest.Open(t, dbtest.SQLite(t), time.Now)
+	d := &desk{Tenant: s.Tenant(dbtest.Member(t, s, "maria"), false), t: t, blocked: map[string]string{}}
+	d.do(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.NewRaw("CREATE TABLE things (id TEXT PRIMARY KEY, body TEXT NOT NULL)").Exec(ctx)
+		return err
+	})
+	for id, body := range things {
+		d.put(id, body)
+	}
+	d.keep(history.Change{ID: "chg_1", Summary: "Changed it", Effects: effects})
+	return d
+}
+
+// do runs fn in a transaction, which must not fail.
+func (d *desk) do(fn func(ctx context.Context, tx *db.Tx) error) {
+	d.t.Helper()
+	if err := d.Write(d.t.Context(), db.Actor{}, fn); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) put(id, body string) {
+	d.t.Helper()
+	d.do(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.NewRaw("INSERT INTO things (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body", id, body).Exec(ctx)
+		return err
+	})
+}
+
+// keep puts a change on file.
+func (d *desk) keep(c history.Change) {
+	d.t.Helper()
+	d.do(func(ctx context.Context, tx *db.Tx) error {
+		c.TenantID, c.CreatedAt = tx.TenantID(), tx.Now()
+		_, err := tx.NewInsert().Model(&c).Exec(ctx)
+		return err
+	})
+}
+
+// things are those on file, JSON by id.
+func (d *desk) things() map[string]string {
+	d.t.Helper()
+	var rows []struct{ ID, Body string }
+	if err := d.NewRaw("SELECT id, body FROM things").Scan(d.t.Context(), &rows); err != nil {
+		d.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, row := range rows {
+		out[row.ID] = row.Body
+	}
+	return out
+}
+
+// change returns a change, or nil.
+func (d *desk) change(id string) (c *history.Change) {
+	d.t.Helper()
+	d.do(func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = history.GetChange(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) {
+			err = nil
+		}
+		return err
+	})
+	return c
+}
+
+// count returns how many changes there are.
+func (d *desk) count() int {
+	d.t.Helper()
+	all, err := history.ListChanges(d.t.Context(), d, history.Query{Limit: 100})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return len(all)
+}
+
+// kinds restores things.
+func (d *desk) kinds() history.Kinds {
+	return history.Kinds{"thing": func(tx *db.Tx) history.Restorer { return thing{d, tx} }}
+}
+
+func (d *desk) undo(id string, dryRun bool) (out history.Undone, err error) {
+	d.t.Helper()
+	err = d.Write(d.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
+		out, err = history.Undo(ctx, tx, d.kinds(), id, dryRun)
+		return err
+	})
+	return out, err
+}
+
+func (d *desk) takeBack(c *history.Change, undoID string) (out history.Undone, err error) {
+	d.t.Helper()
+	err = d.Write(d.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
+		out, err = history.TakeBack(ctx, tx, d.kinds(), c, undoID)
+		return err
+	})
+	return out, err
+}
+
+// thing restores things.
+type thing struct {
+	d  *desk
+	tx *db.Tx
+}
+
+func (r thing) Current(ctx context.Context, id string) (any, error) {
+	var body string
+	err := r.tx.NewRaw("SELECT body FROM things WHERE id = ?", id).Scan(ctx, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, r.d.fail
+	}
+	return json.RawMessage(body), errors.Join(err, r.d.fail)
+}
+
+func (r thing) Restore(ctx context.Context, id string, to json.RawMessage) error {
+	if reason := r.d.blocked[id]; reason != "" {
+		return fault.New(fault.Conflict, "%s", reason)
+	}
+	_, err := r.tx.NewRaw("DELETE FROM things WHERE id = ?", id).Exec(ctx)
+	if err == nil && string(to) != "null" {
+		_, err = r.tx.NewRaw("INSERT INTO things (id, body) VALUES (?, ?)", id, string(to)).Exec(ctx)
+	}
+	return err
+}
+
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		on       map[string]string
+		effects  []history.Effect
+		want     map[string]string
+		conflict string
+	}{
+		"of a creation": {on: map[string]string{"1": `{"A":1}`}, effects: []history.Effect{effect("thing", "1", `null`, `{"A":1}`)}, want: map[string]string{}},
+		"of a removal":  {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `null`)}, want: map[string]string{"1": `{"A":1}`}},
+		"leaves fields that were not recorded": {
+			on: map[string]string{"1": `{"A":2,"B":7}`}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`)},
+			want: map[string]string{"1": `{"A":1,"B":7}`},
+		},
+		"compares what counts": {
+			on:      map[string]string{"1": `{"A":"2026-01-01T01:00:00+01:00","L":["b","a"],"Version":9,"N":null}`},
+			effects: []history.Effect{effect("thing", "1", `{"A":""}`, `{"A":"2026-01-01T00:00:00Z","L":["a","b"],"Version":1,"N":[],"Z":""}`)},
+			want:    map[string]string{"1": `{"A":"","L":["b","a"],"N":null,"Version":9}`},
+		},
+		"goes backwards": {
+			on:      map[string]string{"1": `{"A":3}`},
+			effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "1", `{"A":2}`, `{"A":3}`)},
+			want:    map[string]string{"1": `{"A":1}`},
+		},
+		"of what changed since":   {on: map[string]string{"1": `{"MetOn":3}`}, effects: []history.Effect{effect("thing", "1", `{"MetOn":1}`, `{"MetOn":2}`)}, conflict: "it was changed since: met_on"},
+		"of what is gone":         {on: map[string]string{}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `{"A":2}`)}, conflict: "it is not on file any more"},
+		"of what came back":       {on: map[string]string{"1": `{"A":1}`}, effects: []history.Effect{effect("thing", "1", `{"A":1}`, `null`)}, conflict: "it is on file again"},
+		"of an unknown kind":      {on: map[string]string{}, effects: []history.Effect{effect("ghost", "1", `null`, `{}`)}, conflict: "this version cannot put back a ghost"},
+		"of an order that counts": {on: map[string]string{"1": `{"L":[{"a":1},{"a":2}]}`}, effects: []history.Effect{effect("thing", "1", `{}`, `{"L":[{"a":2},{"a":1}]}`)}, conflict: "it was changed since: l"},
+	} {
+		d := newDesk(t, c.on, c.effects...)
+		before := maps.Clone(c.on)
+		dry, err := d.undo("chg_1", true)
+		if err != nil || dry.ChangeID != "" || !maps.Equal(before, d.things()) || d.count() != 1 {
+			t.Errorf("dry run %s: %+v, %v, %v", name, dry, d.things(), err)
+		}
+		got, err := d.undo("chg_1", false)
+		if err != nil || !cmp.Equal(got.Restored, dry.Restored) || !cmp.Equal(got.Conflicts, dry.Conflicts) {
+			t.Errorf("undo %s: %+v, %v", name, got, err)
+			continue
+		}
+		if c.conflict != "" {
+			fields, changed := strings.CutPrefix(c.conflict, "it was changed since: ")
+			if len(got.Conflicts) != 1 || got.Conflicts[0].Reason != c.conflict || got.ChangeID != "" || !maps.Equal(before, d.things()) ||
+				changed != slices.Equal(got.Conflicts[0].Fields, []string{fields}) {
+				t.Errorf("undo %s: %+v", name, got)
+			}
+			continue
+		}
+		if got.ChangeID == "" || d.change("chg_1").UndoneBy != got.ChangeID || d.change(got.ChangeID).Undoes != "chg_1" || !maps.Equal(c.want, d.things()) {
+			t.Errorf("undo %s: %+v, %v", name, got, d.things())
+		}
+		if again, err := d.undo("chg_1", false); err != nil || !again.AlreadyUndone || d.count() != 2 {
+			t.Errorf("undo %s again: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// Of several effects all that are in the way are told, and none is undone.
+func TestUndoTellsEveryConflict(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, map[string]string{"1": `{"A":2}`, "2": `{"A":2}`, "3": `{"A":9}`},
+		effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `{"A":1}`, `{"A":2}`), effect("thing", "3", `{"A":1}`, `{"A":2}`))
+	d.blocked["1"] = "something hangs on it"
+	got, err := d.undo("chg_1", false)
+	var ids []string
+	for _, c := range got.Conflicts {
+		ids = append(ids, c.ID)
+	}
+	if err != nil || !slices.Equal(ids, []string{"3", "1"}) || d.things()["2"] != `{"A":2}` || d.change("chg_1").UndoneBy != "" {
+		t.Errorf("%+v, %v, %v", got, d.things(), err)
+	}
+}
+
+// Of a change of an import each object counts by itself: what was changed since
+// stays, what is gone or as before already needs nothing, and the rest goes. What
+// was left can be taken back later, and the whole brought back.
+func TestTakeBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, map[string]string{"1": `{"A":1}`, "2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":2}`},
+		effect("thing", "1", `null`, `{"A":1}`), effect("thing", "2", `null`, `{"A":1}`), effect("thing", "3", `null`, `{"A":1}`),
+		effect("thing", "4", `{"A":1}`, `{"A":2}`), effect("thing", "5", `{"A":1}`, `{"A":2}`), effect("thing", "6", `{"A":1}`, `{"A":2}`))
+	d.blocked["6"] = "something hangs on it"
+	d.do(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.NewRaw("UPDATE changes SET import_id = 'imp_1' WHERE id = 'chg_1'").Exec(ctx)
+		return err
+	})
+	imported := func() *history.Change { return d.change("chg_1") }
+	takeBack := func(c *history.Change, undoID string, restored, conflicts []string, objects map[string]string) string {
+		t.Helper()
+		got, err := d.takeBack(c, undoID)
+		var was, left []string
+		for _, o := range got.Restored {
+			was = append(was, o.ID)
+		}
+		for _, o := range got.Conflicts {
+			left = append(left, o.ID)
+		}
+		if err != nil || !slices.Equal(was, restored) || !slices.Equal(left, conflicts) || !maps.Equal(d.things(), objects) {
+			t.Errorf("restored %v, left %v, %v on file, %v", was, left, d.things(), err)
+		}
+		if made := d.change(got.ChangeID); made != nil && (made.ImportID != undoID || made.Undoes != c.ID) {
+			t.Errorf("recorded %+v", made)
+		}
+		return got.ChangeID
+	}
+	first := takeBack(imported(), "imp_2", []string{"5", "1"}, []string{"6", "2"}, map[string]string{"2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":1}`, "6": `{"A":2}`})
+	if imported().UndoneBy != "" {
+		t.Error("a change that stays in part is not in force")
+	}
+	if none := takeBack(imported(), "imp_3", nil, []string{"6", "2"}, maps.Clone(d.things())); none != "" {
+		t.Error("an undo of nothing is recorded")
+	}
+	delete(d.blocked, "6")
+	d.put("2", `{"A":1}`)
+	rest := takeBack(imported(), "imp_4", []string{"6", "2"}, nil, map[string]string{"4": `{"A":1}`, "5": `{"A":1}`, "6": `{"A":1}`})
+	if imported().UndoneBy != rest || rest == first {
+		t.Errorf("undone by %q, not %q", imported().UndoneBy, rest)
+	}
+	takeBack(d.change(first), "imp_5", []string{"1", "5"}, nil, map[string]string{"1": `{"A":1}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":1}`})
+	if imported().UndoneBy != "" || d.change(first).UndoneBy == "" {
+		t.Error("what was brought back is not in force")
+	}
+}
+
+// However often an undo is undone, each record says whether it is in force.
+func TestUndoOfUndos(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`))
+	last := "chg_1"
+	for n := range 6 {
+		got, err := d.undo(last, false)
+		if err != nil || got.ChangeID == "" {
+			t.Fatalf("undo %d: %+v, %v", n, got, err)
+		}
+		last = got.ChangeID
+		if want := fmt.Sprintf(`{"A":%d}`, 1+n%2); d.things()["1"] != want {
+			t.Errorf("after undo %d: %s", n, d.things()["1"])
+		}
+		for by, c := last, d.change(last); ; {
+			inForce := c.UndoneBy == ""
+			if c.Undoes == "" {
+				if inForce != (n%2 == 1) {
+					t.Errorf("after undo %d the change is undone by %q (%s)", n, c.UndoneBy, by)
+				}
+				break
+			}
+			if under := d.change(c.Undoes); (under.UndoneBy == "") == inForce {
+				t.Errorf("after undo %d both %s and what it undoes are in force, or neither", n, c.ID)
+			}
+			by, c = c.ID, d.change(c.Undoes)
+		}
+	}
+	if s := d.change(last).Summary; s != "Redid: Changed it" {
+		t.Errorf("summary %q", s)
+	}
+}
+
+func TestUndoRefusals(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, map[string]string{}, effect("thing", "1", `null`, `{}`))
+	d.keep(history.Change{ID: "final", Final: true, Summary: "Deleted Ana for good", Effects: d.change("chg_1").Effects})
+	d.keep(history.Change{ID: "empty"})
+	d.keep(history.Change{ID: "torn", Effects: []history.Effect{effect("thing", "1", `[]`, `null`)}})
+	for id, code := range map[string]fault.Code{"final": fault.Invalid, "empty": fault.Invalid, "nobody": fault.NotFound} {
+		if _, err := d.undo(id, false); !fault.Is(err, code) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if _, err := d.undo("final", false); !strings.Contains(err.Error(), "was deleted for good") || strings.Contains(err.Error(), "Ana") {
+		t.Errorf("final: %v", err)
+	}
+	if _, err := d.undo("torn", false); err == nil {
+		t.Error("a torn record was undone")
+	}
+	d.fail = errors.New("outage")
+	if _, err := d.undo("chg_1", false); !errors.Is(err, d.fail) {
+		t.Errorf("outage: %v", err)
+	}
+	if d.change("final").Undoable() || d.change("empty").Undoable() || !d.change("chg_1").Undoable() {
+		t.Error("undoable")
+	}
+}

@@ -1,0 +1,106 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
+)
+
+// ListChanges returns changes, the latest first.
+func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error) {
+	var rows []Change
+	wanted := q.From(&rows).Order("id DESC").Limit(int64(query.Limit))
+	if query.ObjectID != "" {
+		wanted = wanted.Where(`effects LIKE ?`, `%"id":"`+query.ObjectID+`"%`)
+	}
+	if query.CredentialID != "" {
+		wanted = wanted.Where("credential_id = ?", query.CredentialID)
+	}
+	if len(query.IDs) > 0 {
+		wanted = wanted.Where("id IN (?)", bun.List(query.IDs))
+	}
+	if query.InBin {
+		wanted = wanted.Where(inBin)
+	}
+	if query.ByAgents {
+		wanted = wanted.Where("(credential_id <> '' OR credential_name <> '')")
+	}
+	if query.Before != "" {
+		wanted = wanted.Where("id < ?", query.Before)
+	}
+	err := wanted.Scan(ctx)
+	return rows, err
+}
+
+// errDryRun takes back a transaction that was only to tell what it would do.
+var errDryRun = errors.New("dry run")
+
+// UndoChange takes a change back as the member themselves, on a page. With dryRun
+// it tells what that would do, and leaves no trace.
+func UndoChange(ctx context.Context, t *db.Tenant, kinds Kinds, page, id string, dryRun bool) (Undone, error) {
+	var out Undone
+	err := t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+		undone, err := Undo(ctx, tx, kinds, id, dryRun)
+		if err == nil && dryRun {
+			err = errDryRun
+		}
+		out = undone
+		return err
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return out, err
+}
+
+// GetChange returns a change, or fault.NotFound.
+func GetChange(ctx context.Context, tx *db.Tx, changeID string) (*Change, error) {
+	c := &Change{}
+	err := tx.From(c).Where("id = ?", changeID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no change %s", changeID)
+	}
+	return c, err
+}
+
+// SetUndoneBy notes that a change was undone by another one, or is in force again
+// when by is empty. A deletion that is in force again stays in the bin for as long as
+// a new one.
+func SetUndoneBy(ctx context.Context, tx *db.Tx, changeID, by string) error {
+	_, err := tx.NewRaw(`UPDATE changes SET undone_by = ?, final_at = CASE WHEN final_at IS NULL THEN final_at ELSE ? END
+WHERE tenant_id = ? AND id = ?`,
+		sql.NullString{String: by, Valid: by != ""}, tx.Now().Add(KeepDeleted), tx.TenantID(), changeID).Exec(ctx)
+	return err
+}
+
+// maxSummary bounds a change's summary, in characters.
+const maxSummary = 300
+
+// Record keeps what was changed, by whom, and returns the change's id.
+func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
+	effects, err := draft.Encode()
+	if err != nil {
+		return "", err
+	}
+	changeID, err := tx.NewID(id.Change)
+	if err != nil {
+		return "", err
+	}
+	finalAt, err := finalAt(ctx, tx, draft, effects)
+	if err != nil {
+		return "", err
+	}
+	row := Change{
+		ID: changeID, TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
+		Tool: tx.Actor().Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: finalAt,
+		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
+	}
+	_, err = tx.NewInsert().Model(&row).Exec(ctx)
+	return changeID, err
+}

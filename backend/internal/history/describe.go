@@ -1,0 +1,104 @@
+package history
+
+import (
+	"slices"
+)
+
+// What a write did to an object.
+const (
+	ActionCreated  = "created"
+	ActionUpdated  = "updated"
+	ActionArchived = "archived"
+	ActionRestored = "restored"
+	ActionMerged   = "merged"
+	ActionRemoved  = "removed"
+)
+
+// Undoable tells whether undo may take the change back now. Whether its objects
+// are still as it left them shows only when it is tried.
+func (c *Change) Undoable() bool { return !c.Final && c.UndoneBy == "" && len(c.Effects) > 0 }
+
+// Object is an effect as people are told of it.
+type Object struct {
+	Kind, ID, Action string
+	// Fields are those that changed, as tools spell them; none for an object
+	// that came or went.
+	Fields []string
+}
+
+// Objects returns what the change did, object by object.
+func (c *Change) Objects() []Object { return describe(c.Effects, c.Undoes != "") }
+
+// describe tells effects; those of an undo bring back what a change took away.
+func describe(effects []Effect, undo bool) []Object {
+	out := make([]Object, len(effects))
+	for i, e := range effects {
+		out[i] = e.describe()
+		if undo && out[i].Action == ActionCreated {
+			out[i].Action = ActionRestored
+		}
+	}
+	return out
+}
+
+func (e Effect) describe() Object {
+	o := Object{Kind: e.Kind, ID: e.ID, Action: ActionUpdated}
+	before, errBefore := decode(e.Before)
+	after, errAfter := decode(e.After)
+	switch {
+	case errBefore != nil || errAfter != nil:
+	case before == nil && after == nil:
+		o.Action = ActionRemoved
+	case before == nil:
+		o.Action = ActionCreated
+	case after == nil:
+		o.Action = ActionRemoved
+	case empty(before["MergedInto"]) && !empty(after["MergedInto"]):
+		o.Action = ActionMerged
+	case empty(before["ArchivedAt"]) && !empty(after["ArchivedAt"]):
+		o.Action = ActionArchived
+	case !empty(before["ArchivedAt"]) && empty(after["ArchivedAt"]):
+		o.Action = ActionRestored
+	default:
+		o.Fields = changedFields(before, after)
+	}
+	return o
+}
+
+// changedFields returns the names of the fields that differ.
+func changedFields(before, after state) []string {
+	var fields []string
+	for _, name := range append(differing(before, after), differing(after, before)...) {
+		if name == "Handles" {
+			fields = append(fields, changedHandles(before[name], after[name])...)
+			continue
+		}
+		fields = append(fields, wireName(name))
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// changedHandles tells a person's addresses apart: tools know them as lists of
+// e-mails, phones and urls.
+func changedHandles(before, after any) []string {
+	var fields []string
+	for list, kinds := range map[string][]string{"emails": {"email"}, "phones": {"phone"}, "urls": {"url", "social"}} {
+		if !equal(handlesOf(before, kinds), handlesOf(after, kinds)) {
+			fields = append(fields, list)
+		}
+	}
+	return fields
+}
+
+func handlesOf(list any, kinds []string) any {
+	var out []any
+	all, _ := list.([]any)
+	for _, item := range all {
+		handle, _ := item.(map[string]any)
+		if kind, _ := handle["Kind"].(string); slices.Contains(kinds, kind) {
+			out = append(out, handle)
+		}
+	}
+	return out
+}

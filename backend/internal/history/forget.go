@@ -1,0 +1,121 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// The summaries that take the place of those that may name a person.
+const (
+	summaryForgotten = "About a person who was deleted for good"
+	summaryPartly    = "About several people, one of whom was deleted for good"
+)
+
+// peopleFields are the fields in which states name the people they are about, and
+// peopleLists those that hold several.
+var (
+	peopleFields = []string{"ConnectionID", "FromID", "ToID"}
+	peopleLists  = []string{"ConnectionIDs"}
+)
+
+// Forget removes people who were deleted for good from the record: the states of
+// the people, and of every object that was about nobody else, become null. A change
+// of which nothing is left becomes final, and a summary that may name the people is
+// replaced. Forget reports whether it changed c.
+func (c *Change) Forget(people map[string]bool) (bool, error) {
+	var changed, emptied bool
+	left := 0
+	for i := range c.Effects {
+		e := &c.Effects[i]
+		if e.empty() {
+			continue
+		}
+		touched, err := e.forget(people)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || touched
+		if e.empty() {
+			emptied = true
+		} else {
+			left++
+		}
+	}
+	if !changed {
+		return false, nil
+	}
+	c.Final = c.Final || left == 0
+	switch {
+	case c.ImportID != "" || !emptied: // names nobody
+	case c.Final:
+		c.Summary = summaryForgotten
+	default:
+		c.Summary = summaryPartly
+	}
+	return true, nil
+}
+
+// Deleted returns the ids of the objects of a kind that the change removed.
+func (c *Change) Deleted(kind string) []string {
+	var ids []string
+	for _, e := range c.Effects {
+		if e.Kind == kind && missing(e.After) && !missing(e.Before) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// missing tells that a state says the object was not there.
+func missing(state json.RawMessage) bool { return len(state) == 0 || string(state) == "null" }
+
+// empty tells that the effect's object was deleted for good.
+func (e *Effect) empty() bool { return missing(e.Before) && missing(e.After) }
+
+// forget removes people from the effect's states, or both states.
+func (e *Effect) forget(people map[string]bool) (changed bool, err error) {
+	before, errBefore := decode(e.Before)
+	after, errAfter := decode(e.After)
+	if err := errors.Join(errBefore, errAfter); err != nil {
+		return false, err
+	}
+	gone := people[e.ID]
+	for _, s := range []state{before, after} {
+		touched, alone := s.forget(people)
+		changed, gone = changed || touched, gone || alone
+	}
+	if changed && before != nil && after != nil && len(differing(before, after)) == 0 && len(differing(after, before)) == 0 {
+		gone = true // only they made the difference
+	}
+	switch {
+	case gone:
+		before, after = nil, nil
+	case !changed:
+		return false, nil
+	}
+	e.Before, errBefore = encodeState(orNil(before))
+	e.After, errAfter = encodeState(orNil(after))
+	return true, errors.Join(errBefore, errAfter)
+}
+
+// forget takes people out of the lists of a state. alone tells that the state was
+// about nobody else.
+func (s state) forget(people map[string]bool) (changed, alone bool) {
+	for _, field := range peopleFields {
+		id, _ := s[field].(string)
+		alone = alone || people[id]
+	}
+	for _, field := range peopleLists {
+		ids, _ := s[field].([]any)
+		left := slices.DeleteFunc(slices.Clone(ids), func(one any) bool {
+			id, _ := one.(string)
+			return people[id]
+		})
+		if len(left) < len(ids) {
+			s[field], changed = left, true
+			alone = alone || len(left) == 0
+		}
+	}
+	return changed, alone
+}

@@ -1,0 +1,164 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// volatile tells the fields that change without anybody changing the object, and
+// the keys of rows that lists are kept in. An undo does not compare them.
+func volatile(field string) bool {
+	switch field {
+	case "ID", "Version", "CreatedAt", "UpdatedAt", "LastInteractionAt", "Ordinal", "SourceKeys":
+		return true
+	}
+	return false
+}
+
+// lasting tells the fields of which it counts that they are set, not to when: who
+// is archived again by an undo is so from then on, and by the same change as before.
+func lasting(field string) bool { return field == "ArchivedAt" }
+
+// state is a decoded state; nil when the object was not there.
+type state map[string]any
+
+func decode(data json.RawMessage) (state, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("read recorded state: %w", err)
+	}
+	return s, nil
+}
+
+// encodeState returns an object's state as JSON; null for one that is not there.
+func encodeState(object any) (json.RawMessage, error) {
+	if v := reflect.ValueOf(object); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return json.RawMessage("null"), nil
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encode state: %w", err)
+	}
+	return data, nil
+}
+
+// differing returns the fields of recorded that present holds otherwise, in
+// alphabetical order, the volatile ones left out.
+func differing(recorded, present state) []string {
+	var fields []string
+	for name, value := range recorded {
+		switch {
+		case volatile(name), equal(value, present[name]):
+		case lasting(name) && !empty(value) && !empty(present[name]):
+		default:
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+// equal compares two JSON values as a person would: what is missing equals what
+// is empty, times are instants, lists of words are sets.
+func equal(a, b any) bool {
+	if empty(a) || empty(b) {
+		return empty(a) && empty(b)
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && len(differing(x, y)) == 0 && len(differing(y, x)) == 0
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		return slices.EqualFunc(sorted(x), sorted(y), equal)
+	case string:
+		y, ok := b.(string)
+		return ok && (x == y || sameInstant(x, y))
+	default:
+		return a == b
+	}
+}
+
+func empty(v any) bool {
+	switch x := v.(type) {
+	case nil:
+		return true
+	case string:
+		return x == "" || x == zeroTime
+	case bool:
+		return !x
+	case float64:
+		return x == 0
+	case []any:
+		return len(x) == 0
+	}
+	return false
+}
+
+// zeroTime is how encoding/json writes the zero time.
+const zeroTime = "0001-01-01T00:00:00Z"
+
+func sameInstant(a, b string) bool {
+	x, errX := time.Parse(time.RFC3339Nano, a)
+	y, errY := time.Parse(time.RFC3339Nano, b)
+	return errX == nil && errY == nil && x.Equal(y)
+}
+
+// sorted returns a list of words in order; the order of other lists counts.
+func sorted(list []any) []any {
+	for _, v := range list {
+		if _, ok := v.(string); !ok {
+			return list
+		}
+	}
+	out := slices.Clone(list)
+	slices.SortFunc(out, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	return out
+}
+
+// overlay returns present with the recorded fields in place of its own.
+func overlay(present, recorded state) (json.RawMessage, error) {
+	out := make(state, len(present)+len(recorded))
+	maps.Copy(out, present)
+	maps.Copy(out, recorded)
+	return encodeState(out)
+}
+
+// restrict returns the fields of whole that one of the others names.
+func restrict(whole state, others ...state) state {
+	out := state{}
+	for _, other := range others {
+		for name := range other {
+			if value, ok := whole[name]; ok {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
+// wireName is a field's name as tools spell it: MetOn is met_on.
+func wireName(field string) string {
+	var b strings.Builder
+	runes := []rune(field)
+	for i, r := range runes {
+		upper := unicode.IsUpper(r)
+		if upper && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+2 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,266 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// Restorer reads and puts back the objects of one kind, within one transaction.
+type Restorer interface {
+	// Current returns an object as it is now, in the form in which writes record
+	// it, or nil when it is not on file.
+	Current(ctx context.Context, id string) (any, error)
+	// Restore puts an object into a state, which has all fields; null removes
+	// it. It fails with fault.Conflict, before it writes anything, when something
+	// else is in the way; the message names it.
+	Restore(ctx context.Context, id string, to json.RawMessage) error
+}
+
+// Kinds makes the restorer of each kind of object for a transaction.
+type Kinds map[string]func(*db.Tx) Restorer
+
+func (k Kinds) in(w *db.Tx) map[string]Restorer {
+	out := make(map[string]Restorer, len(k))
+	for kind, restorer := range k {
+		out[kind] = restorer(w)
+	}
+	return out
+}
+
+// Conflict is an object that stands in the way of an undo.
+type Conflict struct {
+	Kind, ID, Reason string
+	// Fields are those that were changed since, as tools spell them; none when
+	// something else is in the way.
+	Fields []string
+}
+
+// Undone is what an undo did, or would do.
+type Undone struct {
+	// Restored is what was put back, in that order.
+	Restored []Object
+	// Conflicts is what stands in the way; with any, nothing was undone.
+	Conflicts []Conflict
+	// AlreadyUndone tells that the change had been undone before.
+	AlreadyUndone bool
+	// ChangeID is the undo itself; empty when nothing was written.
+	ChangeID string
+}
+
+// Undo takes a change back as a whole, or tells what is in the way. With dryRun it
+// only tells.
+func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (Undone, error) {
+	c, err := GetChange(ctx, w, id)
+	if err != nil {
+		return Undone{}, err
+	}
+	switch {
+	case c.UndoneBy != "":
+		return Undone{AlreadyUndone: true}, nil
+	case c.Final:
+		return Undone{}, fault.New(fault.Invalid, "%s cannot be undone any more: what it was about was deleted for good", id)
+	case len(c.Effects) == 0:
+		return Undone{}, fault.New(fault.Invalid, "%s holds nothing that could be undone", id)
+	}
+	var out Undone
+	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
+		u := undo{restorers: kinds.in(w), each: c.ImportID != ""}
+		if err := u.revertAll(ctx, c); err != nil {
+			return false, err
+		}
+		out.Conflicts = u.conflicts
+		if len(u.conflicts) > 0 {
+			return false, nil
+		}
+		out.Restored = describe(u.done, true)
+		if dryRun {
+			return false, nil
+		}
+		out.ChangeID, err = u.record(ctx, w, c, "")
+		return err == nil, err
+	})
+	return out, err
+}
+
+// TakeBack takes one of the changes back that an import consists of: object by
+// object, as one part of undoing the import. What is as before the import already,
+// or gone, is left alone, and so is what is in the way: that is told as conflicts,
+// and the change stays in force for them. What is written belongs to undoID, as the
+// change does to its import.
+func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID string) (Undone, error) {
+	u := undo{restorers: kinds.in(w), each: true}
+	if err := u.revertAll(ctx, c); err != nil {
+		return Undone{}, err
+	}
+	out := Undone{Restored: describe(u.done, true), Conflicts: u.conflicts}
+	if len(u.done) == 0 && len(u.conflicts) > 0 {
+		return out, nil
+	}
+	var err error
+	out.ChangeID, err = u.record(ctx, w, c, undoID)
+	return out, err
+}
+
+// undo is an undo in progress.
+type undo struct {
+	restorers map[string]Restorer
+	// each tells that every object counts by itself: those of an import may have been
+	// taken back in part.
+	each      bool
+	done      []Effect
+	conflicts []Conflict
+}
+
+// revert takes one effect back, or notes what is in the way.
+func (u *undo) revert(ctx context.Context, e Effect) error {
+	restorer, ok := u.restorers[e.Kind]
+	if !ok {
+		u.conflict(e, "this version cannot put back a "+e.Kind, nil)
+		return nil
+	}
+	before, errBefore := decode(e.Before)
+	after, errAfter := decode(e.After)
+	present, errPresent := currentState(ctx, restorer, e.ID)
+	if err := errors.Join(errBefore, errAfter, errPresent); err != nil {
+		return fmt.Errorf("undo %s %s: %w", e.Kind, e.ID, err)
+	}
+	if reason, fields := changedSince(after, present); reason != "" {
+		if !u.spent(before, present) {
+			u.conflict(e, reason, fields)
+		}
+		return nil
+	}
+	target, err := encodeState(nil)
+	if before != nil {
+		target, err = overlay(present, before)
+	}
+	if err != nil {
+		return err
+	}
+	if err := restorer.Restore(ctx, e.ID, target); fault.Is(err, fault.Conflict) {
+		u.conflict(e, err.Error(), nil)
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("undo %s %s: %w", e.Kind, e.ID, err)
+	}
+	now, err := currentState(ctx, restorer, e.ID)
+	if err != nil {
+		return err
+	}
+	return u.did(e, present, now, before, after)
+}
+
+// spent tells that an object needs no taking back: it is as before, or gone.
+func (u *undo) spent(before, present state) bool {
+	if !u.each || present == nil {
+		return u.each
+	}
+	reason, _ := changedSince(before, present)
+	return reason == ""
+}
+
+// did notes what was put back, as an effect that can itself be undone. Of an
+// object that was there all the time it keeps the recorded fields only.
+func (u *undo) did(e Effect, from, to, before, after state) error {
+	if from != nil && to != nil {
+		from, to = restrict(from, before, after), restrict(to, before, after)
+	}
+	was, errFrom := encodeState(orNil(from))
+	is, errTo := encodeState(orNil(to))
+	u.done = append(u.done, Effect{Kind: e.Kind, ID: e.ID, Before: was, After: is})
+	return errors.Join(errFrom, errTo)
+}
+
+// orNil keeps a missing state from being taken for an empty one.
+func orNil(s state) any {
+	if s == nil {
+		return nil
+	}
+	return s
+}
+
+func currentState(ctx context.Context, r Restorer, id string) (state, error) {
+	object, err := r.Current(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	data, err := encodeState(object)
+	if err != nil {
+		return nil, err
+	}
+	return decode(data)
+}
+
+// changedSince tells how an object differs from what a change left, and in which
+// fields; empty when it does not.
+func changedSince(after, present state) (reason string, fields []string) {
+	switch {
+	case after == nil && present == nil:
+		return "", nil
+	case after == nil:
+		return "it is on file again", nil
+	case present == nil:
+		return "it is not on file any more", nil
+	}
+	fields = differing(after, present)
+	if len(fields) == 0 {
+		return "", nil
+	}
+	for i, name := range fields {
+		fields[i] = wireName(name)
+	}
+	return "it was changed since: " + strings.Join(fields, ", "), fields
+}
+
+func (u *undo) conflict(e Effect, reason string, fields []string) {
+	u.conflicts = append(u.conflicts, Conflict{Kind: e.Kind, ID: e.ID, Reason: reason, Fields: fields})
+}
+
+// record keeps the undo as a change, and which changes are in force now: taking
+// back an undo brings back what that one took away. A change of which something
+// could not be taken back stays in force, and what it had taken back is again.
+func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (string, error) {
+	touches := make([]Touch, len(u.done))
+	for i, e := range u.done {
+		touches[i] = Touch{Kind: e.Kind, ID: e.ID, Before: e.Before, After: e.After}
+	}
+	id, err := Record(ctx, w, Draft{Summary: summaryOfUndo(c.Summary), Effects: touches, Undoes: c.ID, ImportID: undoID})
+	if err != nil {
+		return "", err
+	}
+	for by, inForce := id, false; ; inForce = !inForce {
+		if inForce || len(u.conflicts) > 0 {
+			by = ""
+		}
+		if err := SetUndoneBy(ctx, w, c.ID, by); err != nil {
+			return "", err
+		}
+		if c.Undoes == "" {
+			return id, nil
+		}
+		by = c.ID
+		if c, err = GetChange(ctx, w, c.Undoes); fault.Is(err, fault.NotFound) {
+			return id, nil // an older record than any that is kept
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// summaryOfUndo says in one line what undoing a change does.
+func summaryOfUndo(summary string) string {
+	const undid, redid = "Undid: ", "Redid: "
+	if rest, ok := strings.CutPrefix(summary, undid); ok {
+		return redid + rest
+	}
+	if rest, ok := strings.CutPrefix(summary, redid); ok {
+		return undid + rest
+	}
+	return undid + summary
+}

@@ -1,0 +1,224 @@
+package idempotency
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+)
+
+// Keys keeps the answers of requests that carry an Idempotency-Key. It is safe for
+// concurrent use.
+type Keys struct {
+	db     *db.DB
+	ledger *billing.Ledger
+	claims Registry
+	counts Counter
+}
+
+// NewKeys returns the keys of a database.
+func NewKeys(db *db.DB, ledger *billing.Ledger) *Keys { return &Keys{db: db, ledger: ledger} }
+
+// DB is the database that the keys are in.
+func (s *Keys) DB() *db.DB { return s.db }
+
+// ClaimKey takes a key for this process until release is called, or fails with
+// fault.InFlight.
+func (s *Keys) ClaimKey(k Key) (release func(), err error) { return s.claims.Claim(k) }
+
+// FindAnswer returns what was answered to a keyed request, or nil. It fails with
+// fault.KeyReused when the key stands for another request.
+func (s *Keys) FindAnswer(ctx context.Context, k Key) ([]byte, error) {
+	answer, err := s.findAnswer(ctx, s.db, k)
+	return answer, err
+}
+
+func (s *Keys) findAnswer(ctx context.Context, db db.Querier, k Key) ([]byte, error) {
+	r := &Record{}
+	err := db.NewSelect().Model(r).ModelTableExpr("idempotency_keys AS record").
+		Where("scope = ? AND key = ? AND coalesce(tenant_id, '') = ? AND expires_at > ?", k.Scope, k.Name, k.Tenant, s.db.Now()).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.Match(r)
+}
+
+// replay ends a transaction that found that its work is done already.
+type replay struct{ answer []byte }
+
+func (replay) Error() string { return "answered already" }
+
+// WriteOnce is Write for a keyed request. The answer that fn returns is kept in
+// the same transaction; when it is nil, the key stays unused. When the request
+// was answered before, fn is not called and the old answer comes back.
+func (s *Keys) WriteOnce(
+	ctx context.Context, t *db.Tenant, actor db.Actor, k Key, fn func(context.Context, *db.Tx) ([]byte, error),
+) (replayed []byte, err error) {
+	k.Tenant = t.TenantID()
+	before := func(ctx context.Context, tx *db.Tx) error {
+		// The tenant's transaction doesn't see the answers of others.
+		room, err := s.lockKey(ctx, tx, s.db, k)
+		if err == nil && !room {
+			err = ErrNoRoom
+		}
+		return err
+	}
+	err = t.WriteAfter(ctx, actor, before, func(ctx context.Context, tx *db.Tx) error {
+		answer, err := fn(ctx, tx)
+		if err != nil || answer == nil {
+			return err
+		}
+		return s.keepAnswer(ctx, tx, k, answer)
+	})
+	return replayOf(err)
+}
+
+// replayOf tells the end of a transaction by a replay from other errors.
+func replayOf(err error) ([]byte, error) {
+	if old := (replay{}); errors.As(err, &old) {
+		return old.answer, nil
+	}
+	return nil, err
+}
+
+// lockKey takes a key for this transaction among all processes. It fails with
+// fault.InFlight while another has it, with a replay when it was answered, and
+// with fault.Exhausted when its scope is full. room is false when the answer
+// cannot be kept, since those of all scopes take too much; all sees all of them.
+func (s *Keys) lockKey(ctx context.Context, q, all db.Querier, k Key) (room bool, err error) {
+	// A line feed is in no key.
+	free, err := db.TryLock(ctx, q, k.Scope+"\n"+k.Name)
+	if err != nil {
+		return false, err
+	}
+	if !free {
+		return false, InFlight()
+	}
+	answer, err := s.findAnswer(ctx, q, k)
+	if err != nil {
+		return false, err
+	}
+	if answer != nil {
+		return false, replay{answer}
+	}
+	room, err = s.counts.HasRoom(k, s.db.Now(), func() (t Totals, err error) {
+		err = all.NewRaw(`SELECT coalesce(sum(CASE WHEN tenant_id IS NOT NULL THEN length(answer) END), 0),
+coalesce(sum(CASE WHEN tenant_id IS NULL THEN length(answer) END), 0) FROM idempotency_keys`).Scan(ctx, &t.Credentials, &t.Addresses)
+		return t, err
+	})
+	if err != nil || !room {
+		return false, err
+	}
+	admitted, err := s.counts.Admits(k, func() (u Usage, err error) {
+		err = q.NewRaw("SELECT count(*), coalesce(sum(length(answer)), 0) FROM idempotency_keys WHERE scope = ? AND expires_at > ?", k.Scope, s.db.Now()).
+			Scan(ctx, &u.Keys, &u.Bytes)
+		return u, err
+	})
+	if err == nil && !admitted {
+		err = k.TooMany()
+	}
+	return admitted, err
+}
+
+// keepAnswer keeps an answer, also in place of one that is forgotten. Where there
+// is one by now, that of another process, it fails with its replay.
+func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []byte) error {
+	now := s.db.Now()
+	row := Record{
+		Scope: k.Scope, Key: k.Name, TenantID: k.Tenant, Fingerprint: k.Fingerprint, Answer: answer,
+		CreatedAt: now, ExpiresAt: now.Add(Window),
+	}
+	result, err := db.NewInsert().Model(&row).ModelTableExpr("idempotency_keys").
+		On("CONFLICT (scope, key) DO UPDATE").
+		Set("tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, answer = excluded.answer").
+		Set("created_at = excluded.created_at, expires_at = excluded.expires_at").
+		Where("idempotency_keys.expires_at <= ?", now).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	switch n, err := result.RowsAffected(); {
+	case err != nil:
+		return err
+	case n == 1:
+		s.counts.Kept(k, answer)
+		return nil
+	}
+	old, err := s.findAnswer(ctx, db, k)
+	if err == nil && old == nil {
+		err = errors.New("the key is another tenant's")
+	}
+	if err != nil {
+		return err
+	}
+	return replay{old}
+}
+
+// KeepAnswer keeps the answer of a keyed request that wrote nothing, and charges
+// for it in the same transaction where charge is not nil. encode makes the answer
+// with its receipt; nil keeps none. Nor is one kept while those of all take too
+// much: what wrote nothing can be done again. When the request was answered
+// meanwhile, nothing is charged and the old answer comes back.
+func (s *Keys) KeepAnswer(
+	ctx context.Context, k Key, charge *billing.Charge, encode func(billing.Receipt) ([]byte, error),
+) (replayed []byte, err error) {
+	var paid billing.Outcome
+	err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		room, err := s.lockKey(ctx, tx, tx, k)
+		if err != nil {
+			return err
+		}
+		if charge != nil {
+			outcomes, err := s.ledger.ChargeWithin(ctx, tx, []billing.Charge{*charge})
+			if err != nil {
+				return err
+			}
+			if paid = outcomes[0]; paid.Err != nil {
+				return paid.Err
+			}
+		}
+		answer, err := encode(paid.Receipt)
+		if err != nil || answer == nil || !room {
+			return err
+		}
+		return s.keepAnswer(ctx, tx, k, answer)
+	})
+	if short := (*billing.Shortage)(nil); charge != nil && (err == nil || errors.As(paid.Err, &short)) {
+		s.ledger.CountOutcomes([]billing.Charge{*charge}, []billing.Outcome{paid})
+	}
+	return replayOf(err)
+}
+
+// Once runs fn in a transaction across tenants, and keeps the answer that it returns
+// in the same; nil keeps none. When the request was answered before, fn is not called
+// and the old answer comes back. It fails with fault.InFlight while another request
+// with the key runs.
+func (s *Keys) Once(ctx context.Context, k Key, fn func(context.Context, db.Querier) ([]byte, error)) (replayed []byte, err error) {
+	release, err := s.ClaimKey(k)
+	if err != nil {
+		if answer, findErr := s.FindAnswer(ctx, k); answer != nil || findErr != nil {
+			return answer, findErr
+		}
+		return nil, err
+	}
+	defer release()
+	err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		room, err := s.lockKey(ctx, tx, tx, k)
+		if err == nil && !room { // a repeat would do it again
+			err = ErrNoRoom
+		}
+		if err != nil {
+			return err
+		}
+		answer, err := fn(ctx, tx)
+		if err != nil || answer == nil || len(answer) > k.MaxAnswer() {
+			return err
+		}
+		return s.keepAnswer(ctx, tx, k, answer)
+	})
+	return replayOf(err)
+}

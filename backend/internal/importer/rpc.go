@@ -1,0 +1,140 @@
+package importer
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/text"
+	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
+	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
+)
+
+// UndoChange implements the RPC.
+// maxConflictReason bounds the reason of a conflict, in characters.
+const maxConflictReason = 299
+
+func (h *RPC) UndoChange(ctx context.Context, u *db.Tx, req *accountv1.UndoChangeRequest) (*accountv1.UndoChangeResponse, error) {
+	var undone history.Undone
+	var err error
+	switch {
+	case req.ImportId == nil:
+		undone, err = history.Undo(ctx, u, h.Kinds, req.GetChangeId(), req.GetDryRun())
+	case req.GetDryRun():
+		undone, err = TryUndo(ctx, u, h.Kinds, req.GetImportId())
+	default:
+		return h.undoImport(ctx, u, req.GetImportId())
+	}
+	if err != nil {
+		return nil, err
+	}
+	res := &accountv1.UndoChangeResponse{
+		Restored: history.ObjectMessages(undone.Restored), RestoredCount: int32(len(undone.Restored)),
+		AlreadyUndone: undone.AlreadyUndone, ChangeId: call.Optional(undone.ChangeID),
+	}
+	for _, c := range undone.Conflicts[:min(len(undone.Conflicts), history.MaxObjects)] {
+		res.Conflicts = append(res.Conflicts, &accountv1.Conflict{Kind: c.Kind, Id: c.ID, Reason: text.Truncate(c.Reason, maxConflictReason)})
+	}
+	return res, nil
+}
+
+// undoImport starts the job that takes an import back.
+func (h *RPC) undoImport(ctx context.Context, u *db.Tx, importID string) (*accountv1.UndoChangeResponse, error) {
+	j, started, err := StartUndo(ctx, u, importID)
+	if err != nil {
+		return nil, err
+	}
+	if j == nil {
+		return &accountv1.UndoChangeResponse{AlreadyUndone: true}, nil
+	}
+	if started {
+		u.OnCommit(h.Jobs.Wake)
+	}
+	return &accountv1.UndoChangeResponse{TaskId: &j.Number}, nil
+}
+
+// maxInline is how large a file may be that is passed with the call, in bytes.
+const maxInline = 1 << 20
+
+// inlineName is the name of a file that came without one.
+const inlineName = "a file"
+
+type RPC struct {
+	Jobs  job.Jobs
+	Kinds history.Kinds
+}
+
+// ImportFile implements the RPC.
+func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFileRequest) (*importsv1.ImportFileResponse, error) {
+	file, err := inlineFile(req)
+	if err != nil {
+		return nil, err
+	}
+	j, started, err := Start(ctx, u, Request{
+		File: file, UploadID: req.GetUploadId(), Price: call.Price(ctx),
+		Options: Options{
+			Format: req.GetFormat(), Charset: req.GetCharset(), DefaultRegion: req.GetDefaultRegion(),
+			OnMatch: req.GetOnMatch(), DryRun: req.GetDryRun(), Tags: lines(req.GetTags()),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if started {
+		u.OnCommit(h.Jobs.Wake)
+	} else {
+		call.Waive(ctx)
+	}
+	return &importsv1.ImportFileResponse{TaskId: j.Number}, nil
+}
+
+// lines returns texts as they may be stored.
+func lines(texts []string) []string {
+	out := make([]string, 0, len(texts))
+	for _, s := range texts {
+		if s = text.Line(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// inlineFile returns the file that came with the call, or nil.
+func inlineFile(req *importsv1.ImportFileRequest) (*File, error) {
+	name := text.Line(req.GetFilename())
+	if name == "" {
+		name = inlineName
+	}
+	switch {
+	case req.Content != nil:
+		if len(req.GetContent()) > maxInline {
+			return nil, tooLarge("content")
+		}
+		return NewFile(name, []byte(req.GetContent())), nil
+	case req.ContentBase64 != nil:
+		content, err := decodeBase64(req.GetContentBase64())
+		if err != nil {
+			return nil, fault.InvalidField("content_base64", "is not base64")
+		}
+		if len(content) > maxInline {
+			return nil, tooLarge("content_base64")
+		}
+		return NewFile(name, content), nil
+	}
+	return nil, nil
+}
+
+func tooLarge(field string) error {
+	return fault.InvalidField(field, "holds more than 1 MiB; have the member upload the file on the settings page, under Imports, and pass its upload_id")
+}
+
+// decodeBase64 takes both alphabets, with or without padding, and line breaks.
+func decodeBase64(s string) ([]byte, error) {
+	s = strings.NewReplacer("\r", "", "\n", "", " ", "", "-", "+", "_", "/", "=", "").Replace(s)
+	return base64.RawStdEncoding.DecodeString(s)
+}

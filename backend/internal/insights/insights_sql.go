@@ -1,0 +1,60 @@
+package insights
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/uptrace/bun"
+)
+
+// persons returns those of the people who are not archived, as answers show them,
+// by id. It takes three statements.
+func persons(ctx context.Context, q db.Reader, ids []string, now time.Time) (map[string]Person, error) {
+	persons, err := headlines(ctx, q, ids)
+	if err != nil || len(persons) == 0 {
+		return persons, err
+	}
+	strengths, err := people.Strengths(ctx, q, ids, now)
+	for id, p := range persons {
+		p.Strength = strengths[id]
+		persons[id] = p
+	}
+	return persons, err
+}
+
+// headlines is persons without their strengths.
+func headlines(ctx context.Context, q db.Reader, ids []string) (map[string]Person, error) {
+	out := make(map[string]Person, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var persons []people.Connection
+	err := q.From(&persons).Column("id", "name", "last_interaction_at").
+		Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range persons {
+		out[c.ID] = Person{ID: c.ID, Name: c.Name, LastInteractionAt: c.LastInteractionAt}
+	}
+	var current []people.Position
+	err = people.Positions(q, &current).Where("?TableAlias.connection_id IN (?)", bun.List(ids)).Where("?TableAlias.current").Scan(ctx)
+	seen := map[string]bool{}
+	for _, p := range current {
+		if person, live := out[p.ConnectionID]; live && !seen[p.ConnectionID] {
+			seen[p.ConnectionID] = true
+			person.Organization, person.Title = p.Organization, p.Title
+			out[p.ConnectionID] = person
+		}
+	}
+	return out, err
+}
+
+// ListHeadlines returns those of the people who are not archived, by id, with two
+// statements; how close they are is left out.
+func ListHeadlines(ctx context.Context, q db.Reader, who []string) (map[string]Person, error) {
+	people, err := headlines(ctx, q, who)
+	return people, err
+}

@@ -1,0 +1,138 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// arranged is what a person may be arranged with.
+type arranged struct{ group, reminder, relative string }
+
+// arrange gives a person a group, a tag, a date, a reminder and a friend, all of
+// them called by a word.
+func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged, error) {
+	var out arranged
+	group, err := groups.Save(ctx, u, groups.Patch{Name: new(word), Description: new(word), CadenceDays: new(1)})
+	if err != nil {
+		return out, err
+	}
+	_, err = groups.UpdateMembership(ctx, u, groups.MembershipPatch{
+		ConnectionIDs: []string{connectionID}, AddGroups: []string{group.Group.ID}, AddTags: []string{word},
+	})
+	if err != nil {
+		return out, err
+	}
+	_, err = people.Update(ctx, u, people.Patch{ID: connectionID, Dates: people.DateEdit{Replace: []people.DateDraft{{Kind: "other", Label: word, Date: "--05-17"}}}})
+	if err != nil {
+		return out, err
+	}
+	today := u.Now().Truncate(24 * time.Hour)
+	made, _, err := reminders.Create(ctx, u, reminders.Reminder{Text: word, DueOn: today.Format(time.DateOnly), ConnectionID: connectionID}, today)
+	if err != nil {
+		return out, err
+	}
+	friend, err := people.Create(ctx, u, people.Draft{Name: word + " too"})
+	if err != nil {
+		return out, err
+	}
+	r := people.Relationship{FromID: connectionID, ToID: friend.Connection.ID, Type: "friend", CreatedAt: u.Now()}
+	out = arranged{group: group.Group.ID, reminder: made.ID, relative: friend.Connection.ID}
+	return out, people.InsertRelationship(ctx, u, &r)
+}
+
+// within returns all of two maps.
+func within(all ...map[string]attempt) map[string]attempt {
+	out := map[string]attempt{}
+	for _, some := range all {
+		maps.Copy(out, some)
+	}
+	return out
+}
+
+// arrangedReads drives what a Tenant reads of groups, reminders and words.
+func arrangedReads(data *db.Tenant) map[string]attempt {
+	return map[string]attempt{
+		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
+		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
+		"FindGroup":  func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
+		"GetStrength": func(ctx context.Context, v victim) (any, error) {
+			s, err := people.GetStrength(ctx, data, v.connection)
+			if s.Score > 0 || s.Calls > 0 {
+				return nil, fmt.Errorf("the victim's %s shows: %+v", secret, s)
+			}
+			return s, err
+		},
+		"ReadDue": func(ctx context.Context, v victim) (any, error) {
+			q := reminders.DueQuery{Today: time.Now(), Until: time.Now().AddDate(1, 0, 0), Zone: time.UTC, Limit: 50}
+			all, err := reminders.ReadDue(ctx, data, q)
+			q.ConnectionID = v.connection
+			one, oneErr := reminders.ReadDue(ctx, data, q)
+			return []any{all, err, one}, oneErr
+		},
+		"EachEntry": func(ctx context.Context, v victim) (any, error) {
+			var all []any
+			for _, of := range []string{"", v.connection} {
+				for e, err := range timeline.EachEntry(ctx, data, of) {
+					all = append(all, e, err)
+				}
+			}
+			return all, nil
+		},
+		"AddParticipants": func(ctx context.Context, v victim) (any, error) {
+			entries := []timeline.Entry{{ID: v.note}, {ID: v.interaction}}
+			return entries, timeline.AddParticipants(ctx, data, entries)
+		},
+	}
+}
+
+// arrangedWrites drives what a Unit does to groups, reminders and notes.
+func arrangedWrites(u *db.Tx) map[string]attempt {
+	return map[string]attempt{
+		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, u) },
+		"GetGroup":   func(ctx context.Context, v victim) (any, error) { return groups.GetGroup(ctx, u, v.group) },
+		"GroupCadences": func(ctx context.Context, v victim) (any, error) {
+			return groups.GroupCadences(ctx, u, []string{v.connection})
+		},
+		"InsertGroup": func(ctx context.Context, v victim) (any, error) {
+			return nil, groups.InsertGroup(ctx, u, &groups.Group{TenantID: v.tenant, ID: v.group, Name: "mine", FoldedName: fmt.Sprint("mine", u.Now())})
+		},
+		"ReplaceGroup": func(ctx context.Context, v victim) (any, error) {
+			return nil, groups.ReplaceGroup(ctx, u, &groups.Group{TenantID: v.tenant, ID: v.group, Name: "stolen", Version: 2})
+		},
+		"DeleteGroup": func(ctx context.Context, v victim) (any, error) { return nil, groups.DeleteGroup(ctx, u, v.group) },
+		"ListMemberships": func(ctx context.Context, v victim) (any, error) {
+			return groups.ListMemberships(ctx, u, []string{v.connection})
+		},
+		"ReplaceMemberships": func(ctx context.Context, v victim) (any, error) {
+			return nil, groups.ReplaceMemberships(ctx, u, []groups.Membership{
+				{ConnectionID: v.connection, GroupIDs: []string{v.group}, Tags: []string{"stolen"}},
+			}, []string{v.connection})
+		},
+		"GetReminder": func(ctx context.Context, v victim) (any, error) { return reminders.GetReminder(ctx, u, v.reminder) },
+		"InsertReminder": func(ctx context.Context, v victim) (any, error) {
+			return nil, reminders.InsertReminder(ctx, u, &reminders.Reminder{TenantID: v.tenant, ConnectionID: v.connection, Text: "mine"})
+		},
+		"ReplaceReminder": func(ctx context.Context, v victim) (any, error) {
+			return nil, reminders.ReplaceReminder(ctx, u, &reminders.Reminder{TenantID: v.tenant, ID: v.reminder, Text: "stolen", Version: 2})
+		},
+		"GetNote": func(ctx context.Context, v victim) (any, error) { return timeline.GetNote(ctx, u, v.note) },
+		"ReplaceNote": func(ctx context.Context, v victim) (any, error) {
+			return nil, timeline.ReplaceNote(ctx, u, &timeline.Note{TenantID: v.tenant, ID: v.note, Body: "stolen", Version: 2, ConnectionIDs: []string{v.connection}})
+		},
+		"GetStrength": func(ctx context.Context, v victim) (any, error) {
+			s, err := people.GetStrength(ctx, u, v.connection)
+			if s.Score > 0 || s.Calls > 0 {
+				return nil, fmt.Errorf("the victim's %s shows: %+v", secret, s)
+			}
+			return s, err
+		},
+	}
+}

@@ -1,0 +1,124 @@
+package integration_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// brought is what an import left with a member.
+type brought struct{ file, importID, sourceKey string }
+
+// bring gives a member an upload that is about the secret, and somebody who was
+// imported.
+func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought, error) {
+	f := importer.NewFile(secret, []byte(secret))
+	if err := importer.InsertFile(ctx, u, f); err != nil {
+		return brought{}, err
+	}
+	importID, err := u.NewID("imp")
+	if err != nil {
+		return brought{}, err
+	}
+	if _, err := history.Record(ctx, u, history.Draft{
+		Summary: "Imported " + secret, ImportID: importID, Effects: []history.Touch{{Kind: history.Connection, ID: connectionID, After: secret}},
+	}); err != nil {
+		return brought{}, err
+	}
+	out := brought{file: f.ID, importID: importID, sourceKey: importer.SourceKey(secret)}
+	return out, importer.KeepBatch(ctx, u, &importer.Batch{
+		ImportID: importID, Keys: []importer.Key{{Key: out.sourceKey, ConnectionID: connectionID, Added: true}},
+	})
+}
+
+// signs are all by which the victim's people could be found.
+func (v victim) signs() importer.Wanted {
+	return importer.Wanted{ImportID: v.importID, Notes: true, Probes: []importer.Probe{
+		{By: "key", Value: v.sourceKey}, {By: "id", Value: v.connection}, {By: "email", Value: v.email}, {By: "phone", Value: "+12125550100"},
+		{By: "address", Value: "victim.example/xylophone"}, {By: "name", Value: "xylophone", Organization: "xylophone"},
+	}}
+}
+
+// importReads drives what a Tenant does about imports, with the victim's things.
+func importReads(data *db.Tenant) map[string]attempt {
+	return map[string]attempt{
+		"GetFile":     func(ctx context.Context, v victim) (any, error) { return importer.GetFile(ctx, data, v.file) },
+		"ListUploads": func(ctx context.Context, _ victim) (any, error) { return importer.ListUploads(ctx, data) },
+		"FindPeople": func(ctx context.Context, v victim) (any, error) {
+			found, err := importer.FindPeople(ctx, data, v.signs())
+			return []any{found.People, found.Notes, found.Keys}, err
+		},
+		"KeepUpload": func(ctx context.Context, v victim) (any, error) {
+			return nil, importer.KeepUpload(ctx, data, "page", &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
+		},
+		"StartImport": func(ctx context.Context, v victim) (any, error) {
+			return importer.StartImport(ctx, data, "page", importer.Request{UploadID: v.file})
+		},
+		"CancelJob": func(ctx context.Context, v victim) (any, error) {
+			return nil, importer.CancelJob(ctx, data, "page", v.job.Number)
+		},
+		"UndoImport": func(ctx context.Context, v victim) (any, error) {
+			return importer.UndoImport(ctx, data, "page", v.importID)
+		},
+		"ListImportsInForce": func(ctx context.Context, v victim) (any, error) {
+			return importer.ListImportsInForce(ctx, data, []string{v.importID})
+		},
+	}
+}
+
+// importWrites drives what a Unit does about imports.
+func importWrites(u *db.Tx) map[string]attempt {
+	return map[string]attempt{
+		"GetFile":     func(ctx context.Context, v victim) (any, error) { return importer.GetFile(ctx, u, v.file) },
+		"WaitingFile": func(ctx context.Context, _ victim) (any, error) { return importer.WaitingFile(ctx, u) },
+		"InsertFile": func(ctx context.Context, v victim) (any, error) {
+			return nil, importer.InsertFile(ctx, u, &importer.File{TenantID: v.tenant, Name: "mine", Content: []byte("mine")})
+		},
+		"TakeFile": func(ctx context.Context, v victim) (any, error) {
+			return nil, importer.TakeFile(ctx, u, v.file, "imp_stolen")
+		},
+		"DeleteFile": func(ctx context.Context, v victim) (any, error) { return nil, importer.DeleteFile(ctx, u, v.file) },
+		"LiveJob":    func(ctx context.Context, v victim) (any, error) { return job.LiveJob(ctx, u, v.job.Kind) },
+		"CountImport": func(ctx context.Context, v victim) (any, error) {
+			changes, inForce, err := importer.CountImport(ctx, u, v.importID)
+			return []any{changes, inForce}, err
+		},
+		"ChangeOfImport": func(ctx context.Context, v victim) (any, error) {
+			return importer.ChangeOfImport(ctx, u, v.importID, "")
+		},
+		"NewID": func(context.Context, victim) (any, error) { return u.NewID("con") },
+		"FindPeople": func(ctx context.Context, v victim) (any, error) {
+			found, err := importer.FindPeople(ctx, u, v.signs())
+			return []any{found.People, found.Notes, found.Keys}, err
+		},
+		"FindReminders": func(ctx context.Context, _ victim) (any, error) {
+			return importer.FindReminders(ctx, u, []time.Time{u.Now()})
+		},
+		"FindNotes": func(ctx context.Context, _ victim) (any, error) {
+			return importer.FindNotes(ctx, u, []time.Time{u.Now()})
+		},
+		"FindInteractions": func(ctx context.Context, v victim) (any, error) {
+			return importer.FindInteractions(ctx, u, []string{v.externalKey}, []time.Time{u.Now()})
+		},
+		"FindRelationships": func(ctx context.Context, v victim) (any, error) {
+			return importer.FindRelationships(ctx, u, []string{v.connection, v.relative})
+		},
+		"KeepBatch": func(ctx context.Context, v victim) (any, error) {
+			stolen := &people.Connection{TenantID: v.tenant, ID: v.connection, Name: "stolen", Version: 2, CreatedAt: u.Now(), UpdatedAt: u.Now()}
+			return nil, importer.KeepBatch(ctx, u, &importer.Batch{
+				Groups:   []*groups.Group{{TenantID: v.tenant, ID: v.group, Name: "stolen", FoldedName: "stolen"}},
+				Replaced: []*people.Connection{stolen},
+				Joined:   []importer.Link{{ObjectID: v.group, ConnectionID: v.connection}},
+				Notes:    []*timeline.Note{{TenantID: v.tenant, ID: v.note, Body: "stolen", ConnectionIDs: []string{v.connection}}},
+				Keys:     []importer.Key{{Key: v.sourceKey, ConnectionID: v.connection}},
+			})
+		},
+	}
+}

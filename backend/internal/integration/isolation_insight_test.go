@@ -1,0 +1,121 @@
+package integration_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/insights"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// insightReads drives the reads of a whole network, and those for exports.
+func insightReads(data *db.Tenant) map[string]attempt {
+	return map[string]attempt{
+		"ListPeopleAt": func(ctx context.Context, _ victim) (any, error) {
+			byName, err := insights.ListPeopleAt(ctx, data, insights.ParsePlace(secret), true, true, time.Now())
+			if err != nil {
+				return nil, err
+			}
+			byDomain, err := insights.ListPeopleAt(ctx, data, insights.ParsePlace("victim.example"), true, true, time.Now())
+			return []any{byName, byDomain}, err
+		},
+		"LoadMeeting": func(ctx context.Context, v victim) (any, error) {
+			return insights.LoadMeeting(ctx, data, []string{v.connection, v.relative}, time.Now())
+		},
+		"ListAlike": func(ctx context.Context, v victim) (any, error) {
+			of, others, err := insights.ListAlike(ctx, data, v.connection, []string{v.connection}, time.Now())
+			return []any{of, others}, err
+		},
+		"ListPairs": func(ctx context.Context, v victim) (any, error) {
+			any1, _, _, err := insights.ListPairs(ctx, data, "", time.Now())
+			if err != nil {
+				return nil, err
+			}
+			with, _, _, err := insights.ListPairs(ctx, data, v.connection, time.Now())
+			return []any{any1, with}, err
+		},
+		"GetStats": func(ctx context.Context, _ victim) (any, error) {
+			return insights.GetStats(ctx, data, time.Now(), time.UTC)
+		},
+		"ListByHandle": func(ctx context.Context, v victim) (any, error) {
+			found, err := people.ListByHandle(ctx, data, people.KindEmail, []string{v.email})
+			return len(found), refuse(len(found) > 0, err)
+		},
+		"ListByName": func(ctx context.Context, _ victim) (any, error) {
+			found, err := people.ListByName(ctx, data, []string{strings.ToLower(secret)})
+			return len(found), refuse(len(found) > 0, err)
+		},
+		"ListHeadlines": func(ctx context.Context, v victim) (any, error) {
+			return insights.ListHeadlines(ctx, data, []string{v.connection})
+		},
+		"ListPeople": func(ctx context.Context, v victim) (any, error) {
+			all, _, err := export.ListPeople(ctx, data, export.PeopleFilter{Limit: 200, Timeline: true})
+			if err != nil {
+				return nil, err
+			}
+			one, _, err := export.ListPeople(ctx, data, export.PeopleFilter{IDs: []string{v.connection}, Limit: 200, Timeline: true})
+			return []any{all, one}, err
+		},
+		"ExportPeople": func(ctx context.Context, _ victim) (any, error) {
+			var all []any
+			err := export.ExportPeople(ctx, data, true, func(page export.People) error {
+				all = append(all, page)
+				return nil
+			})
+			return all, err
+		},
+	}
+}
+
+// refuse marks an answer that holds anything of the victim's.
+func refuse(found bool, err error) error {
+	if found {
+		return errFound
+	}
+	return err
+}
+
+var errFound = sql.ErrTxDone
+
+// profileWrites drives the writes of the member's own page.
+func profileWrites(u *db.Tx) map[string]attempt {
+	return map[string]attempt{
+		"GetOwnProfile": func(ctx context.Context, _ victim) (any, error) { return account.GetOwnProfile(ctx, u) },
+		"ReplaceProfile": func(ctx context.Context, v victim) (any, error) {
+			own, err := account.GetOwnProfile(ctx, u)
+			if err != nil {
+				return nil, err
+			}
+			return nil, account.ReplaceProfile(ctx, u, &account.Profile{MemberID: v.tenant, Name: "stolen", Visibility: account.Public, UpdatedAt: own.UpdatedAt})
+		},
+	}
+}
+
+// refusesOtherProfiles tells that the tenant's role reaches its own page only.
+func refusesOtherProfiles(t *testing.T, db *sql.DB, own tenant.ID) {
+	t.Helper()
+	var seen, others int
+	err := db.QueryRow("SELECT count(*), count(CASE WHEN member_id <> $1 THEN 1 END) FROM profiles", string(own)).Scan(&seen, &others)
+	if err != nil || seen != 1 || others != 0 {
+		t.Errorf("the tenant's role sees %d profiles, %d of others: %v", seen, others, err)
+	}
+	result, err := db.Exec("UPDATE profiles SET name = 'stolen' WHERE member_id <> $1", string(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 0 {
+		t.Errorf("%d profiles of others were changed: %v", n, err)
+	}
+	for _, statement := range []string{"DELETE FROM profiles", "INSERT INTO profiles (member_id, updated_at) VALUES ('mem_x', now())"} {
+		if _, err := db.Exec(statement); err == nil {
+			t.Errorf("%s was allowed", statement)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package integration_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/insights"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
+)
+
+// partReads drives what features read of each other's rows.
+func partReads(data *db.Tenant) map[string]attempt {
+	return map[string]attempt{
+		"Live": func(ctx context.Context, v victim) (any, error) { return nil, people.Live(ctx, data, v.connection) },
+		"Portrayed": func(ctx context.Context, v victim) (any, error) {
+			return insights.Portrayed(ctx, data, []string{v.connection})
+		},
+		"People": func(ctx context.Context, v victim) (any, error) {
+			return people.People(ctx, data, "note_connections", "note_id", []string{v.note})
+		},
+		"Positions": func(ctx context.Context, v victim) (any, error) {
+			var rows []people.Position
+			err := people.Positions(data, &rows).Where("?TableAlias.connection_id = ?", v.connection).Scan(ctx)
+			return rows, err
+		},
+		"FillConnections": func(ctx context.Context, v victim) (any, error) {
+			filled := []people.Connection{{ID: v.connection}}
+			err := people.FillConnections(ctx, data, filled)
+			return filled, err
+		},
+		"Strengths": func(ctx context.Context, v victim) (any, error) {
+			return people.Strengths(ctx, data, []string{v.connection}, time.Now())
+		},
+		"PeopleDue": func(ctx context.Context, v victim) (any, error) {
+			return reminders.PeopleDue(ctx, data, reminders.DueQuery{ConnectionID: v.connection, Today: time.Now(), Zone: time.UTC, Until: time.Now().AddDate(0, 0, 60), Limit: 50})
+		},
+	}
+}
+
+// partWrites drives what features write of each other's rows.
+func partWrites(u *db.Tx) map[string]attempt {
+	stolen := func(v victim) []*people.Connection {
+		return []*people.Connection{{TenantID: v.tenant, ID: v.connection, Name: "stolen", Version: 9, CreatedAt: u.Now(), UpdatedAt: u.Now()}}
+	}
+	return map[string]attempt{
+		"Forget": func(ctx context.Context, v victim) (any, error) {
+			return nil, history.Forget(ctx, u, []string{v.connection})
+		},
+		"RemoveRows": func(ctx context.Context, v victim) (any, error) {
+			return people.RemoveRows(ctx, u, []string{v.connection})
+		},
+		"CountContacts": func(ctx context.Context, v victim) (any, error) {
+			return nil, people.CountContacts(ctx, u, v.connection)
+		},
+		"InsertPeople":  func(ctx context.Context, v victim) (any, error) { return nil, people.InsertPeople(ctx, u, stolen(v)) },
+		"ReplacePeople": func(ctx context.Context, v victim) (any, error) { return nil, people.ReplacePeople(ctx, u, stolen(v)) },
+		"Tags":          func(ctx context.Context, _ victim) (any, error) { return people.Tags(ctx, u, []string{"mine"}) },
+	}
+}

@@ -1,0 +1,137 @@
+package integration_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/retention"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// A suspended member has no session, no token, no grant and no page; the tokens and
+// grants work again afterwards. Nobody else notices.
+func TestSuspendMember(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f flow) {
+		f.redeem(t, f.code(t, "code"), "0")
+		bearer := dbtest.Token(t, f.s, f.owner, "connections")
+		other := dbtest.Member(t, f.s, "other")
+		others := dbtest.Token(t, f.s, other, "connections")
+		p := &account.Profile{MemberID: f.owner, Name: "Shown", Visibility: account.Public, Listed: true}
+		if err := account.UpdateProfile(t.Context(), f.s, p); err != nil {
+			t.Fatal(err)
+		}
+		check := func(works bool) {
+			t.Helper()
+			if _, err := oauth.Authenticate(t.Context(), f.s, bearer); (err == nil) != works || !works && !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("the token: %v", err)
+			}
+			if pages, err := account.GetPublicProfiles(t.Context(), f.s, []string{f.name}); err != nil || len(pages) == 1 != works {
+				t.Errorf("the page: %v, %v", pages, err)
+			}
+			if listed, err := account.ListPublicProfiles(t.Context(), f.s, nil, account.Position{}, 10); err != nil || len(listed) == 1 != works {
+				t.Errorf("the directory: %v, %v", listed, err)
+			}
+			if _, err := oauth.Authenticate(t.Context(), f.s, others); err != nil {
+				t.Errorf("another member: %v", err)
+			}
+		}
+		check(true)
+		if owner, err := account.SuspendMember(t.Context(), f.s, f.name); err != nil || owner != f.owner {
+			t.Fatal(owner, err)
+		}
+		check(false)
+		if err := f.rotate(t, "0", "1"); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a refresh: %v", err)
+		}
+		if _, err := account.GetLoginSession(t.Context(), f.s, f.session); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the session: %v", err)
+		}
+		if _, err := account.SuspendMember(t.Context(), f.s, f.name); !fault.Is(err, fault.Conflict) {
+			t.Errorf("twice: %v", err)
+		}
+		if owner, err := account.ResumeMember(t.Context(), f.s, f.name); err != nil || owner != f.owner {
+			t.Fatal(owner, err)
+		}
+		check(true)
+		if _, err := account.GetLoginSession(t.Context(), f.s, f.session); !fault.Is(err, fault.NotFound) {
+			t.Errorf("the session of before came back: %v", err)
+		}
+		if _, err := account.ResumeMember(t.Context(), f.s, f.name); !fault.Is(err, fault.Conflict) {
+			t.Errorf("resumed twice: %v", err)
+		}
+		for _, do := range []error{second(account.SuspendMember(t.Context(), f.s, "nobody")), second(account.ResumeMember(t.Context(), f.s, "nobody"))} {
+			if !fault.Is(do, fault.NotFound) {
+				t.Errorf("nobody: %v", do)
+			}
+		}
+	})
+}
+
+func second(_ tenant.ID, err error) error { return err }
+
+// Revoking a client ends its grants and codes, and those of no other.
+func TestRevokeClient(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f flow) {
+		f.redeem(t, f.code(t, "code"), "0")
+		waiting := f.code(t, "waiting")
+		bearer := dbtest.Token(t, f.s, f.owner, "connections")
+		clients, err := oauth.ListClients(t.Context(), f.s)
+		if err != nil || len(clients) != 1 || clients[0].ID != f.client || clients[0].Grants != 1 {
+			t.Errorf("clients: %+v, %v", clients, err)
+		}
+		owners, err := oauth.RevokeClient(t.Context(), f.s, f.client)
+		if err != nil || !slices.Equal(owners, []tenant.ID{f.owner}) {
+			t.Fatal(owners, err)
+		}
+		if err := f.rotate(t, "0", "1"); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a refresh: %v", err)
+		}
+		if _, err := oauth.RedeemCode(t.Context(), f.s, waiting, f.pair("2")); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a code that waited: %v", err)
+		}
+		if _, err := oauth.Authenticate(t.Context(), f.s, bearer); err != nil {
+			t.Errorf("a personal token: %v", err)
+		}
+		if clients, err := oauth.ListClients(t.Context(), f.s); err != nil || len(clients) != 0 {
+			t.Errorf("clients: %+v, %v", clients, err)
+		}
+		if _, err := oauth.RevokeClient(t.Context(), f.s, "cli_nobody"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("no such client: %v", err)
+		}
+	})
+}
+
+func TestSecurityEventsAreSwept(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		now := time.Now().UTC()
+		s := dbtest.Open(t, url, func() time.Time { return now })
+		maria := dbtest.Member(t, s, "maria")
+		event(t, s, maria)
+		event(t, s, "")
+		if events, err := account.ListSecurityEvents(t.Context(), s, maria, 10); err != nil || len(events) != 1 || events[0].Kind != account.SignedIn {
+			t.Errorf("got %+v, %v", events, err)
+		}
+		if r, err := retention.Sweep(t.Context(), s, now.Add(90*24*time.Hour-time.Second)); err != nil || r.SecurityEvents != 0 {
+			t.Errorf("early: %+v, %v", r, err)
+		}
+		if r, err := retention.Sweep(t.Context(), s, now.Add(90*24*time.Hour)); err != nil || r.SecurityEvents != 2 {
+			t.Errorf("after 90 days: %+v, %v", r, err)
+		}
+	})
+}
+
+func event(t *testing.T, s *db.DB, owner tenant.ID) {
+	t.Helper()
+	if err := account.CreateSecurityEvent(t.Context(), s, &account.SecurityEvent{TenantID: owner, Kind: account.SignedIn, Subject: "s"}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,149 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/retention"
+)
+
+// litter leaves one of everything that ends, beside what the flow has already: a
+// session of an hour, a client, a grant with two refresh tokens, one of them spent.
+func litter(t *testing.T, f flow) {
+	t.Helper()
+	f.redeem(t, f.code(t, "code"), "0")
+	if err := f.rotate(t, "0", "1"); err != nil {
+		t.Fatal(err)
+	}
+	f.request(t, "request")
+	f.code(t, "unused")
+	mailLink(t, f.s, f.owner, f.name, "link", account.PurposeVerify)
+	signUp(t, f.s, "sign-up", "newby")
+	wentAway(t, f.s, "asked")
+	answered(t, f.s, "answered", "sub", f.name)
+	row := &account.PersonalToken{MemberID: f.owner, Name: "short", Hash: "h", Scopes: "account", ExpiresAt: f.now().Add(time.Hour)}
+	if err := account.CreatePersonalToken(t.Context(), f.s, row); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := account.SpendAttempts(t.Context(), f.s, account.Limit{Subject: "subject", Policy: account.DefaultLogin()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := oauth.CreateClient(t.Context(), f.s, &oauth.Client{Name: "never used", RedirectURIs: []string{"https://a.example/cb"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	steps := []struct {
+		after time.Duration
+		want  retention.SweepResult
+	}{
+		{0, retention.SweepResult{}},
+		{5 * time.Minute, retention.SweepResult{LoginAttempts: 1}},
+		{10 * time.Minute, retention.SweepResult{Requests: 3, ProviderAttempts: 2}}, // two of them were answered
+		{30 * time.Minute, retention.SweepResult{MailLinks: 1, SignUps: 1}},
+		{2 * time.Hour, retention.SweepResult{LoginSessions: 1}},
+		{day, retention.SweepResult{}},
+		{day + time.Minute, retention.SweepResult{Codes: 2}},
+		{30 * day, retention.SweepResult{Clients: 1}},
+		{60 * day, retention.SweepResult{}},
+		{61 * day, retention.SweepResult{Grants: 1}},
+		{90*day + time.Hour, retention.SweepResult{PersonalTokens: 1}},
+		{1000 * day, retention.SweepResult{}},
+	}
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		litter(t, f)
+		begun := f.now()
+		for _, step := range steps {
+			advance(begun.Add(step.after).Sub(f.now()))
+			got, err := retention.Sweep(t.Context(), f.s, f.now())
+			if diff := cmp.Diff(step.want, got); diff != "" || err != nil {
+				t.Errorf("after %s: %v (-want +got):\n%s", step.after, err, diff)
+			}
+		}
+		if _, err := oauth.GetClient(t.Context(), f.s, f.client); err != nil {
+			t.Errorf("a client that was used is gone: %v", err)
+		}
+	})
+}
+
+func TestSweepLeavesWhatLives(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		f.redeem(t, f.code(t, "code"), "0")
+		for n := range 10 { // a grant in use, over 100 days
+			advance(10 * day)
+			if err := f.rotate(t, fmt.Sprint(n), fmt.Sprint(n+1)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !f.alive(t, "10") {
+			t.Error("the grant was swept")
+		}
+		if err := f.rotate(t, "8", "x"); err == nil {
+			t.Error("a spent token works")
+		}
+		if f.alive(t, "10") {
+			t.Error("a replay of what was kept is not recognised")
+		}
+	})
+}
+
+func TestSweepTakesRevokedGrants(t *testing.T) {
+	t.Parallel()
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		g := f.redeem(t, f.code(t, "code"), "0")
+		if err := oauth.RevokeAgent(t.Context(), f.s, f.owner, g.ClientID); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil || r.Total() != 0 {
+			t.Errorf("at once: %+v, %v", r, err)
+		}
+		advance(25 * time.Hour)
+		if r, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil || r.Grants != 1 {
+			t.Errorf("a day later: %+v, %v", r, err)
+		}
+	})
+}
+
+// A client that is used for the first time while the sweep comes by stays.
+func TestSweepLeavesClientsInUse(t *testing.T) {
+	t.Parallel()
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		advance(31 * 24 * time.Hour)
+		row := &account.LoginSession{Hash: "fresh", MemberID: f.owner, ExpiresAt: f.now().Add(time.Hour)}
+		if err := account.CreateLoginSession(t.Context(), f.s, row); err != nil {
+			t.Fatal(err)
+		}
+		f.session = "fresh"
+		f.request(t, "request")
+		if r, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil || r.Clients != 0 {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		if _, err := oauth.GetClient(t.Context(), f.s, f.client); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSweepOfAClosedStoreFails(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f flow) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := retention.Sweep(ctx, f.s, time.Now()); err == nil {
+			t.Error("no error")
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/uptrace/bun"
+)
+
+// Queue is the queue of jobs in the database. It is safe for concurrent use.
+type Queue struct {
+	db     *db.DB
+	ledger *billing.Ledger
+}
+
+// NewQueue returns the queue of a database. Failed jobs are refunded to the ledger.
+func NewQueue(db *db.DB, ledger *billing.Ledger) *Queue { return &Queue{db: db, ledger: ledger} }
+
+// due selects jobs that may be claimed, the longest waiting first. Between two
+// processes that claim jobs of one member at once, both may get one; at most for
+// as long as those run.
+const due = `SELECT j.id FROM jobs j WHERE j.kind IN (?)
+AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'running' AND j.lease_until <= ?)
+AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.id <> j.id AND r.state = 'running' AND r.lease_until > ?)
+ORDER BY j.run_at, j.id LIMIT 1`
+
+// JobsWait tells whether a job of one of the kinds could be claimed.
+func (s *Queue) JobsWait(ctx context.Context, kinds []string) (bool, error) {
+	now := s.db.Now()
+	var found string
+	err := s.db.NewRaw(due, bun.List(kinds), now, now, now).Scan(ctx, &found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ClaimJob gives a due job of one of the kinds away until a time, the longest waiting
+// first, and none of a member of whom another runs. A job whose lease ran out is due.
+// It returns nil when there is none.
+func (s *Queue) ClaimJob(ctx context.Context, kinds []string, until time.Time) (*Job, error) {
+	// Mostly there is nothing, and a look takes no lock.
+	if waiting, err := s.JobsWait(ctx, kinds); err != nil || !waiting {
+		return nil, err
+	}
+	choose := due + db.LockRows(s.db, "FOR UPDATE OF j SKIP LOCKED")
+	now := s.db.Now()
+	j := &Job{}
+	err := s.db.NewWrite(`UPDATE jobs SET state = 'running', attempts = attempts + 1, fence = fence + 1, lease_until = ?, updated_at = ?
+WHERE id = (`+choose+`) RETURNING *`, until.UTC(), now, bun.List(kinds), now, now, now).Scan(ctx, j)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// ExtendLease fails with ErrLeaseLost or ErrCancelled.
+func (s *Queue) ExtendLease(ctx context.Context, l Lease, until time.Time) error {
+	var cancelled bool
+	err := s.db.NewWrite("UPDATE jobs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running' RETURNING cancel_requested",
+		until.UTC(), l.ID, l.Fence).Scan(ctx, &cancelled)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrLeaseLost
+	case err != nil:
+		return err
+	case cancelled:
+		return ErrCancelled
+	}
+	return nil
+}
+
+// EndJob ends a job; one that failed gets its credits back. It fails with
+// ErrLeaseLost.
+func (s *Queue) EndJob(ctx context.Context, l Lease, e End) error {
+	var failure Failure
+	if e.Failure != nil {
+		failure = *e.Failure
+	}
+	now := s.db.Now()
+	j := &Job{}
+	refunded := false
+	err := s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		err := tx.NewRaw(`UPDATE jobs SET state = ?, result = ?, error_code = ?, error_detail = ?, lease_until = NULL, updated_at = ?, ended_at = ?
+WHERE id = ? AND fence = ? AND state = 'running' RETURNING *`, e.State, string(e.Result), failure.Code, failure.Detail, now, now, l.ID, l.Fence).Scan(ctx, j)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrLeaseLost
+		}
+		if err != nil {
+			return err
+		}
+		if e.State == Failed && j.Charged > 0 {
+			if err := s.ledger.Refund(ctx, tx, j.TenantID, j.Period, j.Tool, j.Charged); err != nil {
+				return err
+			}
+			refunded = true
+		}
+		if e.Again.IsZero() {
+			return nil
+		}
+		return s.scheduleJob(ctx, tx, j.Kind, e.Again)
+	})
+	if err == nil && refunded {
+		s.ledger.CountRefund(j.Tool, j.Charged)
+	}
+	return err
+}
+
+// ReturnJob queues a job again for a time. An attempt that was not the job's fault
+// does not count. It fails with ErrLeaseLost.
+func (s *Queue) ReturnJob(ctx context.Context, l Lease, runAt time.Time, counts bool) error {
+	back := 0
+	if !counts {
+		back = 1
+	}
+	result, err := s.db.NewWrite(`UPDATE jobs SET state = 'queued', run_at = ?, lease_until = NULL, updated_at = ?,
+attempts = CASE WHEN attempts > ? THEN attempts - ? ELSE 0 END
+WHERE id = ? AND fence = ? AND state = 'running'`, runAt.UTC(), s.db.Now(), back, back, l.ID, l.Fence).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return ErrLeaseLost
+}
+
+// QueuedJobs are the jobs of one kind in one state that has not ended.
+type QueuedJobs struct {
+	// State is "scheduled" for jobs whose time to run has not come, "queued" for
+	// those that could run and wait for a worker, and "running".
+	Kind, State string
+	Count       int
+	// Waited is how long the longest of those that could run has waited.
+	Waited time.Duration
+}
+
+// CountJobs counts the jobs that have not ended. A job whose lease ran out is
+// queued: it waits for another worker.
+func (s *Queue) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
+	now := s.db.Now()
+	var rows []struct {
+		Kind, State string
+		Count       int
+		Since       time.Time `bun:",nullzero"`
+	}
+	err := s.db.NewRaw(`SELECT kind,
+CASE WHEN state = 'running' AND lease_until > ? THEN 'running' WHEN state = 'queued' AND run_at > ? THEN 'scheduled' ELSE 'queued' END AS state,
+count(*) AS count,
+min(CASE WHEN state = 'running' AND lease_until <= ? THEN lease_until WHEN state = 'queued' AND run_at <= ? THEN run_at END) AS since
+FROM jobs WHERE state IN ('queued', 'running') GROUP BY 1, 2`, now, now, now, now).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]QueuedJobs, len(rows))
+	for i, r := range rows {
+		counts[i] = QueuedJobs{Kind: r.Kind, State: r.State, Count: r.Count}
+		if !r.Since.IsZero() {
+			counts[i].Waited = now.Sub(r.Since)
+		}
+	}
+	return counts, nil
+}
+
+// ScheduleJob queues a job of the system, unless one of the kind is live.
+func (s *Queue) ScheduleJob(ctx context.Context, kind string, runAt time.Time) error {
+	return s.scheduleJob(ctx, s.db, kind, runAt)
+}
+
+func (s *Queue) scheduleJob(ctx context.Context, db db.Querier, kind string, runAt time.Time) error {
+	jobID, err := s.db.NewID(id.Job)
+	if err != nil {
+		return err
+	}
+	now := s.db.Now()
+	j := &Job{ID: jobID, Kind: kind, State: Queued, RunAt: runAt.UTC(), CreatedAt: now, UpdatedAt: now}
+	_, err = db.NewInsert().Model(j).On("CONFLICT DO NOTHING").Exec(ctx)
+	return err
+}

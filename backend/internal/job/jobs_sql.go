@@ -1,0 +1,153 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+)
+
+// StartJob queues a job, or returns the live one of the kind: writes of a tenant
+// happen one after the other, so that there cannot be two.
+func StartJob(ctx context.Context, tx *db.Tx, d Draft) (j *Job, started bool, err error) {
+	live, err := LiveJob(ctx, tx, d.Kind)
+	if err != nil || live != nil {
+		return live, false, err
+	}
+	params, err := json.Marshal(d.Params)
+	if err != nil {
+		return nil, false, fmt.Errorf("encode a job's parameters: %w", err)
+	}
+	jobID, err := tx.NewID(id.Job)
+	if err != nil {
+		return nil, false, err
+	}
+	j = &Job{
+		ID: jobID, TenantID: tx.TenantID(), Kind: d.Kind, State: Queued, Params: string(params), Total: d.Total, RunAt: tx.Now(),
+		CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName, Tool: tx.Actor().Tool,
+		Period: billing.MonthOf(tx.Now()).Period, Charged: d.Charged, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
+	}
+	// The count outlives the rows, so that no number is given twice.
+	if err := tx.NewRaw("UPDATE tenant_states SET jobs = jobs + 1 WHERE tenant_id = ? RETURNING jobs", tx.TenantID()).Scan(ctx, &j.Number); err != nil {
+		return nil, false, err
+	}
+	_, err = tx.NewInsert().Model(j).Exec(ctx)
+	return j, true, err
+}
+
+// LiveJob returns the tenant's job of a kind that has not ended, or nil.
+func LiveJob(ctx context.Context, tx *db.Tx, kind string) (*Job, error) {
+	live := &Job{}
+	err := tx.From(live).Where("kind = ? AND state IN (?, ?)", kind, Queued, Running).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// GetJob returns a job of the tenant by its number, or fails with fault.NotFound.
+func GetJob(ctx context.Context, q db.Reader, number int32) (*Job, error) {
+	j, err := getJob(ctx, q, number)
+	return j, err
+}
+
+func getJob(ctx context.Context, q db.Reader, number int32) (*Job, error) {
+	j := &Job{}
+	err := q.From(j).Where("number = ?", number).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no job %d", number)
+	}
+	return j, err
+}
+
+// ListJobs returns the tenant's jobs of a kind, the latest first.
+func ListJobs(ctx context.Context, q db.Reader, kind string, limit int) ([]Job, error) {
+	var jobs []Job
+	err := q.From(&jobs).Where("kind = ?", kind).Order("number DESC").Limit(int64(limit)).Scan(ctx)
+	return jobs, err
+}
+
+// CancelJob ends a queued job, and asks a running one to end. One that was begun and
+// waits is ended by whoever claims it, who can tell how far it got. One that has
+// ended stays as it is.
+func CancelJob(ctx context.Context, tx *db.Tx, number int32) (*Job, error) {
+	j, err := getJob(ctx, tx, number)
+	if err != nil || j.Terminal() {
+		return j, err
+	}
+	// It may be claimed, or end, at this moment.
+	_, err = tx.NewRaw(`UPDATE jobs SET cancel_requested = ?, updated_at = ?, run_at = CASE state WHEN 'queued' THEN ? ELSE run_at END,
+ended_at = CASE WHEN state = 'queued' AND checkpoint = '' THEN ? ELSE ended_at END,
+state = CASE WHEN state = 'queued' AND checkpoint = '' THEN 'cancelled' ELSE state END
+WHERE tenant_id = ? AND number = ? AND state IN ('queued', 'running')`, true, tx.Now(), tx.Now(), tx.Now(), tx.TenantID(), number).Exec(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return getJob(ctx, tx, number)
+}
+
+// WriteStep is Write for a step of a job, which is committed only under the lease.
+// It fails with job.ErrLeaseLost or job.ErrCancelled without calling fn.
+func WriteStep(ctx context.Context, t *db.Tenant, l Lease, actor db.Actor, fn func(context.Context, *db.Tx) (Step, error)) error {
+	return t.Write(ctx, actor, func(ctx context.Context, tx *db.Tx) error {
+		var cancelled bool
+		err := tx.NewRaw("UPDATE jobs SET attempts = 0, updated_at = ? WHERE tenant_id = ? AND id = ? AND fence = ? AND state = ? RETURNING cancel_requested",
+			tx.Now(), tx.TenantID(), l.ID, l.Fence, Running).Scan(ctx, &cancelled)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return ErrLeaseLost
+		case err != nil:
+			return err
+		case cancelled:
+			return ErrCancelled
+		}
+		step, err := fn(ctx, tx)
+		if err != nil {
+			return err
+		}
+		checkpoint, err := json.Marshal(step.Checkpoint)
+		if err != nil {
+			return fmt.Errorf("encode a job's checkpoint: %w", err)
+		}
+		_, err = tx.NewRaw("UPDATE jobs SET checkpoint = ?, done = ?, total = ? WHERE tenant_id = ? AND id = ?",
+			string(checkpoint), step.Done, step.Total, tx.TenantID(), l.ID).Exec(ctx)
+		return err
+	})
+}
+
+// Charge takes the price of a step off the balance of the month in which the job was
+// started, to which a refund would go. It ends the job when that does not cover it.
+func Charge(ctx context.Context, l *billing.Ledger, tx *db.Tx, j *Job, price int) error {
+	if price <= 0 {
+		return nil
+	}
+	_, err := l.ChargeTx(ctx, tx, billing.MonthOf(j.CreatedAt), price)
+	if short := (*billing.Shortage)(nil); errors.As(err, &short) {
+		return Fail(CodeCredits, "%s", short.Error())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.NewRaw("UPDATE jobs SET charged = charged + ? WHERE tenant_id = ? AND id = ?", price, tx.TenantID(), j.ID).Exec(ctx)
+	return err
+}
+
+// SweepJobs deletes jobs that ended before a time.
+const SweepJobs = "DELETE FROM jobs WHERE ended_at <= ?"
+
+// KeepJobs is how long a job can be read after its end.
+const KeepJobs = 30 * 24 * time.Hour
+
+// WriteStepFor is WriteStep for a step of a job on behalf of whoever started it.
+func WriteStepFor(ctx context.Context, s *db.DB, j *Job, fn func(context.Context, *db.Tx) (Step, error)) error {
+	l := Lease{ID: j.ID, Tenant: j.TenantID, Fence: j.Fence}
+	actor := db.Actor{CredentialID: j.CredentialID, CredentialName: j.CredentialName, Tool: j.Tool}
+	return WriteStep(ctx, s.Tenant(j.TenantID, false), l, actor, fn)
+}

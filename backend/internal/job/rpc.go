@@ -1,0 +1,119 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	jobsv1 "github.com/kith-crm/kith/proto/gen/kith/jobs/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Jobs are the workers behind the queue.
+type Jobs interface {
+	// Wake has the queue looked at now.
+	Wake()
+	// Watch returns a channel that is closed when the job changes the next time in
+	// this process, until stop is called.
+	Watch(owner tenant.ID, number int32) (changed <-chan struct{}, stop func())
+}
+
+// jobObject is the object that a job says it is.
+const jobObject = "job"
+
+// pathJobs is where the edge serves jobs over plain HTTP.
+const pathJobs = "/api/jobs/"
+
+// otherProcesses is how often a job is read that another process may work on.
+const otherProcesses = time.Second
+
+type RPC struct {
+	DB      *db.DB
+	Jobs    Jobs
+	BaseURL string
+	Now     func() time.Time
+}
+
+// GetJob implements the RPC.
+func (h *RPC) GetJob(ctx context.Context, req *jobsv1.GetJobRequest) (*jobsv1.GetJobResponse, error) {
+	p := tenant.PrincipalFrom(ctx)
+	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
+	wait := time.NewTimer(time.Duration(req.GetWaitSeconds()) * time.Second)
+	defer wait.Stop()
+	for {
+		changed, stop := h.Jobs.Watch(p.Tenant, req.GetTaskId())
+		j, err := GetJob(ctx, data, req.GetTaskId())
+		if err != nil || j.Terminal() || req.GetWaitSeconds() == 0 || !h.await(ctx, changed, wait.C) {
+			stop()
+			return h.answer(j, err)
+		}
+		stop()
+	}
+}
+
+// await reports whether the job should be read again.
+func (h *RPC) await(ctx context.Context, changed <-chan struct{}, end <-chan time.Time) bool {
+	other := time.NewTimer(otherProcesses)
+	defer other.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-end:
+		return false
+	case <-changed:
+	case <-other.C:
+	}
+	return true
+}
+
+func (h *RPC) answer(j *Job, err error) (*jobsv1.GetJobResponse, error) {
+	if err != nil {
+		return nil, err
+	}
+	message, err := h.message(j)
+	return &jobsv1.GetJobResponse{Job: message}, err
+}
+
+// CancelJob implements the RPC.
+func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequest) (*jobsv1.CancelJobResponse, error) {
+	j, err := CancelJob(ctx, u, req.GetTaskId())
+	if err != nil {
+		return nil, err
+	}
+	message, err := h.message(j)
+	return &jobsv1.CancelJobResponse{Job: message}, err
+}
+
+func (h *RPC) message(j *Job) (*jobsv1.Job, error) {
+	m := &jobsv1.Job{
+		Object: jobObject, JobId: j.Number, Kind: j.Kind, State: j.State, Terminal: j.Terminal(),
+		Progress:   &jobsv1.JobProgress{Done: int32(j.Done), Total: int32(j.Total)},
+		RetryAfter: int32(j.RetryAfter(h.Now()).Seconds()),
+		Poll:       h.BaseURL + pathJobs + strconv.Itoa(int(j.Number)),
+		CreatedAt:  call.Timestamp(j.CreatedAt), UpdatedAt: call.Timestamp(j.UpdatedAt),
+	}
+	if j.Result != "" {
+		result := &structpb.Struct{}
+		if err := protojson.Unmarshal([]byte(j.Result), result); err != nil {
+			return nil, fmt.Errorf("read the result of job %s: %w", j.ID, err)
+		}
+		if j.State == Succeeded {
+			m.Result = result
+		} else if left := result.GetFields()["import_id"].GetStringValue(); left != "" {
+			m.ImportId = &left
+		}
+	}
+	if j.State == Failed {
+		m.Error = &jobsv1.JobError{Code: j.ErrorCode, Detail: text.Truncate(j.ErrorDetail, maxDetail)}
+	}
+	return m, nil
+}
+
+// maxDetail bounds the sentence of a failure, in characters.
+const maxDetail = 500

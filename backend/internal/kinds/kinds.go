@@ -1,0 +1,26 @@
+// Package kinds lists the kinds of objects whose changes can be undone, for package
+// history, which knows none of them. A new kind is entered here.
+package kinds
+
+import (
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// All has the restorer of every kind.
+func All() history.Kinds {
+	return history.Kinds{
+		history.Connection:   people.RestoreConnection,
+		history.Relationship: people.RestoreRelationship,
+		history.Membership:   people.RestoreMembership,
+		history.Note:         timeline.RestoreNote,
+		history.Interaction:  timeline.RestoreInteraction,
+		history.Group:        groups.RestoreGroup,
+		history.Reminder:     reminders.RestoreReminder,
+		history.Profile:      account.RestoreProfile,
+	}
+}

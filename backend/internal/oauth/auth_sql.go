@@ -1,0 +1,76 @@
+package oauth
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// The statements find a credential by its bearer's hash: the one read that every call
+// pays.
+const memberColumns = "m.id, m.username, m.timezone, m.plan, m.embeddings_host, p.name, s.read_only, s.data_version, s.embedded_version"
+
+const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
+JOIN profiles p ON p.member_id = m.id`
+
+const personalText = `SELECT t.id, '', t.name, t.scopes, t.tools, t.expires_at, ` + memberColumns + `
+FROM personal_tokens t
+JOIN members m ON m.id = t.member_id
+` + memberJoins + `
+WHERE t.hash = ? AND t.revoked_at IS NULL AND m.suspended_at IS NULL`
+
+const accessText = `SELECT g.id, c.id, c.name, t.scopes, '', t.expires_at, ` + memberColumns + `
+FROM access_tokens t
+JOIN grants g ON g.id = t.grant_id
+JOIN clients c ON c.id = g.client_id
+JOIN members m ON m.id = g.member_id
+` + memberJoins + `
+WHERE t.hash = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL`
+
+// Authenticate returns the principal of a bearer, a personal token or an access
+// token. It fails with fault.Unauthenticated for an unknown, expired or revoked
+// one and for one of a suspended member, and with fault.Unavailable when it
+// cannot tell.
+func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Principal, error) {
+	query, kind := personalText, account.KindToken
+	if strings.HasPrefix(bearer, PrefixAccessToken) {
+		query, kind = accessText, KindOAuth
+	}
+	statement, err := s.Prepared(ctx, kind, func() string { return query })
+	if err != nil {
+		return nil, err
+	}
+	p := &tenant.Principal{}
+	var scopes, tools string
+	var expires sql.NullTime
+	err = statement.Scan(ctx, account.HashSecret(bearer), &p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &tools, &expires,
+		&p.Tenant, &p.Username, &p.Timezone, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && expires.Valid && !expires.Time.After(s.Now()):
+		return nil, fault.New(fault.Unauthenticated, "the token is unknown, expired or revoked")
+	case err != nil:
+		return nil, fmt.Errorf("authenticate: %w", err)
+	}
+	p.Credential.Kind = kind
+	p.Credential.Scopes = strings.Fields(scopes)
+	p.Credential.Tools = strings.Fields(tools)
+	p.Credential.ExpiresAt = expires.Time
+	return p, nil
+}
+
+// MarkUsed notes when a credential, a personal token or a grant, was last used.
+func MarkUsed(ctx context.Context, s *db.DB, credentialID string, at time.Time) error {
+	if id.Valid(id.Grant, credentialID) {
+		return MarkGrantUsed(ctx, s, credentialID, at)
+	}
+	return account.MarkTokenUsed(ctx, s, credentialID, at)
+}

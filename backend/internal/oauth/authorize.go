@@ -1,0 +1,265 @@
+package oauth
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Error codes of the authorization response (RFC 6749 §4.1.2.1, RFC 8707 §2).
+const (
+	codeInvalidRequest          = "invalid_request"
+	codeUnsupportedResponseType = "unsupported_response_type"
+	codeInvalidScope            = "invalid_scope"
+	codeInvalidTarget           = "invalid_target"
+	codeAccessDenied            = "access_denied"
+	codeServerError             = "server_error"
+)
+
+// maxState bounds the state of a client, in bytes: it is kept with each request.
+const maxState = 2 << 10
+
+// authorize checks a request, has the member sign in, and asks for consent.
+// Until client and redirect URI are known to belong together, and until somebody
+// is signed in, what is wrong is told on a page: anybody can register a redirect
+// URI, so a link to here must not lead there by itself.
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The address of the request cannot be read. Start again at the application.")
+		return
+	}
+	c, ok := s.knownClient(w, r, query)
+	if !ok {
+		return
+	}
+	redirectURI, state := query.Get("redirect_uri"), query.Get("state")
+	scopes, refusal := s.checkRequest(query)
+	login, err := s.Sessions.Current(r)
+	switch {
+	case err != nil:
+		s.unavailable(w, r, "read login session", err)
+		return
+	case refusal != nil && login == nil:
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This request has a mistake",
+			"The application asked in a way that Kith refuses ("+refusal.Error+"). You were not sent back to it. Whoever makes the application has to mend that.")
+		return
+	case refusal != nil:
+		s.sendBack(w, redirectURI, state, url.Values{"error": {refusal.Error}, "error_description": {refusal.Description}})
+		return
+	case login == nil:
+		http.Redirect(w, r, s.Sessions.SignIn(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	s.askConsent(w, r, c, login, &Request{
+		SessionHash: login.Hash, ClientID: c.ID, RedirectURI: redirectURI, Scopes: strings.Join(scopes, " "),
+		Resource: query.Get("resource"), State: state, CodeChallenge: query.Get("code_challenge"),
+	})
+}
+
+// knownClient returns the client when it and the redirect URI belong together,
+// or says on a page what is wrong.
+func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.Values) (*Client, bool) {
+	c, err := s.client(r.Context(), query.Get("client_id"))
+	switch {
+	case len(query["client_id"]) > 1 || len(query["redirect_uri"]) > 1:
+		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The application is named twice. Start again at the application.")
+	case fault.Is(err, fault.NotFound):
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown application", "The application that sent you here is not registered. It has to register again.")
+	case err != nil:
+		s.unavailable(w, r, "read client", err)
+	case !MatchRedirectURI(c.RedirectURIs, query.Get("redirect_uri")):
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown return address", "The application asked to send you to an address that it has not registered. You were not sent there.")
+	case CheckRedirectURI(query.Get("redirect_uri"), true) != nil: // registered under earlier rules
+		s.Pages.Problem(w, r, http.StatusBadRequest, "Return address not allowed", "Kith no longer accepts the address that the application asked to send you to. You were not sent there. The application has to register again.")
+	default:
+		return c, true
+	}
+	return nil, false
+}
+
+// checkRequest returns the scopes asked for, or why the client is sent back.
+func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
+	if name, repeated := repeatedParameter(query); repeated {
+		return nil, &oauthError{codeInvalidRequest, "the parameter " + name + " is given twice"}
+	}
+	switch {
+	case query.Get("response_type") == "":
+		return nil, &oauthError{codeInvalidRequest, "response_type is missing"}
+	case query.Get("response_type") != "code":
+		return nil, &oauthError{codeUnsupportedResponseType, "only response_type=code is supported"}
+	case query.Has("response_mode") && query.Get("response_mode") != "query":
+		return nil, &oauthError{codeInvalidRequest, "only response_mode=query is supported"}
+	}
+	scopes, err := ParseScopes(query.Get("scope"), query.Has("scope"), s.Catalog.Scopes())
+	if err != nil {
+		return nil, &oauthError{codeInvalidScope, err.Error()}
+	}
+	switch {
+	case query.Has("resource") && !s.isResource(query.Get("resource")):
+		return nil, &oauthError{codeInvalidTarget, "the resource is not one of this service"}
+	case query.Get("state") == "":
+		return nil, &oauthError{codeInvalidRequest, "state is missing"}
+	case !isText(query.Get("state")) || len(query.Get("state")) > maxState:
+		return nil, &oauthError{codeInvalidRequest, "state must be text of 2048 bytes at most"}
+	case query.Get("code_challenge_method") != "S256":
+		return nil, &oauthError{codeInvalidRequest, "code_challenge_method must be S256"}
+	case CheckChallenge(query.Get("code_challenge")) != nil:
+		return nil, &oauthError{codeInvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier"}
+	}
+	return scopes, nil
+}
+
+// isText tells whether every database can keep s.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, login *account.LoginSession, req *Request) {
+	secret, err := Generate("")
+	if err != nil {
+		s.unavailable(w, r, "generate request", err)
+		return
+	}
+	req.Hash = Hash(secret)
+	if err := CreateRequest(r.Context(), s.Store, req); err != nil {
+		s.unavailable(w, r, "keep request", err)
+		return
+	}
+	view := consentView(secret, c, login, req)
+	view.Ticked, view.Address = view.Scopes, r.URL.RequestURI()
+	s.Pages.Consent(w, r, view)
+}
+
+// consentView is what the page of a request shows.
+func consentView(secret string, c *Client, login *account.LoginSession, req *Request) ConsentView {
+	return ConsentView{
+		Request: secret, Username: login.Username, ClientName: ShownName(c.Name),
+		RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
+	}
+}
+
+// addressOf is the path, with its query, that asks for the same again.
+func addressOf(req *Request) string {
+	query := url.Values{
+		"response_type": {"code"}, "client_id": {req.ClientID}, "redirect_uri": {req.RedirectURI}, "scope": {req.Scopes},
+		"state": {req.State}, "code_challenge": {req.CodeChallenge}, "code_challenge_method": {"S256"},
+	}
+	if req.Resource != "" {
+		query.Set("resource", req.Resource)
+	}
+	return PathAuthorize + "?" + query.Encode()
+}
+
+// consent takes the member's answer. The request's secret was shown to one
+// login session only. It is answered once; the same answer over again, which a
+// second click sends, is led to the same place.
+func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.Pages.Problem(w, r, http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+		return
+	}
+	login, err := s.Sessions.Current(r)
+	if err != nil {
+		s.unavailable(w, r, "read login session", err)
+		return
+	}
+	if login == nil {
+		s.Pages.Problem(w, r, http.StatusForbidden, "You are signed out", "Start again at the application, and sign in when asked.")
+		return
+	}
+	secret := r.PostForm.Get("request")
+	if r.PostForm.Get("decision") != "allow" {
+		s.finish(w, r, secret, login, nil, url.Values{"error": {codeAccessDenied}, "error_description": {"the member said no"}})
+		return
+	}
+	code := CodeOf(secret, login.Hash)
+	s.finish(w, r, secret, login, &AuthorizationCode{
+		Hash: Hash(code), MemberID: login.MemberID, Scopes: strings.Join(r.PostForm["scope"], " "),
+	}, url.Values{"code": {code}})
+}
+
+// finish answers the request and sends the browser back to the client.
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, login *account.LoginSession, code *AuthorizationCode, answer url.Values) {
+	req, err := DecideRequest(r.Context(), s.Store, Hash(secret), login.Hash, code)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		s.over(w, r, err)
+	case fault.Is(err, fault.Invalid): // nothing happened: the page is answered again
+		s.askAgain(w, r, secret, login)
+	case err != nil:
+		s.unavailable(w, r, "decide request", err)
+	default:
+		if code != nil && !code.CreatedAt.IsZero() { // not the same answer over again
+			s.Events.Record(r.Context(), account.SecurityEvent{
+				Kind: account.AgentAllowed, TenantID: login.MemberID, Address: s.address(r), ObjectID: req.ClientID,
+			})
+		}
+		s.sendBack(w, req.RedirectURI, req.State, answer)
+	}
+}
+
+// over tells that a request cannot be answered any more.
+func (s *Server) over(w http.ResponseWriter, r *http.Request, err error) {
+	text := "Start again at the application."
+	if coded, ok := errors.AsType[*fault.Error](err); ok {
+		text = coded.Message
+	}
+	s.Pages.Problem(w, r, http.StatusBadRequest, "This request is over", text)
+}
+
+// askAgain shows the page of a request once more, with what is wrong with the
+// answer.
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string, login *account.LoginSession) {
+	req, err := GetRequest(r.Context(), s.Store, Hash(secret), login.Hash)
+	if fault.Is(err, fault.NotFound) {
+		s.over(w, r, err)
+		return
+	}
+	if err != nil {
+		s.unavailable(w, r, "read request", err)
+		return
+	}
+	c, err := s.client(r.Context(), req.ClientID)
+	if err != nil {
+		s.unavailable(w, r, "read client", err)
+		return
+	}
+	view := consentView(secret, c, login, req)
+	view.Ticked, view.Address = r.PostForm["scope"], addressOf(req)
+	view.Mistake = "Nothing was allowed yet. Tick at least one of the things that it asks for, or don’t allow it."
+	if slices.Equal(view.Ticked, []string{catalog.ScopeWrite}) {
+		view.Mistake = "Nothing was allowed yet. Tick an area that it may read: leave to change things counts for the ticked areas alone."
+	}
+	s.Pages.Consent(w, r, view)
+}
+
+// sendBack redirects to a registered redirect URI with the answer, the state and
+// the issuer (RFC 9207). The URI's own bytes stay as they are.
+func (s *Server) sendBack(w http.ResponseWriter, redirectURI, state string, answer url.Values) {
+	answer.Set("iss", s.Issuer)
+	if state != "" {
+		answer.Set("state", state)
+	}
+	separator := "?"
+	if strings.Contains(redirectURI, "?") {
+		separator = "&"
+	}
+	w.Header().Set("Location", redirectURI+separator+answer.Encode())
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, what string, err error) {
+	s.fail(r.Context(), what, err)
+	w.Header().Set("Retry-After", "1")
+	s.Pages.Problem(w, r, http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was granted. Try again in a moment.")
+}

@@ -1,0 +1,267 @@
+package oauth
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// CreateClient keeps a new client and sets its id.
+func CreateClient(ctx context.Context, s *db.DB, c *Client) error {
+	return insertClient(ctx, s, s, c)
+}
+
+// insertClient is CreateClient within a transaction.
+func insertClient(ctx context.Context, s *db.DB, tx db.Querier, c *Client) error {
+	clientID, err := s.NewID(id.Client)
+	if err != nil {
+		return err
+	}
+	c.ID, c.CreatedAt = clientID, s.Now()
+	_, err = tx.NewInsert().Model(c).Exec(ctx)
+	return err
+}
+
+// GetClient returns a client, or fault.NotFound.
+func GetClient(ctx context.Context, s *db.DB, clientID string) (*Client, error) {
+	c := &Client{}
+	err := s.NewSelect().Model(c).Where("id = ?", clientID).Scan(ctx)
+	return db.Found(c, err, "the client is not registered")
+}
+
+// CreateRequest keeps a request for the consent page of a login session. Beyond
+// MaxRequests of that session the oldest is forgotten, as if its time were over.
+func CreateRequest(ctx context.Context, s *db.DB, r *Request) error {
+	r.CreatedAt = s.Now()
+	r.ExpiresAt = r.CreatedAt.Add(RequestLifetime)
+	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		// Written, though nothing in it changes, the session has its other requests wait.
+		if _, err := tx.NewRaw("UPDATE login_sessions SET expires_at = expires_at WHERE hash = ?", r.SessionHash).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.NewRaw(`DELETE FROM authorization_requests WHERE session_hash = ? AND hash NOT IN
+(SELECT hash FROM authorization_requests WHERE session_hash = ? ORDER BY created_at DESC, hash LIMIT ?)`,
+			r.SessionHash, r.SessionHash, MaxRequests-1).Exec(ctx); err != nil {
+			return err
+		}
+		_, err := tx.NewInsert().Model(r).ModelTableExpr("authorization_requests").Exec(ctx)
+		return err
+	})
+}
+
+// GetCode returns a code in whatever state, or fault.NotFound.
+func GetCode(ctx context.Context, s *db.DB, hash string) (*AuthorizationCode, error) {
+	c := &AuthorizationCode{}
+	err := s.NewSelect().Model(c).Where("hash = ?", hash).Scan(ctx)
+	return db.Found(c, err, "the code is unknown")
+}
+
+// RedeemCode turns an issued code into a grant with a first pair of tokens.
+// For a used one it kills the grant that it was redeemed for; for a used or
+// expired one it fails with fault.Conflict. Beside that error it returns the grant
+// that it killed, of which only the member is set, or nil when it killed none.
+func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, error) {
+	grantID, err := s.NewID(id.Grant)
+	if err != nil {
+		return nil, err
+	}
+	var made, killed *Grant
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		killed = nil
+		code, err := useCode(ctx, s, tx, hash)
+		if errors.Is(err, sql.ErrNoRows) {
+			killed, err = killReplayedCode(ctx, s, tx, hash)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		g := &Grant{
+			ID: grantID, MemberID: code.MemberID, ClientID: code.ClientID, Scopes: code.Scopes, Resource: code.Resource, CreatedAt: s.Now(),
+		}
+		if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
+			return fmt.Errorf("insert grant: %w", err)
+		}
+		if _, err := tx.NewRaw("UPDATE authorization_codes SET grant_id = ? WHERE hash = ?", g.ID, hash).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.NewRaw("UPDATE clients SET last_used_at = ? WHERE id = ?", g.CreatedAt, g.ClientID).Exec(ctx); err != nil {
+			return err
+		}
+		made = g
+		return insertPair(ctx, s, tx, g, pair)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if made == nil {
+		return killed, fault.New(fault.Conflict, "the code was used already or has expired")
+	}
+	return made, nil
+}
+
+// useCode marks an issued code as used and returns it; sql.ErrNoRows tells that there
+// is none to use.
+func useCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*AuthorizationCode, error) {
+	code := &AuthorizationCode{}
+	err := tx.NewRaw("UPDATE authorization_codes SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ? RETURNING *",
+		s.Now(), hash, s.Now()).Scan(ctx, code)
+	return code, err
+}
+
+// killReplayedCode kills the grant that a used code was redeemed for.
+func killReplayedCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*Grant, error) {
+	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
+AND id = (SELECT grant_id FROM authorization_codes WHERE hash = ? AND used_at IS NOT NULL) RETURNING member_id`, s.Now(), hash)
+}
+
+// kill runs a statement that revokes at most one grant and returns its member. It
+// returns that grant, or nil when there was none to revoke.
+func kill(ctx context.Context, tx db.Querier, statement string, args ...any) (*Grant, error) {
+	killed := &Grant{}
+	err := tx.NewRaw(statement, args...).Scan(ctx, &killed.MemberID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return killed, err
+}
+
+// insertPair keeps a pair of tokens; the access token before it is gone.
+func insertPair(ctx context.Context, s *db.DB, tx db.Querier, g *Grant, pair Pair) error {
+	scopes := pair.Scopes
+	if scopes == "" {
+		scopes = g.Scopes
+	}
+	if _, err := tx.NewRaw(`INSERT INTO access_tokens (grant_id, hash, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.scopes, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+		g.ID, pair.AccessHash, scopes, s.Now(), pair.AccessExpiresAt).Exec(ctx); err != nil {
+		return fmt.Errorf("insert access token: %w", err)
+	}
+	if _, err := tx.NewRaw("INSERT INTO refresh_tokens (hash, grant_id, created_at, expires_at) VALUES (?, ?, ?, ?)",
+		pair.RefreshHash, g.ID, s.Now(), pair.RefreshExpiresAt).Exec(ctx); err != nil {
+		return fmt.Errorf("insert refresh token: %w", err)
+	}
+	return nil
+}
+
+// RotateRefreshToken spends the current refresh token of a client's live
+// grant and puts the pair in its place. For a spent one it kills the grant;
+// for that and every other token it fails with fault.Conflict, and returns what
+// it killed as RedeemCode does. Of the live grant only id and scopes are returned.
+func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pair Pair) (*Grant, error) {
+	var rotated, killed *Grant
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		killed = nil
+		g := &Grant{}
+		now := s.Now()
+		err := tx.NewRaw(`UPDATE refresh_tokens SET spent_at = ? WHERE hash = ? AND spent_at IS NULL AND expires_at > ?
+AND EXISTS (SELECT 1 FROM grants g JOIN members m ON m.id = g.member_id
+WHERE g.id = refresh_tokens.grant_id AND g.client_id = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL)
+RETURNING grant_id AS id, (SELECT g.scopes FROM grants g WHERE g.id = refresh_tokens.grant_id) AS scopes`,
+			now, hash, now, clientID).Scan(ctx, g)
+		if errors.Is(err, sql.ErrNoRows) {
+			killed, err = killReplayed(ctx, s, tx, hash, clientID)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if pair.Scopes != "" {
+			if pair.Scopes, err = Narrow(g.Scopes, pair.Scopes); err != nil {
+				return err
+			}
+		}
+		rotated = g
+		return insertPair(ctx, s, tx, g, pair)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if rotated == nil {
+		return killed, fault.New(fault.Conflict, "the refresh token is unknown, expired, revoked or was used before")
+	}
+	return rotated, nil
+}
+
+// killReplayed kills the grant of a spent refresh token: either the client or a
+// thief holds an old one, and nobody can tell which (RFC 9700 §4.14.2).
+func killReplayed(ctx context.Context, s *db.DB, tx db.Querier, hash, clientID string) (*Grant, error) {
+	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT NULL) RETURNING member_id`, s.Now(), clientID, hash)
+}
+
+// RevokeToken revokes the grant that an access or refresh token of the client
+// belongs to. It returns the member of the grant, or an empty id and no error when
+// the token belongs to no live grant.
+func RevokeToken(ctx context.Context, s *db.DB, hash, clientID string) (owner tenant.ID, err error) {
+	err = s.NewWrite(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
+AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT grant_id FROM refresh_tokens WHERE hash = ?) RETURNING member_id`,
+		s.Now(), clientID, hash, hash).Scan(ctx, &owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return owner, err
+}
+
+// ListGrants returns a member's live grants, newest first.
+func ListGrants(ctx context.Context, s *db.DB, owner tenant.ID) ([]Grant, error) {
+	var grants []Grant
+	err := s.NewSelect().Model(&grants).ColumnExpr("?TableAlias.*").ColumnExpr("c.name AS client_name, c.redirect_uris AS client_redirect_uris").
+		Join("JOIN clients AS c ON c.id = ?TableAlias.client_id").
+		Where("?TableAlias.member_id = ?", owner).Where("?TableAlias.revoked_at IS NULL").
+		Where("EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = ?TableAlias.id AND r.spent_at IS NULL AND r.expires_at > ?)", s.Now()).
+		OrderExpr("?TableAlias.id DESC").Scan(ctx)
+	return grants, err
+}
+
+// RevokeAgent ends all access of a client to the member's account, at once: every
+// grant with its tokens, every code not yet redeemed, and every request that
+// waits for consent. It fails with fault.NotFound when there is none of these.
+//
+// The order of the statements matters: a request that is being answered, or a code
+// that is being redeemed, is waited for, and what came of it is found by the
+// statement after.
+func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
+	ended := int64(0)
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		ended = 0
+		for _, step := range []struct {
+			statement string
+			args      []any
+		}{
+			{`DELETE FROM authorization_requests WHERE client_id = ?
+AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []any{clientID, owner}},
+			{"DELETE FROM authorization_codes WHERE client_id = ? AND member_id = ? AND used_at IS NULL", []any{clientID, owner}},
+			{"UPDATE grants SET revoked_at = ? WHERE client_id = ? AND member_id = ? AND revoked_at IS NULL", []any{s.Now(), clientID, owner}},
+		} {
+			result, err := tx.NewRaw(step.statement, step.args...).Exec(ctx)
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			ended += n
+		}
+		return nil
+	})
+	if err == nil && ended == 0 {
+		return fault.New(fault.NotFound, "there is no such connected agent")
+	}
+	return err
+}
+
+// MarkGrantUsed notes when a grant was last used. It never moves a time back.
+func MarkGrantUsed(ctx context.Context, s *db.DB, grantID string, at time.Time) error {
+	_, err := s.NewWrite(
+		"UPDATE grants SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, grantID, at).Exec(ctx)
+	return err
+}

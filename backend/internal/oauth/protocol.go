@@ -1,0 +1,181 @@
+package oauth
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+// protocol is the op.Server behind the token and revocation endpoints.
+type protocol struct {
+	op.UnimplementedServer
+
+	server *Server
+}
+
+// client shows op what it asks of a client: what it is and what it may use.
+type client struct {
+	op.Client // the rest is never asked of a public OAuth client
+
+	record *Client
+}
+
+func (c client) GetID() string               { return c.record.ID }
+func (c client) AuthMethod() oidc.AuthMethod { return oidc.AuthMethodNone }
+func (c client) GrantTypes() []oidc.GrantType {
+	return []oidc.GrantType{oidc.GrantTypeCode, oidc.GrantTypeRefreshToken}
+}
+
+// VerifyClient implements op.Server: an unknown client is 400 invalid_client.
+func (p *protocol) VerifyClient(ctx context.Context, r *op.Request[op.ClientCredentials]) (op.Client, error) {
+	record, err := p.server.client(ctx, r.Data.ClientID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, invalidClient("the client is not registered here: register again")
+	}
+	if err != nil {
+		return nil, p.outage(ctx, "read client", err)
+	}
+	return client{record: record}, nil
+}
+
+// outage answers for anything that is nobody's fault but ours. It must not be a
+// 4xx: clients drop their credentials on those.
+func (p *protocol) outage(ctx context.Context, what string, err error) error {
+	p.server.fail(ctx, what, err)
+	status := http.StatusInternalServerError
+	if fault.Is(db.Coded(err), fault.Unavailable) { // a connection may break while rows are read
+		status = http.StatusServiceUnavailable
+	}
+	return op.NewStatusError(oidc.ErrServerError().WithDescription("something went wrong on our side; try again shortly"), status)
+}
+
+// invalidClient is a 400, as the specification has it, where op would say 401.
+func invalidClient(text string) error {
+	return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%s", text), http.StatusBadRequest)
+}
+
+func invalidGrant(text string) error { return oidc.ErrInvalidGrant().WithDescription("%s", text) }
+
+// CodeExchange implements op.Server: the grant_type authorization_code.
+func (p *protocol) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.AccessTokenRequest]) (*op.Response, error) {
+	if err := p.server.checkResource(r.PostForm); err != nil {
+		return nil, err
+	}
+	hash := Hash(r.Data.Code)
+	code, err := GetCode(ctx, p.server.Store, hash)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil, invalidGrant("the code is unknown")
+	case err != nil:
+		return nil, p.outage(ctx, "read code", err)
+	case code.ClientID != r.Client.GetID():
+		return nil, invalidGrant("the code belongs to another client")
+	case code.RedirectURI != r.Data.RedirectURI:
+		return nil, invalidGrant("redirect_uri is not the one of the authorization request")
+	case !VerifyChallenge(code.CodeChallenge, r.Data.CodeVerifier):
+		return nil, invalidGrant("code_verifier does not belong to the code_challenge")
+	}
+	pair, access, refresh, err := p.server.pair()
+	if err != nil {
+		return nil, p.outage(ctx, "generate tokens", err)
+	}
+	g, err := RedeemCode(ctx, p.server.Store, hash, pair)
+	if fault.Is(err, fault.Conflict) {
+		if g != nil {
+			p.recordRevoked(ctx, g.MemberID, code.ClientID)
+		}
+		return nil, invalidGrant("the code was used already or has expired")
+	}
+	if err != nil {
+		return nil, p.outage(ctx, "redeem code", err)
+	}
+	return p.tokens(access, refresh, g.Scopes), nil
+}
+
+// RefreshToken implements op.Server: the grant_type refresh_token. A scope
+// narrows the new access token (RFC 6749 §6); the grant keeps its own.
+func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.RefreshTokenRequest]) (*op.Response, error) {
+	if err := p.server.checkResource(r.PostForm); err != nil {
+		return nil, err
+	}
+	pair, access, refresh, err := p.server.pair()
+	if err != nil {
+		return nil, p.outage(ctx, "generate tokens", err)
+	}
+	if r.PostForm.Has("scope") {
+		scopes, err := ParseScopes(r.PostForm.Get("scope"), true, p.server.Catalog.Scopes())
+		if err != nil {
+			return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
+		}
+		pair.Scopes = strings.Join(scopes, " ")
+	}
+	g, err := RotateRefreshToken(ctx, p.server.Store, Hash(r.Data.RefreshToken), r.Client.GetID(), pair)
+	switch {
+	case fault.Is(err, fault.Invalid):
+		return nil, oidc.ErrInvalidScope().WithDescription("%s", err)
+	case fault.Is(err, fault.Conflict):
+		if g != nil {
+			p.recordRevoked(ctx, g.MemberID, r.Client.GetID())
+		}
+		return nil, invalidGrant("the refresh token is unknown, expired, revoked or was used before")
+	case err != nil:
+		return nil, p.outage(ctx, "rotate refresh token", err)
+	}
+	if pair.Scopes == "" {
+		pair.Scopes = g.Scopes
+	}
+	return p.tokens(access, refresh, pair.Scopes), nil
+}
+
+func (p *protocol) tokens(access, refresh, scopes string) *op.Response {
+	return op.NewResponse(&oidc.AccessTokenResponse{
+		AccessToken: access, TokenType: oidc.BearerToken, RefreshToken: refresh,
+		ExpiresIn: uint64(p.server.AccessLifetime / time.Second), Scope: strings.Fields(scopes),
+	})
+}
+
+// Revocation implements op.Server: 200 whether or not the token was live
+// (RFC 7009 §2.2); the pair dies, whatever the hint says.
+func (p *protocol) Revocation(ctx context.Context, r *op.ClientRequest[oidc.RevocationRequest]) (*op.Response, error) {
+	owner, err := RevokeToken(ctx, p.server.Store, Hash(r.Data.Token), r.Client.GetID())
+	if err != nil {
+		return nil, p.outage(ctx, "revoke token", err)
+	}
+	if owner != "" {
+		p.recordRevoked(ctx, owner, r.Client.GetID())
+	}
+	return op.NewResponse(struct{}{}), nil
+}
+
+// recordRevoked records that a client lost its access to a member's account.
+func (p *protocol) recordRevoked(ctx context.Context, owner tenant.ID, clientID string) {
+	p.server.Events.Record(ctx, account.SecurityEvent{Kind: account.AccessRevoked, TenantID: owner, ObjectID: clientID})
+}
+
+// checkResource refuses a resource that is not ours (RFC 8707 §2). All of ours
+// are one: tokens for either MCP path are taken by both.
+func (s *Server) checkResource(form url.Values) error {
+	for _, resource := range form["resource"] {
+		if !s.isResource(resource) {
+			return &oidc.Error{ErrorType: "invalid_target", Description: "the resource is not one of this service"}
+		}
+	}
+	return nil
+}
+
+func (s *Server) isResource(resource string) bool {
+	switch resource {
+	case s.Issuer, s.Issuer + "/", s.Issuer + "/mcp", s.Issuer + "/mcp/v1":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package oauth
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// Bounds of a registration's body and of a client's address, in bytes.
+const (
+	maxRegistration = 64 << 10
+	maxClientURI    = 500
+)
+
+// registration is client metadata (RFC 7591 §2), as far as it means something
+// here.
+type registration struct {
+	ClientName    string   `json:"client_name,omitempty"`
+	ClientURI     string   `json:"client_uri,omitempty"`
+	RedirectURIs  []string `json:"redirect_uris"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types"`
+	AuthMethod    string   `json:"token_endpoint_auth_method"`
+	Scope         string   `json:"scope,omitempty"`
+}
+
+// registered is the answer: what was stored (RFC 7591 §3.2.1).
+type registered struct {
+	ClientID         string `json:"client_id"`
+	ClientIDIssuedAt int64  `json:"client_id_issued_at"`
+	registration
+}
+
+// The error codes of RFC 7591 §3.2.2.
+const (
+	invalidRedirectURI = "invalid_redirect_uri"
+	invalidMetadata    = "invalid_client_metadata"
+)
+
+// register is open: no key, no approval. What a client says of itself is shown
+// to members as unchecked.
+func (s *Server) register(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	key, err := s.registrationKey(r)
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, oauthError{"invalid_request", err.Error()})
+		return
+	}
+	asked, body, err := readRegistration(w, r)
+	if err == nil {
+		err = s.checkRegistration(&asked)
+	}
+	if err != nil {
+		s.refuseRegistration(w, r, err)
+		return
+	}
+	c := &Client{
+		Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs,
+		GrantTypes: asked.GrantTypes, Scope: asked.Scope,
+	}
+	if key != nil {
+		key.Fingerprint = fingerprint(r, body)
+		s.registerOnce(w, r, *key, c)
+		return
+	}
+	if err := CreateClient(r.Context(), s.Store, c); err != nil {
+		s.refuseRegistration(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusCreated, answerOf(c))
+}
+
+// answerOf is what a client that was registered is told. Every client is a public
+// one and gets codes.
+func answerOf(c *Client) registered {
+	return registered{ClientID: c.ID, ClientIDIssuedAt: c.CreatedAt.Unix(), registration: registration{
+		ClientName: c.Name, ClientURI: c.ClientURI, RedirectURIs: c.RedirectURIs, GrantTypes: c.GrantTypes,
+		ResponseTypes: responseTypes(), AuthMethod: "none", Scope: c.Scope,
+	}}
+}
+
+func readRegistration(w http.ResponseWriter, r *http.Request) (asked registration, body []byte, err error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
+		return asked, nil, fault.New(fault.Invalid, "send the client's metadata as application/json")
+	}
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxRegistration))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return asked, nil, fault.New(fault.Invalid, "the metadata takes %d bytes at most", maxRegistration)
+	}
+	if err != nil {
+		return asked, nil, fault.New(fault.Invalid, "the metadata cannot be read")
+	}
+	return asked, body, asked.decode(body)
+}
+
+// decode reads a JSON object. Members with other names are ignored, as the RFC
+// asks; one that is given twice is refused, for nobody can tell which is meant.
+func (c *registration) decode(body []byte) error {
+	known := map[json.Token]any{
+		"client_name": &c.ClientName, "client_uri": &c.ClientURI, "redirect_uris": &c.RedirectURIs, "grant_types": &c.GrantTypes,
+		"response_types": &c.ResponseTypes, "token_endpoint_auth_method": &c.AuthMethod, "scope": &c.Scope,
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if start, err := d.Token(); !json.Valid(body) || err != nil || start != json.Delim('{') {
+		return fault.New(fault.Invalid, "the metadata is no JSON object")
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil || seen[name] {
+			return fault.New(fault.Invalid, "the metadata names a member twice")
+		}
+		seen[name] = true
+		field, ok := known[name]
+		if !ok {
+			field = new(json.RawMessage)
+		}
+		if err := d.Decode(field); err != nil {
+			return fault.New(fault.Invalid, "the metadata's %v is of another type", name)
+		}
+	}
+	return nil
+}
+
+// checkRegistration refuses what cannot be and fills in what is implied.
+func (s *Server) checkRegistration(c *registration) error {
+	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > MaxRedirectURIs {
+		return fault.InvalidField("redirect_uris", "give 1 to %d of them", MaxRedirectURIs)
+	}
+	for _, uri := range c.RedirectURIs {
+		if err := CheckRedirectURI(uri, s.AllowPrivateSchemes); err != nil {
+			return err
+		}
+	}
+	if err := CheckClientName(c.ClientName); err != nil {
+		return err
+	}
+	c.ClientName = ShownName(text.Line(c.ClientName)) // empty: shown as one without a name
+	if u, err := url.Parse(c.ClientURI); c.ClientURI != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(c.ClientURI) > maxClientURI) {
+		return fault.InvalidField("client_uri", "must be an https address")
+	}
+	if !allKnown(c.GrantTypes, grantTypes()) || c.GrantTypes != nil && !slices.Contains(c.GrantTypes, "authorization_code") {
+		return fault.InvalidField("grant_types", "takes authorization_code and refresh_token")
+	}
+	if !allKnown(c.ResponseTypes, responseTypes()) {
+		return fault.InvalidField("response_types", "takes code")
+	}
+	if c.GrantTypes == nil {
+		c.GrantTypes = grantTypes()
+	}
+	if c.Scope != "" {
+		if _, err := ParseScopes(c.Scope, true, s.Catalog.Scopes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func grantTypes() []string    { return []string{"authorization_code", "refresh_token"} }
+func responseTypes() []string { return []string{"code"} }
+
+func allKnown(given, known []string) bool {
+	return !slices.ContainsFunc(given, func(v string) bool { return !slices.Contains(known, v) })
+}
+
+func (s *Server) refuseRegistration(w http.ResponseWriter, r *http.Request, err error) {
+	var coded *fault.Error
+	if errors.As(err, &coded) && refuseKey(w, coded) {
+		return
+	}
+	if !errors.As(err, &coded) || coded.Code != fault.Invalid {
+		s.fail(r.Context(), "register client", err)
+		w.Header().Set("Retry-After", "1")
+		writeJSON(w, http.StatusServiceUnavailable, oauthError{"server_error", "something went wrong on our side; try again shortly"})
+		return
+	}
+	code := invalidMetadata
+	if len(coded.Fields) > 0 && coded.Fields[0].Name == "redirect_uris" {
+		code = invalidRedirectURI
+	}
+	writeJSON(w, http.StatusBadRequest, oauthError{code, coded.Message})
+}
+
+// oauthError is the error body of RFC 6749 §5.2.
+type oauthError struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may have gone
+}

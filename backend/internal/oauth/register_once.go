@@ -1,0 +1,93 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+)
+
+const (
+	headerKey      = "Idempotency-Key"
+	headerReplayed = "Idempotency-Replayed"
+	mediaJSON      = "application/json"
+	// unknownAddress is the scope of callers whose address nobody told.
+	unknownAddress = "unknown"
+)
+
+// registrationKey returns the key of a registration that may be repeated, or nil.
+// Its scope is the caller's address: whoever registers has no credential yet.
+func (s *Server) registrationKey(r *http.Request) (*idempotency.Key, error) {
+	lines := r.Header.Values(headerKey)
+	switch {
+	case len(lines) == 0:
+		return nil, nil
+	case len(lines) > 1 || !idempotency.Valid(lines[0]):
+		return nil, errors.New("send one Idempotency-Key of 1 to 255 printable ASCII characters")
+	}
+	address := unknownAddress
+	if s.ClientAddress != nil {
+		address = s.ClientAddress(r)
+	}
+	return &idempotency.Key{Scope: idempotency.AddressScope(address), Name: lines[0]}, nil
+}
+
+// fingerprint tells registrations apart, and from requests to other places.
+func fingerprint(r *http.Request, body []byte) string {
+	h := sha256.New()
+	h.Write([]byte(r.Method + "\n" + PathRegister + "\n" + mediaJSON + "\n"))
+	h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// registerOnce registers a client, or repeats what was answered before. It goes
+// on when the caller hangs up.
+func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *Client) {
+	var answer []byte
+	old, err := s.Keys.Once(context.WithoutCancel(r.Context()), key, func(ctx context.Context, tx db.Querier) (body []byte, err error) {
+		if err := insertClient(ctx, s.Store, tx, c); err != nil {
+			return nil, err
+		}
+		answer, err = json.Marshal(answerOf(c))
+		return answer, err
+	})
+	if err != nil {
+		s.refuseRegistration(w, r, err)
+		return
+	}
+	if old != nil {
+		answer = old
+		w.Header().Set(headerReplayed, "true")
+	}
+	writeJSON(w, http.StatusCreated, json.RawMessage(answer))
+}
+
+// refuseKey answers the failures of keyed requests, and tells whether it was one.
+func refuseKey(w http.ResponseWriter, coded *fault.Error) bool {
+	if errors.Is(coded, idempotency.ErrNoRoom) {
+		w.Header().Set("Retry-After", "60")
+		writeJSON(w, http.StatusServiceUnavailable, oauthError{"temporarily_unavailable", coded.Message})
+		return true
+	}
+	status := 0
+	switch coded.Code {
+	case fault.InFlight:
+		status = http.StatusConflict
+		w.Header().Set("Retry-After", "1")
+	case fault.KeyReused:
+		status = http.StatusUnprocessableEntity
+	case fault.Exhausted:
+		status = http.StatusTooManyRequests
+		w.Header().Set("Retry-After", "3600") // old keys are forgotten one by one
+	default:
+		return false
+	}
+	writeJSON(w, status, oauthError{"invalid_request", coded.Message})
+	return true
+}

@@ -1,0 +1,220 @@
+package oauth_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/webtest"
+)
+
+// registerKeyed registers from an address with lines of Idempotency-Key.
+func (a agent) registerKeyed(t testing.TB, address, body string, keys ...string) answer {
+	t.Helper()
+	r, err := a.request(t.Context(), http.MethodPost, oauth.PathRegister, "application/json", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header["Idempotency-Key"] = keys
+	r.Header.Set("X-Address", address)
+	got, err := send(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// addressed has the authorization server read addresses from a header, as the
+// edge gives them.
+func addressed() webtest.Options {
+	return webtest.Options{Auth: func(c *oauth.Config) {
+		c.ClientAddress = func(r *http.Request) string { return r.Header.Get("X-Address") }
+	}}
+}
+
+const (
+	oneClient = `{"redirect_uris":["https://a.example/cb"]}`
+	here      = "192.0.2.1"
+)
+
+func TestKeyedRegistration(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
+		a := agent{site: s}
+		first := a.registerKeyed(t, here, oneClient, "k")
+		if first.Status != http.StatusCreated || first.Header.Get("Idempotency-Replayed") != "" {
+			t.Fatalf("got %+v", first)
+		}
+		again := a.registerKeyed(t, here, oneClient, "k")
+		if again.Status != http.StatusCreated || again.Header.Get("Idempotency-Replayed") != "true" ||
+			again.Body != first.Body || again.Header.Get("Content-Type") != first.Header.Get("Content-Type") {
+			t.Errorf("%+v, then %+v", first, again)
+		}
+		for name, other := range map[string]answer{
+			"another address": a.registerKeyed(t, "192.0.2.2", oneClient, "k"),
+			"another key":     a.registerKeyed(t, here, oneClient, "K"),
+			"no key":          a.register(t, "application/json", oneClient),
+		} {
+			if other.Status != http.StatusCreated || other.Body == first.Body || other.Header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("%s: %+v", name, other)
+			}
+		}
+		if got := a.registerKeyed(t, here, oneClient+" ", "k"); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "invalid_request") {
+			t.Errorf("another body: %+v", got)
+		}
+		s.Clock.Advance(24 * time.Hour)
+		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Body == first.Body {
+			t.Errorf("a day later: %+v", got)
+		}
+	})
+}
+
+func TestKeyedRegistrationsAtOnce(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
+		a := agent{site: s}
+		answers := make([]answer, 40)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Go(func() { answers[i] = a.registerKeyed(t, here, oneClient, "k") })
+		}
+		wg.Wait()
+		var made []string
+		for _, got := range answers {
+			switch got.Status {
+			case http.StatusCreated:
+				made = append(made, got.Body)
+			case http.StatusConflict:
+				if got.Header.Get("Retry-After") != "1" {
+					t.Errorf("got %+v", got)
+				}
+			default:
+				t.Errorf("got %+v", got)
+			}
+		}
+		slices.Sort(made)
+		if len(slices.Compact(made)) != 1 {
+			t.Errorf("%d clients were made", len(slices.Compact(made)))
+		}
+	})
+}
+
+func TestKeyedRegistrationInFlight(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
+		a := agent{site: s}
+		key := idempotency.Key{Scope: idempotency.AddressScope(here), Name: "k"}
+		release, err := s.Keys.ClaimKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusConflict || got.Header.Get("Retry-After") != "1" {
+			t.Errorf("got %+v", got)
+		}
+		release()
+		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestRegistrationKeysThatAreNone(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
+		a := agent{site: s}
+		for name, keys := range map[string][]string{
+			"empty": {""}, "256 bytes": {strings.Repeat("k", 256)}, "UTF-8": {"schlüssel"}, "two lines": {"a", "b"},
+		} {
+			if got := a.registerKeyed(t, here, oneClient, keys...); got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "invalid_request") {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		if got := a.registerKeyed(t, here, oneClient, strings.Repeat("k", 255)); got.Status != http.StatusCreated {
+			t.Errorf("255 bytes: %+v", got)
+		}
+	})
+}
+
+// What is refused is not kept, so that the key still serves the corrected request.
+func TestRefusedRegistrationIsNotKept(t *testing.T) {
+	t.Parallel()
+	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
+		a := agent{site: s}
+		if got := a.registerKeyed(t, here, `{"redirect_uris":["javascript:alert(1)"]}`, "k"); got.Status != http.StatusBadRequest {
+			t.Errorf("got %+v", got)
+		}
+		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// The client and its kept answer are there together or not at all.
+func TestKeyedRegistrationIsOneTransaction(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		a := agent{site: webtest.Start(t, url, addressed())}
+		clients := func() []string { return column(t, dbtest.OpenSQL(t, url), "SELECT id FROM clients") }
+		mend := breakInserts(t, url, "idempotency_keys")
+		wantOutage(t, a.registerKeyed(t, here, oneClient, "k"), true)
+		if got := clients(); len(got) > 0 {
+			t.Errorf("%v is there without its answer", got)
+		}
+		mend()
+		got := a.registerKeyed(t, here, oneClient, "k")
+		if got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" || !slices.Equal(clients(), []string{got.ClientID}) {
+			t.Errorf("%+v, %v", got, clients())
+		}
+	})
+}
+
+// While no more answers of addresses can be kept, a keyed registration makes no
+// client: its repeat would make another. What was kept is still given again.
+func TestKeyedRegistrationWithoutRoom(t *testing.T) {
+	t.Parallel()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		s := webtest.Start(t, url, addressed())
+		a := agent{site: s}
+		first := a.registerKeyed(t, here, oneClient, "kept")
+		q := dbtest.OpenSQL(t, url)
+		full := "zeroblob(134217728)"
+		if db.IsPostgres(url) {
+			full = "convert_to(repeat('x', 134217728), 'UTF8')"
+		}
+		if _, err := q.ExecContext(t.Context(), `INSERT INTO idempotency_keys (scope, key, fingerprint, answer, created_at, expires_at)
+SELECT 'address:elsewhere', 'k', '', `+full+`, created_at, expires_at FROM idempotency_keys`); err != nil {
+			t.Fatal(err)
+		}
+		s.Clock.Advance(10 * time.Minute) // the total is measured again
+		for range 2 {
+			got := a.registerKeyed(t, here, oneClient, "k")
+			if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "60" || !strings.Contains(got.Body, "temporarily_unavailable") {
+				t.Errorf("without room: %+v", got)
+			}
+		}
+		var clients int
+		if err := q.QueryRowContext(t.Context(), "SELECT count(*) FROM clients").Scan(&clients); err != nil || clients != 1 {
+			t.Errorf("%d clients, %v", clients, err)
+		}
+		if got := a.registerKeyed(t, here, oneClient, "kept"); got.Status != http.StatusCreated || got.Body != first.Body {
+			t.Errorf("again: %+v", got)
+		}
+		if got := a.register(t, "application/json", oneClient); got.Status != http.StatusCreated {
+			t.Errorf("without a key: %+v", got)
+		}
+		if _, err := q.ExecContext(t.Context(), "DELETE FROM idempotency_keys WHERE scope = 'address:elsewhere'"); err != nil {
+			t.Fatal(err)
+		}
+		s.Clock.Advance(time.Minute)
+		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("with room: %+v", got)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package oauth
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// ClientUse is a registered client, and how many members have let it in.
+type ClientUse struct {
+	Client `bun:",extend"`
+
+	// Grants that are not revoked.
+	Grants int
+}
+
+// ListClients returns the clients that have grants, those of most grants first.
+func ListClients(ctx context.Context, s *db.DB) ([]ClientUse, error) {
+	var clients []ClientUse
+	err := s.NewRaw(`SELECT c.id, c.name, c.created_at, c.last_used_at, count(*) AS grants
+FROM clients c JOIN grants g ON g.client_id = c.id AND g.revoked_at IS NULL
+GROUP BY c.id, c.name, c.created_at, c.last_used_at ORDER BY grants DESC, c.id`).Scan(ctx, &clients)
+	return clients, err
+}
+
+// RevokeClient ends what a client holds or waits for, of all members, and returns
+// the members who had let it in. It fails with fault.NotFound when there is no such
+// client. The client stays registered: members can let it in again.
+func RevokeClient(ctx context.Context, s *db.DB, clientID string) (owners []tenant.ID, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		var known string
+		err := tx.NewRaw("SELECT id FROM clients WHERE id = ?", clientID).Scan(ctx, &known)
+		if _, err = db.Found(&known, err, "there is no client "+clientID); err != nil {
+			return err
+		}
+		// In this order: a request that is answered meanwhile leaves a code, and a
+		// code that is redeemed leaves a grant.
+		for _, statement := range []string{
+			"DELETE FROM authorization_requests WHERE client_id = ?",
+			"DELETE FROM authorization_codes WHERE client_id = ? AND used_at IS NULL",
+		} {
+			if _, err := tx.NewRaw(statement, clientID).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return tx.NewRaw("UPDATE grants SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL RETURNING member_id", s.Now(), clientID).Scan(ctx, &owners)
+	})
+	return owners, err
+}

@@ -1,0 +1,93 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// maxAnswer bounds an answer of the provider, in bytes. A key set is the longest.
+const maxAnswer = 1 << 20
+
+// newClient returns the client for requests to the provider. Where a request
+// goes is fixed by discovery; a redirect could take a code or a secret elsewhere.
+func newClient(base *http.Client) *http.Client {
+	if base == nil {
+		base = http.DefaultClient
+	}
+	client := *base
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	client.Transport = &transport{client.Transport}
+	client.Timeout = timeout
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
+}
+
+type outageKey struct{}
+
+// watch returns a context under which the transport notes outages. The libraries
+// between it and us tell an outage and a refusal apart in words only.
+func watch(ctx context.Context) (context.Context, *atomic.Pointer[error]) {
+	outage := &atomic.Pointer[error]{}
+	return context.WithValue(ctx, outageKey{}, outage), outage
+}
+
+// transport bounds answers and notes that the provider cannot be reached or says
+// that it fails.
+type transport struct{ next http.RoundTripper }
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := t.next.RoundTrip(r)
+	outage, watched := r.Context().Value(outageKey{}).(*atomic.Pointer[error])
+	if err != nil {
+		if watched {
+			outage.Store(&err)
+		}
+		return nil, err
+	}
+	if watched && (res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests) {
+		outage.Store(new(fmt.Errorf("%s answers %s", r.URL.Host, res.Status)))
+	}
+	res.Body = &boundedBody{Closer: res.Body, Reader: io.LimitReader(res.Body, maxAnswer), outage: outage}
+	return res, nil
+}
+
+// boundedBody is an answer's beginning. An error while it is read is an outage.
+type boundedBody struct {
+	io.Reader
+	io.Closer
+
+	outage *atomic.Pointer[error]
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && b.outage != nil {
+		b.outage.Store(&err)
+	}
+	return n, err
+}
+
+// judge gives an error its code: an outage when the transport noted one, else a
+// refusal.
+func judge(err error, outage *atomic.Pointer[error]) error {
+	if noted := outage.Load(); noted != nil {
+		return unavailable(errors.Join(*noted, err))
+	}
+	return refused(err)
+}
+
+func unavailable(cause error) error {
+	return fault.Wrap(cause, fault.Unavailable, "the identity provider cannot be reached")
+}
+
+func refused(cause error) error {
+	return fault.Wrap(cause, fault.Unauthenticated, "the identity provider did not say who this is")
+}

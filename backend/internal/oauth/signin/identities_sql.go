@@ -1,0 +1,105 @@
+package signin
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+const deadAttempt = "the sign-in is over already or has expired"
+
+// CreateProviderAttempt keeps an attempt for AttemptLifetime.
+func CreateProviderAttempt(ctx context.Context, s *db.DB, a *Attempt) error {
+	a.CreatedAt = s.Now()
+	a.ExpiresAt = a.CreatedAt.Add(AttemptLifetime)
+	_, err := s.NewInsert().Model(a).ModelTableExpr("provider_attempts").Exec(ctx)
+	return err
+}
+
+// livingAttempt is the condition that an attempt of a browser is not over; the
+// subject tells what it waits for.
+const livingAttempt = "hash = ? AND browser_hash = ? AND expires_at > ?"
+
+// UseProviderAttempt uses up an attempt that waits for the provider, once. It fails
+// with fault.NotFound when there is none that lives, in that browser.
+func UseProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string) (*Attempt, error) {
+	a := &Attempt{}
+	err := s.NewWrite("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject = '' RETURNING *",
+		hash, browserHash, s.Now()).Scan(ctx, a)
+	return db.Found(a, err, deadAttempt)
+}
+
+// GetProviderAttempt returns an attempt that waits for the password, without using it
+// up, or fault.NotFound as UseProviderAttempt does.
+func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string) (*Attempt, error) {
+	a := &Attempt{}
+	err := s.NewRaw("SELECT * FROM provider_attempts WHERE "+livingAttempt+" AND subject <> ''",
+		hash, browserHash, s.Now()).Scan(ctx, a)
+	return db.Found(a, err, deadAttempt)
+}
+
+// LinkIdentity uses up an attempt that waits for the password, which the member has
+// shown, and links its identity to them; what is linked already stays so. It fails
+// with fault.NotFound as UseProviderAttempt does, or when the member may not sign in,
+// and with fault.Conflict when the identity is another member's or the member is
+// linked to another identity of the issuer.
+func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, owner tenant.ID) error {
+	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
+		a := &Attempt{}
+		err := tx.NewRaw("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject <> '' RETURNING *",
+			hash, browserHash, s.Now()).Scan(ctx, a)
+		if a, err = db.Found(a, err, deadAttempt); err != nil {
+			return err
+		}
+		return linkIdentity(ctx, s, tx, a, owner)
+	})
+	return err
+}
+
+// linkIdentity inserts the link, or finds that it is there; the unique keys decide
+// between two at a time.
+func linkIdentity(ctx context.Context, s *db.DB, tx db.Querier, a *Attempt, owner tenant.ID) error {
+	_, err := tx.NewRaw(`INSERT INTO linked_identities (issuer, subject, member_id, created_at, last_used_at)
+SELECT ?, ?, id, ?, ? FROM members WHERE id = ? AND suspended_at IS NULL`+account.Writable+" ON CONFLICT DO NOTHING",
+		a.Issuer, a.Subject, s.Now(), s.Now(), owner).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	var links []LinkedIdentity
+	err = tx.NewRaw("SELECT * FROM linked_identities WHERE issuer = ? AND (subject = ? OR member_id = ?)", a.Issuer, a.Subject, owner).Scan(ctx, &links)
+	switch {
+	case err != nil:
+		return err
+	case len(links) == 0:
+		return fault.New(fault.NotFound, "there is no such member who may sign in")
+	case len(links) > 1 || links[0].MemberID != owner || links[0].Subject != a.Subject:
+		return fault.New(fault.Conflict, "the identity, or the member, is linked to another already")
+	}
+	return nil
+}
+
+// UseIdentity returns the link of an identity to a member who may sign in, and notes
+// the time; or fault.NotFound.
+func UseIdentity(ctx context.Context, s *db.DB, issuer, subject string) (*LinkedIdentity, error) {
+	link := &LinkedIdentity{}
+	err := s.NewWrite(`UPDATE linked_identities SET last_used_at = ? WHERE issuer = ? AND subject = ?
+AND EXISTS (SELECT 1 FROM members WHERE members.id = linked_identities.member_id AND members.suspended_at IS NULL`+account.Writable+") RETURNING *",
+		s.Now(), issuer, subject).Scan(ctx, link)
+	return db.Found(link, err, "the identity is linked to nobody who may sign in")
+}
+
+// ListIdentities returns a member's links, oldest first.
+func ListIdentities(ctx context.Context, s *db.DB, owner tenant.ID) ([]LinkedIdentity, error) {
+	var links []LinkedIdentity
+	err := s.NewSelect().Model(&links).Where("member_id = ?", owner).Order("created_at", "issuer").Scan(ctx)
+	return links, err
+}
+
+// DeleteIdentities unlinks all identities of a member.
+func DeleteIdentities(ctx context.Context, s *db.DB, owner tenant.ID) error {
+	_, err := s.NewWrite("DELETE FROM linked_identities WHERE member_id = ?", owner).Exec(ctx)
+	return err
+}

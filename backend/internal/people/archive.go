@@ -1,0 +1,74 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+)
+
+// Archived is what Archive did.
+type Archived struct {
+	Changed, Unchanged int
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// shelf is the part of a connection's state that archiving touches.
+type shelf struct{ ArchivedAt time.Time }
+
+// Archive puts people away, or brings them back; who is so already stays so.
+func Archive(ctx context.Context, w *db.Tx, ids []string, away bool) (Archived, error) {
+	people, err := ListConnections(ctx, w, ids)
+	if err != nil {
+		return Archived{}, err
+	}
+	var at time.Time
+	if away {
+		at = w.Now()
+	}
+	var moved []Connection
+	var effects []history.Touch
+	for _, c := range people {
+		if c.ArchivedAt.IsZero() != away {
+			continue
+		}
+		if c.MergedInto != "" {
+			return Archived{}, fault.New(fault.Conflict, "%s was merged into %s: undo that merge to have both again", c.ID, c.MergedInto)
+		}
+		moved = append(moved, c)
+		effects = append(effects, history.Touch{Kind: history.Connection, ID: c.ID, Before: shelf{c.ArchivedAt}, After: shelf{at}})
+	}
+	out := Archived{Changed: len(moved), Unchanged: len(people) - len(moved)}
+	if len(moved) == 0 {
+		return out, nil
+	}
+	movedIDs := make([]string, len(moved))
+	for i, c := range moved {
+		movedIDs[i] = c.ID
+	}
+	if err := SetArchived(ctx, w, movedIDs, at); err != nil {
+		return Archived{}, err
+	}
+	verb := "Brought back "
+	if away {
+		verb = "Archived "
+	}
+	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: verb + namesOf(moved), Effects: effects})
+	return out, err
+}
+
+// namesOf names people in a line: one, two, or the first and how many more.
+func namesOf(people []Connection) string {
+	switch len(people) {
+	case 1:
+		return people[0].Name
+	case 2:
+		return people[0].Name + " and " + people[1].Name
+	default:
+		return fmt.Sprintf("%s and %d others", people[0].Name, len(people)-1)
+	}
+}

@@ -1,0 +1,172 @@
+package people
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Sources: where a record came from.
+const (
+	SourceManual    = "manual"
+	SourceAgent     = "agent"
+	SourceImport    = "import"
+	SourceDirectory = "directory"
+)
+
+// Connection is a person in a member's network, and the row that holds it. Its
+// lists are rows of their own.
+type Connection struct {
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk"`
+	Name     string
+	Nickname string
+	Location string
+	Bio      string
+	Starred  bool
+	// MetOn is a partial date: YYYY, YYYY-MM, YYYY-MM-DD or empty.
+	MetOn  string
+	MetHow string
+	Source string
+	// CadenceDays is the person's own keep-in-touch interval; 0 when there is none.
+	CadenceDays       int
+	SnoozedUntil      time.Time `bun:",nullzero"`
+	LastInteractionAt time.Time `bun:",nullzero"`
+	ArchivedAt        time.Time `bun:",nullzero"`
+	// MergedInto is the connection that took this one over.
+	MergedInto string `bun:",nullzero"`
+	// Version grows by one with each change (optimistic locking).
+	Version int32
+	// DataVersion is the tenant's at the last write to anything that a search
+	// for this person looks at.
+	DataVersion int64 `json:"-"`
+	// FoldedName is Name for comparison; the store fills it.
+	FoldedName string `json:"-"`
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+
+	Handles   []Handle        `bun:"-"`
+	Positions []Position      `bun:"-"`
+	Tags      []string        `bun:"-"`
+	Dates     []ImportantDate `bun:"-"`
+	// SourceKeys are the keys by which imported files know them. They are read and
+	// written only where a change records or restores the person.
+	SourceKeys []SourceKey `bun:"-" json:",omitempty"`
+	// Groups are the names of the groups they are in, GroupCadence is the shortest
+	// interval of those, 0 for none. Both belong to the groups: replacing a
+	// connection leaves them alone.
+	Groups       []string `bun:"-" json:"-"`
+	GroupCadence int      `bun:"-" json:"-"`
+}
+
+// SourceKey is a key by which imported files know a person, and the import that
+// added the person by it; empty when they were on file before.
+type SourceKey struct{ Key, ImportID string }
+
+// The kinds of handle.
+const (
+	KindEmail  = "email"
+	KindPhone  = "phone"
+	KindURL    = "url"
+	KindSocial = "social"
+)
+
+// Handle is an address of a connection. Its normal value is unique within the
+// connection, not across connections: people share mailboxes.
+type Handle struct {
+	TenantID     tenant.ID `bun:",pk" json:"-"`
+	ID           string    `bun:",pk"`
+	ConnectionID string    `json:"-"`
+	Kind         string
+	Value        string
+	NormalValue  string
+	Label        string
+	// Ordinal orders the handles of a connection; the first of a kind is the preferred one.
+	Ordinal int
+}
+
+// in tells whether h belongs to the list of a kind: to callers, social addresses
+// are web addresses.
+func (h Handle) in(kind string) bool {
+	return h.Kind == kind || kind == KindURL && h.Kind == KindSocial
+}
+
+// Organization is a place people work at, once per normal name.
+type Organization struct {
+	TenantID   tenant.ID `bun:",pk"`
+	ID         string    `bun:",pk"`
+	Name       string
+	NormalName string
+	Domain     string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// Position is a job of a connection, now or in the past.
+type Position struct {
+	TenantID     tenant.ID `bun:",pk" json:"-"`
+	ID           string    `bun:",pk"`
+	ConnectionID string    `json:"-"`
+	// OrganizationID is empty for a title without a known organisation.
+	OrganizationID string `bun:",nullzero" json:"-"`
+	// Organization is the organisation's name, kept with the organisation.
+	Organization string `bun:",scanonly"`
+	Title        string
+	// StartedOn and EndedOn are partial dates; empty when unknown.
+	StartedOn string
+	EndedOn   string
+	Current   bool
+	Ordinal   int
+}
+
+// Values returns the handles of a kind, the preferred one first.
+func (c *Connection) Values(kind string) []string {
+	values := make([]string, 0, len(c.Handles))
+	for _, h := range c.Handles {
+		if h.in(kind) {
+			values = append(values, h.Value)
+		}
+	}
+	return values
+}
+
+// CurrentPosition returns the first position still held, or an empty one.
+func (c *Connection) CurrentPosition() Position {
+	for _, p := range c.Positions {
+		if p.Current {
+			return p
+		}
+	}
+	return Position{}
+}
+
+// Headline is title and organisation in one line, as far as they are known.
+func (p Position) Headline() string {
+	switch {
+	case p.Title != "" && p.Organization != "":
+		return p.Title + " at " + p.Organization
+	case p.Title != "":
+		return p.Title
+	default:
+		return p.Organization
+	}
+}
+
+// clone returns a copy that shares no list with c.
+func (c *Connection) clone() *Connection {
+	out := *c
+	out.Handles, out.Positions, out.Tags = slices.Clone(c.Handles), slices.Clone(c.Positions), slices.Clone(c.Tags)
+	out.Dates = slices.Clone(c.Dates)
+	return &out
+}
+
+// SplitEmail returns the part before the @ and the domain.
+func SplitEmail(email string) (local, domain string) {
+	at := strings.LastIndexByte(email, '@')
+	if at < 0 {
+		return email, ""
+	}
+	return email[:at], email[at+1:]
+}

@@ -1,0 +1,198 @@
+package people
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// Sharing is somebody who has an address that another person has, too.
+type Sharing struct {
+	ID, Name, Nickname string
+	// Kind is that of the address.
+	Kind string
+}
+
+// What to do about a person who is on file already.
+const (
+	OnDuplicateReturn = "return_existing"
+	OnDuplicateCreate = "create"
+	OnDuplicateError  = "error"
+)
+
+// Draft is a person to be added.
+type Draft struct {
+	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow string
+	Emails, Phones, URLs, Tags                                        []string
+	Starred                                                           bool
+	Dates                                                             []DateDraft
+	Source                                                            string
+	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
+	OnDuplicate string
+}
+
+// Written is what a write left on file.
+type Written struct {
+	Connection *Connection
+	// DuplicateOf is the person that was on file already; empty when none was.
+	DuplicateOf string
+	// Sharing are people with an address of this one whose names tell that they are
+	// somebody else; maxSharing at most.
+	Sharing []Sharing
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+	// RemovedDates are the dates that were on file before and are not any more.
+	RemovedDates []ImportantDate
+}
+
+// Create adds a person, or finds the one on file as the draft asks.
+func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
+	c, err := d.connection(w.Now())
+	if err != nil {
+		return Written{}, err
+	}
+	duplicate, strangers, err := d.onFile(ctx, w, c)
+	if err != nil {
+		return Written{}, err
+	}
+	if duplicate != "" && d.OnDuplicate != OnDuplicateCreate {
+		if d.OnDuplicate == OnDuplicateError {
+			return Written{}, fault.New(fault.AlreadyExists, "%s is on file already as %s", c.Name, duplicate)
+		}
+		existing, err := GetConnection(ctx, w, duplicate)
+		return Written{Connection: existing, DuplicateOf: duplicate}, err
+	}
+	if err := InsertConnection(ctx, w, c); err != nil {
+		return Written{}, err
+	}
+	changeID, err := history.Record(ctx, w, history.One("Added "+c.Name, history.Connection, c.ID, nil, c))
+	return Written{Connection: c, DuplicateOf: duplicate, Sharing: strangers, ChangeID: changeID}, err
+}
+
+// maxSharing bounds how many people with the same address are told of.
+const maxSharing = 5
+
+// onFile returns the id of the person that c is on file as, if any, and who else has
+// an address of c. An address alone makes nobody the same whose name is another's.
+func (d Draft) onFile(ctx context.Context, w *db.Tx, c *Connection) (duplicate string, strangers []Sharing, err error) {
+	sharing, err := ListSharing(ctx, w, c)
+	if err != nil {
+		return "", nil, err
+	}
+	said := names.Names{Full: text.Line(d.Name), Nickname: c.Nickname} // a guessed name says nothing
+	for _, other := range sharing {
+		if names.Compatible(said, names.Names{Full: other.Name, Nickname: other.Nickname}) {
+			return other.ID, nil, nil
+		}
+		told := func(s Sharing) bool { return s.ID == other.ID }
+		if len(strangers) < maxSharing && !slices.ContainsFunc(strangers, told) {
+			strangers = append(strangers, other)
+		}
+	}
+	duplicate, err = FindNamesake(ctx, w, c)
+	return duplicate, strangers, err
+}
+
+func (d Draft) connection(now time.Time) (*Connection, error) {
+	c := &Connection{
+		Name: text.Line(d.Name), Nickname: text.Line(d.Nickname), Location: text.Line(d.Location),
+		Bio: text.Clean(d.Bio), Starred: d.Starred, MetOn: d.MetOn, MetHow: text.Line(d.MetHow),
+		Source: d.Source, Version: 1, CreatedAt: now, UpdatedAt: now,
+	}
+	c.addHandles(KindEmail, d.Emails)
+	c.addHandles(KindPhone, d.Phones)
+	c.addHandles(KindURL, d.URLs)
+	c.addTags(d.Tags)
+	if err := c.addDates("important_dates", d.Dates); err != nil {
+		return nil, err
+	}
+	c.setPosition(text.Line(d.Organization), text.Line(d.Title))
+	if c.Name == "" {
+		c.Name = GuessName(c.Handles)
+	}
+	return c, c.check()
+}
+
+// check holds a record to the rules that no single field can break alone.
+func (c *Connection) check() error {
+	if !text.Visible(c.Name) {
+		return fault.InvalidField("name", "must hold at least one visible character")
+	}
+	if err := checkPartialDate("met_on", c.MetOn); err != nil {
+		return err
+	}
+	return c.checkLimits()
+}
+
+func (c *Connection) addHandles(kind string, values []string) {
+	for _, value := range values {
+		value = text.Line(value)
+		normal := NormalValue(kind, value)
+		same := func(h Handle) bool { return h.in(kind) && h.NormalValue == normal }
+		if normal == "" || slices.ContainsFunc(c.Handles, same) {
+			continue
+		}
+		c.Handles = append(c.Handles, Handle{Kind: kind, Value: value, NormalValue: normal})
+	}
+}
+
+func (c *Connection) removeHandles(kind string, values []string) {
+	for _, value := range values {
+		normal := NormalValue(kind, text.Line(value))
+		c.Handles = slices.DeleteFunc(c.Handles, func(h Handle) bool {
+			return h.in(kind) && h.NormalValue == normal
+		})
+	}
+}
+
+func (c *Connection) addTags(tags []string) {
+	for _, tag := range tags {
+		tag = text.Line(tag)
+		if tag != "" && !slices.ContainsFunc(c.Tags, sameTag(tag)) {
+			c.Tags = append(c.Tags, tag)
+		}
+	}
+}
+
+func (c *Connection) removeTags(tags []string) {
+	for _, tag := range tags {
+		c.Tags = slices.DeleteFunc(c.Tags, sameTag(tag))
+	}
+}
+
+func sameTag(tag string) func(string) bool {
+	folded := text.Fold(tag)
+	return func(other string) bool { return text.Fold(other) == folded }
+}
+
+// setPosition makes organisation and title the primary position. The one that was
+// it so far ends; other current ones go on. With both empty, nothing follows it.
+func (c *Connection) setPosition(organization, title string) {
+	if at := slices.IndexFunc(c.Positions, func(p Position) bool { return p.Current }); at >= 0 {
+		c.Positions[at].Current = false
+	}
+	if organization == "" && title == "" {
+		return
+	}
+	p := Position{Organization: organization, Title: title, Current: true}
+	if at := slices.IndexFunc(c.Positions, p.goesOn); at >= 0 {
+		p = c.Positions[at]
+		c.Positions = slices.Delete(c.Positions, at, at+1)
+		if title != "" {
+			p.Title = title
+		}
+	}
+	c.Positions = append([]Position{p}, c.Positions...)
+}
+
+// goesOn tells whether other is a current position at the same organisation.
+func (p Position) goesOn(other Position) bool {
+	normal := NormalOrganization(p.Organization)
+	return other.Current && normal != "" && NormalOrganization(other.Organization) == normal
+}

@@ -1,0 +1,110 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/uptrace/bun"
+)
+
+// DeleteConnection removes a connection, and those merged into it, with their lists,
+// dates, reminders and relationships, and the notes and interactions that are about
+// nobody else. It returns all that it did, so that it can be undone: the effects begin
+// with what needs the people to be there and end with the people, and an undo goes the
+// other way.
+func DeleteConnection(ctx context.Context, tx *db.Tx, kinds history.Kinds, id string) (Removal, error) {
+	ids, err := mergedInto(ctx, tx, id)
+	if err != nil {
+		return Removal{}, err
+	}
+	var effects []history.Touch
+	for _, kind := range []string{history.Note, history.Interaction, history.Reminder, history.Relationship, history.Membership, history.Connection} {
+		done, err := recordRemovals(ctx, tx, kinds[kind](tx), kind, ids)
+		if err != nil {
+			return Removal{}, fmt.Errorf("record deletion: %w", err)
+		}
+		effects = append(effects, done...)
+	}
+	tx.MarkRemoved()
+	sum, err := RemoveRows(ctx, tx, ids)
+	return Removal{Effects: effects, Notes: int(sum.Notes), Interactions: int(sum.Interactions)}, err
+}
+
+// removals select the objects of a kind that go with people, in their order.
+var removals = map[string]string{ //nolint:gochecknoglobals // a constant
+	history.Note:         "SELECT DISTINCT note_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY note_id",
+	history.Interaction:  "SELECT DISTINCT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY interaction_id",
+	history.Reminder:     "SELECT id FROM reminders WHERE tenant_id = ? AND connection_id IN (?) ORDER BY id",
+	history.Relationship: "SELECT id FROM relationships WHERE tenant_id = ? AND (from_id IN (?) OR to_id IN (?)) ORDER BY id",
+}
+
+// recordRemovals records what becomes of the objects of one kind when people go.
+func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind string, peopleFound []string) ([]history.Touch, error) {
+	ids := slices.Clone(peopleFound)
+	slices.Reverse(ids) // who was merged into another comes first: an undo restores the other one before
+	if query, linked := removals[kind]; linked {
+		args := []any{tx.TenantID(), bun.List(peopleFound), bun.List(peopleFound)}
+		if err := tx.NewRaw(query, args[:strings.Count(query, "?")]...).Scan(ctx, &ids); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	whole, err := history.CurrentAll(ctx, r, ids)
+	if err != nil {
+		return nil, err
+	}
+	var about map[string][]string
+	switch kind {
+	case history.Note:
+		about, err = People(ctx, tx, "note_connections", "note_id", ids)
+	case history.Interaction:
+		about, err = People(ctx, tx, "interaction_connections", "interaction_id", ids)
+	}
+	var touches []history.Touch
+	for _, id := range ids {
+		switch object, there := whole[id]; {
+		case !there:
+		case about != nil:
+			touches = append(touches, withdrawal(kind, id, object, about[id], peopleFound))
+		case kind == history.Membership:
+			if in := object.(Groups); len(in.Groups) > 0 { //nolint:forcetypeassert // its restorer is beside it
+				touches = append(touches, history.Touch{Kind: kind, ID: id, Before: in, After: Groups{Groups: []string{}}})
+			}
+		default:
+			touches = append(touches, history.Touch{Kind: kind, ID: id, Before: object})
+		}
+	}
+	return touches, err
+}
+
+// mergedInto returns a connection, then those merged into it, then those merged into
+// these, and so on.
+func mergedInto(ctx context.Context, q db.Reader, id string) ([]string, error) {
+	ids := []string{id}
+	for next := ids; len(next) > 0; {
+		var found []string
+		err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND merged_into IN (?) AND id NOT IN (?) ORDER BY id",
+			q.TenantID(), bun.List(next), bun.List(ids)).Scan(ctx, &found)
+		if err != nil {
+			return nil, err
+		}
+		ids, next = append(ids, found...), found
+	}
+	return ids, nil
+}
+
+// withdrawal is what becomes of an entry when people are taken out of it: it goes
+// unless it is about others too.
+func withdrawal(kind, id string, whole any, ids, people []string) history.Touch {
+	left := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return slices.Contains(people, one) })
+	if len(left) == 0 {
+		return history.Touch{Kind: kind, ID: id, Before: whole}
+	}
+	return history.Touch{Kind: kind, ID: id, Before: about{ids}, After: about{left}}
+}

@@ -1,0 +1,24 @@
+// Package people owns the connections of a member: what is known of a person, when two
+// records are one person, and how a record is made, changed, merged, archived and deleted.
+// Notes and interactions are in package timeline, finding people by words is in package
+// search, groups are in package groups; the rows that put people into groups are here,
+// because merging and deleting people moves them.
+//
+// # Duplicates
+//
+// Find returns people who may be on file twice, with a score and its grounds:
+//
+//	the same profile in a network of contacts  .97
+//	the same e-mail address                    .95
+//	the same phone number                      .90
+//	the same other web address                 .90
+//	the same name                              .70
+//	a similar name                             .50
+//	the same organisation, beside one of these +.15
+//
+// Independent grounds add up as chances do: the score is the chance that not all of
+// them are accidents. An address that three or more people have, or a mailbox like
+// info@, counts half. A name alone is not enough for the default of .75. Names are the
+// same whatever their case, accents, punctuation, spacing and order of words. Find looks
+// at people who share an address or a name only, never at all pairs.
+package people

@@ -1,0 +1,236 @@
+package people
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+)
+
+// MergeConflict is a value that a merge leaves behind.
+type MergeConflict struct{ Field, Kept, Dropped string }
+
+// Merged is what a merge did, or would do.
+type Merged struct {
+	// Connection is the person that stays.
+	Connection *Connection
+	Conflicts  []MergeConflict
+	// Moved is how many notes, interactions, reminders and relationships.
+	Moved int
+	// ChangeID is empty when nothing was written.
+	ChangeID string
+}
+
+// Merge makes one person of several: what the others have goes to the one that
+// stays, and the others are archived. With dryRun it only tells. show is called
+// with the merged person while all of it is in place.
+func Merge(ctx context.Context, w *db.Tx, intoID string, fromIDs []string, dryRun bool,
+	show func(context.Context, *Connection) error,
+) (Merged, error) {
+	if slices.Contains(fromIDs, intoID) {
+		return Merged{}, fault.InvalidField("from_ids", "holds into_id: nobody can be merged into themselves")
+	}
+	var out Merged
+	err := w.Attempt(ctx, func(ctx context.Context) (bool, error) {
+		m := merge{w: w}
+		err := m.run(ctx, intoID, fromIDs)
+		if err != nil {
+			return false, err
+		}
+		out = m.out
+		if err := show(ctx, out.Connection); err != nil {
+			return false, err
+		}
+		if dryRun {
+			return false, nil
+		}
+		draft := history.Draft{Summary: "Merged " + namesOf(m.from) + " into " + out.Connection.Name, Effects: m.effects}
+		out.ChangeID, err = history.Record(ctx, w, draft)
+		return err == nil, err
+	})
+	return out, err
+}
+
+// merge is a merge in progress.
+type merge struct {
+	w       *db.Tx
+	from    []Connection
+	effects []history.Touch
+	out     Merged
+}
+
+// run empties and archives the others first, so that what they had is free to be
+// the other one's.
+func (m *merge) run(ctx context.Context, intoID string, fromIDs []string) error {
+	before, err := live(ctx, m.w, intoID)
+	if err != nil {
+		return err
+	}
+	into := before.clone()
+	for _, id := range fromIDs {
+		from, err := live(ctx, m.w, id)
+		if err != nil {
+			return err
+		}
+		m.out.Conflicts = append(m.out.Conflicts, into.absorb(from)...)
+		if err := m.putAway(ctx, from, intoID); err != nil {
+			return err
+		}
+	}
+	if err := into.check(); err != nil {
+		return err
+	}
+	if err := m.replace(ctx, before, into); err != nil {
+		return err
+	}
+	for _, id := range fromIDs {
+		effects, moved, err := MoveBelongings(ctx, m.w, id, intoID)
+		if err != nil {
+			return err
+		}
+		m.effects = append(m.effects, effects...)
+		m.out.Moved += moved
+	}
+	m.out.Connection, err = GetConnection(ctx, m.w, intoID)
+	return err
+}
+
+func (m *merge) putAway(ctx context.Context, from *Connection, into string) error {
+	away := *from
+	away.Handles, away.Positions, away.Tags, away.Dates = nil, nil, nil, nil
+	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
+	m.from = append(m.from, *from)
+	return m.replace(ctx, from, &away)
+}
+
+func (m *merge) replace(ctx context.Context, before, after *Connection) error {
+	after.Version++
+	after.UpdatedAt = m.w.Now()
+	if err := ReplaceConnection(ctx, m.w, after); err != nil {
+		return err
+	}
+	m.effects = append(m.effects, history.Touch{Kind: history.Connection, ID: after.ID, Before: before, After: after})
+	return nil
+}
+
+// absorb adds what other has to c. Where both have a value, c's stays, and other's
+// is told.
+func (c *Connection) absorb(other *Connection) []MergeConflict {
+	var conflicts []MergeConflict
+	conflict := func(field, kept, dropped string) {
+		if kept != dropped && dropped != "" {
+			conflicts = append(conflicts, MergeConflict{Field: field, Kept: kept, Dropped: dropped})
+		}
+	}
+	for _, f := range []struct {
+		name string
+		mine *string
+		its  string
+	}{
+		{"name", &c.Name, other.Name}, {"nickname", &c.Nickname, other.Nickname}, {"location", &c.Location, other.Location},
+		{"bio", &c.Bio, other.Bio}, {"met_on", &c.MetOn, other.MetOn}, {"met_how", &c.MetHow, other.MetHow},
+	} {
+		if *f.mine == "" {
+			*f.mine = f.its
+		}
+		conflict(f.name, *f.mine, f.its)
+	}
+	if c.CadenceDays == 0 {
+		c.CadenceDays = other.CadenceDays
+	} else if other.CadenceDays != 0 {
+		conflict("cadence_days", strconv.Itoa(c.CadenceDays), strconv.Itoa(other.CadenceDays))
+	}
+	if c.SnoozedUntil.IsZero() {
+		c.SnoozedUntil = other.SnoozedUntil
+	} else if !other.SnoozedUntil.IsZero() {
+		conflict("snoozed_until", c.SnoozedUntil.Format(time.DateOnly), other.SnoozedUntil.Format(time.DateOnly))
+	}
+	if other.LastInteractionAt.After(c.LastInteractionAt) {
+		c.LastInteractionAt = other.LastInteractionAt
+	}
+	c.Starred = c.Starred || other.Starred
+	c.addTags(other.Tags)
+	for _, h := range other.Handles {
+		if !slices.ContainsFunc(c.Handles, h.same) {
+			c.Handles = append(c.Handles, h)
+		}
+	}
+	for _, p := range other.Positions {
+		c.absorbPosition(p)
+	}
+	for _, d := range other.Dates {
+		conflict("important_dates", c.absorbDate(d), d.Kind+" "+d.String())
+	}
+	return conflicts
+}
+
+// same tells whether both are one address; social addresses are web addresses.
+func (h Handle) same(other Handle) bool {
+	return h.NormalValue == other.NormalValue && (other.in(h.Kind) || h.in(other.Kind))
+}
+
+// absorbPosition adds a position, or what it knows of one that is there.
+func (c *Connection) absorbPosition(p Position) {
+	at := slices.IndexFunc(c.Positions, p.sameJob)
+	if at < 0 {
+		c.Positions = append(c.Positions, p)
+		return
+	}
+	mine := &c.Positions[at]
+	for _, f := range []struct {
+		mine *string
+		its  string
+	}{{&mine.Title, p.Title}, {&mine.StartedOn, p.StartedOn}, {&mine.EndedOn, p.EndedOn}} {
+		if *f.mine == "" {
+			*f.mine = f.its
+		}
+	}
+}
+
+// sameJob tells whether two positions may be one: at one organisation, both held
+// or both over, and in nothing known apart.
+func (p Position) sameJob(other Position) bool {
+	apart := func(a, b string) bool { return a != "" && b != "" && a != b }
+	return NormalOrganization(p.Organization) == NormalOrganization(other.Organization) && p.Current == other.Current &&
+		!apart(p.Title, other.Title) && !apart(p.StartedOn, other.StartedOn) && !apart(p.EndedOn, other.EndedOn)
+}
+
+// absorbDate adds a date. A person has one birthday: when another one is there
+// already, that stays and is returned; else the date itself is.
+func (c *Connection) absorbDate(d ImportantDate) string {
+	at := slices.IndexFunc(c.Dates, d.same)
+	if at < 0 && d.Kind == DateBirthday {
+		at = slices.IndexFunc(c.Dates, func(other ImportantDate) bool { return other.Kind == DateBirthday })
+	}
+	if at < 0 {
+		c.Dates = append(c.Dates, d)
+		return d.Kind + " " + d.String()
+	}
+	mine := &c.Dates[at]
+	if fuller, ok := mine.with(d); ok {
+		mine.Year, mine.Month, mine.Day = fuller.Year, fuller.Month, fuller.Day
+		return d.Kind + " " + d.String()
+	}
+	return mine.Kind + " " + mine.String()
+}
+
+// with returns a date that knows what both know, and false when they contradict
+// each other.
+func (d ImportantDate) with(other ImportantDate) (ImportantDate, bool) {
+	for _, part := range []struct {
+		mine *int
+		its  int
+	}{{&d.Year, other.Year}, {&d.Month, other.Month}, {&d.Day, other.Day}} {
+		if *part.mine != 0 && part.its != 0 && *part.mine != part.its {
+			return d, false
+		}
+		if *part.mine == 0 {
+			*part.mine = part.its
+		}
+	}
+	return d, true
+}

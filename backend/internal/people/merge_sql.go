@@ -1,0 +1,148 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/uptrace/bun"
+)
+
+// The parts of states that a merge touches.
+type (
+	about    struct{ ConnectionIDs []string }
+	whose    struct{ ConnectionID string }
+	moveFunc func(ctx context.Context, from, into string) ([]history.Touch, error)
+	linked   struct{ table, column, kind string }
+)
+
+// MoveBelongings gives what hangs on a connection to another one: notes,
+// interactions, reminders, relationships and places in groups. It returns what it
+// did, and how many of the first four moved.
+func MoveBelongings(ctx context.Context, tx *db.Tx, from, into string) (effects []history.Touch, moved int, err error) {
+	for _, move := range []moveFunc{
+		mover(tx, linked{"note_connections", "note_id", history.Note}),
+		mover(tx, linked{"interaction_connections", "interaction_id", history.Interaction}),
+		func(ctx context.Context, a1 string, a2 string) ([]history.Touch, error) {
+			return moveReminders(ctx, tx, a1, a2)
+		}, func(ctx context.Context, a1 string, a2 string) ([]history.Touch, error) {
+			return moveRelationships(ctx, tx, a1, a2)
+		},
+	} {
+		done, err := move(ctx, from, into)
+		if err != nil {
+			return nil, 0, fmt.Errorf("move belongings: %w", err)
+		}
+		effects, moved = append(effects, done...), moved+len(done)
+	}
+	done, err := moveMemberships(ctx, tx, from, into)
+	if err != nil {
+		return nil, 0, fmt.Errorf("move belongings: %w", err)
+	}
+	tx.MarkDirty(from, into)
+	return append(effects, done...), moved, nil
+}
+
+// mover moves the entries of one kind that a connection takes part in.
+func mover(tx *db.Tx, l linked) moveFunc {
+	return func(ctx context.Context, from, into string) ([]history.Touch, error) {
+		table, column := bun.Ident(l.table), bun.Ident(l.column)
+		var entries []string
+		err := tx.NewRaw("SELECT ? FROM ? WHERE tenant_id = ? AND connection_id = ? ORDER BY 1", column, table, tx.TenantID(), from).Scan(ctx, &entries)
+		if err != nil || len(entries) == 0 {
+			return nil, err
+		}
+		before, err := People(ctx, tx, l.table, l.column, entries)
+		if err != nil {
+			return nil, err
+		}
+		_, err = tx.NewRaw("DELETE FROM ? WHERE tenant_id = ? AND connection_id = ? AND ? IN (SELECT ? FROM ? WHERE tenant_id = ? AND connection_id = ?)",
+			table, tx.TenantID(), from, column, column, table, tx.TenantID(), into).Exec(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, err = tx.NewRaw("UPDATE ? SET connection_id = ? WHERE tenant_id = ? AND connection_id = ?", table, into, tx.TenantID(), from).Exec(ctx)
+		if err != nil {
+			return nil, err
+		}
+		after, err := People(ctx, tx, l.table, l.column, entries)
+		touches := make([]history.Touch, len(entries))
+		for i, id := range entries {
+			touches[i] = history.Touch{Kind: l.kind, ID: id, Before: about{before[id]}, After: about{after[id]}}
+		}
+		return touches, err
+	}
+}
+
+func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
+	var moved []string
+	err := tx.NewRaw("UPDATE reminders SET connection_id = ?, version = version + 1 WHERE tenant_id = ? AND connection_id = ? RETURNING id",
+		into, tx.TenantID(), from).Scan(ctx, &moved)
+	slices.Sort(moved)
+	touches := make([]history.Touch, len(moved))
+	for i, id := range moved {
+		touches[i] = history.Touch{Kind: history.Reminder, ID: id, Before: whose{from}, After: whose{into}}
+	}
+	return touches, err
+}
+
+// moveRelationships moves relationships one by one. One between the two, and one
+// that the other has already, goes.
+func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
+	var rows []Relationship
+	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil {
+		return nil, err
+	}
+	var touches []history.Touch
+	for _, before := range rows {
+		after := before
+		if after.FromID == from {
+			after.FromID = into
+		}
+		if after.ToID == from {
+			after.ToID = into
+		}
+		after = after.Normal()
+		if err := DeleteRelationship(ctx, tx, before.ID); err != nil {
+			return nil, err
+		}
+		held, err := ListRelationshipsBetween(ctx, tx, after.FromID, after.ToID)
+		if err != nil {
+			return nil, err
+		}
+		touch := history.Touch{Kind: history.Relationship, ID: before.ID, Before: before}
+		known := slices.ContainsFunc(held, func(r Relationship) bool { return r.FromID == after.FromID && r.Type == after.Type })
+		if after.FromID != after.ToID && !known {
+			touch.After = after
+			if err := InsertRelationship(ctx, tx, &after); err != nil {
+				return nil, err
+			}
+		}
+		touches = append(touches, touch)
+	}
+	return touches, nil
+}
+
+func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
+	theirs, err := groupsOf(ctx, tx, from)
+	if err != nil || len(theirs) == 0 {
+		return nil, err
+	}
+	own, err := groupsOf(ctx, tx, into)
+	if err != nil {
+		return nil, err
+	}
+	both := slices.Concat(own, theirs)
+	slices.Sort(both)
+	both = slices.Compact(both)
+	if err := errors.Join(setGroups(ctx, tx, from, nil), setGroups(ctx, tx, into, both)); err != nil {
+		return nil, err
+	}
+	return []history.Touch{
+		{Kind: history.Membership, ID: from, Before: Groups{Groups: theirs}, After: Groups{Groups: []string{}}},
+		{Kind: history.Membership, ID: into, Before: Groups{Groups: own}, After: Groups{Groups: both}},
+	}, nil
+}

@@ -1,0 +1,112 @@
+package people
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAbsorb(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		into, from, want Connection
+		conflicts        []MergeConflict
+	}{
+		"blanks are filled": {
+			into: Connection{Name: "Ana"}, from: Connection{Name: "Ana", Bio: "b", MetOn: "2026", CadenceDays: 7, Starred: true, LastInteractionAt: day},
+			want: Connection{Name: "Ana", Bio: "b", MetOn: "2026", CadenceDays: 7, Starred: true, LastInteractionAt: day},
+		},
+		"what is there stays": {
+			into: Connection{Name: "Ana", Bio: "b", CadenceDays: 7, LastInteractionAt: day}, from: Connection{Name: "A.", Bio: "c", CadenceDays: 9},
+			want:      Connection{Name: "Ana", Bio: "b", CadenceDays: 7, LastInteractionAt: day},
+			conflicts: []MergeConflict{{"name", "Ana", "A."}, {"bio", "b", "c"}, {"cadence_days", "7", "9"}},
+		},
+		"addresses are joined": {
+			into: Connection{Handles: []Handle{{Kind: "email", NormalValue: "a"}, {Kind: "url", NormalValue: "p"}}},
+			from: Connection{Handles: []Handle{{ID: "1", Kind: "email", NormalValue: "a"}, {ID: "2", Kind: "social", NormalValue: "p"}, {ID: "3", Kind: "phone", NormalValue: "a"}}},
+			want: Connection{Handles: []Handle{{Kind: "email", NormalValue: "a"}, {Kind: "url", NormalValue: "p"}, {ID: "3", Kind: "phone", NormalValue: "a"}}},
+		},
+		"positions learn of each other": {
+			into: Connection{Positions: []Position{{Organization: "X", Current: true}}},
+			from: Connection{Positions: []Position{{Organization: "x Ltd", Title: "Founder", StartedOn: "2020", Current: true}, {Organization: "X", Title: "Intern"}}},
+			want: Connection{Positions: []Position{{Organization: "X", Title: "Founder", StartedOn: "2020", Current: true}, {Organization: "X", Title: "Intern"}}},
+		},
+		"two jobs stay two": {
+			into: Connection{Positions: []Position{{Organization: "X", Title: "CTO", Current: true}}},
+			from: Connection{Positions: []Position{{Organization: "X", Title: "CEO", Current: true}}},
+			want: Connection{Positions: []Position{{Organization: "X", Title: "CTO", Current: true}, {Organization: "X", Title: "CEO", Current: true}}},
+		},
+		"a birthday learns its year": {
+			into: Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
+			from: Connection{Dates: []ImportantDate{{ID: "1", Kind: DateBirthday, Year: 1980, Month: 2, Day: 3}, {Kind: DateAnniversary, Year: 2001}}},
+			want: Connection{Dates: []ImportantDate{{Kind: DateBirthday, Year: 1980, Month: 2, Day: 3}, {Kind: DateAnniversary, Year: 2001}}},
+		},
+		"nobody has two birthdays": {
+			into:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
+			from:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 4}}},
+			want:      Connection{Dates: []ImportantDate{{Kind: DateBirthday, Month: 2, Day: 3}}},
+			conflicts: []MergeConflict{{"important_dates", "birthday --02-03", "birthday --02-04"}},
+		},
+		"tags are joined": {into: Connection{Tags: []string{"a"}}, from: Connection{Tags: []string{"A", "b"}}, want: Connection{Tags: []string{"a", "b"}}},
+	} {
+		got := c.into
+		if diff := cmp.Diff(c.conflicts, got.absorb(&c.from)); diff != "" {
+			t.Errorf("%s: conflicts\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// Changing the job of somebody who has two ends the primary one only.
+func TestSetPositionWithTwoJobs(t *testing.T) {
+	t.Parallel()
+	held := func() Connection {
+		return Connection{Positions: []Position{{ID: "1", Organization: "A", Title: "CEO", Current: true}, {ID: "2", Organization: "B", Title: "Advisor", Current: true}}}
+	}
+	for name, c := range map[string]struct {
+		organization, title string
+		want                []Position
+	}{
+		"another":    {"C", "CTO", []Position{{Organization: "C", Title: "CTO", Current: true}, {ID: "1", Organization: "A", Title: "CEO"}, {ID: "2", Organization: "B", Title: "Advisor", Current: true}}},
+		"none":       {"", "", []Position{{ID: "1", Organization: "A", Title: "CEO"}, {ID: "2", Organization: "B", Title: "Advisor", Current: true}}},
+		"the second": {"B Ltd", "", []Position{{ID: "2", Organization: "B", Title: "Advisor", Current: true}, {ID: "1", Organization: "A", Title: "CEO"}}},
+		"promoted":   {"B", "Chair", []Position{{ID: "2", Organization: "B", Title: "Chair", Current: true}, {ID: "1", Organization: "A", Title: "CEO"}}},
+	} {
+		got := held()
+		got.setPosition(c.organization, c.title)
+		if diff := cmp.Diff(c.want, got.Positions); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// A relationship has one form, and that form tells both sides the same.
+func TestNormalRelationship(t *testing.T) {
+	t.Parallel()
+	for _, relation := range []string{
+		RelationSpouse, RelationParent, RelationChild, RelationSibling, RelationColleague, RelationManager, RelationReport,
+		RelationIntroducedBy, RelationIntroduced, RelationFriend, RelationOther,
+	} {
+		if Inverse(Inverse(relation)) != relation {
+			t.Errorf("the inverse of the inverse of %s is %s", relation, Inverse(Inverse(relation)))
+		}
+		for _, pair := range [][2]string{{"con_1", "con_2"}, {"con_2", "con_1"}} {
+			told := Relationship{FromID: pair[0], ToID: pair[1], Type: relation}
+			turned := Relationship{FromID: pair[1], ToID: pair[0], Type: Inverse(relation)}
+			if told.Normal() != turned.Normal() || told.Normal().Normal() != told.Normal() {
+				t.Errorf("%s: %+v and %+v", relation, told.Normal(), turned.Normal())
+			}
+			if got := told.Normal().SeenFrom(pair[0]); got != (Relation{ConnectionID: pair[1], Type: relation}) {
+				t.Errorf("%s from %s: %+v", relation, pair[0], got)
+			}
+			if !slices.Contains([]string{RelationSpouse, RelationParent, RelationSibling, RelationColleague, RelationManager, RelationIntroducedBy, RelationFriend, RelationOther}, told.Normal().Type) {
+				t.Errorf("%s is kept as %s", relation, told.Normal().Type)
+			}
+		}
+	}
+}

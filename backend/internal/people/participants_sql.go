@@ -1,0 +1,61 @@
+package people
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/uptrace/bun"
+)
+
+// Participants returns the connections with the ids, in no order and without their
+// lists; fault.NotFound names one that is not on file.
+func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
+	var rows []Connection
+	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
+		return nil, err
+	}
+	for _, wanted := range ids {
+		if !slices.ContainsFunc(rows, func(c Connection) bool { return c.ID == wanted }) {
+			return nil, NoConnection(wanted)
+		}
+	}
+	return rows, nil
+}
+
+// Live fails with fault.NotFound unless the connection is on file and not archived.
+func Live(ctx context.Context, q db.Reader, connectionID string) error {
+	var found string
+	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id = ? AND archived_at IS NULL",
+		q.TenantID(), connectionID).Scan(ctx, &found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return NoConnection(connectionID)
+	}
+	return err
+}
+
+// IDs returns the ids of rows.
+func IDs[T any](rows []T, id func(T) string) []string {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = id(row)
+	}
+	return out
+}
+
+// People returns the connections that entries are about, by entry.
+func People(ctx context.Context, q db.Reader, table, column string, entries []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	if len(entries) == 0 {
+		return out, nil
+	}
+	var rows []struct{ EntryID, ConnectionID string }
+	err := q.NewRaw("SELECT ? AS entry_id, connection_id FROM ? WHERE tenant_id = ? AND ? IN (?) ORDER BY connection_id",
+		bun.Ident(column), bun.Ident(table), q.TenantID(), bun.Ident(column), bun.List(entries)).Scan(ctx, &rows)
+	for _, row := range rows {
+		out[row.EntryID] = append(out[row.EntryID], row.ConnectionID)
+	}
+	return out, err
+}

@@ -1,0 +1,114 @@
+package people
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/people/names"
+)
+
+// Person is what is known of somebody that can tell them from others.
+type Candidate struct {
+	ID, Name, Headline string
+	Handles            []Handle
+	// Organizations are the present ones.
+	Organizations []string
+	// OnFile counts what is kept about them.
+	OnFile int
+}
+
+// keyed is a person with what others are compared by.
+type keyed struct {
+	*Candidate
+
+	name          []string // folded words, in alphabetical order
+	squeezed      string   // the name without spacing and punctuation
+	given, family string   // folded, as far as they can be told
+	organizations []string // normal names
+	keys          []key
+}
+
+// key is an address in the form in which all its spellings are equal.
+type key struct {
+	kind  string // connection.KindEmail and so on
+	value string
+	shown string
+}
+
+func keyedOf(p *Candidate) keyed {
+	name := names.Parse(p.Name)
+	k := keyed{Candidate: p, name: name.Words, squeezed: name.Key}
+	if n := len(name.Words); n > 1 {
+		k.given, k.family = name.Words[0], name.Words[n-1]
+	}
+	slices.Sort(k.name)
+	for _, o := range p.Organizations {
+		if normal := NormalOrganization(o); normal != "" && !slices.Contains(k.organizations, normal) {
+			k.organizations = append(k.organizations, normal)
+		}
+	}
+	for _, h := range p.Handles {
+		of := keyOf(h)
+		same := func(other key) bool { return other.kind == of.kind && other.value == of.value }
+		if of.value != "" && !slices.ContainsFunc(k.keys, same) {
+			k.keys = append(k.keys, of)
+		}
+	}
+	return k
+}
+
+func keyOf(h Handle) key {
+	normal := h.NormalValue
+	switch {
+	case h.Kind == KindEmail:
+		return key{KindEmail, mailbox(normal), h.Value}
+	case h.Kind == KindPhone:
+		if len(normal) < minDigits {
+			return key{}
+		}
+		return key{KindPhone, normal, h.Value}
+	case h.Kind == KindSocial || isProfile(normal):
+		return key{KindSocial, strings.ToLower(strings.TrimSuffix(normal, "/")), h.Value}
+	default:
+		return key{KindURL, normal, h.Value}
+	}
+}
+
+// minDigits is the length of a phone number that tells anything.
+const minDigits = 7
+
+// mailbox returns the mailbox behind an address: without a +tag and, where dots
+// do not count, without them.
+func mailbox(email string) string {
+	local, domain := SplitEmail(email)
+	local, _, _ = strings.Cut(local, "+")
+	switch domain {
+	case "googlemail.com", "gmail.com":
+		return strings.ReplaceAll(local, ".", "") + "@gmail.com"
+	}
+	return local + "@" + domain
+}
+
+// isProfile tells a person's page at LinkedIn, whatever the country's host.
+func isProfile(normal string) bool {
+	u, err := url.Parse("https://" + normal)
+	return err == nil && strings.Contains(u.Hostname(), "linkedin.") && strings.HasPrefix(u.Path, "/in/")
+}
+
+// isShared tells an address that belongs to a desk, not to a person: a mailbox
+// like info@, or the front page of a site.
+func (k key) isShared() bool {
+	switch k.kind {
+	case KindEmail:
+		local, _ := SplitEmail(k.value)
+		switch local {
+		case "info", "contact", "hello", "office", "mail", "admin", "team", "sales", "support", "kontakt", "contacto",
+			"help", "service", "reception", "enquiries", "inquiries", "press", "jobs", "hr", "billing", "noreply", "no-reply":
+			return true
+		}
+	case KindURL:
+		return !strings.ContainsAny(k.value, "/?")
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package people
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+)
+
+// What one person can be to another. Report and introduced are only seen: they
+// are the inverses of manager and introduced_by, as child is of parent.
+const (
+	RelationSpouse       = "spouse"
+	RelationParent       = "parent"
+	RelationChild        = "child"
+	RelationSibling      = "sibling"
+	RelationColleague    = "colleague"
+	RelationManager      = "manager"
+	RelationReport       = "report"
+	RelationIntroducedBy = "introduced_by"
+	RelationIntroduced   = "introduced"
+	RelationFriend       = "friend"
+	RelationOther        = "other"
+)
+
+// Relation is a relationship as one of the two sees it.
+type Relation struct {
+	// ConnectionID and Name are the other person's.
+	ConnectionID, Name string
+	// Type is what the other person is to this one.
+	Type string
+}
+
+// Inverse returns what from is to to, when to is from's relation.
+func Inverse(relation string) string {
+	switch relation {
+	case RelationParent:
+		return RelationChild
+	case RelationChild:
+		return RelationParent
+	case RelationManager:
+		return RelationReport
+	case RelationReport:
+		return RelationManager
+	case RelationIntroducedBy:
+		return RelationIntroduced
+	case RelationIntroduced:
+		return RelationIntroducedBy
+	default:
+		return relation
+	}
+}
+
+// Normal returns the one form in which a relationship is kept, whichever way round
+// it was told: the lower id first where both are the same to each other, else
+// from the one who has the parent, manager or introducer.
+func (r Relationship) Normal() Relationship {
+	inverse := Inverse(r.Type)
+	swap := inverse == r.Type && r.FromID > r.ToID
+	switch r.Type {
+	case RelationChild, RelationReport, RelationIntroduced:
+		swap = true
+	}
+	if swap {
+		r.FromID, r.ToID, r.Type = r.ToID, r.FromID, inverse
+	}
+	return r
+}
+
+// SeenFrom returns the other person's id and what they are to the one with the id.
+func (r Relationship) SeenFrom(id string) Relation {
+	if r.FromID == id {
+		return Relation{ConnectionID: r.ToID, Type: r.Type}
+	}
+	return Relation{ConnectionID: r.FromID, Type: Inverse(r.Type)}
+}
+
+// Link records that a person is another one's relation, or takes that away, and
+// returns what they are to each other as seen from from. What is so already is
+// not written again, and has no change.
+func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove bool) ([]Relation, string, error) {
+	if fromID == toID {
+		return nil, "", fault.InvalidField("to_id", "must be somebody else than from_id")
+	}
+	from, err := live(ctx, w, fromID)
+	if err != nil {
+		return nil, "", err
+	}
+	to, err := live(ctx, w, toID)
+	if err != nil {
+		return nil, "", err
+	}
+	held, err := ListRelationshipsBetween(ctx, w, fromID, toID)
+	if err != nil {
+		return nil, "", err
+	}
+	wanted := Relationship{FromID: fromID, ToID: toID, Type: relation, CreatedAt: w.Now()}.Normal()
+	at := slices.IndexFunc(held, func(r Relationship) bool { return r.FromID == wanted.FromID && r.Type == wanted.Type })
+	var draft history.Draft
+	switch {
+	case remove == (at < 0):
+		return relationsOf(held, from, to), "", nil
+	case remove:
+		gone := held[at]
+		held = slices.Delete(held, at, at+1)
+		err = DeleteRelationship(ctx, w, gone.ID)
+		draft = history.One("Unlinked "+from.Name+" and "+to.Name, history.Relationship, gone.ID, gone, nil)
+	default:
+		err = InsertRelationship(ctx, w, &wanted)
+		held = append(held, wanted)
+		draft = history.One("Linked "+from.Name+" and "+to.Name, history.Relationship, wanted.ID, nil, wanted)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	changeID, err := history.Record(ctx, w, draft)
+	return relationsOf(held, from, to), changeID, err
+}
+
+func relationsOf(held []Relationship, from, to *Connection) []Relation {
+	out := make([]Relation, len(held))
+	for i, r := range held {
+		out[i] = r.SeenFrom(from.ID)
+		out[i].Name = to.Name
+	}
+	return out
+}
+
+// live returns a connection that may be written about. One that is archived fails
+// with fault.Conflict.
+func live(ctx context.Context, r db.Reader, id string) (*Connection, error) {
+	c, err := GetConnection(ctx, r, id)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.checkLive()
+}
+
+// checkLive refuses to change people who were put away.
+func (c *Connection) checkLive() error {
+	switch {
+	case c.MergedInto != "":
+		return fault.New(fault.Conflict, "%s was merged into %s: use that one", c.ID, c.MergedInto)
+	case !c.ArchivedAt.IsZero():
+		return fault.New(fault.Conflict, "%s is archived: bring them back first, with archive_connections and archived false", c.ID)
+	}
+	return nil
+}

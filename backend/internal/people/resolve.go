@@ -1,0 +1,208 @@
+// Package people tells who the people of a list are: an e-mail address, a phone
+// number or a name each, in any mix, as they stand in a guest list or a mail thread.
+//
+// An address is its holder's whatever the entry's name, unless that name cannot be
+// the holder's: then it is ambiguous who is meant.
+//
+// Addresses and exact names are looked up with one statement for each kind. Only
+// what is on file under none of them is searched for in memory, where typing
+// mistakes, nicknames and numbers without a country code are forgiven.
+package people
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// KindName is how a person was found who was not found by an address.
+const KindName = "name"
+
+// Outcomes.
+const (
+	Matched   = "matched"
+	Ambiguous = "ambiguous"
+	None      = "none"
+)
+
+// MaxPeople is how many people an entry may be.
+const MaxPeople = 5
+
+// Person is somebody who was found.
+type Resolved struct {
+	ID string
+	names.Names
+}
+
+// Search finds people by a name, or by a phone number as it is written elsewhere,
+// likeliest first, MaxPeople+1 at most.
+type Search func(ctx context.Context, words, kind string) ([]Resolved, error)
+
+// Answer says who an entry is.
+type Answer struct {
+	Outcome string
+	// People are those it may be, likeliest first, MaxPeople at most.
+	People []Match
+}
+
+// Match is a person whom an entry may be. By is connection.KindEmail,
+// connection.KindPhone or KindName.
+type Match struct{ ID, By string }
+
+// entry is an entry in the forms that may be on file; each may be empty.
+type entry struct{ email, phone, name string }
+
+// parse reads an address, a number, a name, or `Name <address>`.
+func parse(s string) entry {
+	s = text.Line(s)
+	if at := strings.LastIndexByte(s, '<'); at >= 0 && strings.HasSuffix(s, ">") {
+		e := parse(s[at+1 : len(s)-1])
+		if e.name = strings.Trim(strings.TrimSpace(s[:at]), `"' `); e.email != "" || e.phone != "" {
+			return e
+		}
+	}
+	if address, ok := strings.CutPrefix(strings.ToLower(s), "mailto:"); ok {
+		s = address
+	}
+	if strings.Contains(s, "@") && !strings.Contains(s, " ") {
+		return entry{email: NormalValue(KindEmail, s)}
+	}
+	number := strings.TrimPrefix(strings.ToLower(s), "tel:")
+	if isNumber(number) {
+		return entry{phone: NormalValue(KindPhone, number)}
+	}
+	return entry{name: s}
+}
+
+// isNumber tells what can only be a phone number.
+func isNumber(s string) bool {
+	digits := 0
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case !strings.ContainsRune("+-.()/x \u00a0", r):
+			return false
+		}
+	}
+	return digits >= 3
+}
+
+// All answers each entry, in their order.
+func All(ctx context.Context, r db.Reader, search Search, entries []string) ([]Answer, error) {
+	return all(ctx, func(ctx context.Context, kind string, values []string) (map[string][]Resolved, error) {
+		if kind == KindName {
+			return ListByName(ctx, r, values)
+		}
+		return ListByHandle(ctx, r, kind, values)
+	}, search, entries)
+}
+
+// lookup returns who has one of the values of a kind, by value.
+type lookup func(ctx context.Context, kind string, values []string) (map[string][]Resolved, error)
+
+func all(ctx context.Context, look lookup, search Search, entries []string) ([]Answer, error) {
+	parsed := make([]entry, len(entries))
+	wanted := map[string][]string{}
+	for i, s := range entries {
+		parsed[i] = parse(s)
+		for kind, value := range parsed[i].keys() {
+			wanted[kind] = append(wanted[kind], value)
+		}
+	}
+	found := map[string]map[string][]Resolved{}
+	var err error
+	for _, kind := range []string{KindEmail, KindPhone, KindName} {
+		if found[kind], err = look(ctx, kind, wanted[kind]); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]Answer, len(entries))
+	for i, e := range parsed {
+		if answers[i], err = e.answer(ctx, found, search); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// keys returns what to look the entry up by, for each kind.
+func (e entry) keys() map[string]string {
+	keys := map[string]string{}
+	for kind, value := range map[string]string{KindEmail: e.email, KindPhone: e.phone, KindName: text.Fold(e.name)} {
+		if value != "" {
+			keys[kind] = value
+		}
+	}
+	return keys
+}
+
+// answer prefers the address to the number to the name, and what is on file so to
+// what is like it.
+func (e entry) answer(ctx context.Context, found map[string]map[string][]Resolved, search Search) (Answer, error) {
+	keys := e.keys()
+	namesakes := found[KindName][keys[KindName]]
+	for _, kind := range []string{KindEmail, KindPhone} {
+		if people := found[kind][keys[kind]]; keys[kind] != "" && len(people) > 0 {
+			return e.holder(kind, people, namesakes), nil
+		}
+	}
+	if keys[KindName] != "" && len(namesakes) > 0 {
+		return outcome(KindName, namesakes), nil
+	}
+	for _, try := range []struct{ kind, words string }{{KindPhone, e.phone}, {KindName, e.name}} {
+		if try.words == "" {
+			continue
+		}
+		people, err := search(ctx, try.words, try.kind)
+		switch {
+		case err != nil:
+			return Answer{}, err
+		case len(people) > 0 && try.kind == KindPhone:
+			return e.holder(try.kind, people, namesakes), nil
+		case len(people) > 0:
+			return outcome(try.kind, people), nil
+		}
+	}
+	return Answer{Outcome: None}, nil
+}
+
+// holder answers an entry whose address these people have. Where none of their names
+// can be the entry's, that is ambiguous, and who bears the name may be meant as well.
+func (e entry) holder(kind string, people, namesakes []Resolved) Answer {
+	var fit []Resolved
+	for _, p := range people {
+		if names.Compatible(names.Names{Full: e.name}, p.Names) {
+			fit = append(fit, p)
+		}
+	}
+	if len(fit) > 0 {
+		return outcome(kind, fit)
+	}
+	a := outcome(kind, people)
+	a.Outcome = Ambiguous
+	for _, p := range namesakes {
+		if len(a.People) < MaxPeople {
+			a.People = append(a.People, Match{p.ID, KindName})
+		}
+	}
+	return a
+}
+
+func outcome(kind string, people []Resolved) Answer {
+	seen := map[string]bool{}
+	a := Answer{Outcome: Matched}
+	for _, p := range people {
+		if !seen[p.ID] && len(a.People) < MaxPeople {
+			a.People = append(a.People, Match{p.ID, kind})
+		}
+		seen[p.ID] = true
+	}
+	if len(seen) > 1 {
+		a.Outcome = Ambiguous
+	}
+	return a
+}

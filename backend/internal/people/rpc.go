@@ -1,0 +1,231 @@
+package people
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+)
+
+// ArchiveConnections implements the RPC.
+func (h *RPC) ArchiveConnections(ctx context.Context, u *db.Tx, req *connectionsv1.ArchiveConnectionsRequest) (*connectionsv1.ArchiveConnectionsResponse, error) {
+	done, err := Archive(ctx, u, req.GetIds(), req.Archived == nil || req.GetArchived())
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.ArchiveConnectionsResponse{
+		Changed: int32(done.Changed), Unchanged: int32(done.Unchanged), ChangeId: call.Optional(done.ChangeID),
+	}, nil
+}
+
+// DeleteConnection implements the RPC.
+func (h *RPC) DeleteConnection(ctx context.Context, u *db.Tx, req *connectionsv1.DeleteConnectionRequest) (*connectionsv1.DeleteConnectionResponse, error) {
+	done, err := Delete(ctx, u, h.Kinds, req.GetId(), req.GetConfirmName())
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.DeleteConnectionResponse{
+		Deleted: done.Deleted, NotesDeleted: int32(done.Notes), InteractionsDeleted: int32(done.Interactions), ChangeId: call.Optional(done.ChangeID),
+		RestorableUntil: call.Timestamp(done.FinalAt),
+	}, nil
+}
+
+// The contract's bounds on what a merge tells.
+const (
+	maxMergeConflicts = 100
+	maxConflictValue  = 1999
+)
+
+// MergeConnections implements the RPC.
+func (h *RPC) MergeConnections(ctx context.Context, u *db.Tx, req *connectionsv1.MergeConnectionsRequest) (*connectionsv1.MergeConnectionsResponse, error) {
+	dryRun := req.DryRun == nil || req.GetDryRun()
+	res := &connectionsv1.MergeConnectionsResponse{Merged: !dryRun}
+	done, err := Merge(ctx, u, req.GetIntoId(), req.GetFromIds(), dryRun, func(ctx context.Context, c *Connection) error {
+		var err error
+		res.Connection, err = WholeConnection(ctx, u, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.Moved, res.ChangeId = int32(done.Moved), call.Optional(done.ChangeID)
+	for _, c := range done.Conflicts[:min(len(done.Conflicts), maxMergeConflicts)] {
+		res.Conflicts = append(res.Conflicts, &connectionsv1.MergeConflict{
+			Field: c.Field, Kept: text.Truncate(c.Kept, maxConflictValue), Dropped: text.Truncate(c.Dropped, maxConflictValue),
+		})
+	}
+	return res, nil
+}
+
+// LinkConnections implements the RPC.
+func (h *RPC) LinkConnections(ctx context.Context, u *db.Tx, req *connectionsv1.LinkConnectionsRequest) (*connectionsv1.LinkConnectionsResponse, error) {
+	relations, changeID, err := Link(ctx, u, req.GetFromId(), req.GetToId(), req.GetType(), req.GetRemove())
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.LinkConnectionsResponse{Relationships: relationMessages(relations), ChangeId: call.Optional(changeID)}, nil
+}
+
+// maxRelations is how many relationships an answer shows.
+const maxRelations = 50
+
+// wholeConnection is a person as answers show them, with what follows from other
+// records.
+func WholeConnection(ctx context.Context, data db.Reader, c *Connection) (*connectionsv1.Connection, error) {
+	s, err := GetStrength(ctx, data, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	relations, err := ListRelations(ctx, data, c.ID, maxRelations)
+	if err != nil {
+		return nil, err
+	}
+	m := connectionMessage(c)
+	m.Strength, m.Relationships = int32(s.Score), relationMessages(relations)
+	return m, nil
+}
+
+func relationMessages(relations []Relation) []*connectionsv1.Relationship {
+	out := make([]*connectionsv1.Relationship, len(relations))
+	for i, r := range relations {
+		out[i] = &connectionsv1.Relationship{ConnectionId: r.ConnectionID, Name: r.Name, Type: r.Type}
+	}
+	return out
+}
+
+func connectionMessage(c *Connection) *connectionsv1.Connection {
+	current := c.CurrentPosition()
+	return &connectionsv1.Connection{
+		Id: c.ID, Name: c.Name, Nickname: c.Nickname, Headline: current.Headline(), Organization: current.Organization,
+		Title: current.Title, Emails: c.Values(KindEmail), Phones: c.Values(KindPhone),
+		Urls: c.Values(KindURL), Location: c.Location, Bio: c.Bio, Tags: c.Tags, Starred: c.Starred,
+		MetOn: c.MetOn, MetHow: c.MetHow, Source: c.Source, LastInteractionAt: call.Timestamp(c.LastInteractionAt),
+		Version: c.Version, CreatedAt: call.Timestamp(c.CreatedAt), UpdatedAt: call.Timestamp(c.UpdatedAt),
+		ImportantDates: dateMessages(c.Dates), Groups: c.Groups, CadenceDays: int32(c.CadenceDays), ArchivedAt: call.Timestamp(c.ArchivedAt),
+	}
+}
+
+func PositionMessages(positions []Position) []*connectionsv1.Position {
+	out := make([]*connectionsv1.Position, len(positions))
+	for i, p := range positions {
+		out[i] = &connectionsv1.Position{
+			Organization: p.Organization, Title: p.Title, StartedOn: p.StartedOn, EndedOn: p.EndedOn, Current: p.Current,
+		}
+	}
+	return out
+}
+
+func dateMessages(dates []ImportantDate) []*connectionsv1.ImportantDate {
+	out := make([]*connectionsv1.ImportantDate, len(dates))
+	for i, d := range dates {
+		out[i] = &connectionsv1.ImportantDate{Kind: d.Kind, Date: d.String(), Label: d.Label}
+	}
+	return out
+}
+
+func dateDrafts(dates []*connectionsv1.ImportantDate) []DateDraft {
+	out := make([]DateDraft, len(dates))
+	for i, d := range dates {
+		out[i] = DateDraft{Kind: d.GetKind(), Date: d.GetDate(), Label: d.GetLabel()}
+	}
+	return out
+}
+
+// maxReason is the contract's bound on a reason, less the ellipsis.
+const maxReason = 299
+
+// FindDuplicates implements the RPC.
+func (h *RPC) FindDuplicates(ctx context.Context, req *connectionsv1.FindDuplicatesRequest) (*connectionsv1.FindDuplicatesResponse, error) {
+	p := tenant.PrincipalFrom(ctx)
+	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
+	q := Query{ConnectionID: req.GetConnectionId(), MinScore: DefaultMinScore, Limit: call.DefaultLimit}
+	if req.MinScore != nil {
+		q.MinScore = req.GetMinScore()
+	}
+	if req.Limit != nil {
+		q.Limit = int(req.GetLimit())
+	}
+	if q.ConnectionID != "" {
+		if _, err := GetConnection(ctx, data, q.ConnectionID); err != nil {
+			return nil, err
+		}
+	}
+	persons, err := ListDuplicateCandidates(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	pairs, more := Find(persons, q)
+	res := &connectionsv1.FindDuplicatesResponse{HasMore: more}
+	for _, pair := range pairs {
+		m := &connectionsv1.DuplicatePair{First: pairMember(pair.First), Second: pairMember(pair.Second), Score: pair.Score}
+		for _, reason := range pair.Reasons[:min(len(pair.Reasons), 10)] {
+			m.Reasons = append(m.Reasons, text.Truncate(reason, maxReason))
+		}
+		res.Pairs = append(res.Pairs, m)
+	}
+	return res, nil
+}
+
+func pairMember(p Candidate) *connectionsv1.ResolvedPerson {
+	return &connectionsv1.ResolvedPerson{Id: p.ID, Name: p.Name, Headline: p.Headline}
+}
+
+// peopleRPC implements the RPCs of connections.
+type RPC struct {
+	DB    *db.DB
+	Kinds history.Kinds
+}
+
+func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.CreateConnectionRequest) (*connectionsv1.CreateConnectionResponse, error) {
+	written, err := Create(ctx, u, Draft{
+		Name: req.GetName(), Nickname: req.GetNickname(), Organization: req.GetOrganization(), Title: req.GetTitle(),
+		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(),
+		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
+		Starred: req.GetStarred(), Source: SourceAgent, OnDuplicate: req.GetOnDuplicate(),
+		Dates: dateDrafts(req.GetImportantDates()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	whole, err := WholeConnection(ctx, u, written.Connection)
+	if err != nil {
+		return nil, err
+	}
+	res := &connectionsv1.CreateConnectionResponse{
+		Connection: whole, DuplicateOf: call.Optional(written.DuplicateOf), ChangeId: call.Optional(written.ChangeID),
+	}
+	for _, other := range written.Sharing {
+		res.SameAddress = append(res.SameAddress, &connectionsv1.SameAddress{Id: other.ID, Name: other.Name, Kind: other.Kind})
+	}
+	return res, nil
+}
+
+func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.UpdateConnectionRequest) (*connectionsv1.UpdateConnectionResponse, error) {
+	written, err := Update(ctx, u, Patch{
+		ID: req.GetId(), ExpectedVersion: req.ExpectedVersion,
+		Name: req.Name, Nickname: req.Nickname, Organization: req.Organization, Title: req.Title,
+		Location: req.Location, Bio: req.Bio, MetOn: req.MetOn, MetHow: req.MetHow, Starred: req.Starred,
+		Emails: Edit{Replace: req.GetEmails(), Add: req.GetAddEmails(), Remove: req.GetRemoveEmails()},
+		Phones: Edit{Replace: req.GetPhones(), Add: req.GetAddPhones(), Remove: req.GetRemovePhones()},
+		URLs:   Edit{Replace: req.GetUrls(), Add: req.GetAddUrls(), Remove: req.GetRemoveUrls()},
+		Tags:   Edit{Replace: req.GetTags(), Add: req.GetAddTags(), Remove: req.GetRemoveTags()},
+		Dates: DateEdit{
+			Replace: dateDrafts(req.GetImportantDates()), Add: dateDrafts(req.GetAddImportantDates()),
+			Remove: dateDrafts(req.GetRemoveImportantDates()),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	whole, err := WholeConnection(ctx, u, written.Connection)
+	if err != nil {
+		return nil, err
+	}
+	return &connectionsv1.UpdateConnectionResponse{
+		Connection: whole, ChangeId: call.Optional(written.ChangeID), RemovedImportantDates: dateMessages(written.RemovedDates),
+	}, nil
+}

@@ -1,0 +1,124 @@
+package people
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/people/names"
+	"github.com/kith-crm/kith/backend/internal/search/index"
+)
+
+// The weights of the grounds.
+const (
+	weightProfile      = .97
+	weightEmail        = .95
+	weightPhone        = .90
+	weightURL          = .90
+	weightName         = .70
+	weightSimilar      = .50
+	weightOrganization = .15
+)
+
+// How many people may have an address until it counts half, and until it counts
+// nothing.
+const (
+	manyShare = 3
+	allShare  = 50
+)
+
+// ground is one reason to think that two people are one.
+type ground struct {
+	weight float64
+	reason string
+}
+
+func (k key) ground(sharers int) ground {
+	weight, what := weightURL, "web address"
+	switch k.kind {
+	case KindEmail:
+		weight, what = weightEmail, "e-mail"
+	case KindPhone:
+		weight, what = weightPhone, "phone"
+	case KindSocial:
+		weight, what = weightProfile, "profile"
+	}
+	reason := "same " + what + ": " + k.shown
+	if sharers >= manyShare || k.isShared() {
+		return ground{weight / 2, reason + " (shared by several)"}
+	}
+	return ground{weight, reason}
+}
+
+// compare returns how sure it is that two people are one, and why. sharers tells
+// how many people have an address.
+func compare(a, b *keyed, sharers func(key) int) (float64, []string) {
+	var grounds []ground
+	for _, k := range a.keys {
+		same := func(other key) bool { return other.kind == k.kind && other.value == k.value }
+		if n := sharers(k); n <= allShare && slices.ContainsFunc(b.keys, same) {
+			grounds = append(grounds, k.ground(n))
+		}
+	}
+	switch {
+	case len(a.name) > 0 && (slices.Equal(a.name, b.name) || a.squeezed == b.squeezed):
+		grounds = append(grounds, ground{weightName, "same name"})
+	case similar(a, b):
+		grounds = append(grounds, ground{weightSimilar, "similar names: " + a.Name + " and " + b.Name})
+	}
+	if len(grounds) == 0 {
+		return 0, nil
+	}
+	slices.SortStableFunc(grounds, func(x, y ground) int {
+		switch {
+		case x.weight > y.weight:
+			return -1
+		case x.weight < y.weight:
+			return 1
+		default:
+			return 0
+		}
+	})
+	accident := 1.0
+	var reasons []string
+	for _, g := range grounds {
+		accident *= 1 - g.weight
+		reasons = append(reasons, g.reason)
+	}
+	score := 1 - accident
+	for _, o := range a.organizations {
+		if slices.Contains(b.organizations, o) {
+			score += weightOrganization
+			reasons = append(reasons, "same organisation: "+o)
+			break
+		}
+	}
+	return min(score, 1), reasons
+}
+
+// similar tells whether two names may be spellings of one: the family names are
+// alike, and so are the given ones.
+func similar(a, b *keyed) bool {
+	if a.family == "" || b.family == "" {
+		return false
+	}
+	return likeFamily(a.family, b.family) && likeGiven(a.given, b.given) &&
+		(a.family == b.family || a.given == b.given)
+}
+
+// likeFamily takes a misspelt family name, and a double one for its part.
+func likeFamily(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"-") || strings.HasPrefix(b, a+"-") ||
+		strings.HasSuffix(a, "-"+b) || strings.HasSuffix(b, "-"+a) || index.Misspelt(a, b)
+}
+
+// likeGiven takes an initial, an everyday form, the first of two and a misspelling.
+func likeGiven(a, b string) bool {
+	if a == b || names.SameGiven(a, b) || index.Misspelt(a, b) {
+		return true
+	}
+	if utf8.RuneCountInString(a) > utf8.RuneCountInString(b) {
+		a, b = b, a
+	}
+	return strings.HasPrefix(b, a) && (utf8.RuneCountInString(a) == 1 || strings.HasPrefix(b, a+"-"))
+}

@@ -1,0 +1,73 @@
+// Package people owns how close a member is to a person: a figure between 0 and
+// 100 that the interactions on file give, and the counts that it rests on.
+//
+//	score = round(100·(1−e^(−S/4))),  S = Σ weight·2^(−age/180 days)
+//
+// The store sums S where the rows are, with the same weights and half-life; this
+// package is the definition.
+package people
+
+import (
+	"math"
+	"time"
+)
+
+// HalfLife is the age at which a contact counts half.
+const HalfLife = 180 * 24 * time.Hour
+
+// scale is the sum at which the score is 1−1/e of its most.
+const scale = 4
+
+// Strength is how close the member is to a person, and the evidence for it.
+type Strength struct {
+	// Score is between 0 and 100.
+	Score int
+	// Meetings, Calls and Messages (e-mails among them) on file.
+	Meetings, Calls, Messages int
+	// LastInteractionAt is the last contact of any kind; zero when none is on file.
+	LastInteractionAt time.Time
+}
+
+// Contact is an interaction with the person.
+type Contact struct {
+	Kind       string
+	OccurredAt time.Time
+}
+
+// Weights are what a fresh contact of a kind counts; other kinds count nothing.
+func Weights() map[string]float64 {
+	return map[string]float64{"meeting": 3, "call": 2, "email": 1, "message": 1}
+}
+
+// Score turns the sum S into the figure.
+func Score(sum float64) int { return int(math.Round(100 * (1 - math.Exp(-sum/scale)))) }
+
+// Sum is the S that gives a score.
+func Sum(score int) float64 { return -scale * math.Log(1-float64(score)/100) }
+
+// Decay is what is left of a contact's weight at an age; a contact that lies
+// ahead counts as one of now.
+func Decay(age time.Duration) float64 { return math.Exp2(-float64(max(age, 0)) / float64(HalfLife)) }
+
+// Of returns the strength that contacts give at a time.
+func Of(contacts []Contact, now time.Time) Strength {
+	var s Strength
+	sum := 0.0
+	weights := Weights()
+	for _, c := range contacts {
+		switch c.Kind {
+		case "meeting":
+			s.Meetings++
+		case "call":
+			s.Calls++
+		case "email", "message":
+			s.Messages++
+		}
+		sum += weights[c.Kind] * Decay(now.Sub(c.OccurredAt))
+		if c.OccurredAt.After(s.LastInteractionAt) {
+			s.LastInteractionAt = c.OccurredAt
+		}
+	}
+	s.Score = Score(sum)
+	return s
+}

@@ -1,0 +1,228 @@
+package reminders
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
+)
+
+// The kinds of what is due, in the order in which those of one day are listed.
+const (
+	KindReminder = "reminder"
+	KindDate     = "date"
+	KindCadence  = "cadence"
+)
+
+// DueQuery says what of all that is due to read.
+type DueQuery struct {
+	// Today is the member's, and Zone is theirs.
+	Today time.Time
+	Zone  *time.Location
+	// Until is the last day to look at, today or later.
+	Until time.Time
+	// Kinds is empty for all.
+	Kinds []string
+	// ConnectionID is empty for everybody.
+	ConnectionID string
+	// After is the last entry of the page before; nil for the first page.
+	After *Place
+	// Limit is the largest number of entries to return, at least 1.
+	Limit int
+}
+
+// Wants tells whether entries of a kind are asked for.
+func (q DueQuery) Wants(kind string) bool { return len(q.Kinds) == 0 || slices.Contains(q.Kinds, kind) }
+
+// Place is an entry's place in the order of the list.
+type Place struct{ DueOn, Kind, ID string }
+
+// Rows are what the list is made of, as far as the query asks for it: open
+// reminders due by its last day, dates that may come round until then, and people
+// with a keep-in-touch interval. Nobody who is archived is among them.
+type Rows struct {
+	Reminders []ReminderRow
+	Dates     []DateRow
+	// People are without their lists but with their GroupCadence.
+	People []people.Connection
+}
+
+// ReminderRow is a reminder, and the name of whom it is about.
+type ReminderRow struct {
+	Reminder
+
+	Name string
+}
+
+// DateRow is a date, and the name of whose it is.
+type DateRow struct {
+	people.ImportantDate
+
+	Name string
+}
+
+// Due is one thing that is due.
+type Due struct {
+	Kind, DueOn string
+	// Overdue tells that the day is over; of a person, that one and a half
+	// intervals are.
+	Overdue bool
+	// Text says in one line what it is.
+	Text string
+	// ReminderID is empty for other kinds, ConnectionID and Name for nobody.
+	ReminderID, ConnectionID, Name string
+	// LastContactOn is the day of the last contact, of people only; empty when
+	// none is on file.
+	LastContactOn string
+
+	id string // of the reminder, the date or the person
+}
+
+// Place is where the entry stands.
+func (d Due) Place() Place { return Place{DueOn: d.DueOn, Kind: d.Kind, ID: d.id} }
+
+// Counts is how many entries there are in all.
+type Counts struct{ Reminders, Dates, Cadences, Overdue int }
+
+// List returns a page of what is due, soonest first, and the counts of all pages.
+func List(ctx context.Context, r db.Reader, q DueQuery) ([]Due, Counts, error) {
+	rows, err := ReadDue(ctx, r, q)
+	if err != nil {
+		return nil, Counts{}, err
+	}
+	page, counts := rows.Page(q)
+	return page, counts, nil
+}
+
+// Page returns a page of what the rows make due, soonest first, and the counts of all
+// pages.
+func (rows Rows) Page(q DueQuery) ([]Due, Counts) {
+	all := rows.entries(q)
+	var counts Counts
+	for _, d := range all {
+		switch d.Kind {
+		case KindReminder:
+			counts.Reminders++
+		case KindDate:
+			counts.Dates++
+		default:
+			counts.Cadences++
+		}
+		if d.Overdue {
+			counts.Overdue++
+		}
+	}
+	slices.SortFunc(all, func(a, b Due) int { return compare(a.Place(), b.Place()) })
+	if q.After != nil {
+		n, found := slices.BinarySearchFunc(all, *q.After, func(d Due, p Place) int { return compare(d.Place(), p) })
+		if found {
+			n++
+		}
+		all = all[n:]
+	}
+	return all[:min(len(all), q.Limit)], counts
+}
+
+func compare(a, b Place) int {
+	return cmp.Or(strings.Compare(a.DueOn, b.DueOn), cmp.Compare(rank(a.Kind), rank(b.Kind)), strings.Compare(a.ID, b.ID))
+}
+
+func rank(kind string) int { return slices.Index([]string{KindReminder, KindDate, KindCadence}, kind) }
+
+// entries makes the list, in no order.
+func (rows Rows) entries(q DueQuery) []Due {
+	var all []Due
+	today, until := q.Today.Format(time.DateOnly), q.Until.Format(time.DateOnly)
+	for _, r := range rows.Reminders {
+		if q.Wants(KindReminder) && r.DueOn <= until {
+			all = append(all, Due{
+				Kind: KindReminder, DueOn: r.DueOn, Overdue: r.DueOn < today, Text: r.Text,
+				ReminderID: r.ID, ConnectionID: r.ConnectionID, Name: r.Name, id: r.ID,
+			})
+		}
+	}
+	for _, d := range rows.Dates {
+		on, ok := d.Next(q.Today)
+		if q.Wants(KindDate) && ok && !on.After(q.Until) {
+			all = append(all, Due{
+				Kind: KindDate, DueOn: on.Format(time.DateOnly), Text: dateText(d.ImportantDate, on),
+				ConnectionID: d.ConnectionID, Name: d.Name, id: d.ID,
+			})
+		}
+	}
+	for i := range rows.People {
+		if d, ok := touchDue(&rows.People[i], q); ok && q.Wants(KindCadence) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// dateText says what a date is on the day on which it comes round.
+func dateText(d people.ImportantDate, on time.Time) string {
+	years := on.Year() - d.Year
+	if d.Year == 0 {
+		years = 0
+	}
+	switch {
+	case d.Kind == people.DateBirthday && years > 0:
+		return fmt.Sprintf("Birthday, turns %d", years)
+	case d.Kind == people.DateBirthday:
+		return "Birthday"
+	}
+	what := "Date"
+	if d.Kind == people.DateAnniversary {
+		what = "Anniversary"
+	}
+	if d.Label != "" {
+		what = d.Label
+	}
+	if years > 0 {
+		what += ", " + counted(years, "year")
+	}
+	return what
+}
+
+// touchDue returns the entry of a person who falls due within the query's days.
+func touchDue(c *people.Connection, q DueQuery) (Due, bool) {
+	due, ok := c.NextDue(q.Zone)
+	if !ok || due.After(q.Until) || c.Snoozed(q.Today) {
+		return Due{}, false
+	}
+	out := Due{
+		Kind: KindCadence, DueOn: due.Format(time.DateOnly), Overdue: c.Overdue(q.Today, q.Zone),
+		ConnectionID: c.ID, Name: c.Name, id: c.ID,
+	}
+	days, _ := c.Cadence()
+	since := "no contact on file, added " + ago(civil.Of(c.CreatedAt, q.Zone), q.Today)
+	if last, ok := c.LastContact(q.Zone); ok {
+		out.LastContactOn = last.Format(time.DateOnly)
+		since = "last contact " + ago(last, q.Today)
+	}
+	every := "Every day"
+	if days > 1 {
+		every = "Every " + counted(days, "day")
+	}
+	out.Text = every + ", " + since
+	return out, true
+}
+
+func ago(then, today time.Time) string {
+	if days := civil.Between(then, today); days > 0 {
+		return counted(days, "day") + " ago"
+	}
+	return "today"
+}
+
+func counted(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}

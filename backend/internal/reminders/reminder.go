@@ -1,0 +1,72 @@
+package reminders
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// The states of a reminder.
+const (
+	Open      = "open"
+	Done      = "done"
+	Dismissed = "dismissed"
+)
+
+// Reminder is something to be reminded of, and its row. Its days are YYYY-MM-DD.
+type Reminder struct {
+	TenantID tenant.ID `bun:",pk" json:"-"`
+	ID       string    `bun:",pk"`
+	// ConnectionID is whom it is about; empty for nobody.
+	ConnectionID string `bun:",nullzero"`
+	Text         string
+	DueOn        string
+	// StartsOn is the day that a recurring reminder counts its periods from, so
+	// that one made for the 31st comes back to it after February.
+	StartsOn   string
+	Recurrence string
+	State      string
+	// Version grows by one with each change.
+	Version   int32
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// maxYears is how far from today a reminder may be due.
+const maxYears = 100
+
+// Create keeps a reminder and returns it with the id of the change. An empty
+// recurrence means RecursNever; a day that is over makes it overdue at once.
+func Create(ctx context.Context, w *db.Tx, r Reminder, today time.Time) (*Reminder, string, error) {
+	r.Text = text.Line(r.Text)
+	if !text.Visible(r.Text) {
+		return nil, "", fault.InvalidField("text", "must hold at least one visible character")
+	}
+	due, err := time.Parse(time.DateOnly, r.DueOn)
+	if err != nil {
+		return nil, "", fault.InvalidField("due_on", "%q is no day of the calendar", r.DueOn)
+	}
+	if due.Before(today.AddDate(-maxYears, 0, 0)) || due.After(today.AddDate(maxYears, 0, 0)) {
+		return nil, "", fault.InvalidField("due_on", "lies more than %d years away; today is %s", maxYears, today.Format(time.DateOnly))
+	}
+	if r.ConnectionID != "" {
+		if _, err := people.Participants(ctx, w, []string{r.ConnectionID}); err != nil {
+			return nil, "", err
+		}
+	}
+	if r.Recurrence == "" {
+		r.Recurrence = RecursNever
+	}
+	r.StartsOn, r.State, r.Version, r.CreatedAt, r.UpdatedAt = r.DueOn, Open, 1, w.Now(), w.Now()
+	if err := InsertReminder(ctx, w, &r); err != nil {
+		return nil, "", err
+	}
+	changeID, err := history.Record(ctx, w, history.One("Added a reminder: "+r.Text, history.Reminder, r.ID, nil, r))
+	return &r, changeID, err
+}

@@ -1,0 +1,121 @@
+package reminders
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
+)
+
+// defaultDays is how far list_due looks ahead.
+const defaultDays = 7
+
+// reminders implements ReminderService.
+type RPC struct {
+	DB  *db.DB
+	Now func() time.Time
+}
+
+func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*remindersv1.ListDueResponse, error) {
+	q := DueQuery{Kinds: req.GetKinds(), ConnectionID: req.GetConnectionId(), Zone: call.ZoneOf(ctx), Limit: call.DefaultLimit}
+	days := defaultDays
+	if req.Days != nil {
+		days = int(req.GetDays())
+	}
+	q.Today = civil.Of(h.Now(), q.Zone)
+	q.Until = q.Today.AddDate(0, 0, days)
+	if req.Limit != nil {
+		q.Limit = int(req.GetLimit())
+	}
+	order := []any{days, q.Kinds, q.ConnectionID}
+	if req.Cursor != nil {
+		q.After = &Place{}
+		if err := cursor.Decode(req.GetCursor(), order, q.After); err != nil {
+			return nil, err
+		}
+	}
+	size := q.Limit
+	q.Limit++ // one more tells whether there is a further page
+	p := tenant.PrincipalFrom(ctx)
+	due, counts, err := List(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
+	if err != nil {
+		return nil, err
+	}
+	res := &remindersv1.ListDueResponse{
+		Today: q.Today.Format(time.DateOnly), HasMore: len(due) > size,
+		Counts: &remindersv1.DueCounts{
+			Reminders: int32(counts.Reminders), Dates: int32(counts.Dates), Cadences: int32(counts.Cadences), Overdue: int32(counts.Overdue),
+		},
+	}
+	if res.HasMore {
+		due = due[:size]
+		next, err := cursor.Encode(order, due[size-1].Place())
+		if err != nil {
+			return nil, err
+		}
+		res.NextCursor = &next
+	}
+	for _, d := range due {
+		res.Items = append(res.Items, &remindersv1.DueItem{
+			Kind: d.Kind, DueOn: d.DueOn, Overdue: d.Overdue, Text: d.Text, ReminderId: d.ReminderID,
+			ConnectionId: d.ConnectionID, ConnectionName: d.Name, LastContactOn: d.LastContactOn,
+		})
+	}
+	return res, nil
+}
+
+func (h *RPC) CreateReminder(ctx context.Context, u *db.Tx, req *remindersv1.CreateReminderRequest) (*remindersv1.CreateReminderResponse, error) {
+	r, changeID, err := Create(ctx, u, Reminder{
+		Text: req.GetText(), DueOn: req.GetDueOn(), ConnectionID: req.GetConnectionId(), Recurrence: req.GetRecurrence(),
+	}, civil.Of(u.Now(), call.ZoneOf(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	return &remindersv1.CreateReminderResponse{Reminder: reminderMessage(r), ChangeId: changeID}, nil
+}
+
+func (h *RPC) CompleteReminder(ctx context.Context, u *db.Tx, req *remindersv1.CompleteReminderRequest) (*remindersv1.CompleteReminderResponse, error) {
+	zone := call.ZoneOf(ctx)
+	c := Completion{ID: req.GetId(), Outcome: Done, DueOn: req.GetDueOn(), Zone: zone, Today: civil.Of(u.Now(), zone)}
+	if req.Outcome != nil {
+		c.Outcome = req.GetOutcome()
+	}
+	done, err := Complete(ctx, u, c)
+	if err != nil {
+		return nil, err
+	}
+	return &remindersv1.CompleteReminderResponse{
+		Reminder: reminderMessage(done.Reminder), NextDue: call.Optional(done.NextDue), ChangeId: call.Optional(done.ChangeID),
+	}, nil
+}
+
+func (h *RPC) SetCadence(ctx context.Context, u *db.Tx, req *remindersv1.SetCadenceRequest) (*remindersv1.SetCadenceResponse, error) {
+	zone := call.ZoneOf(ctx)
+	p := people.CadencePatch{ID: req.GetConnectionId(), SnoozeUntil: req.SnoozeUntil, Today: civil.Of(u.Now(), zone)}
+	if req.Days != nil {
+		p.Days = new(int(req.GetDays()))
+	}
+	written, err := people.SetCadence(ctx, u, p)
+	if err != nil {
+		return nil, err
+	}
+	days, from := written.Connection.Cadence()
+	res := &remindersv1.SetCadenceResponse{CadenceDays: int32(days), CadenceFrom: from, ChangeId: call.Optional(written.ChangeID)}
+	if due, ok := written.Connection.NextDue(zone); ok {
+		res.NextDue = call.Optional(due.Format(time.DateOnly))
+	}
+	return res, nil
+}
+
+func reminderMessage(r *Reminder) *remindersv1.Reminder {
+	return &remindersv1.Reminder{
+		Id: r.ID, Text: r.Text, DueOn: r.DueOn, ConnectionId: r.ConnectionID, Recurrence: r.Recurrence,
+		State: r.State, Version: r.Version, CreatedAt: call.Timestamp(r.CreatedAt),
+	}
+}

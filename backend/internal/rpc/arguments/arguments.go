@@ -1,0 +1,109 @@
+package arguments
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"buf.build/go/protovalidate"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// maxProblems is how many problems are told of one call.
+	maxProblems = 30
+	// maxText is how long the text of one is, in characters.
+	maxText = 300
+)
+
+// Problem is one field that breaks a rule.
+type Problem struct {
+	// Path leads to the field; empty for a rule about the whole message.
+	Path []*validate.FieldPathElement
+	// Text is a sentence that names the field, without the full stop, of 300
+	// characters at most.
+	Text string
+}
+
+// Field is the path as callers write it, such as emails[1].
+func (p Problem) Field() string {
+	return protovalidate.FieldPathString(&validate.FieldPath{Elements: p.Path})
+}
+
+// Checker checks arguments. It is safe for concurrent use.
+type Checker struct{ validator protovalidate.Validator }
+
+// New returns a Checker.
+func New() (*Checker, error) {
+	v, err := protovalidate.New()
+	return &Checker{validator: v}, err
+}
+
+// Check returns what a message has wrong; nil when it may pass.
+func (c *Checker) Check(m proto.Message) ([]Problem, error) {
+	err := c.validator.Validate(m)
+	if err == nil {
+		return nil, nil
+	}
+	var invalid *protovalidate.ValidationError
+	if !errors.As(err, &invalid) {
+		return nil, fmt.Errorf("check arguments: %w", err)
+	}
+	var problems []Problem
+	known := map[string]int{}
+	for _, v := range invalid.Violations {
+		p := Problem{Path: v.Proto.GetField().GetElements()}
+		p.Text = text.Truncate(sentence(p.Field(), m.ProtoReflect().Descriptor(), v), maxText-1)
+		at, told := known[p.Field()]
+		switch {
+		case !told || len(p.Path) == 0:
+			known[p.Field()] = len(problems)
+			problems = append(problems, p)
+		case v.Proto.GetRuleId() == "string.pattern": // says more of the field than its length does
+			problems[at] = p
+		}
+	}
+	return bounded(problems), nil
+}
+
+// CheckJSON returns what is wrong with a JSON text that cannot be decoded into a
+// message of the type of empty: what does not fit, and the rules that the rest
+// breaks. There is at least one problem.
+func (c *Checker) CheckJSON(empty proto.Message, data []byte) ([]Problem, error) {
+	m := empty.ProtoReflect().New()
+	problems := walkJSON(m, data)
+	if m.IsValid() {
+		broken, err := c.Check(m.Interface())
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range broken {
+			if !follows(p, problems) {
+				problems = append(problems, p)
+			}
+		}
+	}
+	return bounded(problems), nil
+}
+
+// follows tells whether a broken rule may be broken only because other fields could
+// not be read: it is about one of them, about a list that one is in, or about the
+// whole message.
+func follows(p Problem, unread []Problem) bool {
+	field := p.Field()
+	return slices.ContainsFunc(unread, func(u Problem) bool {
+		other := u.Field()
+		return field == "" || field == other || strings.HasPrefix(field, other+".") || strings.HasPrefix(other, field+"[")
+	})
+}
+
+// bounded leaves out what is too much for one answer.
+func bounded(problems []Problem) []Problem {
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems:maxProblems], Problem{Text: fmt.Sprintf("and %d more problems", more)})
+	}
+	return problems
+}

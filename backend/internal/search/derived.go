@@ -1,0 +1,173 @@
+// Package search keeps something that is computed from each tenant's data, and
+// keeps it fresh.
+//
+// It is made at its first use and brought up to date when the tenant's data version,
+// which comes with each authenticated call, is ahead of it. So a call sees every
+// write that was committed before it, in whichever process, and costs no read of
+// the database when nothing changed. The least recently used give way when memory
+// runs short: whatever is here can always be made again.
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// loadTimeout bounds one load.
+const loadTimeout = 2 * time.Minute
+
+// Sized tells about how much memory it holds.
+type Sized interface{ Bytes() int64 }
+
+// Load brings what is derived up to date with what changed after a data version, or
+// with everything when since is below 0. It returns the version that it reflects
+// from then on. There is one call at a time for each value, beside its users.
+type Load[T Sized] func(ctx context.Context, t tenant.ID, since int64, value T) (version int64, err error)
+
+// Cache keeps values of tenants. It is safe for concurrent use.
+type Cache[T Sized] struct {
+	fresh    func() T
+	load     Load[T]
+	maxBytes int64
+
+	mu      sync.Mutex
+	entries *simplelru.LRU[tenant.ID, *entry[T]]
+	bytes   int64
+}
+
+type entry[T Sized] struct {
+	tenant tenant.ID
+	value  T
+	bytes  int64 // as counted in Cache.bytes, guarded by Cache.mu
+
+	version atomic.Int64  // the data version that the value reflects
+	refresh chan struct{} // holds one token; its owner may refresh
+}
+
+// NewCache returns a Cache that holds about maxBytes of values, and always one.
+// Each begins as fresh makes it.
+func NewCache[T Sized](fresh func() T, load Load[T], maxBytes int64) *Cache[T] {
+	// Bounded by bytes, not by entries. It fails only for a size below 1.
+	entries, _ := simplelru.NewLRU[tenant.ID, *entry[T]](math.MaxInt, nil)
+	return &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes, entries: entries}
+}
+
+// Get returns the tenant's value as of data version atLeast or later. Calls that
+// wait for the same data share one load.
+func (c *Cache[T]) Get(ctx context.Context, t tenant.ID, atLeast int64) (T, error) {
+	e := c.entry(t)
+	if e.version.Load() < atLeast {
+		if err := c.bringUp(ctx, e, atLeast); err != nil {
+			var none T
+			return none, err
+		}
+	}
+	return e.value, nil
+}
+
+// Prepare has a value loaded that a Get will soon ask for, and does not wait for it.
+// That Get tells of an error.
+func (c *Cache[T]) Prepare(ctx context.Context, t tenant.ID, atLeast int64) {
+	e := c.entry(t)
+	if e.version.Load() >= atLeast {
+		return
+	}
+	select {
+	case e.refresh <- struct{}{}:
+		c.start(ctx, e, atLeast)
+	default: // somebody is at it
+	}
+}
+
+// entry returns the tenant's entry, new if need be, as the most recently used.
+func (c *Cache[T]) entry(t tenant.ID) *entry[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries.Get(t); ok {
+		return e
+	}
+	e := &entry[T]{tenant: t, value: c.fresh(), refresh: make(chan struct{}, 1)}
+	e.version.Store(-1)
+	c.entries.Add(t, e)
+	return e
+}
+
+// bringUp loads what changed. It goes on when its caller gives up: else what takes
+// longer than callers wait would never be made.
+func (c *Cache[T]) bringUp(ctx context.Context, e *entry[T], atLeast int64) error {
+	select {
+	case e.refresh <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-c.start(ctx, e, atLeast):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start loads on behalf of the owner of the token, and gives it back.
+func (c *Cache[T]) start(ctx context.Context, e *entry[T], atLeast int64) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-e.refresh }()
+		done <- c.loadInto(context.WithoutCancel(ctx), e, atLeast)
+	}()
+	return done
+}
+
+// loadInto brings the entry up to date, unless somebody else did since. A panic
+// there is no caller's, so nobody else would stop it.
+func (c *Cache[T]) loadInto(ctx context.Context, e *entry[T], atLeast int64) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("bring up what is derived: panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	since := e.version.Load()
+	if since >= atLeast {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	version, err := c.load(ctx, e.tenant, since, e.value)
+	if err != nil {
+		return err
+	}
+	e.version.Store(version)
+	c.account(e)
+	return nil
+}
+
+// account counts the entry's memory and lets the least recently used go.
+func (c *Cache[T]) account(e *entry[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held, ok := c.entries.Peek(e.tenant); !ok || held != e {
+		return
+	}
+	size := e.value.Bytes()
+	c.bytes += size - e.bytes
+	e.bytes = size
+	for c.bytes > c.maxBytes && c.entries.Len() > 1 {
+		_, out, _ := c.entries.RemoveOldest()
+		c.bytes -= out.bytes
+	}
+}
+
+// Held returns how many values are held and how many bytes they take.
+func (c *Cache[T]) Held() (values int, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries.Len(), c.bytes
+}

@@ -1,0 +1,268 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"pgregory.net/rapid"
+)
+
+// sum is what is derived here: of numbers by which a tenant's data grows.
+type sum struct {
+	of    tenant.ID
+	total atomic.Int64
+	size  int64
+}
+
+func (s *sum) Bytes() int64 { return s.size }
+
+// tenants is tenants' data: number i was added at version i+1.
+type tenants struct {
+	mu      sync.Mutex
+	numbers map[tenant.ID][]int64
+	loads   int
+	fail    error
+}
+
+func (w *tenants) add(t tenant.ID, number int64) (version int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.numbers[t] = append(w.numbers[t], number)
+	return int64(len(w.numbers[t]))
+}
+
+func (w *tenants) load(_ context.Context, t tenant.ID, since int64, s *sum) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loads++
+	if w.fail != nil {
+		return 0, w.fail
+	}
+	if s.of != "" && s.of != t {
+		return 0, fmt.Errorf("a value of %s is used for %s", s.of, t)
+	}
+	s.of, s.size = t, int64(len(w.numbers[t]))
+	for _, number := range w.numbers[t][max(since, 0):] {
+		s.total.Add(number)
+	}
+	return int64(len(w.numbers[t])), nil
+}
+
+func newCache(w *tenants, maxBytes int64) *search.Cache[*sum] {
+	return search.NewCache(func() *sum { return &sum{} }, w.load, maxBytes)
+}
+
+// Whatever is written and asked for in whichever order, nobody gets anything but
+// the whole of their own data as of the version asked for or later, nothing is
+// loaded without need, and what is held is within bounds.
+func TestValuesFollowTheData(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := &tenants{numbers: map[tenant.ID][]int64{}}
+		bound := rapid.Int64Range(1, 60).Draw(t, "bound")
+		cache := newCache(w, bound)
+		totals, versions, seen := map[tenant.ID]int64{}, map[tenant.ID]int64{}, map[tenant.ID]int64{}
+		tenants := rapid.SampledFrom([]tenant.ID{"a", "b", "c", "d"})
+		for range rapid.IntRange(1, 80).Draw(t, "acts") {
+			who := tenants.Draw(t, "who")
+			if rapid.Bool().Draw(t, "writes") {
+				number := rapid.Int64Range(1, 1000).Draw(t, "number")
+				versions[who] = w.add(who, number)
+				totals[who] += number
+				continue
+			}
+			before := w.loads
+			got, err := cache.Get(t.Context(), who, versions[who])
+			if err != nil || got.total.Load() != totals[who] || len(w.numbers[who]) > 0 && got.of != who {
+				t.Fatalf("%s gets %d of %s, not %d: %v", who, got.total.Load(), got.of, totals[who], err)
+			}
+			if at, ok := seen[who]; w.loads > before+1 || ok && at == versions[who] && len(seen) == 1 && w.loads > before {
+				t.Fatalf("%d loads", w.loads-before)
+			}
+			seen[who] = versions[who]
+			held, bytes := cache.Held()
+			if held < 1 || held > len(seen) || bytes > bound && held > 1 {
+				t.Fatalf("%d are held, %d bytes of %d", held, bytes, bound)
+			}
+		}
+	})
+}
+
+// An older version than the one at hand is answered from it, and one that could not
+// be loaded is loaded again; what was there stays.
+func TestOldVersionsAndErrors(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("outage")
+	for name, c := range map[string]struct {
+		atLeast int64
+		fail    error
+		total   int64
+		loads   int
+	}{
+		"what is there":     {atLeast: 1, total: 5, loads: 1},
+		"an older version":  {atLeast: 0, total: 5, loads: 1},
+		"a newer version":   {atLeast: 2, total: 12, loads: 2},
+		"an outage":         {atLeast: 2, fail: broken, total: 5, loads: 2},
+		"no need in outage": {atLeast: 1, fail: broken, total: 5, loads: 1},
+	} {
+		w := &tenants{numbers: map[tenant.ID][]int64{}}
+		cache := newCache(w, 100)
+		w.add("a", 5)
+		first, err := cache.Get(t.Context(), "a", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add("a", 7)
+		w.fail = c.fail
+		_, err = cache.Get(t.Context(), "a", c.atLeast)
+		if wantErr := c.fail != nil && c.loads > 1; errors.Is(err, broken) != wantErr || first.total.Load() != c.total || w.loads != c.loads {
+			t.Errorf("%s: %d after %d loads, %v", name, first.total.Load(), w.loads, err)
+		}
+		w.fail = nil
+		if again, err := cache.Get(t.Context(), "a", 2); err != nil || again.total.Load() != 12 || again != first {
+			t.Errorf("%s, later: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// Many who ask at once for what is newer share one load, and one who leaves takes it
+// from nobody.
+func TestLoadsAreShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &tenants{numbers: map[tenant.ID][]int64{}}
+		version := w.add("a", 5)
+		release := make(chan struct{})
+		cache := search.NewCache(func() *sum { return &sum{} }, func(ctx context.Context, id tenant.ID, since int64, s *sum) (int64, error) {
+			<-release
+			return w.load(ctx, id, since, s)
+		}, 100)
+		leaving, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var left, answered atomic.Int32
+		ask := func(ctx context.Context, tally *atomic.Int32, want error) {
+			all.Go(func() {
+				got, err := cache.Get(ctx, "a", version)
+				if errors.Is(err, want) && (want != nil || got.total.Load() == 5) {
+					tally.Add(1)
+				}
+			})
+		}
+		ask(leaving, &left, context.Canceled)
+		synctest.Wait()
+		for range 20 {
+			ask(t.Context(), &answered, nil)
+		}
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		if left.Load() != 1 {
+			t.Error("whoever left still waits")
+		}
+		close(release)
+		all.Wait()
+		if answered.Load() != 20 || w.loads != 1 {
+			t.Errorf("%d were answered, with %d loads", answered.Load(), w.loads)
+		}
+	})
+}
+
+// What is prepared is loaded beside its caller, once, and whoever asks for it waits for
+// that; where it fails, whoever asks is told.
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &tenants{numbers: map[tenant.ID][]int64{}}
+		version := w.add("a", 5)
+		release := make(chan struct{})
+		cache := search.NewCache(func() *sum { return &sum{} }, func(ctx context.Context, id tenant.ID, since int64, s *sum) (int64, error) {
+			<-release
+			return w.load(ctx, id, since, s)
+		}, 100)
+		ctx, leave := context.WithCancel(t.Context())
+		cache.Prepare(ctx, "a", version)
+		cache.Prepare(ctx, "a", version)
+		leave()
+		go func() {
+			synctest.Wait()
+			close(release)
+		}()
+		if got, err := cache.Get(t.Context(), "a", version); err != nil || got.total.Load() != 5 || w.loads != 1 {
+			t.Errorf("%d loads, %v", w.loads, err)
+		}
+		cache.Prepare(t.Context(), "a", version)
+		synctest.Wait()
+		if w.loads != 1 {
+			t.Error("what is there was loaded again")
+		}
+		w.fail = errors.New("the store is down")
+		version = w.add("a", 6)
+		cache.Prepare(t.Context(), "a", version)
+		synctest.Wait()
+		if _, err := cache.Get(t.Context(), "a", version); !errors.Is(err, w.fail) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A panic of one load is its callers' error, and ends nothing.
+func TestPanicIsAnError(t *testing.T) {
+	t.Parallel()
+	panics := true
+	cache := search.NewCache(func() *sum { return &sum{} }, func(context.Context, tenant.ID, int64, *sum) (int64, error) {
+		if panics {
+			panic("broken")
+		}
+		return 1, nil
+	}, 100)
+	if _, err := cache.Get(t.Context(), "a", 1); err == nil {
+		t.Error("a panic is no error")
+	}
+	panics = false
+	if _, err := cache.Get(t.Context(), "a", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// The least recently used give way, one by one, as long as there is too much.
+func TestLeastRecentlyUsedGiveWay(t *testing.T) {
+	t.Parallel()
+	w := &tenants{numbers: map[tenant.ID][]int64{}}
+	cache := newCache(w, 6)
+	get := func(id tenant.ID) (loaded bool) {
+		t.Helper()
+		before := w.loads
+		if _, err := cache.Get(t.Context(), id, 1); err != nil {
+			t.Fatal(err)
+		}
+		return w.loads > before
+	}
+	for _, id := range []tenant.ID{"a", "b", "c"} {
+		w.add(id, 1)
+		w.add(id, 1)
+		get(id)
+	}
+	get("a") // b is the least recently used from now on
+	for range 3 {
+		w.add("d", 1)
+	}
+	if !get("d") {
+		t.Error("d was there")
+	}
+	want := map[tenant.ID]bool{"a": false, "d": false} // nothing of them has to be loaded
+	got := map[tenant.ID]bool{"a": get("a"), "d": get("d")}
+	if held, bytes := cache.Held(); !maps.Equal(got, want) || held != 2 || bytes != 5 {
+		t.Errorf("%v were loaded again; %d held, %d bytes", got, held, bytes)
+	}
+	if !get("b") {
+		t.Error("b is still there")
+	}
+}

@@ -1,0 +1,234 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
+)
+
+// LoadDocuments reads what the search index must know: of all connections when
+// since is below 0 or some were deleted since, else of those that changed after
+// that data version. All of it is read from one snapshot.
+func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, error) {
+	var out Documents
+	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
+		var removed int64
+		err := q.NewRaw("SELECT data_version, removed_version FROM tenant_states WHERE tenant_id = ?", q.TenantID()).Scan(ctx, &out.Version, &removed)
+		if err != nil {
+			return err
+		}
+		if since < removed {
+			since = -1
+		}
+		out.Whole = since < 0
+		out.Changed, err = documents(ctx, q, since)
+		return err
+	})
+	return out, err
+}
+
+// documents reads connections and what is searchable of them. The statements are
+// plain and narrow, and what has an order is put into it here: that is several times
+// faster for a whole network, whose first search waits for it.
+func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
+	query, args := "SELECT id, name, nickname, location, bio, met_how, starred, last_interaction_at, created_at, archived_at IS NOT NULL FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
+	if since >= 0 { // without it, an index would be gone through that helps nothing
+		query, args = query+" AND data_version > ?", append(args, since)
+	}
+	docs, err := roomFor(ctx, q, since)
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, q, query, args, func(scan scanner) error {
+		var d index.Document
+		var last, created sql.NullTime
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.Starred, &last, &created, &d.Archived); err != nil {
+			return err
+		}
+		d.LastInteractionAt, d.CreatedAt = utc(last), utc(created)
+		docs = append(docs, d)
+		return nil
+	})
+	if err != nil || len(docs) == 0 {
+		return docs, err
+	}
+	byID := make(map[string]*index.Document, len(docs))
+	for i := range docs {
+		byID[docs[i].ID] = &docs[i]
+	}
+	return docs, fillDocuments(ctx, q, since, byID)
+}
+
+// roomFor is a list that has room for everybody, if it is to hold everybody.
+func roomFor(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
+	if since >= 0 {
+		return nil, nil
+	}
+	var people int
+	err := q.NewRaw("SELECT count(*) FROM connections WHERE tenant_id = ?", q.TenantID()).Scan(ctx, &people)
+	return make([]index.Document, 0, people), err
+}
+
+// utc is the zero time for NULL.
+func utc(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return t.Time.UTC()
+}
+
+// scanner reads the columns of a row.
+type scanner func(into ...any) error
+
+// each hands the rows of a query to read, one by one.
+func each(ctx context.Context, q db.Reader, query string, args []any, read func(scanner) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// item is one value of a connection's list.
+type item struct {
+	doc         *index.Document
+	kind, value string
+	place       int // in the list
+}
+
+// fillDocuments adds the lists, each with one statement over all people changed.
+// The condition is a list of ids for the index on (tenant_id, connection_id): a
+// join would leave the planner, which has no statistics, a choice of bad plans.
+func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[string]*index.Document) error {
+	changed := " WHERE l.tenant_id = ?"
+	args := []any{q.TenantID()}
+	if since >= 0 {
+		changed += " AND l.connection_id IN (SELECT id FROM connections WHERE tenant_id = ? AND data_version > ?)"
+		args = append(args, q.TenantID(), since)
+	}
+	lists := []struct {
+		query string
+		add   func(l item)
+	}{
+		{"SELECT l.connection_id, l.kind, l.value, l.ordinal FROM handles l" + changed, addHandle},
+		{"SELECT l.connection_id, '', t.name, 0 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(l item) { l.doc.Tags = append(l.doc.Tags, l.value) }},
+		{"SELECT l.connection_id, '', g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) { l.doc.Groups = append(l.doc.Groups, l.value) }},
+		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
+		{"SELECT l.connection_id, '', i.summary, 0 FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id" + changed + " ORDER BY l.connection_id, i.id DESC", func(l item) { l.doc.Interactions = append(l.doc.Interactions, l.value) }},
+	}
+	var rows []item
+	for _, list := range lists {
+		var err error
+		if rows, err = fill(ctx, q, list.query, args, byID, rows[:0], list.add); err != nil {
+			return err
+		}
+	}
+	return fillPositions(ctx, q, since, changed, args, byID)
+}
+
+// fill adds the values of one query, by their places. It uses the room of rows.
+func fill(ctx context.Context, q db.Reader, query string, args []any, byID map[string]*index.Document, rows []item, add func(item)) ([]item, error) {
+	err := each(ctx, q, query, args, func(scan scanner) error {
+		var id sql.RawBytes
+		var l item
+		if err := scan(&id, &l.kind, &l.value, &l.place); err != nil {
+			return err
+		}
+		l.doc = byID[string(id)]
+		rows = append(rows, l)
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b item) int { return a.place - b.place })
+	for _, l := range rows {
+		add(l)
+	}
+	return rows, err
+}
+
+// fillPositions adds positions, the current ones first. For a whole network the
+// names of organisations are read by themselves: a join would look one up for each
+// position, and keep the name as often.
+func fillPositions(ctx context.Context, q db.Reader, since int64, changed string, args []any, byID map[string]*index.Document) error {
+	named := func(name []byte) string { return string(name) }
+	query := "SELECT l.connection_id, l.title, o.name, l.current, l.ordinal FROM positions l LEFT JOIN organizations o ON o.tenant_id = l.tenant_id AND o.id = l.organization_id" + changed
+	if since < 0 {
+		names, err := organizationNames(ctx, q)
+		if err != nil {
+			return err
+		}
+		named = func(id []byte) string { return names[string(id)] }
+		query = "SELECT l.connection_id, l.title, l.organization_id, l.current, l.ordinal FROM positions l" + changed
+	}
+	type held struct {
+		doc                 *index.Document
+		title, organization string
+		current             bool
+		place               int
+	}
+	rows := make([]held, 0, len(byID))
+	err := each(ctx, q, query, args, func(scan scanner) error {
+		var id, organization sql.RawBytes
+		var h held
+		if err := scan(&id, &h.title, &organization, &h.current, &h.place); err != nil {
+			return err
+		}
+		h.doc, h.organization = byID[string(id)], named(organization)
+		rows = append(rows, h)
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b held) int {
+		if a.current != b.current {
+			return map[bool]int{true: -1, false: 1}[a.current]
+		}
+		return a.place - b.place
+	})
+	for _, h := range rows {
+		addPosition(h.doc, people.Position{Title: h.title, Organization: h.organization, Current: h.current})
+	}
+	return err
+}
+
+// organizationNames returns the names of all organisations by id.
+func organizationNames(ctx context.Context, q db.Reader) (map[string]string, error) {
+	names := map[string]string{}
+	err := each(ctx, q, "SELECT id, name FROM organizations WHERE tenant_id = ?", []any{q.TenantID()}, func(scan scanner) error {
+		var id, name string
+		err := scan(&id, &name)
+		names[id] = name
+		return err
+	})
+	return names, err
+}
+
+func addHandle(l item) {
+	switch l.kind {
+	case people.KindEmail:
+		l.doc.Emails = append(l.doc.Emails, l.value)
+	case people.KindPhone:
+		l.doc.Phones = append(l.doc.Phones, l.value)
+	default:
+		l.doc.URLs = append(l.doc.URLs, l.value)
+	}
+}
+
+// addPosition adds a position; current ones come first, and the first of all is
+// the headline.
+func addPosition(d *index.Document, p people.Position) {
+	if p.Current && d.Headline == "" {
+		d.Headline, d.Organization, d.Title = p.Headline(), p.Organization, p.Title
+	}
+	if p.Organization != "" {
+		d.Organizations = append(d.Organizations, p.Organization)
+	}
+}

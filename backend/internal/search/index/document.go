@@ -1,0 +1,110 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Document is what the index knows of one connection. Only ID is required.
+// Put copies the document and its slices; the strings themselves are shared.
+type Document struct {
+	ID   string
+	Name string
+
+	Nickname     string
+	Headline     string
+	Organization string // the current one
+	Title        string
+	Location     string
+	Bio          string // up to 2,000 characters
+	MetHow       string // how they met
+
+	Organizations []string // all, past ones too
+	Emails        []string // as entered, like phones and URLs; normalised inside
+	Phones        []string
+	URLs          []string
+	Tags          []string
+	Groups        []string
+	Notes         []string // bodies, each up to 20,000 characters
+	Interactions  []string // summaries
+
+	Starred  bool
+	Archived bool // an archived document is not held at all
+
+	LastInteractionAt time.Time // zero: never
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+}
+
+// ranked is a document with the key that orders and identifies its name.
+type ranked struct {
+	doc *Document
+	key string // folded words of the name, joined by one space
+}
+
+// compareRank is the order among equally scored documents: starred, the more
+// recent contact, name, id. Ids are unique, so the order is total.
+func compareRank(a, b ranked) int {
+	switch {
+	case a.doc.Starred && !b.doc.Starred:
+		return -1
+	case b.doc.Starred && !a.doc.Starred:
+		return 1
+	}
+	return cmp.Or(b.doc.LastInteractionAt.Compare(a.doc.LastInteractionAt), compareName(a, b))
+}
+
+func compareName(a, b ranked) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc.ID, b.doc.ID))
+}
+
+// interner shares equal strings among the documents of one Put: organisations,
+// titles, places, tags and groups repeat, names and notes do not.
+type interner map[string]string
+
+func (in interner) share(s string) string {
+	if s == "" {
+		return ""
+	}
+	if known, ok := in[s]; ok {
+		return known
+	}
+	in[s] = s
+	return s
+}
+
+func (in interner) shareAll(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = in.share(s)
+	}
+	return out
+}
+
+// keep copies d, so that later changes of the caller's slices do not show.
+func (in interner) keep(d *Document) *Document {
+	c := *d
+	c.Headline, c.Organization = in.share(d.Headline), in.share(d.Organization)
+	c.Title, c.Location = in.share(d.Title), in.share(d.Location)
+	c.Organizations = in.shareAll(d.Organizations)
+	c.Tags, c.Groups = in.shareAll(d.Tags), in.shareAll(d.Groups)
+	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Notes, &c.Interactions} {
+		*list = slices.Clone(*list)
+	}
+	return &c
+}
+
+// textBytes estimates the memory of the texts, without those that are shared.
+func (d *Document) textBytes() int64 {
+	n := len(d.ID) + len(d.Name) + len(d.Nickname) + len(d.Bio) + len(d.MetHow)
+	for _, list := range [][]string{d.Emails, d.Phones, d.URLs, d.Notes, d.Interactions} {
+		for _, s := range list {
+			n += stringBytes + len(s)
+		}
+	}
+	return int64(n + stringBytes*(len(d.Organizations)+len(d.Tags)+len(d.Groups)))
+}

@@ -1,0 +1,61 @@
+package index
+
+// identified looks the whole query up as an address, a number or a URL. What it
+// finds is the answer: an identifier names people, the rest would be noise.
+func (r *run) identified() bool {
+	h := &r.plan.handles
+	if h.email == "" && h.phone == "" && h.url == "" {
+		return false
+	}
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.best = best{k: maxWindow, floor: -1}
+		seen := map[uint32]bool{}
+		values := p.view.seg.values
+		p.identify(values[valueEmail][h.email], seen, func(*Document) int { return scoreEmail })
+		if h.phone != "" {
+			p.identify(values[valuePhone][phoneKey(h.phone)], seen, h.phoneScore)
+		}
+		p.identify(values[valueURL][h.url], seen, func(*Document) int { return scoreURL })
+	}
+	return r.total() > 0
+}
+
+// identify offers each of docs once, with the score that it gets; 0 is no match.
+func (p *part) identify(docs []uint32, seen map[uint32]bool, score func(*Document) int) {
+	for _, d := range docs {
+		if seen[d] || p.out.has(int(d)) {
+			continue
+		}
+		if s := score(p.view.seg.docs[d].doc); s > 0 {
+			seen[d] = true
+			p.best.offer(s, int(d))
+		}
+	}
+}
+
+// phoneScore tells a number that is the same from one that is the same but for
+// the country code, and both from one that only ends alike.
+func (h *handles) phoneScore(d *Document) int {
+	score := 0
+	for _, raw := range d.Phones {
+		switch digits := normalizePhone(raw); {
+		case digits == h.phone:
+			return scorePhone
+		case samePhone(digits, h.phone):
+			score = scorePhoneTail
+		}
+	}
+	return score
+}
+
+// identifiedField is where a hit of that score was found.
+func identifiedField(score int) field {
+	switch score {
+	case scoreEmail:
+		return fieldEmail
+	case scorePhone, scorePhoneTail:
+		return fieldPhone
+	}
+	return fieldURL
+}

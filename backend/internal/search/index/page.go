@@ -1,0 +1,128 @@
+package index
+
+import (
+	"slices"
+)
+
+// byRelevance reports whether the order is that of the tiers.
+func (p *plan) byRelevance() bool {
+	switch p.sort {
+	case SortName, SortLastContact, SortRecent:
+		return false
+	}
+	return true
+}
+
+// found is a hit before it is written out.
+type found struct {
+	part, doc, score int
+}
+
+func (r *run) at(f found) ranked { return r.parts[f.part].view.seg.docs[f.doc] }
+
+// page gathers the best of all segments and writes out the asked part of them.
+func (r *run) page(capped bool) Result {
+	var all []found
+	for i := range r.parts {
+		b := &r.parts[i].best
+		b.prune()
+		for _, h := range b.hits {
+			all = append(all, found{part: i, doc: h.doc, score: h.score})
+		}
+	}
+	all = r.slice(all)
+	out := Result{Hits: make([]Hit, 0, len(all)), Total: r.total(), ByIdentifier: r.byIdentifier, TotalCapped: capped}
+	for _, f := range all {
+		out.Hits = append(out.Hits, r.hit(f))
+	}
+	return out
+}
+
+// slice orders what was found and cuts out the page.
+func (r *run) slice(all []found) []found {
+	if len(r.parts) > 1 || !r.plan.byRelevance() {
+		slices.SortFunc(all, r.compare)
+	}
+	from := min(r.plan.offset, len(all))
+	return all[from:min(r.plan.window, len(all))]
+}
+
+func (r *run) compare(x, y found) int {
+	if r.plan.byRelevance() && x.score != y.score {
+		return y.score - x.score
+	}
+	if r.plan.byRelevance() && x.part == y.part {
+		return x.doc - y.doc
+	}
+	a, b := r.at(x), r.at(y)
+	switch r.plan.sort {
+	case SortName:
+		return compareName(a, b)
+	case SortLastContact:
+		if c := b.doc.LastInteractionAt.Compare(a.doc.LastInteractionAt); c != 0 {
+			return c
+		}
+		return compareName(a, b)
+	case SortRecent:
+		if c := b.doc.CreatedAt.Compare(a.doc.CreatedAt); c != 0 {
+			return c
+		}
+		return compareName(a, b)
+	}
+	return compareRank(a, b)
+}
+
+// hit writes out one hit.
+func (r *run) hit(f found) Hit {
+	p := &r.parts[f.part]
+	doc := p.view.seg.docs[f.doc].doc
+	h := Hit{ID: doc.ID, Doc: doc, Score: float64(f.score) / topScore}
+	switch {
+	case r.byIdentifier:
+		h.Matched = []string{fieldNames[identifiedField(f.score)]}
+	case p.domain.has(f.doc):
+		h.Matched = []string{fieldNames[fieldDomain]}
+	case len(p.tables) > 0:
+		h.Matched, h.Snippet = r.explain(p, f.doc)
+	}
+	return h
+}
+
+// explain names the fields that counted for the tokens, and returns the text around
+// the first token that was found in a long text.
+func (r *run) explain(p *part, d int) (matched []string, snippet string) {
+	j := judge{tables: p.tables}
+	limit, named, _ := j.limits(d)
+	var in [fields]bool
+	for i := range p.tables {
+		q := p.tables[i].chosen(d, limit, named)
+		in[fieldOf(q)] = true
+		if snippet == "" {
+			texts := p.view.seg.docs[d].doc.longText(fieldOf(q))
+			snippet = snippetOf(texts, &r.plan.tokens[i], closenessOf(q))
+		}
+	}
+	for _, f := range matchedOrder {
+		if in[f] {
+			matched = append(matched, fieldNames[f])
+		}
+	}
+	return matched, snippet
+}
+
+// longText returns the texts of a field that snippets are cut from, nil for any
+// other field.
+func (d *Document) longText(f field) []string {
+	switch f {
+	case fieldBio:
+		return []string{d.Bio}
+	case fieldMetHow:
+		return []string{d.MetHow}
+	case fieldNote:
+		return d.Notes
+	case fieldInteraction:
+		return d.Interactions
+	default:
+		return nil
+	}
+}

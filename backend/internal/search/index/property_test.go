@@ -1,0 +1,190 @@
+package index_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/search/index/indextest"
+	"pgregory.net/rapid"
+)
+
+// Words with many near relations, so that random documents and queries meet.
+var (
+	wordGen = rapid.SampledFrom(strings.Fields(`ann anna annie maria María marai mariana mary lopez López lopes
+		bob robert helios heliosa Łukasz lukasz o'brien straße strasse 王小明 小明 engineer enginere at 7`))
+	textGen  = rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(wordGen, 0, 3).Draw(t, "words"), " ") })
+	handles  = []string{"maria@helios.example", "ann@x.example", "bob@helios.example"}
+	phones   = []string{"+1 212 555 0100", "2125550100", "0044 20 7946 0999"}
+	queryGen = rapid.OneOf(textGen, rapid.SampledFrom(append(handles, "ma", "a", "helios.example", "(212) 555-0100", "x.example/ann")))
+)
+
+func documentGen(ids int) *rapid.Generator[index.Document] {
+	return rapid.Custom(func(t *rapid.T) index.Document {
+		list := func(label string, g *rapid.Generator[string]) []string { return rapid.SliceOfN(g, 0, 2).Draw(t, label) }
+		return index.Document{
+			ID:                fmt.Sprint("con_", rapid.IntRange(0, ids-1).Draw(t, "id")),
+			Name:              textGen.Draw(t, "name"),
+			Nickname:          rapid.SampledFrom([]string{"", "", "bob", "annie"}).Draw(t, "nickname"),
+			Title:             textGen.Draw(t, "title"),
+			Organization:      rapid.SampledFrom([]string{"", "Helios", "Lopez Ltd"}).Draw(t, "organization"),
+			Emails:            list("emails", rapid.SampledFrom(handles)),
+			Phones:            list("phones", rapid.SampledFrom(phones)),
+			URLs:              list("urls", rapid.Just("https://x.example/ann")),
+			Tags:              list("tags", wordGen),
+			Notes:             list("notes", textGen),
+			Starred:           rapid.Bool().Draw(t, "starred"),
+			Archived:          rapid.IntRange(0, 9).Draw(t, "archived") == 0,
+			LastInteractionAt: day.AddDate(0, 0, -rapid.IntRange(0, 3).Draw(t, "days")),
+		}
+	})
+}
+
+func drawQuery(t *rapid.T) index.Query {
+	return index.Query{
+		Text:   queryGen.Draw(t, "query"),
+		Tag:    rapid.SampledFrom([]string{"", "", "", "ann"}).Draw(t, "tag filter"),
+		Sort:   rapid.SampledFrom([]string{"", "", index.SortName, index.SortLastContact}).Draw(t, "sort"),
+		Offset: rapid.IntRange(0, 3).Draw(t, "offset"),
+		Limit:  rapid.IntRange(1, 12).Draw(t, "limit"),
+	}
+}
+
+// TestUpdatedEqualsFresh: after any updates the answers are those of an index
+// built afresh from what is left.
+func TestUpdatedEqualsFresh(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const ids = 30
+		updated, left := index.New(), map[string]index.Document{}
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			if rapid.IntRange(0, 4).Draw(t, "kind") == 0 {
+				gone := fmt.Sprint("con_", rapid.IntRange(0, ids-1).Draw(t, "gone"))
+				updated.Delete(gone, "con_unknown")
+				delete(left, gone)
+				continue
+			}
+			docs := rapid.SliceOfN(documentGen(ids), 1, 4).Draw(t, "docs")
+			updated.Put(docs...)
+			for _, d := range docs {
+				if left[d.ID] = d; d.Archived {
+					delete(left, d.ID)
+				}
+			}
+		}
+		fresh := indexOf(slices.Collect(maps.Values(left))...)
+		if updated.Len() != len(left) || fresh.Len() != len(left) {
+			t.Fatalf("%d documents, fresh %d, want %d", updated.Len(), fresh.Len(), len(left))
+		}
+		for range 4 {
+			q := drawQuery(t)
+			if got, want := updated.Search(q), fresh.Search(q); !reflect.DeepEqual(got, want) {
+				t.Fatalf("query %+v\nupdated %v\nfresh   %v", q, brief(got), brief(want))
+			}
+		}
+	})
+}
+
+// TestWholeIsSumOfParts: the answer of an index is what each document answers
+// alone, put in order; so no pass, page or merge loses or invents a hit.
+func TestWholeIsSumOfParts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		docs := rapid.SliceOfNDistinct(documentGen(60), 1, 20, func(d index.Document) string { return d.ID }).Draw(t, "docs")
+		q := drawQuery(t)
+		q.Sort = ""
+		var want []index.Hit
+		for _, d := range docs {
+			alone := index.Query{Text: q.Text, Tag: q.Tag}
+			want = append(want, indexOf(d).Search(alone).Hits...)
+		}
+		byIdentifier := slices.ContainsFunc(want, func(h index.Hit) bool { return h.Score > .991 })
+		if byIdentifier {
+			want = slices.DeleteFunc(want, func(h index.Hit) bool { return h.Score <= .991 })
+		}
+		slices.SortFunc(want, compareHits)
+		got := indexOf(docs...).Search(q)
+		if got.Total > len(want) || !got.TotalCapped && got.Total != len(want) {
+			t.Fatalf("total %d, capped %v, want %d", got.Total, got.TotalCapped, len(want))
+		}
+		if more := len(want) > q.Offset+q.Limit; more != (got.Total > q.Offset+q.Limit) {
+			t.Fatalf("total %d says wrongly whether more than %d+%d of %d follow", got.Total, q.Offset, q.Limit, len(want))
+		}
+		want = want[min(q.Offset, len(want)):min(q.Offset+q.Limit, len(want))]
+		if len(want)+len(got.Hits) > 0 && !reflect.DeepEqual(got.Hits, want) {
+			t.Fatalf("query %+v\ngot  %v\nwant %v", q, brief(got), brief(index.Result{Hits: want}))
+		}
+	})
+}
+
+func compareHits(a, b index.Hit) int {
+	starred := map[bool]int{true: 0, false: 1}
+	return cmp.Or(
+		cmp.Compare(b.Score, a.Score),
+		cmp.Compare(starred[a.Doc.Starred], starred[b.Doc.Starred]),
+		b.Doc.LastInteractionAt.Compare(a.Doc.LastInteractionAt),
+		cmp.Compare(foldedName(a.Doc.Name), foldedName(b.Doc.Name)),
+		cmp.Compare(a.ID, b.ID),
+	)
+}
+
+func foldedName(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(indextest.Plain(name)), "'", "")
+	return strings.Join(strings.Fields(name), " ")
+}
+
+func brief(r index.Result) []string {
+	var out []string
+	for _, h := range r.Hits {
+		out = append(out, fmt.Sprintf("%s %q %.3f %v", h.ID, h.Doc.Name, h.Score, h.Matched))
+	}
+	return out
+}
+
+// TestSegmentsStayFew: single updates of a large index leave it small.
+func TestSegmentsStayFew(t *testing.T) {
+	t.Parallel()
+	docs := people(400)
+	ix := indexOf(docs...)
+	before := ix.Bytes()
+	for i := range 2000 {
+		ix.Put(docs[i*7%len(docs)])
+	}
+	if ix.Len() != len(docs) {
+		t.Errorf("%d documents, want %d", ix.Len(), len(docs))
+	}
+	if after := ix.Bytes(); after > 3*before {
+		t.Errorf("grew from %d to %d bytes", before, after)
+	}
+	for _, d := range docs {
+		ix.Delete(d.ID)
+	}
+	if ix.Len() != 0 || ix.Bytes() != 0 {
+		t.Errorf("%d documents and %d bytes after deleting all", ix.Len(), ix.Bytes())
+	}
+}
+
+func TestDocumentsAreCopied(t *testing.T) {
+	t.Parallel()
+	docs := []index.Document{{ID: "1", Name: "Ann", Tags: []string{"chess"}, LastInteractionAt: time.Time{}}}
+	ix := indexOf(docs...)
+	docs[0].Tags[0], docs[0].Name = "changed", "changed"
+	if h := ix.Search(index.Query{Text: "chess"}).Hits; len(h) != 1 || h[0].Doc.Tags[0] != "chess" || h[0].Doc.Name != "Ann" {
+		t.Errorf("found %+v", h)
+	}
+}
+
+func TestPutOfSameID(t *testing.T) {
+	t.Parallel()
+	ix := indexOf(index.Document{ID: "1", Name: "Old"}, index.Document{ID: "1", Name: "New"})
+	wantIDs(t, ix.Search(index.Query{Text: "old"}))
+	wantIDs(t, ix.Search(index.Query{Text: "new"}), "1")
+	ix.Put(index.Document{ID: "1", Name: "New", Archived: true})
+	wantIDs(t, ix.Search(index.Query{Text: "new"}))
+}

@@ -1,0 +1,185 @@
+package search
+
+import (
+	"context"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
+)
+
+type EmbedRPC struct {
+	Jobs     job.Jobs
+	Provider vector.Provider
+}
+
+// EmbedObjects implements the RPC.
+func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.EmbedObjectsRequest) (*importsv1.EmbedObjectsResponse, error) {
+	params := EmbedParams{All: req.OnlyStale != nil && !req.GetOnlyStale()}
+	j, started, err := StartEmbedding(ctx, u, h.Provider, tenant.PrincipalFrom(ctx).EmbeddingsHost, params, call.Price(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if started {
+		u.OnCommit(h.Jobs.Wake)
+	} else {
+		call.Waive(ctx)
+	}
+	return &importsv1.EmbedObjectsResponse{TaskId: j.Number}, nil
+}
+
+// localProvider is what answers call the built-in provider.
+const localHost = "local"
+
+func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.Embeddings {
+	m := &accountv1.Embeddings{Provider: localHost, Model: p.Model(), Allowed: Allowed(p, caller.EmbeddingsHost)}
+	if host := p.Host(); host != "" {
+		m.Provider = host
+	}
+	return m
+}
+
+// What to do instead of searching for a wildcard, by tool.
+const insteadOfConnections = "to list people, leave query out and give a filter such as tag, group or company; export_connections lists everybody"
+
+// findGroup returns the group that a filter names by id or name. It fails with
+// fault.Invalid, and names the nearest groups, when there is none.
+func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, name string, err error) {
+	group, err := groups.FindGroup(ctx, data, idOrName)
+	if fault.Is(err, fault.NotFound) {
+		return "", "", fault.InvalidField("group", "%s", err)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return group.ID, group.Name, nil
+}
+
+// checkKnown fails with fault.Invalid when nobody on file has the tag of q, or is
+// or was at its company, and names the nearest. It is for empty answers: an answer
+// with people in it needs no check.
+func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
+	if q.Tag == "" && q.Company == "" {
+		return nil
+	}
+	p := tenant.PrincipalFrom(ctx)
+	ix, err := f.Index(ctx, p.Tenant, p.DataVersion)
+	if err != nil {
+		return err
+	}
+	known := func(q index.Query) bool { return len(ix.Search(q).Hits) > 0 }
+	if q.Tag != "" && !known(index.Query{Tag: q.Tag, Limit: 1}) {
+		tags := ix.Names(func(d *index.Document) []string { return d.Tags })
+		return fault.InvalidField("tag", "nobody has the tag %q%s", q.Tag, text.Nearest(tags, q.Tag))
+	}
+	if q.Company != "" && !known(index.Query{Company: q.Company, Limit: 1}) {
+		return UnknownOrganization(ix, "company", q.Company)
+	}
+	return nil
+}
+
+// unknownOrganization says of a field that nobody is or was at the organisation, and
+// which are nearest.
+func UnknownOrganization(ix *index.Index, field, name string) error {
+	organizations := ix.Names(func(d *index.Document) []string { return d.Organizations })
+	return fault.InvalidField(field, "nobody is or was at %q%s", name, text.Nearest(organizations, name))
+}
+
+// searchRPC implements the RPCs that find people.
+type RPC struct {
+	DB     *db.DB
+	Index  *IndexCache
+	Search *Searcher
+}
+
+func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (*connectionsv1.SearchConnectionsResponse, error) {
+	q, err := searchQuery(req)
+	if err != nil {
+		return nil, err
+	}
+	order := pageOrder{Query: q, Mode: req.GetMode()}
+	if q.Offset, q.Limit, err = call.PageOf(req.Limit, req.Cursor, order); err != nil {
+		return nil, err
+	}
+	p := tenant.PrincipalFrom(ctx)
+	if req.Group != nil {
+		if _, q.Group, err = FindGroup(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), req.GetGroup()); err != nil {
+			return nil, err
+		}
+	}
+	found, err := h.Search.Search(ctx, Request{Caller: p, Query: q, Mode: req.GetMode()})
+	if err == nil && len(found.Hits) == 0 {
+		err = CheckKnown(ctx, h.Index, q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res := &connectionsv1.SearchConnectionsResponse{
+		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), HasMore: found.HasMore,
+		ModeUsed: found.ModeUsed, Note: text.Truncate(found.Note, maxNote), StaleVectors: int32(found.Stale),
+	}
+	for i, hit := range found.Hits {
+		res.Hits[i] = hitMessage(hit)
+	}
+	if res.HasMore {
+		next, err := cursor.Encode(order, q.Offset+len(found.Hits))
+		if err != nil {
+			return nil, err
+		}
+		res.NextCursor = &next
+	}
+	return res, nil
+}
+
+// maxNote bounds what an answer says about how it was found, in characters.
+const maxNote = 400
+
+// pageOrder is what the pages of one search have in common.
+type pageOrder struct {
+	index.Query
+
+	Mode string `json:",omitempty"`
+}
+
+func searchQuery(req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
+	q := index.Query{
+		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(),
+		Tag: req.GetTag(), Group: req.GetGroup(), Has: req.GetHas(), Sort: req.GetSort(),
+	}
+	if req.Query != nil {
+		if err := call.CheckWords(q.Text, insteadOfConnections); err != nil {
+			return q, err
+		}
+	}
+	var err error
+	if q.LastContactAfter, err = call.ParseDay("last_contact_after", req.LastContactAfter); err != nil {
+		return q, err
+	}
+	if !q.LastContactAfter.IsZero() {
+		q.LastContactAfter = q.LastContactAfter.AddDate(0, 0, 1) // after that day, not on it
+	}
+	q.LastContactBefore, err = call.ParseDay("last_contact_before", req.LastContactBefore)
+	return q, err
+}
+
+func hitMessage(hit index.Hit) *connectionsv1.ConnectionHit {
+	d := hit.Doc
+	m := &connectionsv1.ConnectionHit{
+		Id: hit.ID, Name: d.Name, Headline: d.Headline, Organization: d.Organization,
+		Score: hit.Score, MatchedFields: hit.Matched, Snippet: hit.Snippet,
+	}
+	if len(d.Emails) > 0 {
+		m.Email = d.Emails[0]
+	}
+	return m
+}

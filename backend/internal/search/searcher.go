@@ -1,0 +1,207 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// The modes of a search.
+const (
+	ModeAuto     = "auto"
+	ModeKeyword  = "keyword"
+	ModeSemantic = "semantic"
+	ModeHybrid   = "hybrid" // what auto may come to
+)
+
+// FieldMeaning is among the matched fields of a hit that likeness found.
+const FieldMeaning = "meaning"
+
+// Vectors reads a tenant's vectors of a model that changed after a data version.
+type Vectors func(ctx context.Context, t tenant.ID, model string, since int64) (vector.Vectors, error)
+
+// Config says how to search.
+type Config struct {
+	Finder   *IndexCache
+	Provider vector.Provider
+	Vectors  Vectors
+	// MaxBytes bounds the vectors held, about; those of one tenant always are.
+	MaxBytes int64
+}
+
+// Searcher searches tenants' networks. It is safe for concurrent use.
+type Searcher struct {
+	finder   *IndexCache
+	provider vector.Provider
+	queries  *queries
+	sets     *Cache[*vector.Set]
+}
+
+// NewSearcher returns a Searcher.
+func NewSearcher(c Config) *Searcher {
+	load := func(ctx context.Context, t tenant.ID, since int64, set *vector.Set) (int64, error) {
+		v, err := c.Vectors(ctx, t, c.Provider.Model(), since)
+		if err != nil {
+			return 0, err
+		}
+		set.Put(&v)
+		return v.Version, nil
+	}
+	return &Searcher{
+		finder: c.Finder, provider: c.Provider, queries: newQueries(c.Provider),
+		sets: NewCache(vector.NewSet, load, c.MaxBytes),
+	}
+}
+
+// Provider is where vectors come from.
+func (s *Searcher) Provider() vector.Provider { return s.provider }
+
+// Held returns how many tenants' vectors are held and how many bytes they take.
+func (s *Searcher) Held() (sets int, bytes int64) { return s.sets.Held() }
+
+// Request is a search on behalf of a caller.
+type Request struct {
+	Caller *tenant.Principal
+	Query  index.Query
+	// Mode is ModeAuto, also when it is empty, ModeKeyword or ModeSemantic.
+	Mode string
+}
+
+// Answer is a page of hits, and how they were found.
+type Answer struct {
+	Hits    []index.Hit
+	HasMore bool
+	// ModeUsed is ModeKeyword, ModeSemantic or ModeHybrid.
+	ModeUsed string
+	// Note says why likeness was not used although it was asked for or could have
+	// been, and what to do about it; or what is out of date.
+	Note string
+	// Stale counts people who have no vector of what is on file about them now. It is
+	// 0 where likeness was not used.
+	Stale int
+}
+
+// Search finds people as of the caller's data version or later.
+func (s *Searcher) Search(ctx context.Context, r Request) (Answer, error) {
+	if r.Query.Limit < 1 {
+		r.Query.Limit = 10
+	}
+	wanted, note := s.wantsVectors(r)
+	if wanted { // of a large network they are read while its index is built
+		s.sets.Prepare(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	}
+	index, err := s.finder.Index(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !wanted {
+		return byWords(index, r.Query, note), nil
+	}
+	set, err := s.sets.Get(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	if err != nil {
+		return Answer{}, err
+	}
+	if set.Len() == 0 {
+		return byWords(index, r.Query, fmt.Sprintf("No vectors of the model %s are on file. Start embed_objects to make them.", s.provider.Model())), nil
+	}
+	return s.byLikeness(ctx, index, set, r)
+}
+
+func (r Request) byRelevance() bool {
+	return r.Query.Sort == "" || r.Query.Sort == index.SortRelevance
+}
+
+// byWords answers from the index alone.
+func byWords(index *index.Index, q index.Query, note string) Answer {
+	found := index.Search(q)
+	return Answer{Hits: found.Hits, HasMore: found.Total > q.Offset+len(found.Hits), ModeUsed: ModeKeyword, Note: note}
+}
+
+// wantsVectors tells whether the caller's vectors are to be used, and if not, why not
+// where that was asked for. Nothing is read for a member who has none.
+func (s *Searcher) wantsVectors(r Request) (wanted bool, note string) {
+	asked := r.Mode == ModeSemantic
+	switch {
+	case r.Mode == ModeKeyword, r.Query.Text == "", !r.byRelevance() && !asked:
+		return false, ""
+	case !r.byRelevance():
+		return false, "Only sort relevance can be combined with mode semantic."
+	case r.Caller.EmbeddedVersion == 0 && !asked:
+		return false, ""
+	}
+	return s.mayUse(r.Caller)
+}
+
+// mayUse tells whether there are vectors of the caller's that may be used.
+func (s *Searcher) mayUse(caller *tenant.Principal) (may bool, note string) {
+	switch {
+	case caller.EmbeddedVersion == 0:
+		return false, noVectors
+	case !Allowed(s.provider, caller.EmbeddingsHost):
+		return false, NotAllowed(s.provider)
+	default:
+		return true, ""
+	}
+}
+
+const noVectors = "No vectors are on file yet. Start embed_objects to make them."
+
+// Allowed tells whether what is on file may go to the provider. One that is built
+// in sends nothing anywhere.
+func Allowed(p vector.Provider, host string) bool { return p.Host() == "" || p.Host() == host }
+
+// NotAllowed says what to do about a provider that is not allowed.
+func NotAllowed(p vector.Provider) string {
+	return fmt.Sprintf("The member does not allow that texts are sent to the embedding provider %s. They can allow it on the settings page, under Search.", p.Host())
+}
+
+// byLikeness answers with the vectors' help, or says why it could not.
+func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.Set, r Request) (Answer, error) {
+	window := r.Query.Offset + r.Query.Limit
+	words := r.Query
+	words.Offset, words.Limit = 0, max(pool, window+neighbours+1)
+	found := ix.Search(words)
+	named := len(found.Hits) > 0 && found.Hits[0].Score >= index.NameScore
+	if found.ByIdentifier || named && r.Mode != ModeSemantic {
+		return byWords(ix, r.Query, ""), nil
+	}
+	vec, err := s.queries.vector(ctx, r.Query.Text)
+	if known := (*vector.ProviderError)(nil); errors.As(err, &known) {
+		return byWords(ix, r.Query, "Searched by words alone: "+known.Message+"."), nil
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(vec) != set.Dimensions() {
+		return byWords(ix, r.Query, fmt.Sprintf("The vectors on file have %d numbers and the provider's have %d. Start embed_objects to renew them.", set.Dimensions(), len(vec))), nil
+	}
+	f := fusion{index: ix, lookup: ix.Lookup(r.Query), words: found.Hits}
+	out := Answer{ModeUsed: ModeHybrid, Stale: max(0, ix.Len()-set.Current())}
+	if r.Mode == ModeSemantic {
+		out.ModeUsed = ModeSemantic
+		near, _ := set.Nearest(vec, neighbours, f.admits)
+		f.likest(near, s.provider.Noise())
+	} else {
+		near, spread := set.Nearest(vec, neighbours, f.admits)
+		f.fuse(outstanding(near, spread, s.provider.Noise()), weightOf(s.provider))
+	}
+	out.Hits, out.HasMore = f.page(r.Query.Offset, r.Query.Limit)
+	out.Note = staleNote(out.Stale)
+	return out, nil
+}
+
+// staleNote says what to do about people without a current vector.
+func staleNote(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "One person has no vector of what is on file now, so that only words are sure to find them. Start embed_objects to renew it."
+	default:
+		return fmt.Sprintf("%d people have no vector of what is on file now, so that only words are sure to find them. Start embed_objects to renew theirs.", n)
+	}
+}

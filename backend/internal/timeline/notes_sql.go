@@ -1,0 +1,97 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/uptrace/bun"
+)
+
+// GetNote returns a note with the people that it is about, or fault.NotFound.
+func GetNote(ctx context.Context, tx *db.Tx, noteID string) (*Note, error) {
+	n, err := note(ctx, tx, noteID)
+	if err == nil && n == nil {
+		return nil, fault.New(fault.NotFound, "there is no note %s", noteID)
+	}
+	return n, err
+}
+
+// ReplaceNote keeps n in place of the version before it; it fails with fault.Conflict
+// when that is not on file any more.
+func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	n.TenantID = tx.TenantID()
+	result, err := tx.NewUpdate().Model(n).Column("body", "pinned", "version", "updated_at").
+		Where("tenant_id = ?", tx.TenantID()).
+		WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
+			return q.Where("id = ?", n.ID).Where("version = ?", n.Version-1)
+		}).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("update note: %w", err)
+	}
+	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", n.ID)
+	}
+	var former []string
+	err = tx.NewRaw("SELECT connection_id FROM note_connections WHERE tenant_id = ? AND note_id = ?", tx.TenantID(), n.ID).Scan(ctx, &former)
+	if err != nil {
+		return err
+	}
+	tx.MarkDirty(former...) // whoever it is about no more is not found by its words either
+	if err := tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", n.ID); err != nil {
+		return err
+	}
+	return linkNote(ctx, tx, n)
+}
+
+// maxScanned is how many notes, and how many interactions, a search for words
+// reads at most: the latest.
+const maxScanned = 50_000
+
+// EachEntry yields the entries in no order and without their participants. Of more
+// than it can read it leaves out the oldest. A connection that is not on file is
+// fault.NotFound. It holds one reading connection while the entries are looked at,
+// and one entry at a time.
+func EachEntry(ctx context.Context, q db.Reader, connectionID string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := eachEntry(ctx, q, connectionID, yield); err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+func eachEntry(ctx context.Context, q db.Reader, connectionID string, yield func(Entry, error) bool) error {
+	if connectionID != "" {
+		if err := people.Live(ctx, q, connectionID); err != nil {
+			return err
+		}
+	}
+	query := Query{ConnectionID: connectionID, Limit: maxScanned}
+	notes, args := unionPart(q, notePart(), query)
+	met, metArgs := unionPart(q, interactionPart(), query)
+	rows, err := q.QueryContext(ctx, notes+" UNION ALL "+met, append(args, metArgs...)...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var e Entry
+		var at bun.NullTime
+		if err := rows.Scan(&e.ID, &e.Kind, &at, &e.Text, &e.DurationMinutes, &e.Pinned); err != nil {
+			return err
+		}
+		e.OccurredAt = at.UTC()
+		if !yield(e, nil) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+// AddParticipants fills in whom entries are about.
+func AddParticipants(ctx context.Context, q db.Reader, entries []Entry) error {
+	return addParticipants(ctx, q, entries)
+}

@@ -1,0 +1,151 @@
+package timeline
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/uptrace/bun"
+)
+
+// interactionRestorer puts interactions back, with their participants, whose last
+// contact is counted anew.
+type interactionRestorer struct{ tx *db.Tx }
+
+// Current implements history.Restorer.
+func (r interactionRestorer) Current(ctx context.Context, id string) (any, error) {
+	i, err := interaction(ctx, r.tx, id)
+	if i == nil {
+		return nil, err
+	}
+	return i, err
+}
+
+// interaction returns an interaction with its participants, archived ones too, or nil.
+func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error) {
+	i := &Interaction{}
+	err := tx.From(i).Where("id = ?", id).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	met := []Interaction{*i}
+	err = FillInteractions(ctx, tx, met)
+	return &met[0], err
+}
+
+// Restore implements history.Restorer.
+func (r interactionRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
+	var i *Interaction
+	if err := json.Unmarshal(to, &i); err != nil {
+		return fmt.Errorf("read recorded interaction: %w", err)
+	}
+	present, err := interaction(ctx, r.tx, id)
+	if err != nil {
+		return err
+	}
+	var persons []string
+	if i != nil {
+		if err := r.check(ctx, id, i); err != nil {
+			return err
+		}
+		persons = slices.Clone(i.ConnectionIDs)
+	}
+	if present != nil {
+		persons = append(persons, present.ConnectionIDs...)
+		if err := r.tx.Delete(ctx, (*InteractionConnection)(nil), "interaction_id = ?", id); err != nil {
+			return err
+		}
+	}
+	if i == nil {
+		err = r.tx.Delete(ctx, (*Interaction)(nil), "id = ?", id)
+	} else {
+		i.TenantID, i.ID = r.tx.TenantID(), id
+		err = r.put(ctx, i)
+	}
+	if err != nil {
+		return err
+	}
+	return people.CountContacts(ctx, r.tx, persons...)
+}
+
+// check tells what keeps an interaction from coming back.
+func (r interactionRestorer) check(ctx context.Context, id string, i *Interaction) error {
+	if err := people.NeedConnections(ctx, r.tx, i.ConnectionIDs...); err != nil || i.ExternalKey == "" {
+		return err
+	}
+	other, err := FindInteraction(ctx, r.tx, i.ExternalKey)
+	if err == nil && other != nil && other.ID != id {
+		err = fault.New(fault.Conflict, "%s has its external_key now", other.ID)
+	}
+	return err
+}
+
+// put keeps an interaction in place of the one with its id, if any.
+func (r interactionRestorer) put(ctx context.Context, i *Interaction) error {
+	_, err := r.tx.NewInsert().Model(i).
+		On("CONFLICT (tenant_id, id) DO UPDATE").
+		Set("kind = EXCLUDED.kind").Set("occurred_at = EXCLUDED.occurred_at").
+		Set("duration_minutes = EXCLUDED.duration_minutes").Set("summary = EXCLUDED.summary").
+		Set("external_key = EXCLUDED.external_key").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("restore interaction: %w", err)
+	}
+	return linkInteraction(ctx, r.tx, i)
+}
+
+// linkInteraction keeps who took part in an interaction.
+func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
+	links := make([]InteractionConnection, len(i.ConnectionIDs))
+	for n, c := range i.ConnectionIDs {
+		links[n] = InteractionConnection{TenantID: tx.TenantID(), ConnectionID: c, InteractionID: i.ID}
+	}
+	tx.MarkDirty(i.ConnectionIDs...)
+	return tx.InsertAll(ctx, &links, len(links))
+}
+
+// RestoreInteraction makes the restorer of interactions.
+func RestoreInteraction(tx *db.Tx) history.Restorer { return interactionRestorer{tx} }
+
+// CurrentAll implements history.Bulk.
+func (r interactionRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
+	var rows []Interaction
+	if err := r.tx.From(&rows).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	out := make(map[string]any, len(rows))
+	err := FillInteractions(ctx, r.tx, rows)
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+	return out, err
+}
+
+// RestoreAll implements history.Bulk.
+func (r interactionRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	gone, inTheWay, err := history.RestoreEach(ctx, r, to)
+	if err != nil || len(gone) == 0 {
+		return inTheWay, err
+	}
+	persons, err := people.People(ctx, r.tx, "interaction_connections", "interaction_id", gone)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.tx.Delete(ctx, (*Interaction)(nil), "id IN (?)", bun.List(gone)); err != nil {
+		return nil, err
+	}
+	var met []string
+	for _, about := range persons {
+		met = append(met, about...)
+	}
+	return inTheWay, people.CountContacts(ctx, r.tx, people.DistinctIDs(met)...)
+}

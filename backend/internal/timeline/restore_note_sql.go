@@ -1,0 +1,127 @@
+package timeline
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/uptrace/bun"
+)
+
+// noteRestorer puts notes back, with the people that they are about.
+type noteRestorer struct{ tx *db.Tx }
+
+// Current implements history.Restorer.
+func (r noteRestorer) Current(ctx context.Context, id string) (any, error) {
+	n, err := note(ctx, r.tx, id)
+	if n == nil {
+		return nil, err
+	}
+	return n, err
+}
+
+// note returns a note with the people that it is about, archived ones too, or nil.
+func note(ctx context.Context, tx *db.Tx, id string) (*Note, error) {
+	n := &Note{}
+	err := tx.From(n).Where("id = ?", id).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	notes := []Note{*n}
+	err = FillNotes(ctx, tx, notes)
+	return &notes[0], err
+}
+
+// Restore implements history.Restorer.
+func (r noteRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
+	var n *Note
+	if err := json.Unmarshal(to, &n); err != nil {
+		return fmt.Errorf("read recorded note: %w", err)
+	}
+	present, err := note(ctx, r.tx, id)
+	if err != nil {
+		return err
+	}
+	if n != nil {
+		if err := people.NeedConnections(ctx, r.tx, n.ConnectionIDs...); err != nil {
+			return err
+		}
+	}
+	if present != nil {
+		r.tx.MarkDirty(present.ConnectionIDs...)
+		if err := r.tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", id); err != nil {
+			return err
+		}
+	}
+	if n == nil {
+		return r.tx.Delete(ctx, (*Note)(nil), "id = ?", id)
+	}
+	n.TenantID, n.ID, n.Version = r.tx.TenantID(), id, n.Version+1
+	if present != nil {
+		n.Version = present.Version + 1
+	}
+	return r.put(ctx, n)
+}
+
+// put keeps a note in place of the one with its id, if any.
+func (r noteRestorer) put(ctx context.Context, n *Note) error {
+	_, err := r.tx.NewInsert().Model(n).
+		On("CONFLICT (tenant_id, id) DO UPDATE").
+		Set("body = EXCLUDED.body").Set("pinned = EXCLUDED.pinned").
+		Set("version = EXCLUDED.version").Set("updated_at = EXCLUDED.updated_at").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("restore note: %w", err)
+	}
+	return linkNote(ctx, r.tx, n)
+}
+
+// linkNote keeps whom a note is about.
+func linkNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	links := make([]NoteConnection, len(n.ConnectionIDs))
+	for i, c := range n.ConnectionIDs {
+		links[i] = NoteConnection{TenantID: tx.TenantID(), ConnectionID: c, NoteID: n.ID}
+	}
+	tx.MarkDirty(n.ConnectionIDs...)
+	return tx.InsertAll(ctx, &links, len(links))
+}
+
+// RestoreNote makes the restorer of notes.
+func RestoreNote(tx *db.Tx) history.Restorer { return noteRestorer{tx} }
+
+// CurrentAll implements history.Bulk.
+func (r noteRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
+	var rows []Note
+	if err := r.tx.From(&rows).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	out := make(map[string]any, len(rows))
+	err := FillNotes(ctx, r.tx, rows)
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+	return out, err
+}
+
+// RestoreAll implements history.Bulk.
+func (r noteRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	gone, inTheWay, err := history.RestoreEach(ctx, r, to)
+	if err != nil || len(gone) == 0 {
+		return inTheWay, err
+	}
+	people, err := people.People(ctx, r.tx, "note_connections", "note_id", gone)
+	if err != nil {
+		return nil, err
+	}
+	for _, about := range people {
+		r.tx.MarkDirty(about...)
+	}
+	return inTheWay, r.tx.Delete(ctx, (*Note)(nil), "id IN (?)", bun.List(gone))
+}

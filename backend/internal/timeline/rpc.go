@@ -1,0 +1,166 @@
+package timeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
+)
+
+const insteadOfNotes = "list_timeline lists notes and interactions without a query"
+
+func NoteMessage(n *Note) *timelinev1.Note {
+	return &timelinev1.Note{
+		Id: n.ID, ConnectionIds: n.ConnectionIDs, Body: n.Body, Pinned: n.Pinned, Version: n.Version,
+		CreatedAt: call.Timestamp(n.CreatedAt), UpdatedAt: call.Timestamp(n.UpdatedAt),
+	}
+}
+
+func InteractionMessage(i *Interaction) *timelinev1.Interaction {
+	return &timelinev1.Interaction{
+		Id: i.ID, Kind: i.Kind, ConnectionIds: i.ConnectionIDs, OccurredAt: call.Timestamp(i.OccurredAt),
+		DurationMinutes: i.DurationMinutes, Summary: i.Summary, ExternalKey: i.ExternalKey, CreatedAt: call.Timestamp(i.CreatedAt),
+	}
+}
+
+// entryText bounds the text of one entry on the timeline, in characters.
+const entryText = 2000
+
+// timelines implements TimelineService.
+type RPC struct {
+	DB *db.DB
+}
+
+func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequest) (*timelinev1.ListTimelineResponse, error) {
+	q := Query{ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: call.DefaultLimit}
+	var err error
+	if q.Since, err = call.ParseDay("since", req.Since); err != nil {
+		return nil, err
+	}
+	if q.Until, err = call.ParseDay("until", req.Until); err != nil {
+		return nil, err
+	}
+	order := q
+	if req.Limit != nil {
+		q.Limit = int(req.GetLimit())
+	}
+	if req.Cursor != nil {
+		q.After = &Place{}
+		if err := cursor.Decode(req.GetCursor(), order, q.After); err != nil {
+			return nil, err
+		}
+	}
+	size := q.Limit
+	q.Limit++ // one more tells whether there is a further page
+	p := tenant.PrincipalFrom(ctx)
+	entries, err := ListTimeline(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
+	if err != nil {
+		return nil, err
+	}
+	res := &timelinev1.ListTimelineResponse{HasMore: len(entries) > size}
+	if res.HasMore {
+		entries = entries[:size]
+		last := entries[size-1]
+		next, err := cursor.Encode(order, Place{OccurredAt: last.OccurredAt, ID: last.ID})
+		if err != nil {
+			return nil, err
+		}
+		res.NextCursor = &next
+	}
+	for _, e := range entries {
+		res.Entries = append(res.Entries, entryMessage(e))
+	}
+	return res, nil
+}
+
+func entryMessage(e Entry) *timelinev1.TimelineEntry {
+	m := &timelinev1.TimelineEntry{
+		Id: e.ID, Kind: e.Kind, OccurredAt: call.Timestamp(e.OccurredAt), Text: text.Truncate(e.Text, entryText),
+		DurationMinutes: e.DurationMinutes, Pinned: e.Pinned,
+	}
+	for _, p := range e.Participants {
+		m.Participants = append(m.Participants, &timelinev1.Participant{Id: p.ID, Name: p.Name})
+	}
+	return m
+}
+
+func (h *RPC) AddNote(ctx context.Context, u *db.Tx, req *timelinev1.AddNoteRequest) (*timelinev1.AddNoteResponse, error) {
+	n, changeID, err := AddNote(ctx, u, Note{
+		ConnectionIDs: req.GetConnectionIds(), Body: req.GetBody(), Pinned: req.GetPinned(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &timelinev1.AddNoteResponse{Note: NoteMessage(n), ChangeId: changeID}, nil
+}
+
+func (h *RPC) LogInteraction(ctx context.Context, u *db.Tx, req *timelinev1.LogInteractionRequest) (*timelinev1.LogInteractionResponse, error) {
+	i := Interaction{
+		ConnectionIDs: req.GetConnectionIds(), Kind: req.GetKind(), Summary: req.GetSummary(),
+		DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(),
+	}
+	if req.OccurredAt != nil {
+		i.OccurredAt = req.OccurredAt.AsTime().Truncate(time.Microsecond)
+	}
+	logged, err := LogInteraction(ctx, u, i)
+	if err != nil {
+		return nil, err
+	}
+	res := &timelinev1.LogInteractionResponse{Interaction: InteractionMessage(logged.Interaction), ChangeId: call.Optional(logged.ChangeID)}
+	if due, ok := logged.NextDue(call.ZoneOf(ctx)); ok {
+		res.NextDue = call.Optional(due.Format(time.DateOnly))
+	}
+	return res, nil
+}
+
+func (h *RPC) UpdateNote(ctx context.Context, u *db.Tx, req *timelinev1.UpdateNoteRequest) (*timelinev1.UpdateNoteResponse, error) {
+	n, changeID, err := UpdateNote(ctx, u, NotePatch{
+		ID: req.GetId(), Body: req.Body, Pinned: req.Pinned, ConnectionIDs: req.GetConnectionIds(), ExpectedVersion: req.ExpectedVersion,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &timelinev1.UpdateNoteResponse{Note: NoteMessage(n), ChangeId: call.Optional(changeID)}, nil
+}
+
+func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesRequest) (*timelinev1.SearchNotesResponse, error) {
+	if err := call.CheckWords(req.GetQuery(), insteadOfNotes); err != nil {
+		return nil, err
+	}
+	q := WordQuery{Text: req.GetQuery(), ConnectionID: req.GetConnectionId(), Limit: call.DefaultLimit}
+	order := []any{q.Text, q.ConnectionID}
+	if req.Limit != nil {
+		q.Limit = int(req.GetLimit())
+	}
+	if req.Cursor != nil {
+		q.After = &Rank{}
+		if err := cursor.Decode(req.GetCursor(), order, q.After); err != nil {
+			return nil, err
+		}
+	}
+	size := q.Limit
+	q.Limit++ // one more tells whether there is a further page
+	p := tenant.PrincipalFrom(ctx)
+	found, err := SearchWords(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
+	if err != nil {
+		return nil, err
+	}
+	res := &timelinev1.SearchNotesResponse{HasMore: len(found) > size}
+	if res.HasMore {
+		found = found[:size]
+		next, err := cursor.Encode(order, found[size-1].Rank)
+		if err != nil {
+			return nil, err
+		}
+		res.NextCursor = &next
+	}
+	for _, f := range found {
+		res.Entries = append(res.Entries, entryMessage(f.Entry))
+	}
+	return res, nil
+}

@@ -1,0 +1,245 @@
+package timeline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/uptrace/bun"
+)
+
+// noteConnection and interactionConnection are the rows behind the lists of
+// people that an entry is about.
+type (
+	NoteConnection struct {
+		TenantID     tenant.ID `bun:",pk"`
+		ConnectionID string    `bun:",pk"`
+		NoteID       string    `bun:",pk"`
+	}
+	InteractionConnection struct {
+		TenantID      tenant.ID `bun:",pk"`
+		ConnectionID  string    `bun:",pk"`
+		InteractionID string    `bun:",pk"`
+	}
+)
+
+// InsertNote keeps a new note and sets its id.
+func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	noteID, err := tx.NewID(id.Note)
+	if err != nil {
+		return err
+	}
+	n.TenantID, n.ID = tx.TenantID(), noteID
+	if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
+		return fmt.Errorf("insert note: %w", err)
+	}
+	return linkNote(ctx, tx, n)
+}
+
+// InsertInteraction keeps a new interaction, sets its id, and moves the participants'
+// last contact forward.
+func InsertInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
+	interactionID, err := tx.NewID(id.Interaction)
+	if err != nil {
+		return err
+	}
+	i.TenantID, i.ID = tx.TenantID(), interactionID
+	if _, err := tx.NewInsert().Model(i).Exec(ctx); err != nil {
+		return fmt.Errorf("insert interaction: %w", err)
+	}
+	if err := linkInteraction(ctx, tx, i); err != nil {
+		return err
+	}
+	_, err = tx.NewRaw(`UPDATE connections SET last_interaction_at = ?
+WHERE tenant_id = ? AND id IN (?) AND (last_interaction_at IS NULL OR last_interaction_at < ?)`,
+		i.OccurredAt, tx.TenantID(), bun.List(i.ConnectionIDs), i.OccurredAt).Exec(ctx)
+	return err
+}
+
+// FindInteraction returns the one with the external key, or nil.
+func FindInteraction(ctx context.Context, tx *db.Tx, externalKey string) (*Interaction, error) {
+	i := &Interaction{}
+	err := tx.From(i).Where("external_key = ?", externalKey).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = tx.NewRaw("SELECT connection_id FROM interaction_connections WHERE tenant_id = ? AND interaction_id = ? ORDER BY connection_id",
+		tx.TenantID(), i.ID).Scan(ctx, &i.ConnectionIDs)
+	return i, err
+}
+
+// ListTimeline returns entries, latest first. A connection that is not on file is
+// fault.NotFound.
+func ListTimeline(ctx context.Context, q db.Reader, query Query) ([]Entry, error) {
+	entries, err := listTimeline(ctx, q, query)
+	return entries, err
+}
+
+func listTimeline(ctx context.Context, q db.Reader, query Query) ([]Entry, error) {
+	if query.ConnectionID != "" {
+		if err := people.Live(ctx, q, query.ConnectionID); err != nil {
+			return nil, err
+		}
+	}
+	var arms []string
+	var args []any
+	if len(query.Kinds) == 0 || slices.Contains(query.Kinds, KindNote) {
+		arm, armArgs := unionPart(q, notePart(), query)
+		arms, args = append(arms, arm), append(args, armArgs...)
+	}
+	if len(query.Kinds) == 0 || slices.ContainsFunc(query.Kinds, func(k string) bool { return k != KindNote }) {
+		arm, armArgs := unionPart(q, interactionPart(), query)
+		arms, args = append(arms, arm), append(args, armArgs...)
+	}
+	var entries []Entry
+	statement := "SELECT * FROM (" + strings.Join(arms, " UNION ALL ") + ") AS e ORDER BY occurred_at DESC, id DESC LIMIT ?"
+	if err := q.NewRaw(statement, append(args, query.Limit)...).Scan(ctx, &entries); err != nil {
+		return nil, err
+	}
+	return entries, addParticipants(ctx, q, entries)
+}
+
+// arm is one half of the timeline: which columns of which tables.
+type part struct{ columns, table, at, links, link string }
+
+func notePart() part {
+	return part{
+		columns: "t.id, 'note' AS kind, t.created_at AS occurred_at, t.body AS text, 0 AS duration_minutes, t.pinned",
+		table:   "notes", at: "t.created_at", links: "note_connections", link: "note_id",
+	}
+}
+
+func interactionPart() part {
+	return part{
+		columns: "t.id, t.kind, t.occurred_at, t.summary AS text, t.duration_minutes, FALSE AS pinned",
+		table:   "interactions", at: "t.occurred_at", links: "interaction_connections", link: "interaction_id",
+	}
+}
+
+// arm returns the statement of one half, ordered and cut, so that the database
+// walks an index from its end and stops.
+func unionPart(q db.Reader, a part, query Query) (string, []any) {
+	statement := "SELECT " + a.columns + " FROM " + a.table + " t"
+	var args []any
+	where := func(condition string, values ...any) {
+		statement += condition
+		args = append(args, values...)
+	}
+	if query.ConnectionID != "" {
+		where(" JOIN "+a.links+" l ON l.tenant_id = t.tenant_id AND l."+a.link+" = t.id AND l.connection_id = ?", query.ConnectionID)
+	}
+	where(" WHERE t.tenant_id = ?", q.TenantID())
+	if query.ConnectionID == "" {
+		// What is about archived people only is put away with them.
+		where(" AND EXISTS (SELECT 1 FROM " + a.links + " l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id" +
+			" AND c.archived_at IS NULL WHERE l.tenant_id = t.tenant_id AND l." + a.link + " = t.id)")
+	}
+	if a.table == "interactions" && len(query.Kinds) > 0 {
+		where(" AND t.kind IN (?)", bun.List(query.Kinds))
+	}
+	if !query.Since.IsZero() {
+		where(" AND "+a.at+" >= ?", query.Since)
+	}
+	if !query.Until.IsZero() {
+		where(" AND "+a.at+" < ?", query.Until)
+	}
+	if query.After != nil {
+		where(" AND ("+a.at+", t.id) < (?, ?)", query.After.OccurredAt, query.After.ID)
+	}
+	where(" ORDER BY "+a.at+" DESC, t.id DESC LIMIT ?", query.Limit)
+	return "SELECT * FROM (" + statement + ") AS " + a.table + "_arm", args
+}
+
+// addParticipants fills in whom the entries are about, with one statement.
+func addParticipants(ctx context.Context, q db.Reader, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	byID := make(map[string]*Entry, len(entries))
+	ids := make([]string, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].ID
+		byID[ids[i]] = &entries[i]
+	}
+	var rows []struct{ EntryID, ID, Name string }
+	err := q.NewRaw(`SELECT l.entry_id, c.id, c.name FROM (
+SELECT note_id AS entry_id, connection_id FROM note_connections WHERE tenant_id = ? AND note_id IN (?)
+UNION ALL
+SELECT interaction_id, connection_id FROM interaction_connections WHERE tenant_id = ? AND interaction_id IN (?)
+) AS l JOIN connections c ON c.tenant_id = ? AND c.id = l.connection_id AND c.archived_at IS NULL ORDER BY c.id`,
+		q.TenantID(), bun.List(ids), q.TenantID(), bun.List(ids), q.TenantID()).Scan(ctx, &rows)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		e := byID[row.EntryID]
+		e.Participants = append(e.Participants, Participant{ID: row.ID, Name: row.Name})
+	}
+	return nil
+}
+
+// ListNotes returns the latest notes about a connection, limit at most.
+func ListNotes(ctx context.Context, q db.Reader, connectionID string, limit int) ([]Note, error) {
+	var notes []Note
+	err := q.From(&notes).
+		Join("JOIN note_connections AS l ON l.tenant_id = ?TableAlias.tenant_id AND l.note_id = ?TableAlias.id AND l.connection_id = ?", connectionID).
+		ColumnExpr("?TableAlias.*").OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	people, err := people.People(ctx, q, "note_connections", "note_id", people.IDs(notes, func(n Note) string { return n.ID }))
+	for i := range notes {
+		notes[i].ConnectionIDs = people[notes[i].ID]
+	}
+	return notes, err
+}
+
+// ListInteractions returns the latest interactions with a connection, limit at most.
+func ListInteractions(ctx context.Context, q db.Reader, connectionID string, limit int) ([]Interaction, error) {
+	var found []Interaction
+	err := q.From(&found).
+		Join("JOIN interaction_connections AS l ON l.tenant_id = ?TableAlias.tenant_id AND l.interaction_id = ?TableAlias.id AND l.connection_id = ?", connectionID).
+		ColumnExpr("?TableAlias.*").OrderExpr("?TableAlias.occurred_at DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	people, err := people.People(ctx, q, "interaction_connections", "interaction_id", people.IDs(found, func(i Interaction) string { return i.ID }))
+	for i := range found {
+		found[i].ConnectionIDs = people[found[i].ID]
+	}
+	return found, err
+}
+
+// NoteID returns the id of a note.
+func NoteID(n *Note) string { return n.ID }
+
+// InteractionID returns the id of an interaction.
+func InteractionID(i *Interaction) string { return i.ID }
+
+// FillNotes adds the connections that notes are about.
+func FillNotes(ctx context.Context, q db.Reader, notes []Note) error {
+	people, err := people.People(ctx, q, "note_connections", "note_id", people.IDs(notes, func(n Note) string { return n.ID }))
+	for i := range notes {
+		notes[i].ConnectionIDs = people[notes[i].ID]
+	}
+	return err
+}
+
+// FillInteractions adds the connections that took part.
+func FillInteractions(ctx context.Context, q db.Reader, met []Interaction) error {
+	people, err := people.People(ctx, q, "interaction_connections", "interaction_id", people.IDs(met, func(i Interaction) string { return i.ID }))
+	for i := range met {
+		met[i].ConnectionIDs = people[met[i].ID]
+	}
+	return err
+}
