@@ -12,7 +12,7 @@ import (
 const (
 	// maxDelay is how long a line stays in the buffer at most.
 	maxDelay = 20 * time.Millisecond
-	// maxBuffered is the size at which the buffer is written at once, in bytes.
+	// maxBuffered is the size, in bytes, from which the buffer is written without delay.
 	maxBuffered = 32 << 10
 )
 

@@ -69,10 +69,10 @@ func expired(ctx context.Context) bool {
 	return ok && time.Now().After(at)
 }
 
-// Drain closes the listener, so that Serve returns net.ErrClosed, waits until all
-// connections are closed or Timeout has passed, and shuts the server down, which lets
-// requests in progress finish. If ctx ends first, Drain closes their connections and
-// returns ctx's error.
+// Drain shuts the server down in three steps. It closes the listener, after which Serve
+// returns net.ErrClosed. It waits until all connections are closed, for Timeout at most.
+// Then it calls Shutdown, which lets requests in progress finish. If ctx ends first, Drain
+// closes the remaining connections and returns ctx's error.
 func (d *Drainer) Drain(ctx context.Context, listener net.Listener) error {
 	d.draining.Store(true)
 	_ = listener.Close() // on an error, too, no connection is accepted any more

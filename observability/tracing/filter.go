@@ -54,8 +54,8 @@ func (f *filter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) erro
 // Shutdown implements sdk.SpanExporter.
 func (f *filter) Shutdown(ctx context.Context) error { return f.next.Shutdown(ctx) }
 
-// filteredSpan is a span with the allowed attributes only. It has no events, and its
-// status has no description: the message of an error may contain a member's text.
+// filteredSpan is a span without events, without the status description, and with the
+// allowed attributes only. Error messages may contain a member's text.
 type filteredSpan struct {
 	sdk.ReadOnlySpan
 

@@ -1,6 +1,3 @@
-// Package account owns the people who have an account: their names, their plan
-// and the rules for both. A member's own page is in internal/profile, their
-// network in internal/connection.
 package account
 
 import (

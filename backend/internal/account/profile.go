@@ -1,4 +1,3 @@
-// Package account owns what members show of themselves, and to whom.
 package account
 
 import (

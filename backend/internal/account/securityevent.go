@@ -1,6 +1,3 @@
-// Package account records what operators and members may have to look back
-// at: each event is one line of the log and one row, and holds no secret and no
-// text that a person typed.
 package account
 
 import (

@@ -1,5 +1,3 @@
-// Package account owns login sessions, kept as hashes of the browsers' cookies,
-// and how often a password may be tried.
 package account
 
 import (

@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// CreateLoginSession implements session.Store.
+// CreateLoginSession inserts a login session.
 func CreateLoginSession(ctx context.Context, s *db.DB, row *LoginSession) error {
 	row.CreatedAt = s.Now()
 	_, err := s.NewInsert().Model(row).Exec(ctx)

@@ -1,5 +1,3 @@
-// Package account owns personal tokens: bearers that a member makes for a script
-// or a client of their own. Only a token's SHA-256 is kept.
 package account
 
 import (

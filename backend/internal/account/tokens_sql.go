@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// CreatePersonalToken implements token.Store.
+// CreatePersonalToken inserts a personal token and sets its id.
 func CreatePersonalToken(ctx context.Context, s *db.DB, t *PersonalToken) error {
 	tokenID, err := s.NewID(id.Token)
 	if err != nil {

@@ -11,5 +11,5 @@
 //	                                        └ plan changes: ±difference, never below 0
 //
 // Each arrow is an entry of the ledger, which is only ever added to: the entries
-// of a month always sum up to its balance. The tables are internal/store's.
+// of a month always sum up to its balance.
 package billing

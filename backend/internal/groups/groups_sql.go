@@ -30,7 +30,8 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) GROUP BY l.connection_id`, q.Te
 	return out, err
 }
 
-// ListGroups implements organize.Reader within the transaction.
+// ListGroups returns all groups by their folded names, each with how many people are in
+// it, archived ones left out.
 func ListGroups(ctx context.Context, q db.Reader) ([]Group, error) {
 	var groups []Group
 	err := q.From(&groups).ColumnExpr("?TableAlias.*").ColumnExpr("coalesce(n.people, 0) AS people").
@@ -51,7 +52,7 @@ JOIN tags t ON t.tenant_id = ? AND t.id = n.tag_id ORDER BY n.people DESC, t.fol
 	return tags, err
 }
 
-// GetGroup implements organize.Writer.
+// GetGroup returns a group, or fault.NotFound.
 func GetGroup(ctx context.Context, tx *db.Tx, groupID string) (*Group, error) {
 	g := &Group{}
 	err := tx.From(g).ColumnExpr("?TableAlias.*").ColumnExpr(`(SELECT count(*) FROM group_connections l

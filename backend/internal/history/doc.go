@@ -44,11 +44,10 @@
 // or some fields of it, as state. Rows that hang on it, like the people of a
 // note, are part of its struct.
 //
-// 2. Write a Restorer for it in internal/store, restore_<kind>.go, with the two
-// methods below, and enter it in the table of (*Unit).Restorers. The Restorer
-// gets whole states only: the engine has laid the recorded fields over the
-// present ones.
+// 2. Write a Restorer for it in its feature, restore_<kind>_sql.go, and enter it in
+// package kinds. The Restorer gets whole states only: the recorded fields are laid over
+// the present ones before.
 //
-// This package knows no kind. It does not decide who may undo what: whoever may
-// call undo_change reaches all of the tenant's changes.
+// This package names the kinds and knows nothing else of them. It does not decide who may
+// undo what: a caller of undo_change reaches all of the tenant's changes.
 package history

@@ -5,8 +5,7 @@
 //	                  └ refused, out of credits, outage, crash ──▶ new
 //
 // An answer is kept in the transaction of the effect, so that both are there or
-// neither. Whoever comes while the first is in flight is turned away at once;
-// whoever comes later with the same bytes gets the same answer, and with other
-// bytes a refusal. The table is internal/store's; what an answer is made of is
-// known to internal/rpc and internal/authserver.
+// neither. A request that arrives while the first one is in flight is refused at once. A
+// later request with the same bytes gets the same answer; one with other bytes is
+// refused. Packages rpc and oauth decide what an answer is made of.
 package idempotency

@@ -21,9 +21,6 @@ type Keys struct {
 // NewKeys returns the keys of a database.
 func NewKeys(db *db.DB, ledger *billing.Ledger) *Keys { return &Keys{db: db, ledger: ledger} }
 
-// DB is the database that the keys are in.
-func (s *Keys) DB() *db.DB { return s.db }
-
 // ClaimKey takes a key for this process until release is called, or fails with
 // fault.InFlight.
 func (s *Keys) ClaimKey(k Key) (release func(), err error) { return s.claims.Claim(k) }

@@ -1,7 +1,7 @@
-// Package importer brings the people of a file on file: who of them is known
-// already, what becomes of those, and what is told about it.
+// Package importer imports contacts from files: it matches each record with the people
+// on file, plans what to write, writes it in steps, and reports it.
 //
-//	file ─▶ internal/importer/source ─▶ records ─▶ steps of some hundred ─▶ store
+//	file ─▶ internal/importer/source ─▶ records ─▶ steps of some hundred ─▶ database
 //	                                                  │
 //	            people ─▶ relations ─▶ notes ─▶ interactions ─▶ done
 //
@@ -15,7 +15,7 @@
 // A record is somebody on file by, in this order: the key that its source knows
 // them by, an e-mail address, a phone number, a web or social address, or name and
 // organisation together. A name alone never tells. An address tells only where the
-// names may be one person's (personname.Compatible), and with several people of such
+// names may be one person's (names.Compatible), and with several people of such
 // names not at all unless one bears the very name; the address of a desk tells only
 // with the very name. Otherwise the record is a new person, and a warning names who
 // has the address. Two records of one
@@ -33,5 +33,5 @@
 // A dry run takes the same decisions on what is on file, writes nothing and keeps
 // in memory what it would have written; it has no checkpoint.
 //
-// Reading files is internal/importer/source's, keeping rows internal/store's.
+// Package source reads the files.
 package importer

@@ -16,5 +16,6 @@
 // job of a kind: starting it again returns that one. Jobs of the system have no
 // member and begin anew after a while.
 //
-// The table is internal/store's.
+// Runner works on a Source; *Queue, the table in the database, is the one that servers
+// use.
 package job

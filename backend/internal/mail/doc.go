@@ -6,6 +6,5 @@
 // that remembers letters for ever. Letters hold links that end within half an
 // hour, so a process that stops loses nothing that a retry would not replace.
 //
-// What the letters say is internal/web's; what their links are good for is
-// internal/member's.
+// Package web writes the emails; package account owns the links in them.
 package mail

@@ -11,7 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// GetConnection implements connection.Reader within the transaction.
+// GetConnection returns a connection with its lists, archived or not, or
+// fault.NotFound.
 func GetConnection(ctx context.Context, q db.Reader, id string) (*Connection, error) {
 	c := &Connection{}
 	err := q.From(c).Where("id = ?", id).Scan(ctx)

@@ -6,6 +6,6 @@
 //	  │                              instead and stays open
 //	  └────dismiss───▶ dismissed     one that recurs, too: it does not come back
 //
-// Days are the member's own; who calls says what day it is. When a person falls
-// due for a contact is decided in internal/connection.
+// Days are the member's own; the caller says what day it is. Package people decides when
+// a person is due for a contact.
 package reminders

@@ -10,6 +10,7 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/observability/logging"
@@ -28,6 +29,9 @@ func (t *translator) translate(ctx context.Context, procedure string, err error)
 }
 
 func (t *translator) wire(ctx context.Context, procedure string, err error) *connect.Error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		err = db.Coded(err) // a connection may break while rows are read
+	}
 	var wire *connect.Error
 	var coded *fault.Error
 	switch {

@@ -1,7 +1,3 @@
-// Package search keeps a search index of each tenant that is being searched.
-//
-// How it is kept fresh, and which give way when memory runs short, is
-// internal/derived's.
 package search
 
 import (

@@ -1,8 +1,8 @@
 // Package tenant names whose data a call reaches and who calls.
 //
 // A tenant is one member's isolated data; a principal is an authenticated
-// caller, bound to one tenant. Neither knows how credentials are checked
-// (internal/token) or how isolation is enforced (internal/store).
+// caller, bound to one tenant. Packages account and oauth check credentials, package db
+// keeps tenants apart.
 package tenant
 
 import (

@@ -20,7 +20,8 @@
 // fourth takes a personal token that was just made from the form to the page that
 // shows it, sealed, and is gone with that page.
 //
-// Who signs in with what is decided by internal/account; what an agent is granted by
-// internal/oauth, whose pages and sessions these are; what an identity provider's word
-// is worth by internal/oauth/signin. Letters are written here and sent by internal/mail.
+// Package account decides who may sign in, package oauth what an agent is granted, and
+// package signin what an external identity provider may attest. This package renders the
+// pages and keeps the sessions that package oauth asks for, and writes the emails that
+// package mail sends.
 package web

@@ -110,10 +110,10 @@ func (v *visit) memberByPassword(login string) (*account.Member, error) {
 // budget. Any other spends those of its address, of the name and of the account, all
 // or none.
 //
-// The attempts on a member's username and on their e-mail address count together on
-// the account. Over that limit it is closed: no password is right, and nothing says so,
-// neither the answer nor what is left of the other budgets. It would tell that the two
-// names are the same member's.
+// Attempts with a member's username and with their e-mail address spend the same
+// account budget. When that is spent, closed is true: every password is refused, and
+// the response looks like that to a wrong password, so that nobody learns that both
+// names belong to one member.
 func (v *visit) attemptSignIn(m *account.Member, login string) (closed bool, err error) {
 	if device := v.knownDevice(m); device != "" {
 		return false, v.attempt(v.limit(account.Subject("login device", device), 1))

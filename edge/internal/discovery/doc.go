@@ -5,7 +5,7 @@
 //	pages/*.md, templates/ ┐         ┌ /v1, /llms.txt, /.well-known/api-catalog
 //	routes, rate policies  │         ├ /mcp/docs, /docs/mcp
 //	tool catalogue         ├→ site ──┼ /docs/errors, /docs/errors/{code}
-//	error codes, requests  ┘         ├ / with its script and its stylesheet
+//	error codes, requests  ┘         ├ /, its script and its stylesheet
 //	openapi/                         └ /openapi.json
 //
 // A text that is served in two forms is one Markdown file; goldmark renders its

@@ -49,8 +49,8 @@ func Encoded(h http.Header) bool {
 	return len(lines) > 1 || len(lines) == 1 && !strings.EqualFold(strings.TrimSpace(lines[0]), "identity")
 }
 
-// ReadBody returns the body of a request, of limit bytes at most. It refuses one that
-// has a content encoding, is too large, takes too long or breaks off.
+// ReadBody reads the body of a request. It fails if the body has a content encoding, is
+// larger than limit bytes, does not arrive in time, or is cut off.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
 	if Encoded(r.Header) {
 		return nil, &Error{Code: UnsupportedMediaType, Detail: "Send the body without a content encoding."}

@@ -41,7 +41,7 @@ type Person struct {
 
 // Handle is an address of a person.
 type Handle struct {
-	// Kind is one of the kinds of internal/connection.
+	// Kind is one of the kinds of handles in package people.
 	Kind, Value, Label string
 }
 
@@ -57,6 +57,6 @@ type Relation struct {
 	Key, Name string
 	// ID is the id of the relationship; only in our own files, and there mostly empty.
 	ID string `json:"-"`
-	// Type is one of the relations of internal/connection.
+	// Type is one of the relations in package people.
 	Type string
 }

@@ -41,11 +41,11 @@ func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string)
 	return db.Found(a, err, deadAttempt)
 }
 
-// LinkIdentity uses up an attempt that waits for the password, which the member has
-// shown, and links its identity to them; what is linked already stays so. It fails
-// with fault.NotFound as UseProviderAttempt does, or when the member may not sign in,
-// and with fault.Conflict when the identity is another member's or the member is
-// linked to another identity of the issuer.
+// LinkIdentity deletes an attempt that waits for the member's password, which was right,
+// and links its identity to the member. An identity that is linked to the member already
+// stays linked. It fails with fault.NotFound as UseProviderAttempt does, or when the
+// member may not sign in, and with fault.Conflict when the identity is another member's
+// or the member is linked to another identity of the issuer.
 func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, owner tenant.ID) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		a := &Attempt{}

@@ -25,8 +25,8 @@
 //
 // # What it does not own
 //
-// The caller loads and invalidates: it builds an index for each member and keeps it in
-// an LRU bounded by [Index.Bytes]. Search by meaning, validation of queries and
+// Package search builds an index for each member, updates it and keeps it in an LRU
+// cache bounded by [Index.Bytes]. Search by meaning, validation of queries and
 // marking the text of snippets as untrusted are done elsewhere, too.
 //
 // # How it is built

@@ -74,8 +74,8 @@ func (p *Position) line() string {
 	return out
 }
 
-// Hash identifies a text. A vector is up to date as long as the hash of the text is the
-// same.
+// Hash returns the hash of a text, in hexadecimal. A vector is stale when the hash of its
+// text has changed.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

@@ -6,9 +6,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// dropUnused removes the components that no path refers to. Which ones these are depends
-// on the routes and the rate policies. Security schemes are not referred to by $ref, and
-// stay.
+// dropUnused removes the components that no path references. Routes and rate policies
+// decide which components are referenced. It keeps the security schemes, which are not
+// referenced by $ref.
 func dropUnused(root *yaml.Node) {
 	components := child(root, "components")
 	used := map[string]bool{}
