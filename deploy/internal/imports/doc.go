@@ -6,7 +6,9 @@
 //	                      ▼
 //	        sandbox, observability, proto
 //
-// Those at the bottom import nothing of ours, backend and edge never meet, and
-// nobody imports deploy. Tests keep to the same rule. There is no code here but
-// the test; what each module may import is the table in rule_test.go.
+// The modules at the bottom import no other module of the workspace, backend and edge
+// do not import each other, and nothing imports deploy. The rule holds for tests, too.
+// This package has no code but its tests; the table in rule_test.go says what each
+// module may import. The order of packages within the backend is tested in
+// backend/server.
 package imports
