@@ -60,7 +60,7 @@ func peak(fn func()) float64 {
 }
 
 // all runs an import as a process does.
-func (d *desk) all(b *testing.B, content string, o importer.Options) (importID string) {
+func (d *fixture) all(b *testing.B, content string, o importer.Options) (importID string) {
 	b.Helper()
 	j, err := d.start(b, "people.csv", content, o)
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *desk) all(b *testing.B, content string, o importer.Options) (importID s
 }
 
 // process runs a job as a process does.
-func (d *desk) process(b *testing.B, j *job.Job) *job.Job {
+func (d *fixture) process(b *testing.B, j *job.Job) *job.Job {
 	b.Helper()
 	var hub job.Hub
 	runner := job.NewRunner(job.Config{
@@ -106,7 +106,7 @@ func BenchmarkUndo(b *testing.B) {
 			var took time.Duration
 			most := 0.0
 			for n := range b.N {
-				d := &desk{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("u-%d-%d", b.N, n)), now: time.Now}
+				d := &fixture{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("u-%d-%d", b.N, n)), now: time.Now}
 				importID := d.all(b, content, importer.Options{})
 				most = max(most, peak(func() {
 					begun := time.Now()
@@ -134,7 +134,7 @@ func BenchmarkImport(b *testing.B) {
 			var took, again, bare time.Duration
 			most := 0.0
 			for n := range b.N {
-				d := &desk{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
+				d := &fixture{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
 				most = max(most, peak(func() {
 					begun := time.Now()
 					d.all(b, content, importer.Options{})
@@ -163,7 +163,7 @@ func BenchmarkLargestFile(b *testing.B) {
 			s := dbtest.Open(b, dbtest.SQLite(b), time.Now)
 			most := 0.0
 			for n := range b.N {
-				d := &desk{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
+				d := &fixture{store: s, owner: dbtest.Member(b, s, fmt.Sprintf("a-%d-%d", b.N, n)), now: time.Now}
 				most = max(most, peak(func() { d.all(b, content, o) }))
 			}
 			b.ReportMetric(float64(len(content))/(1<<20), "file-MiB")

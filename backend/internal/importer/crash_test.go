@@ -62,7 +62,7 @@ func TestKilledImportGoesOn(t *testing.T) {
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		clock := &clock{at: time.Now()}
 		s := dbtest.Open(t, url, clock.now)
-		calm := &desk{store: s, owner: dbtest.Member(t, s, "calm"), now: clock.now}
+		calm := &fixture{store: s, owner: dbtest.Member(t, s, "calm"), now: clock.now}
 		want := calm.imports(t, "many.csv", content, importer.Options{OnMatch: importer.OnMatchOverwrite})
 		if counts(want) != "34 = 32 created, 1 updated, 0 skipped, 1 failed" {
 			t.Fatal(counts(want), want.Errors)
@@ -71,7 +71,7 @@ func TestKilledImportGoesOn(t *testing.T) {
 		for step := int32(1); step <= 5; step++ {
 			for _, after := range []bool{false, true} {
 				name := fmt.Sprintf("step %d, after %t", step, after)
-				d := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
+				d := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
 				j, err := d.start(t, "many.csv", content, importer.Options{OnMatch: importer.OnMatchOverwrite})
 				if err != nil {
 					t.Fatal(err)
@@ -100,7 +100,7 @@ func TestKilledImportGoesOn(t *testing.T) {
 // Whoever is cancelled keeps what they did, and it is told.
 func TestCancelledImportTellsWhatItDid(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		cancel := func(j *job.Job) {
 			err := d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
 				_, err := job.CancelJob(ctx, u, j.Number)

@@ -16,7 +16,7 @@
 // them by, an e-mail address, a phone number, a web or social address, or name and
 // organisation together. A name alone never tells. An address tells only where the
 // names may be one person's (names.Compatible), and with several people of such
-// names not at all unless one bears the very name; the address of a desk tells only
+// names not at all unless one bears the very name; a shared mailbox tells only
 // with the very name. Otherwise the record is a new person, and a warning names who
 // has the address. Two records of one
 // file are one person by the same rules, but for people with ids of ours, who are

@@ -47,7 +47,7 @@ func SourceKey(key string) string {
 
 // reader makes entries of records, in the order of the file.
 type reader struct {
-	roll *roll
+	dedupe *deduper
 	// tags are everybody's, own tells a file of ours.
 	tags []string
 	own  bool
@@ -55,7 +55,7 @@ type reader struct {
 }
 
 func newReader(format string, tags []string) *reader {
-	return &reader{roll: newRoll(), tags: tags, own: format == source.JSON, seen: map[[16]byte]int{}}
+	return &reader{dedupe: newDeduper(), tags: tags, own: format == source.JSON, seen: map[[16]byte]int{}}
 }
 
 // entry reads a record that has no error.
@@ -77,7 +77,7 @@ func (r *reader) entry(rec *source.Record) (*entry, error) {
 	if id.Valid(id.Connection, p.Key) {
 		e.id = p.Key
 	}
-	e.leader, e.stranger = r.roll.enter(e)
+	e.leader, e.stranger = r.dedupe.add(e)
 	return e, nil
 }
 
@@ -129,19 +129,19 @@ func (r *reader) key(p *source.Person) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// probes are the signs by which somebody is known, the strongest first.
-func (e *entry) probes() []Probe {
-	out := make([]Probe, 0, len(e.person.Handles)+1)
+// keys are the signs by which somebody is known, the strongest first.
+func (e *entry) matchKeys() []MatchKey {
+	out := make([]MatchKey, 0, len(e.person.Handles)+1)
 	for _, class := range []string{byEmail, byPhone, byAddress} {
 		for _, h := range e.person.Handles {
 			if classOf(h.Kind) == class {
-				out = append(out, Probe{By: class, Value: h.NormalValue})
+				out = append(out, MatchKey{By: class, Value: h.NormalValue})
 			}
 		}
 	}
 	organization := people.NormalOrganization(e.person.CurrentPosition().Organization)
 	if organization != "" {
-		out = append(out, Probe{By: byName, Value: text.Fold(e.person.Name), Organization: organization})
+		out = append(out, MatchKey{By: byName, Value: text.Fold(e.person.Name), Organization: organization})
 	}
 	return out
 }

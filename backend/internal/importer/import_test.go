@@ -18,27 +18,27 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// desk is a member who imports files.
-type desk struct {
+// fixture is a member who imports files.
+type fixture struct {
 	store *db.DB
 	owner tenant.ID
 	now   func() time.Time
 }
 
-func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+func eachDatabase(t *testing.T, test func(t *testing.T, d *fixture)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
-		test(t, &desk{store: s, owner: dbtest.Member(t, s, "maria"), now: time.Now})
+		test(t, &fixture{store: s, owner: dbtest.Member(t, s, "maria"), now: time.Now})
 	})
 }
 
 // start starts an import of a file, as the tool does.
-func (d *desk) start(t testing.TB, name, content string, o importer.Options) (*job.Job, error) {
+func (d *fixture) start(t testing.TB, name, content string, o importer.Options) (*job.Job, error) {
 	t.Helper()
 	return d.startRequest(t, importer.Request{File: importer.NewFile(name, []byte(content)), Options: o, Free: true})
 }
 
-func (d *desk) startRequest(t testing.TB, r importer.Request) (j *job.Job, err error) {
+func (d *fixture) startRequest(t testing.TB, r importer.Request) (j *job.Job, err error) {
 	t.Helper()
 	data := d.store.Tenant(d.owner, false)
 	if _, err := dbtest.Ledger(t, data.Service()).OpenMonth(t.Context(), data.TenantID()); err != nil {
@@ -52,13 +52,13 @@ func (d *desk) startRequest(t testing.TB, r importer.Request) (j *job.Job, err e
 }
 
 // work runs the jobs of a store until the job has ended.
-func (d *desk) work(t testing.TB, step importer.StepFunc, j *job.Job) *job.Job {
+func (d *fixture) work(t testing.TB, step importer.StepFunc, j *job.Job) *job.Job {
 	t.Helper()
 	return d.until(t, step, j, (*job.Job).Terminal)
 }
 
 // until runs the jobs of a store until the job is as wanted.
-func (d *desk) until(t testing.TB, step importer.StepFunc, j *job.Job, wanted func(*job.Job) bool) *job.Job {
+func (d *fixture) until(t testing.TB, step importer.StepFunc, j *job.Job, wanted func(*job.Job) bool) *job.Job {
 	t.Helper()
 	var hub job.Hub
 	runner := job.NewRunner(job.Config{
@@ -87,7 +87,7 @@ func (d *desk) until(t testing.TB, step importer.StepFunc, j *job.Job, wanted fu
 }
 
 // imports imports a file and returns its report.
-func (d *desk) imports(t testing.TB, name, content string, o importer.Options) importer.Report {
+func (d *fixture) imports(t testing.TB, name, content string, o importer.Options) importer.Report {
 	t.Helper()
 	j, err := d.start(t, name, content, o)
 	if err != nil {
@@ -113,7 +113,7 @@ func counts(r importer.Report) string {
 }
 
 // export is all that the member has on file, as a document of ours.
-func (d *desk) export(t testing.TB) export.Document {
+func (d *fixture) export(t testing.TB) export.Document {
 	t.Helper()
 	page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), export.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true})
 	if err != nil || more {
@@ -142,7 +142,7 @@ func TestImportedAgainChangesNothing(t *testing.T) {
 		"linkedin.csv": three,
 		"cards.vcf":    "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Only Name\r\nEND:VCARD\r\nBEGIN:VCARD\r\nVERSION:3.0\r\nFN:Only Name\r\nEND:VCARD\r\nBEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nFN:Dana\r\nTITLE:CEO\r\nORG:X\r\nCATEGORIES:vip\r\nTEL:+12125550100\r\nBDAY:1990-02-03\r\nNOTE:" + strings.Repeat("long ", 600) + "\r\nEND:VCARD\r\n",
 	}
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		for name, content := range files {
 			dry := d.imports(t, name, content, importer.Options{DryRun: true, Tags: []string{"new"}})
 			first := d.imports(t, name, content, importer.Options{Tags: []string{"new"}})
@@ -169,7 +169,7 @@ func TestImportedAgainChangesNothing(t *testing.T) {
 // the same is told.
 func TestDryRunWritesNothing(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		d.imports(t, "three.csv", three, importer.Options{})
 		before := fmt.Sprint(d.export(t))
 		more := "Name,E-mail,Phone,Company\nAna L.,ana@acme.example,+1 212 555 0101,Acme\nNew One,new@x.example,,\nNew Again,new@x.example,+1 212 555 0102,\n,,,\n,,+1 212 555 0199,\n"
@@ -190,7 +190,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 }
 
 // another makes a further member.
-func (d *desk) another(t *testing.T) tenant.ID {
+func (d *fixture) another(t *testing.T) tenant.ID {
 	t.Helper()
 	return dbtest.Member(t, d.store, "another")
 }

@@ -19,10 +19,10 @@ import (
 // by an import joins in the worst order.
 func FindPeople(ctx context.Context, q db.Reader, w Wanted) (Found, error) {
 	found := Found{
-		IDs: map[Probe][]string{}, People: map[string]*people.Connection{}, Keys: map[string][]string{},
-		Added: map[string]bool{}, Notes: map[string][]string{}, Archived: map[Probe]string{},
+		IDs: map[MatchKey][]string{}, People: map[string]*people.Connection{}, Keys: map[string][]string{},
+		Added: map[string]bool{}, Notes: map[string][]string{}, Archived: map[MatchKey]string{},
 	}
-	if len(w.Probes) == 0 {
+	if len(w.Keys) == 0 {
 		return found, nil
 	}
 	rows, err := bearers(ctx, q, w)
@@ -52,9 +52,9 @@ type bearer struct{ Sign, Value, ImportID, ID string }
 // that is long, it takes it for cheaper to look through all that the tenant has.
 func bearers(ctx context.Context, q db.Reader, w Wanted) ([]bearer, error) {
 	values := map[string][]string{}
-	seen := map[Probe]bool{}
-	for _, p := range w.Probes {
-		if at := (Probe{By: p.By, Value: p.Value}); !seen[at] {
+	seen := map[MatchKey]bool{}
+	for _, p := range w.Keys {
+		if at := (MatchKey{By: p.By, Value: p.Value}); !seen[at] {
 			seen[at] = true
 			values[p.By] = append(values[p.By], p.Value)
 		}
@@ -134,7 +134,7 @@ func stillThere(ctx context.Context, q db.Reader, w Wanted, rows []bearer, found
 			live = ""
 		}
 		if away[row.ID] && (row.Sign == "key" || row.Sign == "id") {
-			found.Archived[Probe{By: row.Sign, Value: row.Value}] = row.ID
+			found.Archived[MatchKey{By: row.Sign, Value: row.Value}] = row.ID
 			if row.ImportID != "" && row.ImportID == w.ImportID {
 				found.Added[row.ID] = true
 			}
@@ -177,16 +177,16 @@ func (b bearer) note(w Wanted, found *Found) {
 	if b.ImportID != "" && b.ImportID == w.ImportID {
 		found.Added[b.ID] = true
 	}
-	probes := []Probe{{By: b.Sign, Value: b.Value}}
+	keys := []MatchKey{{By: b.Sign, Value: b.Value}}
 	if c := found.People[b.ID]; b.Sign == "name" && c != nil {
-		probes = nil
+		keys = nil
 		for _, p := range c.Positions {
 			if p.Current && p.Organization != "" {
-				probes = append(probes, Probe{By: b.Sign, Value: b.Value, Organization: people.NormalOrganization(p.Organization)})
+				keys = append(keys, MatchKey{By: b.Sign, Value: b.Value, Organization: people.NormalOrganization(p.Organization)})
 			}
 		}
 	}
-	for _, p := range probes {
+	for _, p := range keys {
 		if !slices.Contains(found.IDs[p], b.ID) {
 			found.IDs[p] = append(found.IDs[p], b.ID)
 		}

@@ -18,8 +18,8 @@ const (
 	byID      = "id"      // of ours
 )
 
-// Probe is a sign by which somebody may be known.
-type Probe struct {
+// MatchKey is a sign by which somebody may be known.
+type MatchKey struct {
 	// By is email, phone, address, name, key or id.
 	By string
 	// Value is a normal value, a folded name, a hash or an id.
@@ -30,7 +30,7 @@ type Probe struct {
 
 // Wanted says whom to look for.
 type Wanted struct {
-	Probes []Probe
+	Keys []MatchKey
 	// Notes asks for the texts of people's notes, Bare for no records at all.
 	Notes, Bare bool
 	// ImportID is the import that looks.
@@ -40,9 +40,9 @@ type Wanted struct {
 // Found is who was found, archived people left out.
 type Found struct {
 	// IDs are those of the people who bear a sign, in order.
-	IDs map[Probe][]string
+	IDs map[MatchKey][]string
 	// Archived are the ids of archived people by the keys and ids that they bear.
-	Archived map[Probe]string
+	Archived map[MatchKey]string
 	// People are their records with all lists.
 	People map[string]*people.Connection
 	// Keys are the hashed keys by which sources know them.
@@ -57,14 +57,14 @@ type Found struct {
 func wanted(entries []*entry) Wanted {
 	var w Wanted
 	for _, e := range entries {
-		w.Probes = append(w.Probes, Probe{By: byKey, Value: e.key})
+		w.Keys = append(w.Keys, MatchKey{By: byKey, Value: e.key})
 		if e.id != "" {
-			w.Probes = append(w.Probes, Probe{By: byID, Value: e.id})
+			w.Keys = append(w.Keys, MatchKey{By: byID, Value: e.id})
 		}
 		if e.leader != "" {
-			w.Probes = append(w.Probes, Probe{By: byKey, Value: e.leader})
+			w.Keys = append(w.Keys, MatchKey{By: byKey, Value: e.leader})
 		}
-		w.Probes = append(w.Probes, e.probes()...)
+		w.Keys = append(w.Keys, e.matchKeys()...)
 		w.Notes = w.Notes || len(e.notes) > 0
 	}
 	return w
@@ -75,12 +75,12 @@ func wanted(entries []*entry) Wanted {
 // somebody else. An address is a sign only with a name that may be the same: stranger
 // is who has the address and another name.
 func (f Found) find(e *entry, others map[string]bool) (id string, other stranger) {
-	for _, p := range []Probe{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
+	for _, p := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
 		if ids := f.IDs[p]; p.Value != "" && len(ids) > 0 {
 			return ids[0], stranger{}
 		}
 	}
-	for _, p := range e.probes() {
+	for _, p := range e.matchKeys() {
 		ids := slices.DeleteFunc(slices.Clone(f.IDs[p]), func(id string) bool { return e.id != "" && f.isOther(id, e, others) })
 		if named := f.named(ids, e); named != "" {
 			return named, stranger{}

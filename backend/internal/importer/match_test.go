@@ -20,26 +20,26 @@ func TestWhoIsRecognised(t *testing.T) {
 		held, said string
 		same       bool
 	}{
-		"e-mail":                      {"Ana,ana@x.example,,,", "A. L.,ANA@x.example,,,", true},
-		"e-mail, a nickname":          {"Margaret Roy,m@x.example,,,", "Maggie Roy,m@x.example,,,", true},
-		"e-mail, no name":             {"Bo Berg,ana@x.example,,,", ",ana@x.example,,,", true},
-		"e-mail, another name":        {"Ana Lee,ana@x.example,,,", "Bo Berg,ANA@x.example,,,", false},
-		"phone":                       {"Ana López,,+1 212 555 0100,,", "LOPEZ Ana,,+1 (212) 555-0100,,", true},
-		"phone, another name":         {"Ana Lee,,+1 212 555 0100,,", "Bo Lee,,+1 212 555 0100,,", false},
-		"phone, another vowel":        {"सुनील,,+1 212 555 0100,,", "सनील,,+1 212 555 0100,,", false},
-		"profile":                     {"Ana,,,https://www.linkedin.com/in/ana,", "Ana Roy,,,http://linkedin.com/in/ana/,", true},
-		"profile, another name":       {"Ana Lee,,,https://www.linkedin.com/in/ana,", "Bo Berg,,,https://www.linkedin.com/in/ana,", false},
-		"name, spelt otherwise":       {"Maya O'Connor,m@x.example,,,", "Maya OConnor,m@x.example,,,", true},
-		"name and organisation":       {"Ana López,,,,Acme Inc", "ana lopez,,,,ACME", true},
-		"name alone":                  {"Ana López,a@x.example,,,", "Ana López,b@x.example,,,", false},
-		"name and another employer":   {"Ana López,,,,Acme", "Ana López,,,,Beta", false},
-		"a mailbox of a desk":         {"Ana,info@x.example,,,", "Bo,info@x.example,,,", false},
-		"a mailbox of a desk, a name": {"Ana,info@x.example,,,", "ana,info@x.example,,,", true},
-		"the front page of a site":    {"Ana,,,https://x.example,", "Bo,,,https://x.example/,", false},
+		"e-mail":                    {"Ana,ana@x.example,,,", "A. L.,ANA@x.example,,,", true},
+		"e-mail, a nickname":        {"Margaret Roy,m@x.example,,,", "Maggie Roy,m@x.example,,,", true},
+		"e-mail, no name":           {"Bo Berg,ana@x.example,,,", ",ana@x.example,,,", true},
+		"e-mail, another name":      {"Ana Lee,ana@x.example,,,", "Bo Berg,ANA@x.example,,,", false},
+		"phone":                     {"Ana López,,+1 212 555 0100,,", "LOPEZ Ana,,+1 (212) 555-0100,,", true},
+		"phone, another name":       {"Ana Lee,,+1 212 555 0100,,", "Bo Lee,,+1 212 555 0100,,", false},
+		"phone, another vowel":      {"सुनील,,+1 212 555 0100,,", "सनील,,+1 212 555 0100,,", false},
+		"profile":                   {"Ana,,,https://www.linkedin.com/in/ana,", "Ana Roy,,,http://linkedin.com/in/ana/,", true},
+		"profile, another name":     {"Ana Lee,,,https://www.linkedin.com/in/ana,", "Bo Berg,,,https://www.linkedin.com/in/ana,", false},
+		"name, spelt otherwise":     {"Maya O'Connor,m@x.example,,,", "Maya OConnor,m@x.example,,,", true},
+		"name and organisation":     {"Ana López,,,,Acme Inc", "ana lopez,,,,ACME", true},
+		"name alone":                {"Ana López,a@x.example,,,", "Ana López,b@x.example,,,", false},
+		"name and another employer": {"Ana López,,,,Acme", "Ana López,,,,Beta", false},
+		"a shared mailbox":          {"Ana,info@x.example,,,", "Bo,info@x.example,,,", false},
+		"a shared mailbox, a name":  {"Ana,info@x.example,,,", "ana,info@x.example,,,", true},
+		"the front page of a site":  {"Ana,,,https://x.example,", "Bo,,,https://x.example/,", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDesk(t, func(t *testing.T, d *desk) {
+			eachDatabase(t, func(t *testing.T, d *fixture) {
 				d.imports(t, "held.csv", header+c.held+"\n", importer.Options{})
 				want := "1 = 1 created, 0 updated, 0 skipped, 0 failed"
 				if c.same {
@@ -59,7 +59,7 @@ func TestWhoIsRecognised(t *testing.T) {
 				if got := len(d.export(t).People); got != people {
 					t.Errorf("%d people", got)
 				}
-				other := &desk{store: d.store, owner: d.another(t), now: d.now}
+				other := &fixture{store: d.store, owner: d.another(t), now: d.now}
 				if got := other.imports(t, "both.csv", header+c.held+"\n"+c.said+"\n", importer.Options{}); got.Created != people {
 					t.Errorf("in one file: %s", counts(got))
 				}
@@ -86,8 +86,8 @@ func TestStrangersWithOnePhoneStayApart(t *testing.T) {
 	for i, name := range []string{"Kim Kent", "Lea Lund", "Max Moor"} {
 		shared.WriteString(card(name, fmt.Sprintf("+1 (212) 555-01%02d", i)))
 	}
-	eachDesk(t, func(t *testing.T, d *desk) {
-		check := func(on *desk, r importer.Report, created int) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
+		check := func(on *fixture, r importer.Report, created int) {
 			t.Helper()
 			if r.Created != created || r.Updated+r.Skipped+r.Failed != 0 || len(r.Warnings) != 3 {
 				t.Errorf("%s, warnings %q", counts(r), r.Warnings)
@@ -108,7 +108,7 @@ func TestStrangersWithOnePhoneStayApart(t *testing.T) {
 				t.Errorf("duplicates %+v", pairs)
 			}
 		}
-		whole := &desk{store: d.store, owner: d.another(t), now: d.now}
+		whole := &fixture{store: d.store, owner: d.another(t), now: d.now}
 		check(whole, whole.imports(t, "all.vcf", first.String()+shared.String(), importer.Options{}), 13)
 		if r := d.imports(t, "first.vcf", first.String(), importer.Options{}); r.Created != 10 || len(r.Warnings) != 0 {
 			t.Fatal(counts(r), r.Warnings)
@@ -137,11 +137,11 @@ func TestJoinersSurviveAndHiddenTextDoesNot(t *testing.T) {
 	for i, name := range names {
 		file.WriteString(card("\u202e"+name+"\U000e0041\u200b", fmt.Sprintf("+1 212 555 01%02d", i)))
 	}
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		if r := d.imports(t, "names.vcf", file.String(), importer.Options{}); r.Created != len(names) {
 			t.Fatal(counts(r), r.Errors)
 		}
-		other := &desk{store: d.store, owner: d.another(t), now: d.now}
+		other := &fixture{store: d.store, owner: d.another(t), now: d.now}
 		content, err := json.Marshal(d.export(t))
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestJoinersSurviveAndHiddenTextDoesNot(t *testing.T) {
 		if r := other.imports(t, "all.json", string(content), importer.Options{}); r.Created != len(names) {
 			t.Fatal(counts(r), r.Errors)
 		}
-		for _, on := range []*desk{d, other} {
+		for _, on := range []*fixture{d, other} {
 			var got []string
 			for _, p := range on.export(t).People {
 				got = append(got, p.Name)
@@ -169,7 +169,7 @@ func TestSharedPhoneTellsWithTheName(t *testing.T) {
 	const phone = "+1 212 555 0100"
 	family := card("Ada Stone", phone) + card("Ben Stone", phone) + card("Cy Reed", phone)
 	more := card("Ben Stone", phone) + card("B. Stone", phone) + card("Reed", phone)
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		if r := d.imports(t, "family.vcf", family, importer.Options{}); r.Created != 3 {
 			t.Fatal(counts(r), r.Warnings)
 		}
@@ -179,7 +179,7 @@ func TestSharedPhoneTellsWithTheName(t *testing.T) {
 		if r := d.imports(t, "either.vcf", card("Stone", phone), importer.Options{}); r.Created != 1 {
 			t.Errorf("either of two: %s %q", counts(r), r.Warnings)
 		}
-		other := &desk{store: d.store, owner: d.another(t), now: d.now}
+		other := &fixture{store: d.store, owner: d.another(t), now: d.now}
 		if r := other.imports(t, "all.vcf", family+more+card("Stone", phone), importer.Options{}); r.Created != 4 || r.Skipped != 3 {
 			t.Errorf("in one file: %s %q", counts(r), r.Warnings)
 		}
@@ -189,7 +189,7 @@ func TestSharedPhoneTellsWithTheName(t *testing.T) {
 // An address that two people share tells neither without the name.
 func TestSharedAddressTellsOnlyWithTheName(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		doc := `{"format":"kith-connections/1","people":[%s],"notes":[],"interactions":[]}`
 		person := `{"id":"con_01J0000000000000000000000%d","name":"%s","handles":[{"kind":"email","value":"us@home.example"}]}`
 		both := fmt.Sprintf(doc, fmt.Sprintf(person, 1, "Ana Home")+","+fmt.Sprintf(person, 2, "Bo Home"))

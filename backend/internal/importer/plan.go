@@ -82,8 +82,8 @@ func (p *plan) take(e *entry) {
 // takeArchived decides about a record of an archived person: they are added, unless
 // they are on file, archived or not. Nothing of them is blended with anybody.
 func (p *plan) takeArchived(e *entry) {
-	for _, probe := range []Probe{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
-		if len(p.found.IDs[probe]) > 0 || p.found.Archived[probe] != "" || p.people[e.key] != nil {
+	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
+		if len(p.found.IDs[key]) > 0 || p.found.Archived[key] != "" || p.people[e.key] != nil {
 			p.report.count(skipped)
 			return
 		}
@@ -126,7 +126,7 @@ func (p *plan) add(e *entry) {
 
 // know remembers by which record somebody is known.
 func (p *plan) know(e *entry, who *person) {
-	if p.people[e.key] == nil && len(p.found.IDs[Probe{By: byKey, Value: e.key}]) == 0 {
+	if p.people[e.key] == nil && len(p.found.IDs[MatchKey{By: byKey, Value: e.key}]) == 0 {
 		who.keys = append(who.keys, e.key)
 	}
 	p.people[e.key] = who

@@ -27,8 +27,8 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 		members := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
-			ada := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
-			bob := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
+			ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+			bob := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
 			doc := document(rt)
 			if r := ada.imports(t, "a.json", encode(t, doc), importer.Options{}); r.Created != len(doc.People) || r.Failed != 0 {
 				rt.Fatalf("%s %v %v", counts(r), r.Errors, r.Warnings)
@@ -38,7 +38,7 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 				rt.Fatalf("imported (-file +on file):\n%s", diff)
 			}
 			for _, again := range []struct {
-				*desk
+				*fixture
 
 				file string
 			}{{bob, ada.download(t)}, {bob, encode(t, held)}, {ada, ada.download(t)}} {
@@ -62,8 +62,8 @@ func TestRoundTripOfParts(t *testing.T) {
 		members := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			members += 2
-			ada := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
-			bob := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
+			ada := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("ada-%d", members)), now: time.Now}
+			bob := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("bob-%d", members)), now: time.Now}
 			ada.imports(t, "a.json", encode(t, unshared(document(rt))), importer.Options{})
 			parts := ada.parts(t, rapid.IntRange(2, 4).Draw(rt, "people in a part"))
 			for _, part := range rapid.Permutation(parts).Draw(rt, "order") {
@@ -94,7 +94,7 @@ func unshared(doc export.Document) export.Document {
 }
 
 // download is the ZIP of the settings page.
-func (d *desk) download(t testing.TB) string {
+func (d *fixture) download(t testing.TB) string {
 	t.Helper()
 	var out bytes.Buffer
 	account := export.Account{Member: &account.Member{ID: d.owner}, Profile: &account.Profile{}}
@@ -105,7 +105,7 @@ func (d *desk) download(t testing.TB) string {
 }
 
 // parts are documents of some people each.
-func (d *desk) parts(t testing.TB, people int) []string {
+func (d *fixture) parts(t testing.TB, people int) []string {
 	t.Helper()
 	var parts []string
 	f := export.PeopleFilter{Limit: people, Timeline: true, Archived: true}

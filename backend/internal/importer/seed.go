@@ -36,9 +36,9 @@ func (im *imports) newID(w *db.Tx, prefix, kept string) (string, error) {
 	return w.NewID(prefix)
 }
 
-// seeded is the cast of Seed: each key is the id of its person.
-func seeded(keys []string) *cast {
-	c := &cast{byKey: map[string]string{}, open: func(string) bool { return true }}
+// seeded resolves the keys of Seed: each key is the id of its person.
+func seeded(keys []string) *resolved {
+	c := &resolved{byKey: map[string]string{}, open: func(string) bool { return true }}
 	for _, key := range keys {
 		c.byKey[key] = key
 	}

@@ -28,7 +28,7 @@ var seedFile = strings.ReplaceAll(`{"format":"kith-connections/1","people":[
 "reminders":[{"id":"rem@1","text":"x","due_on":"2026-01-02","recurrence":"none","state":"open"}],
 "groups":[{"id":"grp@1","name":"Club"},{"id":"grp@2","name":"Empty"}]}`, "@", ulid)
 
-func (d *desk) seed(t *testing.T, content string) error {
+func (d *fixture) seed(t *testing.T, content string) error {
 	t.Helper()
 	return d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
 		return importer.Seed(ctx, u, []byte(content))
@@ -36,7 +36,7 @@ func (d *desk) seed(t *testing.T, content string) error {
 }
 
 // ids returns the sorted ids of all that the member has.
-func (d *desk) ids(t *testing.T) (ids []string) {
+func (d *fixture) ids(t *testing.T) (ids []string) {
 	t.Helper()
 	err := export.Export(t.Context(), d.store.Tenant(d.owner, true), func(object any) error {
 		switch o := object.(type) {
@@ -65,7 +65,7 @@ func (d *desk) ids(t *testing.T) (ids []string) {
 // Seed keeps the ids of a file; an import that a member starts keeps none of them.
 func TestSeedKeepsIDs(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		if err := d.seed(t, seedFile); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestSeedKeepsIDs(t *testing.T) {
 		if diff := cmp.Diff(want, d.ids(t)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		other := &desk{store: d.store, owner: d.another(t), now: d.now}
+		other := &fixture{store: d.store, owner: d.another(t), now: d.now}
 		other.imports(t, "contacts.json", seedFile, importer.Options{})
 		got := other.ids(t)
 		if len(got) != len(want) || slices.ContainsFunc(got, func(id string) bool { return strings.Contains(id, ulid) }) {
@@ -88,7 +88,7 @@ func TestSeedKeepsIDs(t *testing.T) {
 // Seed refuses a file that it can't import as it is.
 func TestSeedRefusesFaults(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		for name, people := range map[string]string{
 			"a person without a name": `{"id":"con_1"}`, "a warning": `{"name":"Ana","met_on":"yesterday"}`, "no people": ``,
 		} {

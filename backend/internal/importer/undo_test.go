@@ -23,7 +23,7 @@ import (
 )
 
 // undoes takes an import back to the end, and returns the report.
-func (d *desk) undoes(t testing.TB, importID string) (r importer.UndoReport) {
+func (d *fixture) undoes(t testing.TB, importID string) (r importer.UndoReport) {
 	t.Helper()
 	j := d.startUndo(t, importID)
 	if j == nil {
@@ -43,7 +43,7 @@ func undoReport(t testing.TB, j *job.Job) (r importer.UndoReport) {
 	return r
 }
 
-func (d *desk) startUndo(t testing.TB, importID string) (j *job.Job) {
+func (d *fixture) startUndo(t testing.TB, importID string) (j *job.Job) {
 	t.Helper()
 	j, err := importer.UndoImport(t.Context(), d.store.Tenant(d.owner, false), "page", importID)
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *desk) startUndo(t testing.TB, importID string) (j *job.Job) {
 	return j
 }
 
-func (d *desk) tryUndo(t testing.TB, importID string) (out history.Undone, err error) {
+func (d *fixture) tryUndo(t testing.TB, importID string) (out history.Undone, err error) {
 	t.Helper()
 	err = d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{Tool: "undo_change"}, func(ctx context.Context, u *db.Tx) (err error) {
 		out, err = importer.TryUndo(ctx, u, kinds.All(), importID)
@@ -70,7 +70,7 @@ New One,new@x.example,,,,Friends,
 // undoing the undo brings it back.
 func TestUndoneImport(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		d.imports(t, "three.csv", three, importer.Options{})
 		before := normal(d.export(t))
 		doc := drawnDocument(t)
@@ -124,7 +124,7 @@ func drawnDocument(t *testing.T) string {
 // it, undoing the import again takes that back, too.
 func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		r := d.imports(t, "many.csv", many(34), importer.Options{})
 		held := d.export(t).People
 		noted, changed, deleted := held[3].ID, held[13].ID, held[23]
@@ -171,7 +171,7 @@ func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
 }
 
 // write writes as the member.
-func (d *desk) write(t testing.TB, fn func(context.Context, *db.Tx) error) {
+func (d *fixture) write(t testing.TB, fn func(context.Context, *db.Tx) error) {
 	t.Helper()
 	if err := d.store.Tenant(d.owner, false).Write(t.Context(), db.Actor{}, fn); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestKilledUndoGoesOn(t *testing.T) {
 		s := dbtest.Open(t, url, clock.now)
 		for step := int32(1); step <= 4; step++ {
 			for _, after := range []bool{false, true} {
-				d := &desk{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
+				d := &fixture{store: s, owner: dbtest.Member(t, s, fmt.Sprintf("m-%d-%t", step, after)), now: clock.now}
 				r := d.imports(t, "many.csv", many(34), importer.Options{})
 				j := d.startUndo(t, r.ImportID)
 				for range 2 {
@@ -208,7 +208,7 @@ func TestKilledUndoGoesOn(t *testing.T) {
 // rest. Another import waits meanwhile, and so does the undo of the undo.
 func TestCancelledUndo(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		r := d.imports(t, "many.csv", many(34), importer.Options{})
 		other := d.imports(t, "three.csv", three, importer.Options{})
 		j := d.startUndo(t, r.ImportID)
@@ -238,7 +238,7 @@ func TestCancelledUndo(t *testing.T) {
 // What is too large to be tried is refused.
 func TestUndoOfALargeImportIsNotTried(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDatabase(t, func(t *testing.T, d *fixture) {
 		r := d.imports(t, "many.csv", many(120), importer.Options{}) // in steps of ten
 		if _, err := d.tryUndo(t, r.ImportID); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%v", err)

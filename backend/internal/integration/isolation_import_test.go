@@ -40,7 +40,7 @@ func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought,
 
 // signs are all by which the victim's people could be found.
 func (v victim) signs() importer.Wanted {
-	return importer.Wanted{ImportID: v.importID, Notes: true, Probes: []importer.Probe{
+	return importer.Wanted{ImportID: v.importID, Notes: true, Keys: []importer.MatchKey{
 		{By: "key", Value: v.sourceKey}, {By: "id", Value: v.connection}, {By: "email", Value: v.email}, {By: "phone", Value: "+12125550100"},
 		{By: "address", Value: "victim.example/xylophone"}, {By: "name", Value: "xylophone", Organization: "xylophone"},
 	}}

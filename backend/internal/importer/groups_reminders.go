@@ -20,7 +20,7 @@ func (im *imports) groups(ctx context.Context) error {
 		func(*source.Group) []string { return nil }, im.group)
 }
 
-func (im *imports) group(ctx context.Context, w *db.Tx, _ *cast, records []source.Group, report *Report) (*Batch, []history.Touch, error) {
+func (im *imports) group(ctx context.Context, w *db.Tx, _ *resolved, records []source.Group, report *Report) (*Batch, []history.Touch, error) {
 	held, err := groups.ListGroups(ctx, w)
 	if err != nil {
 		return nil, nil, err
@@ -78,13 +78,13 @@ func (im *imports) reminders(ctx context.Context) error {
 		func(r *source.Reminder) []string { return []string{r.Record.ConnectionID} }, im.remind)
 }
 
-// reminderSign is what two reminders that are one have in common.
-type reminderSign struct {
+// reminderKey is what two reminders that are one have in common.
+type reminderKey struct {
 	at          time.Time
 	about, text string
 }
 
-func (im *imports) remind(ctx context.Context, w *db.Tx, who *cast, records []source.Reminder, report *Report) (*Batch, []history.Touch, error) {
+func (im *imports) remind(ctx context.Context, w *db.Tx, who *resolved, records []source.Reminder, report *Report) (*Batch, []history.Touch, error) {
 	held, err := heldReminders(ctx, w, records)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +108,7 @@ func (im *imports) remind(ctx context.Context, w *db.Tx, who *cast, records []so
 		if r.UpdatedAt.Before(r.CreatedAt) {
 			r.UpdatedAt = r.CreatedAt
 		}
-		sign := reminderSign{r.CreatedAt, about, r.Text}
+		sign := reminderKey{r.CreatedAt, about, r.Text}
 		if held[sign] {
 			continue
 		}
@@ -124,7 +124,7 @@ func (im *imports) remind(ctx context.Context, w *db.Tx, who *cast, records []so
 
 // heldReminders returns the signs of the reminders on file that were made when those
 // of the records were. A record without a time gets the present.
-func heldReminders(ctx context.Context, w *db.Tx, records []source.Reminder) (map[reminderSign]bool, error) {
+func heldReminders(ctx context.Context, w *db.Tx, records []source.Reminder) (map[reminderKey]bool, error) {
 	var at []time.Time
 	for i := range records {
 		if records[i].Record.CreatedAt.IsZero() {
@@ -133,9 +133,9 @@ func heldReminders(ctx context.Context, w *db.Tx, records []source.Reminder) (ma
 		at = append(at, moment(records[i].Record.CreatedAt))
 	}
 	rows, err := FindReminders(ctx, w, at)
-	held := map[reminderSign]bool{}
+	held := map[reminderKey]bool{}
 	for _, r := range rows {
-		held[reminderSign{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true
+		held[reminderKey{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true
 	}
 	return held, err
 }

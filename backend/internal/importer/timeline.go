@@ -24,7 +24,7 @@ const (
 // phaseOf runs a phase whose records are about people that are on file by now.
 // keys are the keys of the people that a record is about.
 func phaseOf[T any](ctx context.Context, im *imports, of phase, seq iter.Seq[T], weigh func(*T) int, keys func(*T) []string,
-	do func(context.Context, *db.Tx, *cast, []T, *Report) (*Batch, []history.Touch, error),
+	do func(context.Context, *db.Tx, *resolved, []T, *Report) (*Batch, []history.Touch, error),
 ) error {
 	if im.params.Options.DryRun {
 		return nil
@@ -42,7 +42,7 @@ func phaseOf[T any](ctx context.Context, im *imports, of phase, seq iter.Seq[T],
 			for i := range records {
 				all = append(all, keys(&records[i])...)
 			}
-			who, err := im.cast(ctx, w, all)
+			who, err := im.resolve(ctx, w, all)
 			if err != nil {
 				return err
 			}
@@ -55,40 +55,40 @@ func phaseOf[T any](ctx context.Context, im *imports, of phase, seq iter.Seq[T],
 	})
 }
 
-// cast is who on file the keys of a file mean.
-type cast struct {
+// resolved are the people on file the keys of a file mean.
+type resolved struct {
 	byKey map[string]string
 	// open tells whether something may be added about a person.
 	open func(id string) bool
 }
 
-// cast looks people up by their keys.
-func (im *imports) cast(ctx context.Context, on db.Reader, keys []string) (*cast, error) {
+// resolve looks people up by their keys.
+func (im *imports) resolve(ctx context.Context, on db.Reader, keys []string) (*resolved, error) {
 	if im.into != nil {
 		return seeded(keys), nil
 	}
 	w := Wanted{Bare: true, ImportID: im.params.ImportID}
 	for _, key := range keys {
-		w.Probes = append(w.Probes, Probe{By: byKey, Value: SourceKey(key)})
+		w.Keys = append(w.Keys, MatchKey{By: byKey, Value: SourceKey(key)})
 		if id.Valid(id.Connection, key) {
-			w.Probes = append(w.Probes, Probe{By: byID, Value: key})
+			w.Keys = append(w.Keys, MatchKey{By: byID, Value: key})
 		}
 	}
 	found, err := FindPeople(ctx, on, w)
 	if err != nil {
 		return nil, err
 	}
-	c := &cast{byKey: map[string]string{}, open: func(id string) bool {
+	c := &resolved{byKey: map[string]string{}, open: func(id string) bool {
 		return im.params.Options.OnMatch != OnMatchSkip || found.Added[id]
 	}}
 	for _, key := range keys {
-		for _, probe := range []Probe{{By: byID, Value: key}, {By: byKey, Value: SourceKey(key)}} {
-			if ids := found.IDs[probe]; len(ids) > 0 && c.byKey[key] == "" {
+		for _, match := range []MatchKey{{By: byID, Value: key}, {By: byKey, Value: SourceKey(key)}} {
+			if ids := found.IDs[match]; len(ids) > 0 && c.byKey[key] == "" {
 				c.byKey[key] = ids[0]
 			}
 		}
-		for _, probe := range []Probe{{By: byID, Value: key}, {By: byKey, Value: SourceKey(key)}} {
-			if archived := found.Archived[probe]; archived != "" && c.byKey[key] == "" {
+		for _, match := range []MatchKey{{By: byID, Value: key}, {By: byKey, Value: SourceKey(key)}} {
+			if archived := found.Archived[match]; archived != "" && c.byKey[key] == "" {
 				c.byKey[key] = archived
 			}
 		}
@@ -97,7 +97,7 @@ func (im *imports) cast(ctx context.Context, on db.Reader, keys []string) (*cast
 }
 
 // people returns the sorted ids of those who may be written about.
-func (c *cast) people(keys []string, most int) []string {
+func (c *resolved) people(keys []string, most int) []string {
 	var ids []string
 	for _, key := range keys {
 		if id := c.byKey[key]; id != "" && c.open(id) && !slices.Contains(ids, id) && len(ids) < most {
@@ -150,7 +150,7 @@ func (im *imports) relations(ctx context.Context) error {
 	}, im.relate)
 }
 
-func (im *imports) relate(ctx context.Context, w *db.Tx, who *cast, records []source.Record, _ *Report) (*Batch, []history.Touch, error) {
+func (im *imports) relate(ctx context.Context, w *db.Tx, who *resolved, records []source.Record, _ *Report) (*Batch, []history.Touch, error) {
 	held, err := heldRelationships(ctx, w, who)
 	if err != nil {
 		return nil, nil, err
@@ -182,7 +182,7 @@ func (im *imports) relate(ctx context.Context, w *db.Tx, who *cast, records []so
 }
 
 // heldRelationships returns what the people are to each other already.
-func heldRelationships(ctx context.Context, w *db.Tx, who *cast) (map[people.Relationship]bool, error) {
+func heldRelationships(ctx context.Context, w *db.Tx, who *resolved) (map[people.Relationship]bool, error) {
 	held := map[people.Relationship]bool{}
 	ids := make([]string, 0, len(who.byKey))
 	for _, id := range who.byKey {
@@ -204,14 +204,14 @@ func (im *imports) notes(ctx context.Context) error {
 		func(n *source.Note) []string { return n.Record.ConnectionIDs }, im.note)
 }
 
-// noteSign is what two notes that are one have in common.
-type noteSign struct {
+// noteKey is what two notes that are one have in common.
+type noteKey struct {
 	at   time.Time
 	body string
 }
 
-func (im *imports) note(ctx context.Context, w *db.Tx, who *cast, records []source.Note, report *Report) (*Batch, []history.Touch, error) {
-	held := map[noteSign][]*timeline.Note{}
+func (im *imports) note(ctx context.Context, w *db.Tx, who *resolved, records []source.Note, report *Report) (*Batch, []history.Touch, error) {
+	held := map[noteKey][]*timeline.Note{}
 	var at []time.Time
 	for i := range records {
 		if records[i].Record.CreatedAt.IsZero() {
@@ -224,7 +224,7 @@ func (im *imports) note(ctx context.Context, w *db.Tx, who *cast, records []sour
 		return nil, nil, err
 	}
 	for i := range rows {
-		sign := noteSign{moment(rows[i].CreatedAt), rows[i].Body}
+		sign := noteKey{moment(rows[i].CreatedAt), rows[i].Body}
 		held[sign] = append(held[sign], &rows[i])
 	}
 	b := &Batch{ImportID: im.params.ImportID}
@@ -238,7 +238,7 @@ func (im *imports) note(ctx context.Context, w *db.Tx, who *cast, records []sour
 		if len(people) == 0 {
 			continue
 		}
-		sign := noteSign{moment(rec.CreatedAt), rec.Body}
+		sign := noteKey{moment(rec.CreatedAt), rec.Body}
 		if n := together(held[sign], people, func(n *timeline.Note) []string { return n.ConnectionIDs }); n != nil {
 			effects = append(effects, alsoAbout(&b.NotesAbout, history.Note, n.ID, &n.ConnectionIDs, missing(people, n.ConnectionIDs, maxAbout))...)
 			continue
@@ -290,20 +290,20 @@ func (im *imports) interactions(ctx context.Context) error {
 		func(i *source.Interaction) []string { return i.Record.ConnectionIDs }, im.interaction)
 }
 
-// metSign is what two interactions that are one have in common.
-type metSign struct {
+// interactionKey is what two interactions that are one have in common.
+type interactionKey struct {
 	key, kind, summary string
 	at                 time.Time
 }
 
-func signOf(i *timeline.Interaction) metSign {
+func interactionKeyOf(i *timeline.Interaction) interactionKey {
 	if i.ExternalKey != "" {
-		return metSign{key: i.ExternalKey}
+		return interactionKey{key: i.ExternalKey}
 	}
-	return metSign{kind: i.Kind, summary: i.Summary, at: moment(i.OccurredAt)}
+	return interactionKey{kind: i.Kind, summary: i.Summary, at: moment(i.OccurredAt)}
 }
 
-func (im *imports) interaction(ctx context.Context, w *db.Tx, who *cast, records []source.Interaction, report *Report) (*Batch, []history.Touch, error) {
+func (im *imports) interaction(ctx context.Context, w *db.Tx, who *resolved, records []source.Interaction, report *Report) (*Batch, []history.Touch, error) {
 	var keys []string
 	var at []time.Time
 	for i := range records {
@@ -316,9 +316,9 @@ func (im *imports) interaction(ctx context.Context, w *db.Tx, who *cast, records
 	if err != nil {
 		return nil, nil, err
 	}
-	held := map[metSign][]*timeline.Interaction{}
+	held := map[interactionKey][]*timeline.Interaction{}
 	for i := range rows {
-		sign := signOf(&rows[i])
+		sign := interactionKeyOf(&rows[i])
 		held[sign] = append(held[sign], &rows[i])
 	}
 	b := &Batch{ImportID: im.params.ImportID}
@@ -339,7 +339,7 @@ func (im *imports) interaction(ctx context.Context, w *db.Tx, who *cast, records
 		if len(met.ConnectionIDs) == 0 {
 			continue
 		}
-		sign := signOf(met)
+		sign := interactionKeyOf(met)
 		other := together(held[sign], met.ConnectionIDs, func(i *timeline.Interaction) []string { return i.ConnectionIDs })
 		if other == nil && met.ExternalKey != "" && len(held[sign]) > 0 {
 			other = held[sign][0]
