@@ -53,14 +53,7 @@ func ReplacePeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	} else if missing != "" {
 		return fault.New(fault.Conflict, "%s is not on file any more", missing)
 	}
-	insert := tx.NewInsert().Model(&people).On("CONFLICT (tenant_id, id) DO UPDATE")
-	for _, column := range []string{
-		"name", "nickname", "location", "bio", "starred", "met_on", "met_how", "source", "cadence_days", "snoozed_until",
-		"last_interaction_at", "archived_at", "merged_into", "version", "data_version", "folded_name", "updated_at",
-	} {
-		insert = insert.Set("? = EXCLUDED.?", bun.Ident(column), bun.Ident(column))
-	}
-	if _, err := insert.Exec(ctx); err != nil {
+	if _, err := tx.NewInsert().Model(&people).On("CONFLICT (tenant_id, id) DO UPDATE").Exec(ctx); err != nil {
 		return err
 	}
 	for _, model := range []any{

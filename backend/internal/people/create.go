@@ -26,17 +26,6 @@ const (
 	OnDuplicateError  = "error"
 )
 
-// Draft is a person to be added.
-type Draft struct {
-	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow string
-	Emails, Phones, URLs, Tags                                        []string
-	Starred                                                           bool
-	Dates                                                             []DateDraft
-	Source                                                            string
-	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
-	OnDuplicate string
-}
-
 // Written is what a write left on file.
 type Written struct {
 	Connection *Connection
@@ -100,11 +89,8 @@ func (d Draft) onFile(ctx context.Context, w *db.Tx, c *Connection) (duplicate s
 }
 
 func (d Draft) connection(now time.Time) (*Connection, error) {
-	c := &Connection{
-		Name: text.Line(d.Name), Nickname: text.Line(d.Nickname), Location: text.Line(d.Location),
-		Bio: text.Clean(d.Bio), Starred: d.Starred, MetOn: d.MetOn, MetHow: text.Line(d.MetHow),
-		Source: d.Source, Version: 1, CreatedAt: now, UpdatedAt: now,
-	}
+	c := d.fields()
+	c.Version, c.CreatedAt, c.UpdatedAt = 1, now, now
 	c.addHandles(KindEmail, d.Emails)
 	c.addHandles(KindPhone, d.Phones)
 	c.addHandles(KindURL, d.URLs)

@@ -10,8 +10,7 @@ import (
 // normal values, doubles and empty entries go, and what no record may hold fails
 // with fault.Invalid.
 func Complete(c Connection, dates []DateDraft) (*Connection, error) {
-	c.Name, c.Nickname, c.Location = text.Line(c.Name), text.Line(c.Nickname), text.Line(c.Location)
-	c.Bio, c.MetHow = text.Clean(c.Bio), text.Line(c.MetHow)
+	c.cleanTexts()
 	handles, positions, tags := c.Handles, c.Positions, c.Tags
 	c.Handles, c.Positions, c.Tags, c.Dates = nil, nil, nil, nil
 	for _, h := range handles {
@@ -74,14 +73,12 @@ func set[T comparable](b *blend, field *T, value T) {
 }
 
 func (b *blend) fields(from *Connection) {
-	if from.Name != GuessName(from.Handles) { // a guess overwrites no name
-		set(b, &b.Name, from.Name)
+	theirs := from.texts()
+	for i, mine := range b.texts() {
+		if mine.name != "name" || from.Name != GuessName(from.Handles) { // a guess overwrites no name
+			set(b, mine.value, *theirs[i].value)
+		}
 	}
-	set(b, &b.Nickname, from.Nickname)
-	set(b, &b.Location, from.Location)
-	set(b, &b.Bio, from.Bio)
-	set(b, &b.MetOn, from.MetOn)
-	set(b, &b.MetHow, from.MetHow)
 	set(b, &b.Starred, from.Starred)
 	set(b, &b.CadenceDays, from.CadenceDays)
 	if !from.SnoozedUntil.Equal(b.SnoozedUntil) {

@@ -126,18 +126,12 @@ func (c *Connection) absorb(other *Connection) []MergeConflict {
 			conflicts = append(conflicts, MergeConflict{Field: field, Kept: kept, Dropped: dropped})
 		}
 	}
-	for _, f := range []struct {
-		name string
-		mine *string
-		its  string
-	}{
-		{"name", &c.Name, other.Name}, {"nickname", &c.Nickname, other.Nickname}, {"location", &c.Location, other.Location},
-		{"bio", &c.Bio, other.Bio}, {"met_on", &c.MetOn, other.MetOn}, {"met_how", &c.MetHow, other.MetHow},
-	} {
-		if *f.mine == "" {
-			*f.mine = f.its
+	its := other.texts()
+	for i, mine := range c.texts() {
+		if *mine.value == "" {
+			*mine.value = *its[i].value
 		}
-		conflict(f.name, *f.mine, f.its)
+		conflict(mine.name, *mine.value, *its[i].value)
 	}
 	if c.CadenceDays == 0 {
 		c.CadenceDays = other.CadenceDays

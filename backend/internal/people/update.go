@@ -17,18 +17,6 @@ const (
 	maxTags          = 50
 )
 
-// Patch is what to change of a connection; nil fields stay as they are.
-type Patch struct {
-	ID string
-	// ExpectedVersion refuses the patch when the connection has another one.
-	ExpectedVersion                                                   *int32
-	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow *string
-	Starred                                                           *bool
-	// Emails, Phones, URLs and Tags replace the list on file unless empty.
-	Emails, Phones, URLs, Tags Edit
-	Dates                      DateEdit
-}
-
 // Edit is what to change of a list: Replace first, then Remove, then Add.
 type Edit struct{ Replace, Add, Remove []string }
 
@@ -67,20 +55,7 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 }
 
 func (p Patch) apply(c *Connection) error {
-	set := func(field *string, value *string, clean func(string) string) {
-		if value != nil {
-			*field = clean(*value)
-		}
-	}
-	set(&c.Name, p.Name, text.Line)
-	set(&c.Nickname, p.Nickname, text.Line)
-	set(&c.Location, p.Location, text.Line)
-	set(&c.Bio, p.Bio, text.Clean)
-	set(&c.MetOn, p.MetOn, text.Line)
-	set(&c.MetHow, p.MetHow, text.Line)
-	if p.Starred != nil {
-		c.Starred = *p.Starred
-	}
+	p.applyFields(c)
 	p.applyPosition(c)
 	c.editHandles(KindEmail, p.Emails)
 	c.editHandles(KindPhone, p.Phones)
