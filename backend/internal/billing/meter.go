@@ -2,8 +2,15 @@ package billing
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
 // MaxGroup bounds the charges of one transaction.
@@ -138,5 +145,142 @@ func (m *Meter) commit(group []*waiter) {
 			w.outcome = outcomes[i]
 		}
 		close(w.done)
+	}
+}
+
+// Charge commits charges, MaxGroup at most, in one transaction and returns their
+// outcomes in the same order. With an error, nothing was charged.
+func (l *Ledger) Charge(ctx context.Context, charges []Charge) (outcomes []Outcome, err error) {
+	err = l.db.Write(ctx, func(ctx context.Context, tx db.Querier) (err error) {
+		outcomes, err = l.ChargeWithin(ctx, tx, charges)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.CountOutcomes(charges, outcomes)
+	return outcomes, nil
+}
+
+// ChargeWithin is Charge in a transaction that does more: it locks the balances,
+// decides which calls they cover, and writes the balances and the ledger.
+func (l *Ledger) ChargeWithin(ctx context.Context, tx db.Querier, charges []Charge) ([]Outcome, error) {
+	at := l.db.Now()
+	b := bill{month: MonthOf(at), at: at, charges: charges, outcomes: make([]Outcome, len(charges))}
+	calls := map[tenant.ID][]int{}
+	for i, c := range charges {
+		if calls[c.Tenant] == nil {
+			b.owners = append(b.owners, c.Tenant)
+		}
+		calls[c.Tenant] = append(calls[c.Tenant], i)
+	}
+	slices.Sort(b.owners)
+	balances, gone, err := l.openBalances(ctx, tx, b.month, b.owners)
+	if err != nil {
+		return nil, err
+	}
+	for _, owner := range b.owners {
+		if err := gone[owner]; err != nil {
+			b.refuse(calls[owner], err)
+			continue
+		}
+		b.settle(owner, calls[owner], balances[owner])
+	}
+	return b.outcomes, l.keepBill(ctx, tx, &b)
+}
+
+// openBalances locks the tenants' balances of a month, which it makes where there
+// are none. gone holds the error of each tenant that does not exist any more.
+func (l *Ledger) openBalances(ctx context.Context, tx db.Querier, month Month, owners []tenant.ID) (
+	balances map[tenant.ID]Balance, gone map[tenant.ID]error, err error,
+) {
+	balances, err = l.lockBalances(ctx, tx, month, owners)
+	if err != nil || len(balances) == len(owners) {
+		return balances, nil, err
+	}
+	gone = map[tenant.ID]error{}
+	for _, owner := range owners {
+		if _, open := balances[owner]; open {
+			continue
+		}
+		if err := l.openMonth(ctx, tx, owner, month); fault.Is(err, fault.NotFound) {
+			gone[owner] = err
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	balances, err = l.lockBalances(ctx, tx, month, owners)
+	return balances, gone, err
+}
+
+// bill is what is charged together.
+type bill struct {
+	month    Month
+	at       time.Time
+	owners   []tenant.ID
+	charges  []Charge
+	outcomes []Outcome
+	// entries are the new lines of the ledger, balances the rows of VALUES that hold
+	// the new balances with their tenants.
+	entries  []Entry
+	balances []any
+}
+
+// refuse gives calls, which are indexes of the charges, the same error.
+func (b *bill) refuse(calls []int, err error) {
+	for _, i := range calls {
+		b.outcomes[i] = Outcome{Err: err}
+	}
+}
+
+// settle charges one tenant's calls in their order, as far as the balance covers
+// them, with one ledger entry for each tool.
+func (b *bill) settle(owner tenant.ID, calls []int, have Balance) {
+	first := len(b.entries)
+	for _, i := range calls {
+		c := b.charges[i]
+		if c.Price > have.Remaining {
+			b.refuse([]int{i}, have.Shortage(c.Price))
+			continue
+		}
+		have.Remaining -= c.Price
+		b.outcomes[i].Receipt = Receipt{Charged: c.Price, Remaining: have.Remaining, ResetsAt: b.month.ResetsAt}
+		at := slices.IndexFunc(b.entries[first:], func(e Entry) bool { return e.Tool == c.Tool })
+		if at < 0 {
+			at = len(b.entries) - first
+			b.entries = append(b.entries, Entry{
+				TenantID: owner, Period: b.month.Period, Reason: ReasonCalls, Tool: c.Tool, CreatedAt: b.at,
+			})
+		}
+		e := &b.entries[first+at]
+		e.Delta, e.Calls, e.BalanceAfter = e.Delta-c.Price, e.Calls+1, have.Remaining
+	}
+	if len(b.entries) > first {
+		b.balances = append(b.balances, owner, have.Remaining)
+	}
+}
+
+// keepBill writes the balances that changed, and the ledger's new entries.
+func (l *Ledger) keepBill(ctx context.Context, tx db.Querier, b *bill) error {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	rows := strings.Repeat(", (?, ?)", len(b.balances)/2)[2:]
+	_, err := tx.NewRaw("UPDATE credit_balances SET balance = new.column2 FROM (VALUES "+rows+") AS new WHERE tenant_id = new.column1 AND period = ?",
+		append(b.balances, b.month.Period)...).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	return l.insertEntries(ctx, tx, b.entries...)
+}
+
+// CountOutcomes counts charges that were committed together.
+func (l *Ledger) CountOutcomes(charges []Charge, outcomes []Outcome) {
+	for i, outcome := range outcomes {
+		if short := (*Shortage)(nil); errors.As(outcome.Err, &short) {
+			l.watch.Refused(charges[i].Tool)
+		} else if outcome.Err == nil && outcome.Receipt.Charged > 0 {
+			l.watch.Charged(charges[i].Tool, outcome.Receipt.Charged)
+		}
 	}
 }

@@ -13,23 +13,6 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// GroupCadences returns the shortest interval among the groups of each of the
-// connections, by id; those without one are left out.
-func GroupCadences(ctx context.Context, q db.Reader, ids []string) (map[string]int, error) {
-	var rows []struct {
-		ConnectionID string
-		CadenceDays  int
-	}
-	err := q.NewRaw(`SELECT l.connection_id, min(g.cadence_days) AS cadence_days FROM group_connections l
-JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_days > 0
-WHERE l.tenant_id = ? AND l.connection_id IN (?) GROUP BY l.connection_id`, q.TenantID(), bun.List(ids)).Scan(ctx, &rows)
-	out := make(map[string]int, len(rows))
-	for _, row := range rows {
-		out[row.ConnectionID] = row.CadenceDays
-	}
-	return out, err
-}
-
 // ListGroups returns all groups by their folded names, each with how many people are in
 // it, archived ones left out.
 func ListGroups(ctx context.Context, q db.Reader) ([]Group, error) {

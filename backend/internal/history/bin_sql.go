@@ -17,26 +17,6 @@ import (
 // undone.
 const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
 
-// finalAt returns when a new change becomes final. An undo that removes people is a
-// deletion too, unless it puts one in force again that is in the bin itself.
-func finalAt(ctx context.Context, tx *db.Tx, draft Draft, effects []Effect) (time.Time, error) {
-	removed := (&Change{Effects: effects}).Deleted(Connection)
-	if !draft.FinalAt.IsZero() || draft.Undoes == "" || len(removed) == 0 {
-		return draft.FinalAt, nil
-	}
-	for id := draft.Undoes; id != ""; {
-		c, err := GetChange(ctx, tx, id)
-		if fault.Is(err, fault.NotFound) { // an older record than any that is kept
-			break
-		}
-		if err != nil || !c.FinalAt.IsZero() {
-			return time.Time{}, err
-		}
-		id = c.Undoes
-	}
-	return tx.Now().Add(KeepDeleted), nil
-}
-
 // EndDeletion ends a deletion before its time: nothing brings the people back any
 // more. It fails with fault.NotFound when the change is not in the bin.
 func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error {

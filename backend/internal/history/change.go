@@ -1,11 +1,16 @@
 package history
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // The kinds of objects, as list_changes names them.
@@ -107,6 +112,66 @@ func (d Draft) Encode() ([]Effect, error) {
 	}
 	return effects, nil
 }
+
+// maxSummary bounds a change's summary, in characters.
+const maxSummary = 300
+
+// Record keeps what was changed, by whom, and returns the change's id.
+func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
+	effects, err := draft.Encode()
+	if err != nil {
+		return "", err
+	}
+	changeID, err := tx.NewID(id.Change)
+	if err != nil {
+		return "", err
+	}
+	finalAt, err := finalAt(ctx, tx, draft, effects)
+	if err != nil {
+		return "", err
+	}
+	row := Change{
+		ID: changeID, TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
+		Tool: tx.Actor().Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: finalAt,
+		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
+	}
+	_, err = tx.NewInsert().Model(&row).Exec(ctx)
+	return changeID, err
+}
+
+// finalAt returns when a new change becomes final. An undo that removes people is a
+// deletion too, unless it puts one in force again that is in the bin itself.
+func finalAt(ctx context.Context, tx *db.Tx, draft Draft, effects []Effect) (time.Time, error) {
+	removed := (&Change{Effects: effects}).Deleted(Connection)
+	if !draft.FinalAt.IsZero() || draft.Undoes == "" || len(removed) == 0 {
+		return draft.FinalAt, nil
+	}
+	for id := draft.Undoes; id != ""; {
+		c, err := GetChange(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) { // an older record than any that is kept
+			break
+		}
+		if err != nil || !c.FinalAt.IsZero() {
+			return time.Time{}, err
+		}
+		id = c.Undoes
+	}
+	return tx.Now().Add(KeepDeleted), nil
+}
+
+// Deleted returns the ids of the objects of a kind that the change removed.
+func (c *Change) Deleted(kind string) []string {
+	var ids []string
+	for _, e := range c.Effects {
+		if e.Kind == kind && missing(e.After) && !missing(e.Before) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// missing tells that a state says the object was not there.
+func missing(state json.RawMessage) bool { return len(state) == 0 || string(state) == "null" }
 
 // Query says which changes to list, the latest first.
 type Query struct {

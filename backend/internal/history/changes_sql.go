@@ -7,8 +7,6 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/id"
-	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/uptrace/bun"
 )
 
@@ -77,30 +75,4 @@ func SetUndoneBy(ctx context.Context, tx *db.Tx, changeID, by string) error {
 WHERE tenant_id = ? AND id = ?`,
 		sql.NullString{String: by, Valid: by != ""}, tx.Now().Add(KeepDeleted), tx.TenantID(), changeID).Exec(ctx)
 	return err
-}
-
-// maxSummary bounds a change's summary, in characters.
-const maxSummary = 300
-
-// Record keeps what was changed, by whom, and returns the change's id.
-func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
-	effects, err := draft.Encode()
-	if err != nil {
-		return "", err
-	}
-	changeID, err := tx.NewID(id.Change)
-	if err != nil {
-		return "", err
-	}
-	finalAt, err := finalAt(ctx, tx, draft, effects)
-	if err != nil {
-		return "", err
-	}
-	row := Change{
-		ID: changeID, TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
-		Tool: tx.Actor().Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: finalAt,
-		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
-	}
-	_, err = tx.NewInsert().Model(&row).Exec(ctx)
-	return changeID, err
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 )
@@ -55,20 +54,6 @@ func (c *Change) Forget(people map[string]bool) (bool, error) {
 	}
 	return true, nil
 }
-
-// Deleted returns the ids of the objects of a kind that the change removed.
-func (c *Change) Deleted(kind string) []string {
-	var ids []string
-	for _, e := range c.Effects {
-		if e.Kind == kind && missing(e.After) && !missing(e.Before) {
-			ids = append(ids, e.ID)
-		}
-	}
-	return ids
-}
-
-// missing tells that a state says the object was not there.
-func missing(state json.RawMessage) bool { return len(state) == 0 || string(state) == "null" }
 
 // empty tells that the effect's object was deleted for good.
 func (e *Effect) empty() bool { return missing(e.Before) && missing(e.After) }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/uptrace/bun"
 )
@@ -78,7 +77,7 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY g.folded_name, g.id, l
 
 // fillCadences puts the shortest intervals of their groups in place.
 func fillCadences(ctx context.Context, q db.Reader, persons []people.Connection) error {
-	cadences, err := groups.GroupCadences(ctx, q, people.IDs(persons, func(c people.Connection) string { return c.ID }))
+	cadences, err := people.GroupCadences(ctx, q, people.IDs(persons, func(c people.Connection) string { return c.ID }))
 	for i := range persons {
 		persons[i].GroupCadence = cadences[persons[i].ID]
 	}

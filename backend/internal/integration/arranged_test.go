@@ -99,7 +99,7 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, u) },
 		"GetGroup":   func(ctx context.Context, v victim) (any, error) { return groups.GetGroup(ctx, u, v.group) },
 		"GroupCadences": func(ctx context.Context, v victim) (any, error) {
-			return groups.GroupCadences(ctx, u, []string{v.connection})
+			return people.GroupCadences(ctx, u, []string{v.connection})
 		},
 		"InsertGroup": func(ctx context.Context, v victim) (any, error) {
 			return nil, groups.InsertGroup(ctx, u, &groups.Group{TenantID: v.tenant, ID: v.group, Name: "mine", FoldedName: fmt.Sprint("mine", u.Now())})

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/uptrace/bun"
 )
 
 // Where a keep-in-touch interval comes from.
@@ -29,6 +30,23 @@ func (c *Connection) Cadence() (days int, from string) {
 	default:
 		return 0, CadenceNone
 	}
+}
+
+// GroupCadences returns the shortest interval among the groups of each of the
+// connections, by id; those without one are left out.
+func GroupCadences(ctx context.Context, q db.Reader, ids []string) (map[string]int, error) {
+	var rows []struct {
+		ConnectionID string
+		CadenceDays  int
+	}
+	err := q.NewRaw(`SELECT l.connection_id, min(g.cadence_days) AS cadence_days FROM group_connections l
+JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_days > 0
+WHERE l.tenant_id = ? AND l.connection_id IN (?) GROUP BY l.connection_id`, q.TenantID(), bun.List(ids)).Scan(ctx, &rows)
+	out := make(map[string]int, len(rows))
+	for _, row := range rows {
+		out[row.ConnectionID] = row.CadenceDays
+	}
+	return out, err
 }
 
 // LastContact returns the day of the last contact in a zone, and false when none

@@ -103,16 +103,6 @@ func (r interactionRestorer) put(ctx context.Context, i *Interaction) error {
 	return linkInteraction(ctx, r.tx, i)
 }
 
-// linkInteraction keeps who took part in an interaction.
-func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
-	links := make([]InteractionConnection, len(i.ConnectionIDs))
-	for n, c := range i.ConnectionIDs {
-		links[n] = InteractionConnection{TenantID: tx.TenantID(), ConnectionID: c, InteractionID: i.ID}
-	}
-	tx.MarkDirty(i.ConnectionIDs...)
-	return tx.InsertAll(ctx, &links, len(links))
-}
-
 // RestoreInteraction makes the restorer of interactions.
 func RestoreInteraction(tx *db.Tx) history.Restorer { return interactionRestorer{tx} }
 

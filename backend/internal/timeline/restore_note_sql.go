@@ -83,16 +83,6 @@ func (r noteRestorer) put(ctx context.Context, n *Note) error {
 	return linkNote(ctx, r.tx, n)
 }
 
-// linkNote keeps whom a note is about.
-func linkNote(ctx context.Context, tx *db.Tx, n *Note) error {
-	links := make([]NoteConnection, len(n.ConnectionIDs))
-	for i, c := range n.ConnectionIDs {
-		links[i] = NoteConnection{TenantID: tx.TenantID(), ConnectionID: c, NoteID: n.ID}
-	}
-	tx.MarkDirty(n.ConnectionIDs...)
-	return tx.InsertAll(ctx, &links, len(links))
-}
-
 // RestoreNote makes the restorer of notes.
 func RestoreNote(tx *db.Tx) history.Restorer { return noteRestorer{tx} }
 

@@ -4,12 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/uptrace/bun"
@@ -29,39 +27,6 @@ type (
 		InteractionID string    `bun:",pk"`
 	}
 )
-
-// InsertNote keeps a new note and sets its id.
-func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
-	noteID, err := tx.NewID(id.Note)
-	if err != nil {
-		return err
-	}
-	n.TenantID, n.ID = tx.TenantID(), noteID
-	if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
-		return fmt.Errorf("insert note: %w", err)
-	}
-	return linkNote(ctx, tx, n)
-}
-
-// InsertInteraction keeps a new interaction, sets its id, and moves the participants'
-// last contact forward.
-func InsertInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
-	interactionID, err := tx.NewID(id.Interaction)
-	if err != nil {
-		return err
-	}
-	i.TenantID, i.ID = tx.TenantID(), interactionID
-	if _, err := tx.NewInsert().Model(i).Exec(ctx); err != nil {
-		return fmt.Errorf("insert interaction: %w", err)
-	}
-	if err := linkInteraction(ctx, tx, i); err != nil {
-		return err
-	}
-	_, err = tx.NewRaw(`UPDATE connections SET last_interaction_at = ?
-WHERE tenant_id = ? AND id IN (?) AND (last_interaction_at IS NULL OR last_interaction_at < ?)`,
-		i.OccurredAt, tx.TenantID(), bun.List(i.ConnectionIDs), i.OccurredAt).Exec(ctx)
-	return err
-}
 
 // FindInteraction returns the one with the external key, or nil.
 func FindInteraction(ctx context.Context, tx *db.Tx, externalKey string) (*Interaction, error) {

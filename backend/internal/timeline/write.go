@@ -2,14 +2,16 @@ package timeline
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
 )
 
 // maxAhead is how far in the future an interaction may be logged: a caller's
@@ -90,18 +92,18 @@ func stillThere(ctx context.Context, w *db.Tx, ids []string) ([]people.Connectio
 	return out, nil
 }
 
-func logged(ctx context.Context, w *db.Tx, i *Interaction, people []people.Connection, changeID string, err error) (Logged, error) {
+func logged(ctx context.Context, w *db.Tx, i *Interaction, participants []people.Connection, changeID string, err error) (Logged, error) {
 	if err != nil {
 		return Logged{}, err
 	}
-	cadences, err := groups.GroupCadences(ctx, w, i.ConnectionIDs)
+	cadences, err := people.GroupCadences(ctx, w, i.ConnectionIDs)
 	if err != nil {
 		return Logged{}, err
 	}
-	for n := range people {
-		people[n].GroupCadence = cadences[people[n].ID]
+	for n := range participants {
+		participants[n].GroupCadence = cadences[participants[n].ID]
 	}
-	return Logged{Interaction: i, People: people, ChangeID: changeID}, nil
+	return Logged{Interaction: i, People: participants, ChangeID: changeID}, nil
 }
 
 // NextDue returns the earliest day on which a participant falls due, as seen in a
@@ -113,4 +115,57 @@ func (l Logged) NextDue(zone *time.Location) (earliest time.Time, ok bool) {
 		}
 	}
 	return earliest, ok
+}
+
+// linkInteraction keeps who took part in an interaction.
+func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
+	links := make([]InteractionConnection, len(i.ConnectionIDs))
+	for n, c := range i.ConnectionIDs {
+		links[n] = InteractionConnection{TenantID: tx.TenantID(), ConnectionID: c, InteractionID: i.ID}
+	}
+	tx.MarkDirty(i.ConnectionIDs...)
+	return tx.InsertAll(ctx, &links, len(links))
+}
+
+// InsertNote keeps a new note and sets its id.
+func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	noteID, err := tx.NewID(id.Note)
+	if err != nil {
+		return err
+	}
+	n.TenantID, n.ID = tx.TenantID(), noteID
+	if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
+		return fmt.Errorf("insert note: %w", err)
+	}
+	return linkNote(ctx, tx, n)
+}
+
+// InsertInteraction keeps a new interaction, sets its id, and moves the participants'
+// last contact forward.
+func InsertInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
+	interactionID, err := tx.NewID(id.Interaction)
+	if err != nil {
+		return err
+	}
+	i.TenantID, i.ID = tx.TenantID(), interactionID
+	if _, err := tx.NewInsert().Model(i).Exec(ctx); err != nil {
+		return fmt.Errorf("insert interaction: %w", err)
+	}
+	if err := linkInteraction(ctx, tx, i); err != nil {
+		return err
+	}
+	_, err = tx.NewRaw(`UPDATE connections SET last_interaction_at = ?
+WHERE tenant_id = ? AND id IN (?) AND (last_interaction_at IS NULL OR last_interaction_at < ?)`,
+		i.OccurredAt, tx.TenantID(), bun.List(i.ConnectionIDs), i.OccurredAt).Exec(ctx)
+	return err
+}
+
+// linkNote keeps whom a note is about.
+func linkNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	links := make([]NoteConnection, len(n.ConnectionIDs))
+	for i, c := range n.ConnectionIDs {
+		links[i] = NoteConnection{TenantID: tx.TenantID(), ConnectionID: c, NoteID: n.ID}
+	}
+	tx.MarkDirty(n.ConnectionIDs...)
+	return tx.InsertAll(ctx, &links, len(links))
 }

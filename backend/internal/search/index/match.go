@@ -124,3 +124,131 @@ func (t *table) putOther(q quality, docs []uint32) {
 		t.best[d].other = max(t.best[d].other, q)
 	}
 }
+
+// field is where a word was found. The order is the order of worth among
+// matches of equal closeness.
+type field uint8
+
+const (
+	fieldName field = iota
+	fieldNickname
+	fieldTitle
+	fieldOrganization
+	fieldHeadline
+	fieldLocation
+	fieldTag
+	fieldGroup
+	fieldEmail
+	fieldDomain
+	fieldURL
+	fieldBio
+	fieldMetHow
+	fieldNote
+	fieldInteraction
+	fieldPhone
+	fields
+)
+
+// matchedOrder is the order in which fields are listed in [Hit.Matched].
+var matchedOrder = [fields]field{
+	fieldName, fieldNickname, fieldEmail, fieldPhone, fieldURL, fieldDomain,
+	fieldOrganization, fieldTitle, fieldHeadline, fieldLocation, fieldTag, fieldGroup,
+	fieldBio, fieldMetHow, fieldNote, fieldInteraction,
+}
+
+var fieldNames = [fields]string{
+	fieldName: "name", fieldNickname: "nickname", fieldTitle: "title",
+	fieldOrganization: "organization", fieldHeadline: "headline", fieldLocation: "location",
+	fieldTag: "tag", fieldGroup: "group", fieldEmail: "email", fieldDomain: "domain",
+	fieldURL: "url", fieldBio: "bio", fieldMetHow: "met_how", fieldNote: "note", fieldInteraction: "interaction", fieldPhone: "phone",
+}
+
+// tolerant reports whether misspelt words are looked for in f.
+func (f field) tolerant() bool { return f <= fieldDomain }
+
+// wordy fields hold so many words that short beginnings of words say nothing.
+func (f field) wordy() bool { return f >= fieldEmail }
+
+// minWordyPrefix is the length from which beginnings count in wordy fields.
+const minWordyPrefix = 3
+
+// kind is a field, with inner set for pieces of unspaced words that are not the
+// word itself: those match at best as a prefix would.
+type kind uint8
+
+const (
+	inner     kind = 1 << 4
+	fieldMask kind = inner - 1
+)
+
+// closeness tells how a word of the query was found; smaller is better.
+type closeness uint8
+
+const (
+	exact closeness = iota
+	prefix
+	folded       // equal without accents
+	foldedPrefix // prefix without accents
+	oneEdit
+	twoEdits
+	nickExact  // a nickname, or another form of the given name
+	nickPrefix // the beginning of a nickname
+	nickEdit   // a misspelt nickname
+	unmatched  = closeness(15)
+)
+
+// asNickname is the closeness of a match in the nickname field.
+func (c closeness) asNickname() closeness {
+	switch c {
+	case exact, folded:
+		return nickExact
+	case prefix, foldedPrefix:
+		return nickPrefix
+	}
+	return nickEdit
+}
+
+// quality packs closeness and field so that a better match is a greater number
+// and 0 is no match.
+type quality = uint8
+
+func qualityOf(c closeness, f field) quality { return ^(uint8(c)<<4 | uint8(f)) }
+
+func closenessOf(q quality) closeness { return closeness(^q >> 4) }
+
+func fieldOf(q quality) field { return field(^q & uint8(fieldMask)) }
+
+// worth is what a match adds to the score, of 1000.
+func worth(q quality) int {
+	base := [...]int{
+		exact: 1000, prefix: 850, folded: 750, foldedPrefix: 650, oneEdit: 450, twoEdits: 350,
+		nickExact: 300, nickPrefix: 250, nickEdit: 200, unmatched: 0,
+	}
+	return base[closenessOf(q)] - 6*int(fieldOf(q))
+}
+
+// band is the range of scores, of 1000, of one tier.
+type band struct{ low, high int }
+
+var bands = [...]band{
+	exact:        {850, 950},
+	prefix:       {750, 840},
+	folded:       {650, 740},
+	foldedPrefix: {650, 740},
+	oneEdit:      {500, 640},
+	twoEdits:     {500, 640},
+	nickExact:    {400, 490},
+	nickPrefix:   {400, 490},
+	nickEdit:     {400, 490},
+	unmatched:    {100, 390}, // no word in the name
+}
+
+// Scores of the tiers in which all hits are alike, of 1000.
+const (
+	scoreEmail     = 1000
+	scorePhone     = 998
+	scoreURL       = 996
+	scorePhoneTail = 994 // equal but for the country code
+	scoreDomain    = 990
+	scoreFullName  = 980
+)
