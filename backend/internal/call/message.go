@@ -8,20 +8,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/tenant"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
-
-// zoneOf returns the zone in which the caller's member lives.
-func ZoneOf(ctx context.Context) *time.Location {
-	if p := tenant.PrincipalFrom(ctx); p != nil {
-		return civil.Zone(p.Timezone)
-	}
-	return time.UTC
-}
 
 // checkWords fails with fault.Invalid when a query has nothing to search for, such
 // as "*"; instead says what to do then.
@@ -61,18 +51,6 @@ func Optional(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// parseDay reads a day of the calendar, UTC; nil is the zero time.
-func ParseDay(field string, value *string) (time.Time, error) {
-	if value == nil {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.DateOnly, *value)
-	if err != nil {
-		return t, fault.InvalidField(field, "%q is no day of the calendar", *value)
-	}
-	return t, nil
 }
 
 // limitOf is the limit asked for, or the usual one.

@@ -4,6 +4,7 @@
 package civil
 
 import (
+	"sort"
 	"time"
 	_ "time/tzdata"
 )
@@ -21,6 +22,23 @@ func Zone(name string) *time.Location {
 		return time.UTC
 	}
 	return zone
+}
+
+// Start returns the first second of a day in a zone, also where the zone skips or
+// repeats midnight. A day that the zone skips starts when the next one does.
+func Start(day time.Time, zone *time.Location) time.Time {
+	const before, span = 24 * time.Hour, 72 * time.Hour // no zone is a day ahead or behind
+	earliest := day.Add(-before)
+	seconds := sort.Search(int(span/time.Second), func(n int) bool {
+		return !Of(earliest.Add(time.Duration(n)*time.Second), zone).Before(day)
+	})
+	return earliest.Add(time.Duration(seconds) * time.Second)
+}
+
+// Noon returns 12:00 of a day in a zone.
+func Noon(day time.Time, zone *time.Location) time.Time {
+	year, month, date := day.Date()
+	return time.Date(year, month, date, 12, 0, 0, 0, zone).UTC()
 }
 
 // Between returns how many days b comes after a; below 0 when it comes before.

@@ -45,6 +45,34 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// Each day starts at its first second, wherever midnight is skipped or repeated, and
+// its noon is within it.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ day, zone, start, noon string }{
+		{"2026-03-01", "UTC", "2026-03-01T00:00:00Z", "2026-03-01T12:00:00Z"},
+		{"2026-03-01", "Pacific/Kiritimati", "2026-02-28T10:00:00Z", "2026-02-28T22:00:00Z"},
+		{"2026-03-01", "Pacific/Pago_Pago", "2026-03-01T11:00:00Z", "2026-03-01T23:00:00Z"},
+		{"2026-03-29", "Europe/Berlin", "2026-03-28T23:00:00Z", "2026-03-29T10:00:00Z"},     // 23 hours long
+		{"2026-10-25", "Europe/Berlin", "2026-10-24T22:00:00Z", "2026-10-25T11:00:00Z"},     // 25 hours long
+		{"2018-11-04", "America/Sao_Paulo", "2018-11-04T03:00:00Z", "2018-11-04T14:00:00Z"}, // begins at 1:00
+		{"2026-11-01", "America/Havana", "2026-11-01T04:00:00Z", "2026-11-01T17:00:00Z"},    // has midnight twice
+		{"2011-12-31", "Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-30T22:00:00Z"},
+	} {
+		zone := civil.Zone(c.zone)
+		start, noon := civil.Start(date(c.day), zone), civil.Noon(date(c.day), zone)
+		if got := start.Format(time.RFC3339); got != c.start {
+			t.Errorf("%s in %s starts at %s, want %s", c.day, c.zone, got, c.start)
+		}
+		if got := noon.Format(time.RFC3339); got != c.noon || !civil.Of(noon, zone).Equal(date(c.day)) {
+			t.Errorf("noon of %s in %s is %s, want %s", c.day, c.zone, got, c.noon)
+		}
+		if !civil.Of(start.Add(-time.Second), zone).Before(date(c.day)) {
+			t.Errorf("%s in %s starts before %s", c.day, c.zone, start)
+		}
+	}
+}
+
 func TestZone(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"Europe/Berlin": "Europe/Berlin", "": "UTC", "Local": "UTC", "../etc": "UTC"} {

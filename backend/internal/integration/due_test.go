@@ -32,7 +32,7 @@ func latestChange(t *testing.T, s *db.DB, owner tenant.ID) history.Change {
 func addReminder(t *testing.T, s *db.DB, owner tenant.ID, r reminders.Reminder) (out *reminders.Reminder) {
 	t.Helper()
 	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) (err error) {
-		out, _, err = reminders.Create(ctx, u, r, u.Now())
+		out, _, err = reminders.Create(ctx, u, r, u.Now().AddDate(0, -1, 0)) // some are overdue by now
 		return err
 	})
 	if err != nil {

@@ -48,6 +48,7 @@ func TestCreateRefuses(t *testing.T) {
 		"no such day":      {reminders.Reminder{Text: "x", DueOn: "2026-02-29"}, "due_on"},
 		"another calendar": {reminders.Reminder{Text: "x", DueOn: "12/03/2026"}, "due_on"},
 		"far ahead":        {reminders.Reminder{Text: "x", DueOn: "2126-03-11"}, "due_on"},
+		"yesterday":        {reminders.Reminder{Text: "x", DueOn: "2026-03-09"}, "due_on"},
 		"long ago":         {reminders.Reminder{Text: "x", DueOn: "1926-03-09"}, "due_on"},
 		"nobody":           {reminders.Reminder{Text: "x", DueOn: "2026-03-12", ConnectionID: "con_9"}, ""},
 	} {

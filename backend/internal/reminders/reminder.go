@@ -42,18 +42,14 @@ type Reminder struct {
 const maxYears = 100
 
 // Create keeps a reminder and returns it with the id of the change. An empty
-// recurrence means RecursNever; a day that is over makes it overdue at once.
+// recurrence means RecursNever. It fails with fault.Invalid for a day before today.
 func Create(ctx context.Context, w *db.Tx, r Reminder, today time.Time) (*Reminder, string, error) {
 	r.Text = text.Line(r.Text)
 	if !text.Visible(r.Text) {
 		return nil, "", fault.InvalidField("text", "must hold at least one visible character")
 	}
-	due, err := time.Parse(time.DateOnly, r.DueOn)
-	if err != nil {
-		return nil, "", fault.InvalidField("due_on", "%q is no day of the calendar", r.DueOn)
-	}
-	if due.Before(today.AddDate(-maxYears, 0, 0)) || due.After(today.AddDate(maxYears, 0, 0)) {
-		return nil, "", fault.InvalidField("due_on", "lies more than %d years away; today is %s", maxYears, today.Format(time.DateOnly))
+	if err := checkDue(r.DueOn, today); err != nil {
+		return nil, "", err
 	}
 	if r.ConnectionID != "" {
 		if _, err := people.Participants(ctx, w, []string{r.ConnectionID}); err != nil {
@@ -69,4 +65,18 @@ func Create(ctx context.Context, w *db.Tx, r Reminder, today time.Time) (*Remind
 	}
 	changeID, err := history.Record(ctx, w, history.One("Added a reminder: "+r.Text, history.Reminder, r.ID, nil, r))
 	return &r, changeID, err
+}
+
+// checkDue fails with fault.Invalid unless a reminder may be set for a day.
+func checkDue(dueOn string, today time.Time) error {
+	due, err := time.Parse(time.DateOnly, dueOn)
+	switch {
+	case err != nil:
+		return fault.InvalidField("due_on", "%q is no day of the calendar", dueOn)
+	case dueOn < today.Format(time.DateOnly):
+		return fault.InvalidField("due_on", "%s is over; today is %s", dueOn, today.Format(time.DateOnly))
+	case due.After(today.AddDate(maxYears, 0, 0)):
+		return fault.InvalidField("due_on", "lies more than %d years away; today is %s", maxYears, today.Format(time.DateOnly))
+	}
+	return nil
 }

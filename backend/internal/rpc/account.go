@@ -2,9 +2,11 @@ package rpc
 
 import (
 	"context"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -19,6 +21,7 @@ type accounts struct {
 	rpcs     *catalog.Catalog
 	ledger   *billing.Ledger
 	provider vector.Provider
+	now      func() time.Time
 }
 
 func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountRequest) (*accountv1.GetAccountResponse, error) {
@@ -26,6 +29,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 	res := &accountv1.GetAccountResponse{
 		Member: &accountv1.Member{
 			Username: p.Username, Name: p.DisplayName, Timezone: p.Timezone, Plan: p.Plan, ReadOnly: p.ReadOnly,
+			Today: civil.Of(h.now(), call.ZoneOf(ctx)).Format(time.DateOnly),
 		},
 		Credential: &accountv1.Credential{
 			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"google.golang.org/protobuf/proto"
@@ -15,18 +18,21 @@ import (
 
 // checkArguments refuses calls whose arguments break a rule of the contract, and
 // says every one that they break.
-func checkArguments(checker *arguments.Checker) connect.UnaryInterceptorFunc {
+func checkArguments(checker *arguments.Checker, now func() time.Time) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 			message, ok := req.Any().(proto.Message)
 			if !ok {
 				return nil, fmt.Errorf("%T is no message", req.Any())
 			}
-			check := checker.Check
+			var problems []arguments.Problem
+			var err error
+			today := civil.Of(now(), call.ZoneOf(ctx)).Format(time.DateOnly)
 			if data, bad := undecodedText(message); bad {
-				check = func(m proto.Message) ([]arguments.Problem, error) { return checker.CheckJSON(m, data) }
+				problems, err = checker.CheckJSON(message, data, today)
+			} else {
+				problems, err = checker.Check(message, today)
 			}
-			problems, err := check(message)
 			if err != nil {
 				return nil, err
 			}

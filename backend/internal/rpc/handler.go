@@ -72,7 +72,7 @@ func NewHandler(o Options) (http.Handler, error) {
 		connect.WithInterceptors(observers...),
 		connect.WithInterceptors(
 			errs.interceptor(),
-			checkArguments(checker),
+			checkArguments(checker, o.Now),
 			execute.interceptor(),
 		),
 	}

@@ -20,7 +20,7 @@ func TestReminders(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana","important_dates":[{"kind":"birthday","date":"--`+inDays(1)[5:]+`"}]}`)
-		made := b.call(t, createReminder, `{"text":"Call Ana","due_on":"`+inDays(-1)+`","connection_id":"`+ana+`","recurrence":"weekly"}`)
+		made := b.call(t, createReminder, `{"text":"Call Ana","due_on":"`+inDays(0)+`","connection_id":"`+ana+`","recurrence":"weekly"}`)
 		id, _ := made.at("reminder", "id").(string)
 		if id == "" || made.at("reminder", "state") != "open" || made.at("change_id") == nil {
 			t.Fatalf("made: %v", made.body)
@@ -31,9 +31,9 @@ func TestReminders(t *testing.T) {
 			t.Errorf("cadence: %v", touch.body)
 		}
 		due := b.call(t, listDue, `{}`)
-		if due.at("items", 0, "text") != "Call Ana" || due.at("items", 0, "overdue") != true || due.at("items", 0, "connection_name") != "Ana" ||
+		if due.at("items", 0, "text") != "Call Ana" || due.at("items", 0, "overdue") != false || due.at("items", 0, "connection_name") != "Ana" ||
 			due.at("items", 1, "kind") != "date" || due.at("items", 2, "kind") != "cadence" || due.at("items", 3) != nil ||
-			due.at("counts", "overdue") != 1.0 || due.at("counts", "reminders") != 1.0 || due.at("today") != inDays(0) || due.at("has_more") != false {
+			due.at("counts", "overdue") != 0.0 || due.at("counts", "reminders") != 1.0 || due.at("today") != inDays(0) || due.at("has_more") != false {
 			t.Errorf("due: %v", due.body)
 		}
 		first := b.call(t, listDue, `{"limit":1}`)
@@ -44,8 +44,8 @@ func TestReminders(t *testing.T) {
 			t.Errorf("pages: %v, %v", first.body, second.body)
 		}
 		for range 2 {
-			done := b.call(t, completeReminder, `{"id":"`+id+`","due_on":"`+inDays(-1)+`"}`)
-			if done.at("next_due") != inDays(6) || done.at("reminder", "due_on") != inDays(6) {
+			done := b.call(t, completeReminder, `{"id":"`+id+`","due_on":"`+inDays(0)+`"}`)
+			if done.at("next_due") != inDays(7) || done.at("reminder", "due_on") != inDays(7) {
 				t.Errorf("completed: %v", done.body)
 			}
 		}
@@ -117,6 +117,8 @@ func TestRefusalsOfReminders(t *testing.T) {
 			"no text":                 {createReminder, `{"due_on":"` + inDays(1) + `"}`, "invalid_argument", "text"},
 			"blank text":              {createReminder, `{"text":" \u200b","due_on":"` + inDays(1) + `"}`, "invalid_argument", "text: "},
 			"no day":                  {createReminder, `{"text":"x"}`, "invalid_argument", "due_on"},
+			"yesterday":               {createReminder, `{"text":"x","due_on":"` + inDays(-1) + `"}`, "invalid_argument", "due_on: " + inDays(-1) + " is over; today is " + inDays(0)},
+			"a word for a day":        {createReminder, `{"text":"x","due_on":"tomorrow"}`, "invalid_argument", "due_on must be a day such as 2026-11-20; today is " + inDays(0)},
 			"no such day":             {createReminder, `{"text":"x","due_on":"2027-02-29"}`, "invalid_argument", "due_on: "},
 			"in another millennium":   {createReminder, `{"text":"x","due_on":"3027-02-28"}`, "invalid_argument", "due_on: "},
 			"unknown recurrence":      {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","recurrence":"daily"}`, "invalid_argument", "recurrence"},

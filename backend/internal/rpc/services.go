@@ -98,7 +98,7 @@ func (o Options) register(s *services) {
 	write(s, jobsv1connect.JobServiceCancelJobProcedure, jobs.CancelJob)
 	read(s, jobsv1connect.JobServiceGetJobProcedure, jobs.GetJob)
 
-	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: o.Recall.Provider()}
+	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: o.Recall.Provider(), now: o.Now}
 	read(s, accountv1connect.AccountServiceGetAccountProcedure, self.GetAccount)
 	read(s, accessv1connect.AccessServiceGetPrincipalProcedure, self.GetPrincipal)
 

@@ -158,7 +158,7 @@ func (s *stage) newActor(t *testing.T) *actor {
 	for i := range 2 {
 		s.seed(t, a, addNote, "note", fmt.Sprintf(`{"connection_ids":[%q,%q],"body":%q,"pinned":true}`, ids[i], ids[i+1], a.coin("body")))
 		s.seed(t, a, logCall, "interaction", fmt.Sprintf(`{"connection_ids":[%q],"kind":"call","summary":%q,"external_key":%q}`, ids[i], a.coin("summary"), a.coin("external_key")))
-		s.seed(t, a, createReminder, "reminder", fmt.Sprintf(`{"text":%q,"due_on":"2026-11-2%d","recurrence":"weekly","connection_id":%q}`, a.coin("text"), i, ids[i]))
+		s.seed(t, a, createReminder, "reminder", fmt.Sprintf(`{"text":%q,"due_on":"2027-01-2%d","recurrence":"weekly","connection_id":%q}`, a.coin("text"), i, ids[i]))
 		group := s.seed(t, a, saveGroup, "group", fmt.Sprintf(`{"name":%q,"description":%q,"cadence_days":%d}`, a.coin(kindGroup), a.coin("description"), 7*i))
 		s.seed(t, a, updateMembership, "", fmt.Sprintf(`{"connection_ids":[%q,%q],"add_groups":[%q]}`, ids[i], ids[i+2], group))
 	}

@@ -103,7 +103,7 @@ type RPC struct {
 }
 
 func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (*connectionsv1.SearchConnectionsResponse, error) {
-	q, err := searchQuery(req)
+	q, err := searchQuery(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ type pageOrder struct {
 	Mode string `json:",omitempty"`
 }
 
-func searchQuery(req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
+func searchQuery(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
 	q := index.Query{
 		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(),
 		Tag: req.GetTag(), Group: req.GetGroup(), Has: req.GetHas(), Sort: req.GetSort(),
@@ -162,13 +162,10 @@ func searchQuery(req *connectionsv1.SearchConnectionsRequest) (index.Query, erro
 		}
 	}
 	var err error
-	if q.LastContactAfter, err = call.ParseDay("last_contact_after", req.LastContactAfter); err != nil {
+	if q.LastContactAfter, err = call.StartOfDay(ctx, "last_contact_after", req.LastContactAfter, 1); err != nil {
 		return q, err
 	}
-	if !q.LastContactAfter.IsZero() {
-		q.LastContactAfter = q.LastContactAfter.AddDate(0, 0, 1) // after that day, not on it
-	}
-	q.LastContactBefore, err = call.ParseDay("last_contact_before", req.LastContactBefore)
+	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
 	return q, err
 }
 

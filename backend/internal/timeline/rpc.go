@@ -39,10 +39,10 @@ type RPC struct {
 func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequest) (*timelinev1.ListTimelineResponse, error) {
 	q := Query{ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: call.DefaultLimit}
 	var err error
-	if q.Since, err = call.ParseDay("since", req.Since); err != nil {
+	if q.Since, err = call.StartOfDay(ctx, "since", req.Since, 0); err != nil {
 		return nil, err
 	}
-	if q.Until, err = call.ParseDay("until", req.Until); err != nil {
+	if q.Until, err = call.StartOfDay(ctx, "until", req.Until, 0); err != nil {
 		return nil, err
 	}
 	order := q
@@ -100,14 +100,14 @@ func (h *RPC) AddNote(ctx context.Context, u *db.Tx, req *timelinev1.AddNoteRequ
 }
 
 func (h *RPC) LogInteraction(ctx context.Context, u *db.Tx, req *timelinev1.LogInteractionRequest) (*timelinev1.LogInteractionResponse, error) {
-	i := Interaction{
+	at, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
+	if err != nil {
+		return nil, err
+	}
+	logged, err := LogInteraction(ctx, u, Interaction{
 		ConnectionIDs: req.GetConnectionIds(), Kind: req.GetKind(), Summary: req.GetSummary(),
-		DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(),
-	}
-	if req.OccurredAt != nil {
-		i.OccurredAt = req.OccurredAt.AsTime().Truncate(time.Microsecond)
-	}
-	logged, err := LogInteraction(ctx, u, i)
+		DurationMinutes: req.GetDurationMinutes(), ExternalKey: req.GetExternalKey(), OccurredAt: at,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func newKeepsake(t *testing.T, a harness.Agent, member string) keepsake {
 	}), "interaction", "id")
 	k.group = harness.At[string](t, a.Call(t, "save_group", harness.Arguments{"name": k.groupName}), "group", "id")
 	a.Call(t, "update_membership", harness.Arguments{"connection_ids": people, "add_groups": []string{k.group}})
-	k.reminder = harness.At[string](t, a.Call(t, "create_reminder", harness.Arguments{"text": k.reminderText, "due_on": "2026-01-01", "connection_id": k.person}), "reminder", "id")
+	k.reminder = harness.At[string](t, a.Call(t, "create_reminder", harness.Arguments{"text": k.reminderText, "due_on": "2031-01-01", "connection_id": k.person}), "reminder", "id")
 	a.Call(t, "link_connections", harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague"})
 	for _, start := range []harness.Arguments{{"content": "Name\nThird Quagmire\n", "dry_run": true}, {"content": "Name\nNobody\n", "dry_run": true}, {"content": "Name\nThird Quagmire\n"}} {
 		job := a.AwaitJob(t, a.Call(t, "import_file", start)["task_id"])
@@ -215,7 +215,7 @@ func (k keepsake) thefts(own string) []attempt {
 		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": theirs, "add_tags": []string{"stolen"}}, stranger: k.person},
 		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": both, "remove_tags": []string{k.tag}}, stranger: k.person},
 		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": []string{own}, "add_groups": []string{k.group}}, stranger: k.group},
-		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2026-01-01", "connection_id": k.person}, stranger: k.person},
+		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2031-01-01", "connection_id": k.person}, stranger: k.person},
 		{tool: "complete_reminder", arguments: harness.Arguments{"id": k.reminder}, stranger: k.reminder},
 		{tool: "set_cadence", arguments: harness.Arguments{"connection_id": k.person, "days": 1}, stranger: k.person},
 		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change}, stranger: k.change},

@@ -42,8 +42,9 @@ func New() (*Checker, error) {
 	return &Checker{validator: v}, err
 }
 
-// Check returns what a message has wrong; nil when it may pass.
-func (c *Checker) Check(m proto.Message) ([]Problem, error) {
+// Check returns what a message has wrong; nil when it may pass. today is the caller's
+// day, YYYY-MM-DD, which problems with dates name.
+func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 	err := c.validator.Validate(m)
 	if err == nil {
 		return nil, nil
@@ -56,7 +57,7 @@ func (c *Checker) Check(m proto.Message) ([]Problem, error) {
 	known := map[string]int{}
 	for _, v := range invalid.Violations {
 		p := Problem{Path: v.Proto.GetField().GetElements()}
-		p.Text = text.Truncate(sentence(p.Field(), m.ProtoReflect().Descriptor(), v), maxText-1)
+		p.Text = text.Truncate(sentence(p.Field(), m.ProtoReflect().Descriptor(), v, today), maxText-1)
 		at, told := known[p.Field()]
 		switch {
 		case !told || len(p.Path) == 0:
@@ -71,12 +72,12 @@ func (c *Checker) Check(m proto.Message) ([]Problem, error) {
 
 // CheckJSON returns what is wrong with a JSON text that cannot be decoded into a
 // message of the type of empty: what does not fit, and the rules that the rest
-// breaks. There is at least one problem.
-func (c *Checker) CheckJSON(empty proto.Message, data []byte) ([]Problem, error) {
+// breaks. There is at least one problem. today is as for Check.
+func (c *Checker) CheckJSON(empty proto.Message, data []byte, today string) ([]Problem, error) {
 	m := empty.ProtoReflect().New()
 	problems := walkJSON(m, data)
 	if m.IsValid() {
-		broken, err := c.Check(m.Interface())
+		broken, err := c.Check(m.Interface(), today)
 		if err != nil {
 			return nil, err
 		}

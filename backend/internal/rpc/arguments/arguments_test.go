@@ -35,9 +35,9 @@ func check(t *testing.T, tool, body string) []arguments.Problem {
 	m := request(t, tool)
 	var problems []arguments.Problem
 	if protojson.Unmarshal([]byte(body), m) != nil {
-		problems, err = checker.CheckJSON(m, []byte(body))
+		problems, err = checker.CheckJSON(m, []byte(body), "2026-11-23")
 	} else {
-		problems, err = checker.Check(m)
+		problems, err = checker.Check(m, "2026-11-23")
 	}
 	if err != nil {
 		t.Fatalf("%s %s: %v", tool, body, err)
@@ -94,7 +94,7 @@ func TestWrongCalls(t *testing.T) {
 		{"search_connections", `{"query":"x","mode":"psychic"}`, []string{"mode must be one of auto, keyword, semantic"}},
 		{"search_connections", `{"query":"x","has":"email"}`, []string{`has must be a list, not "email"`}},
 		{"search_connections", `{"query":"x","has":["email",7,"fax"]}`, []string{"has[1] must be a string, not 7", "has[2] must be one of email, phone, url, note, interaction"}},
-		{"search_connections", `{"query":"x","last_contact_after":"yesterday"}`, []string{"last_contact_after must be a day such as 2026-11-20"}},
+		{"search_connections", `{"query":"x","last_contact_after":"yesterday"}`, []string{"last_contact_after must be a day such as 2026-11-20; today is 2026-11-23"}},
 		{"search_connections", `{}`, []string{"give a query, or at least one filter: company, title, location, tag, group, has, last_contact_after or last_contact_before"}},
 		{"search_connections", `[]`, []string{"the arguments must be an object, not a list"}},
 		{"search_connections", `{"query":`, []string{"the arguments are not valid JSON"}},
@@ -108,18 +108,20 @@ func TestWrongCalls(t *testing.T) {
 			"urls[0] must be a web address that begins with https:// or http://",
 		}},
 		{"create_connection", `{"name":"Ana","starred":"yes","met_on":"last week"}`, []string{
-			`starred must be true or false, not "yes"`, "met_on must be a date such as 2026-11-20, 2026-11 or 2026, or empty",
+			`starred must be true or false, not "yes"`, "met_on must be a date such as 2026-11-20, 2026-11 or 2026, or empty; today is 2026-11-23",
 		}},
 		{"create_connection", `{"name":"Ana","important_dates":[{"kindd":"birthday","date":"1990"},"x"]}`, []string{
 			`"kindd" is not a field of important_dates[0]; did you mean "kind"?`, `important_dates[1] must be an object, not "x"`,
 			"important_dates[0].kind must be one of birthday, anniversary, other",
 		}},
 		{"create_connection", `{"name":"Ana","important_dates":[{"kind":"birthday","date":"May 17"}]}`, []string{
-			"important_dates[0].date must be a date such as 1990-05-17, --05-17 without the year, 1990-05 or 1990",
+			"important_dates[0].date must be a date such as 1990-05-17, --05-17 without the year, 1990-05 or 1990; today is 2026-11-23",
 		}},
 		{"update_connection", `{"id":` + ana + `,"expected_version":0}`, []string{"expected_version must be 1 or more"}},
-		{"log_interaction", `{"connection_ids":[` + ana + `],"kind":"call","occurred_at":"2026-11-20"}`, []string{"occurred_at must be a time such as 2026-11-20T15:04:05Z"}},
-		{"log_interaction", `{"connection_ids":[` + ana + `],"kind":"call","occurred_at":"1850-01-01T00:00:00Z"}`, []string{"occurred_at must be after 1900-01-01T00:00:00Z"}},
+		{"log_interaction", `{"connection_ids":[` + ana + `],"kind":"call","occurred_at":"yesterday"}`, []string{
+			"occurred_at must be a day such as 2026-11-20 or a time such as 2026-11-20T15:04:05Z; today is 2026-11-23"}},
+		{"log_interaction", `{"connection_ids":[` + ana + `],"kind":"call","occurred_at":"2026-11-20T15:04"}`, []string{
+			"occurred_at must be a day such as 2026-11-20 or a time such as 2026-11-20T15:04:05Z; today is 2026-11-23"}},
 		{"log_interaction", `{"connection_ids":` + ana + `,"kind":"chat","colour":"red","duration_minutes":-1}`, []string{
 			`connection_ids must be a list, not "con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`,
 			`"colour" is not an argument of this tool; there are connection_ids, kind, occurred_at, summary, duration_minutes, external_key`,

@@ -3,6 +3,7 @@ package arguments
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/id"
 )
@@ -21,14 +22,15 @@ var kinds = map[string]struct{ name, from string }{
 
 // formats are the words for the patterns of the contract that are of no id.
 var formats = map[string]string{
-	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                    "be a day such as 2026-11-20",
-	`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$`:                                                 "be a day such as 2026-11-20, or empty",
-	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$`:                                           "be a date such as 2026-11-20, 2026-11 or 2026, or empty",
-	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`: "be a date such as 1990-05-17, --05-17 without the year, 1990-05 or 1990",
-	`^[+0-9(][0-9 ()./x-]{2,38}$`:                                                                            "be a phone number such as +49 30 1234567",
-	`^https?://[^\s]+$`:                                                                                      "be a web address that begins with https:// or http://",
-	`^[A-Z]{2}$`:                                                                                             "be the code of a country, such as DE",
-	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                      "be an id such as con_01J…: a name is not an id; every tool returns the ids of what it shows",
+	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                                    "be a day such as 2026-11-20",
+	`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$`:                                                                 "be a day such as 2026-11-20, or empty",
+	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$`:                                                           "be a date such as 2026-11-20, 2026-11 or 2026, or empty",
+	`^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`:                 "be a date such as 1990-05-17, --05-17 without the year, 1990-05 or 1990",
+	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$`: "be a day such as 2026-11-20 or a time such as " + exampleTime,
+	`^[+0-9(][0-9 ()./x-]{2,38}$`:       "be a phone number such as +49 30 1234567",
+	`^https?://[^\s]+$`:                 "be a web address that begins with https:// or http://",
+	`^[A-Z]{2}$`:                        "be the code of a country, such as DE",
+	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`: "be an id such as con_01J…: a name is not an id; every tool returns the ids of what it shows",
 }
 
 var (
@@ -36,11 +38,16 @@ var (
 	anID = regexp.MustCompile(`^([a-z]{3})_[0-9A-HJKMNP-TV-Z]{26}$`)
 )
 
-// patternWords says what a text must be to match a pattern of the contract.
-func patternWords(pattern, value string) string {
+// patternWords says what a text must be to match a pattern of the contract, and with the
+// pattern of a date what day it is: callers try words such as "tomorrow".
+func patternWords(pattern, value, today string) string {
 	m := ofID.FindStringSubmatch(pattern)
 	if m == nil {
-		if words := formats[pattern]; words != "" {
+		words := formats[pattern]
+		if strings.Contains(pattern, "[0-9]{4}") {
+			return words + "; today is " + today
+		}
+		if words != "" {
 			return words
 		}
 		return "match the pattern " + pattern

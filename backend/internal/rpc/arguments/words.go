@@ -14,11 +14,11 @@ import (
 
 // sentence says which rule a field breaks. What a whole message breaks is worded in
 // the contract.
-func sentence(field string, in protoreflect.MessageDescriptor, v *protovalidate.Violation) string {
+func sentence(field string, in protoreflect.MessageDescriptor, v *protovalidate.Violation, today string) string {
 	if field == "" {
 		return v.Proto.GetMessage()
 	}
-	return field + " " + rule(v, rulesOf(in, v.Proto.GetField().GetElements()))
+	return field + " " + rule(v, rulesOf(in, v.Proto.GetField().GetElements()), today)
 }
 
 // rulesOf returns the rules of the field that a path leads to, or of the entries of
@@ -42,14 +42,14 @@ func rulesOf(in protoreflect.MessageDescriptor, path []*validate.FieldPathElemen
 }
 
 // rule is the end of the sentence.
-func rule(v *protovalidate.Violation, rules *validate.FieldRules) string {
+func rule(v *protovalidate.Violation, rules *validate.FieldRules, today string) string {
 	id := v.Proto.GetRuleId()
 	kind, _, _ := strings.Cut(id, ".")
 	switch kind {
 	case "required":
 		return "is required"
 	case "string", "bytes":
-		return stringRule(id, v, rules.GetString())
+		return stringRule(id, v, rules.GetString(), today)
 	case "repeated":
 		return listRule(id, v, rules.GetRepeated())
 	case "int32":
@@ -63,7 +63,7 @@ func rule(v *protovalidate.Violation, rules *validate.FieldRules) string {
 	}
 }
 
-func stringRule(id string, v *protovalidate.Violation, rules *validate.StringRules) string {
+func stringRule(id string, v *protovalidate.Violation, rules *validate.StringRules, today string) string {
 	switch id {
 	case "string.min_len":
 		if rules.GetMinLen() == 1 {
@@ -77,7 +77,7 @@ func stringRule(id string, v *protovalidate.Violation, rules *validate.StringRul
 	case "string.email", "string.email_empty":
 		return "must be an e-mail address such as ana@example.com"
 	case "string.pattern":
-		return "must " + patternWords(rules.GetPattern(), v.FieldValue.String())
+		return "must " + patternWords(rules.GetPattern(), v.FieldValue.String(), today)
 	default:
 		return v.Proto.GetMessage()
 	}

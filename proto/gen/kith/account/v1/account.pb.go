@@ -307,12 +307,14 @@ type Member struct {
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
 	// Display name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// IANA time zone, which decides what "today" is.
+	// IANA time zone. All days (YYYY-MM-DD) are days in it.
 	Timezone string `protobuf:"bytes,3,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	// free or pro.
 	Plan string `protobuf:"bytes,4,opt,name=plan,proto3" json:"plan,omitempty"`
 	// Whether all writes are refused, as in the sandbox.
-	ReadOnly      bool `protobuf:"varint,5,opt,name=read_only,proto3" json:"read_only,omitempty"`
+	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,proto3" json:"read_only,omitempty"`
+	// The member's today, YYYY-MM-DD, in their time zone.
+	Today         string `protobuf:"bytes,6,opt,name=today,proto3" json:"today,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,6 +382,13 @@ func (x *Member) GetReadOnly() bool {
 		return x.ReadOnly
 	}
 	return false
+}
+
+func (x *Member) GetToday() string {
+	if x != nil {
+		return x.Today
+	}
+	return ""
 }
 
 // The credential of the caller.
@@ -1168,13 +1177,15 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\tallowance\x18\x02 \x01(\x05R\tallowance\x12\x12\n" +
 	"\x04used\x18\x03 \x01(\x05R\x04used\x12\x1c\n" +
 	"\tremaining\x18\x04 \x01(\x05R\tremaining\x128\n" +
-	"\tresets_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresets_at\"\xaa\x01\n" +
+	"\tresets_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresets_at\"\xc9\x01\n" +
 	"\x06Member\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12\x1b\n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
 	"\btimezone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1b\n" +
 	"\x04plan\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04plan\x12\x1c\n" +
-	"\tread_only\x18\x05 \x01(\bR\tread_only\"\xfd\x01\n" +
+	"\tread_only\x18\x05 \x01(\bR\tread_only\x12\x1d\n" +
+	"\x05today\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x05today\"\xfd\x01\n" +
 	"\n" +
 	"Credential\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +

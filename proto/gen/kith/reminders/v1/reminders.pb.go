@@ -486,7 +486,7 @@ type CreateReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The text.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// The day, YYYY-MM-DD, in the member's time zone.
+	// The day, YYYY-MM-DD, today or later in the member's time zone.
 	DueOn string `protobuf:"bytes,2,opt,name=due_on,proto3" json:"due_on,omitempty"`
 	// The person it is about, from search_connections.
 	ConnectionId *string `protobuf:"bytes,3,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`

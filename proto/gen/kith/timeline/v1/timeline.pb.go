@@ -242,9 +242,9 @@ type ListTimelineRequest struct {
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
 	// Only these kinds; all if left out.
 	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
-	// Only entries of this day or later (YYYY-MM-DD, UTC).
+	// Only entries of this day or later (YYYY-MM-DD).
 	Since *string `protobuf:"bytes,3,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	// Only entries before this day (YYYY-MM-DD, UTC).
+	// Only entries before this day (YYYY-MM-DD).
 	Until *string `protobuf:"bytes,4,opt,name=until,proto3,oneof" json:"until,omitempty"`
 	// Entries per page, 10 by default.
 	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -671,8 +671,8 @@ type LogInteractionRequest struct {
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
 	// meeting, call, email, message, event, intro or other.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// When it took place, RFC 3339; now if left out. Not more than a day ahead.
-	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=occurred_at,proto3,oneof" json:"occurred_at,omitempty"`
+	// When it took place: a day (YYYY-MM-DD) or an RFC 3339 time; now if left out. A day is stored as its noon in the member's time zone.
+	OccurredAt *string `protobuf:"bytes,3,opt,name=occurred_at,proto3,oneof" json:"occurred_at,omitempty"`
 	// What it was about.
 	Summary *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	// Duration.
@@ -727,11 +727,11 @@ func (x *LogInteractionRequest) GetKind() string {
 	return ""
 }
 
-func (x *LogInteractionRequest) GetOccurredAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.OccurredAt
+func (x *LogInteractionRequest) GetOccurredAt() string {
+	if x != nil && x.OccurredAt != nil {
+		return *x.OccurredAt
 	}
-	return nil
+	return ""
 }
 
 func (x *LogInteractionRequest) GetSummary() string {
@@ -1159,11 +1159,11 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\a_pinned\"l\n" +
 	"\x0fAddNoteResponse\x122\n" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tchange_id\"\xfb\x03\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tchange_id\"\xcc\x04\n" +
 	"\x15LogInteractionRequest\x12[\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB3\xbaH0\xc8\x01\x01\x92\x01*\b\x01\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12P\n" +
-	"\x04kind\x18\x02 \x01(\tB<\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherR\x04kind\x12V\n" +
-	"\voccurred_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x13\xbaH\x10\xb2\x01\r*\v\b\x80\x83\xd6\xe2\xf7\xff\xff\xff\xff\x01H\x00R\voccurred_at\x88\x01\x01\x12'\n" +
+	"\x04kind\x18\x02 \x01(\tB<\xbaH9\xc8\x01\x01r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherR\x04kind\x12\xa6\x01\n" +
+	"\voccurred_at\x18\x03 \x01(\tB\x7f\xbaH|rz\x18(2v^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$H\x00R\voccurred_at\x88\x01\x01\x12'\n" +
 	"\asummary\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x01R\asummary\x88\x01\x01\x12;\n" +
 	"\x10duration_minutes\x18\x05 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe0N(\x00H\x02R\x10duration_minutes\x88\x01\x01\x123\n" +
@@ -1259,25 +1259,24 @@ var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
 	14, // 5: kith.timeline.v1.TimelineEntry.occurred_at:type_name -> google.protobuf.Timestamp
 	5,  // 6: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
 	0,  // 7: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
-	14, // 8: kith.timeline.v1.LogInteractionRequest.occurred_at:type_name -> google.protobuf.Timestamp
-	1,  // 9: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
-	0,  // 10: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
-	4,  // 11: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	2,  // 12: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
-	6,  // 13: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
-	8,  // 14: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
-	10, // 15: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
-	12, // 16: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
-	3,  // 17: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
-	7,  // 18: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
-	9,  // 19: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
-	11, // 20: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
-	13, // 21: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
-	17, // [17:22] is the sub-list for method output_type
-	12, // [12:17] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	1,  // 8: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
+	0,  // 9: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
+	4,  // 10: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
+	2,  // 11: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
+	6,  // 12: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
+	8,  // 13: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
+	10, // 14: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
+	12, // 15: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
+	3,  // 16: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
+	7,  // 17: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
+	9,  // 18: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
+	11, // 19: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
+	13, // 20: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_kith_timeline_v1_timeline_proto_init() }

@@ -47,9 +47,10 @@ const (
 
 // AccountServiceClient is a client for the kith.account.v1.AccountService service.
 type AccountServiceClient interface {
-	// Tell whose account this is, which scopes this credential has, which tools it
-	// cannot call and why, and what each tool costs. Use it when a call was refused,
-	// or before planning long work. Changes nothing.
+	// Tell whose account this is, today's date and time zone of the member, which
+	// scopes this credential has, which tools it cannot call and why, and what each
+	// tool costs. Use it when a call was refused, before you work out a date, or
+	// before planning long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
 	// List recent changes of the member's data, who made them and with which tool,
 	// latest first. Use it to find the change_id of something to undo. Changes
@@ -135,9 +136,10 @@ func (c *accountServiceClient) UndoChange(ctx context.Context, req *v1.UndoChang
 
 // AccountServiceHandler is an implementation of the kith.account.v1.AccountService service.
 type AccountServiceHandler interface {
-	// Tell whose account this is, which scopes this credential has, which tools it
-	// cannot call and why, and what each tool costs. Use it when a call was refused,
-	// or before planning long work. Changes nothing.
+	// Tell whose account this is, today's date and time zone of the member, which
+	// scopes this credential has, which tools it cannot call and why, and what each
+	// tool costs. Use it when a call was refused, before you work out a date, or
+	// before planning long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
 	// List recent changes of the member's data, who made them and with which tool,
 	// latest first. Use it to find the change_id of something to undo. Changes

@@ -1,0 +1,77 @@
+package call
+
+import (
+	"context"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// ZoneOf returns the time zone of the caller's member; UTC without a caller.
+func ZoneOf(ctx context.Context) *time.Location {
+	if p := tenant.PrincipalFrom(ctx); p != nil {
+		return civil.Zone(p.Timezone)
+	}
+	return time.UTC
+}
+
+// ParseDay reads a day of the calendar, as package civil keeps it; nil is the zero time.
+func ParseDay(field string, value *string) (time.Time, error) {
+	if value == nil {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, *value)
+	if err != nil {
+		return t, fault.InvalidField(field, "%q is no day of the calendar", *value)
+	}
+	return t, nil
+}
+
+// StartOfDay returns the moment at which a day, or the one so many days after it, begins
+// for the caller's member; nil is the zero time.
+func StartOfDay(ctx context.Context, field string, value *string, after int) (time.Time, error) {
+	day, err := ParseDay(field, value)
+	if err != nil || value == nil {
+		return day, err
+	}
+	return civil.Start(day.AddDate(0, 0, after), ZoneOf(ctx)).UTC(), nil
+}
+
+// earliestMoment is the first that ParseMoment takes.
+var earliestMoment = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ParseMoment reads when something took place: an RFC 3339 time, or a day of the caller's
+// member, which stands for its noon (today before noon: for now). nil is the zero time.
+func ParseMoment(ctx context.Context, field string, value *string, now time.Time) (time.Time, error) {
+	if value == nil {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, *value)
+	if len(*value) == len(time.DateOnly) {
+		at, err = momentOfDay(ctx, field, value, now)
+	} else if err != nil {
+		err = fault.InvalidField(field, "%q is no time of the calendar", *value)
+	}
+	if err == nil && at.Before(earliestMoment) {
+		err = fault.InvalidField(field, "must not be before %d", earliestMoment.Year())
+	}
+	return at.UTC().Truncate(time.Microsecond), err
+}
+
+func momentOfDay(ctx context.Context, field string, value *string, now time.Time) (time.Time, error) {
+	zone := ZoneOf(ctx)
+	day, err := ParseDay(field, value)
+	if err != nil {
+		return day, err
+	}
+	noon, today := civil.Noon(day, zone), civil.Of(now, zone)
+	switch {
+	case day.After(today):
+		return noon, fault.InvalidField(field, "%s lies in the future; today is %s (%s)", *value, today.Format(time.DateOnly), zone)
+	case noon.After(now) && day.Equal(today):
+		return now, nil
+	}
+	return noon, nil
+}

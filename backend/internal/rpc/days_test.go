@@ -1,0 +1,72 @@
+package rpc_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+)
+
+const getAccount = "/kith.account.v1.AccountService/GetAccount"
+
+// inZone gives each database a member in a time zone, at a time.
+func inZone(t *testing.T, zone string, now time.Time, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	dbtest.Databases(t, func(t *testing.T, url string) {
+		clock := func() time.Time { return now }
+		s := dbtest.Open(t, url, clock)
+		b := serve(t, s, clock)
+		b.member = dbtest.Member(t, s, "maria")
+		err := s.Write(t.Context(), func(ctx context.Context, tx db.Querier) error {
+			_, err := tx.NewRaw("UPDATE members SET timezone = ? WHERE id = ?", zone, b.member).Exec(ctx)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.bearer = dbtest.Token(t, s, b.member, b.rpcs.Scopes()...)
+		test(t, b)
+	})
+}
+
+// All days are the member's: in Los Angeles it is still the 22nd.
+func TestDaysAreTheMembers(t *testing.T) {
+	t.Parallel()
+	inZone(t, "America/Los_Angeles", time.Date(2026, 11, 23, 7, 30, 0, 0, time.UTC), func(t *testing.T, b *bundle) {
+		if got := b.call(t, getAccount, `{}`); got.at("member", "today") != "2026-11-22" || got.at("member", "timezone") != "America/Los_Angeles" {
+			t.Errorf("account: %v", got.body)
+		}
+		ana, ben := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`)
+		if got := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call","occurred_at":"2026-11-21"}`); got.at("interaction", "occurred_at") != "2026-11-21T20:00:00Z" {
+			t.Errorf("logged: %v", got.body)
+		}
+		// 21:30 on the 20th.
+		b.call(t, logCall, `{"connection_ids":["`+ben+`"],"kind":"call","occurred_at":"2026-11-21T05:30:00Z"}`)
+		for body, want := range map[string]any{
+			`{"last_contact_after":"2026-11-20"}`: ana, `{"last_contact_before":"2026-11-21"}`: ben,
+			`{"last_contact_after":"2026-11-19","last_contact_before":"2026-11-21"}`: ben,
+		} {
+			if got := b.call(t, searchPath, body); got.at("hits", 0, "id") != want || got.at("hits", 1) != nil {
+				t.Errorf("%s finds %v", body, got.body)
+			}
+		}
+		for body, want := range map[string]any{
+			`{"since":"2026-11-21"}`: ana, `{"until":"2026-11-21"}`: ben, `{"since":"2026-11-20","until":"2026-11-21"}`: ben,
+		} {
+			if got := b.call(t, list, body); got.at("entries", 0, "participants", 0, "id") != want || got.at("entries", 1) != nil {
+				t.Errorf("%s lists %v", body, got.body)
+			}
+		}
+		if got := b.call(t, createReminder, `{"text":"x","due_on":"2026-11-22"}`); got.code() != "" {
+			t.Errorf("today: %v", got.body)
+		}
+		if got := b.call(t, createReminder, `{"text":"x","due_on":"2026-11-21"}`); got.message() != "due_on: 2026-11-21 is over; today is 2026-11-22" {
+			t.Errorf("yesterday: %v", got.body)
+		}
+		if got := b.call(t, createReminder, `{"text":"x","due_on":"tomorrow"}`); got.message() != "due_on must be a day such as 2026-11-20; today is 2026-11-22" {
+			t.Errorf("a word: %v", got.body)
+		}
+	})
+}
