@@ -74,12 +74,20 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 $(BIN)/golangci-lint: Makefile
 	GOBIN=$(BIN) GOWORK=off go install $(GOLANGCI) && touch $@
 
-# The race detector leaves SQLite alone, which is C translated to Go: tests are twice as fast.
+# The race detector leaves SQLite alone, which is C translated to Go: tests are twice as fast. End-to-end tests watch
+# the services that they start instead of themselves. `make lint` vets.
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false
 
 .PHONY: test
 test: $(BIN)/.tools deploy/e2e/node_modules/.installed ## Run every test, with the race detector, on its own databases
-	deploy/e2e/with-services.sh go test -race $(UNWATCHED) -timeout 45m work
+	deploy/e2e/with-services.sh $(MAKE) --no-print-directory -k test-inside test-outside
+
+.PHONY: test-inside test-outside
+test-inside:
+	go test -vet=off -race $(UNWATCHED) -timeout 45m $$(go list work | grep -v deploy/e2e)
+
+test-outside:
+	KITH_TEST_RACE=1 go test -vet=off -timeout 45m $$(go list work | grep deploy/e2e)
 
 .PHONY: quick
 quick: ## Test what differs from main and what depends on it, on SQLite

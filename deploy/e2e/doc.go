@@ -12,6 +12,9 @@
 //	deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestVersionHeader
 //	go test -short ./deploy/e2e/mcp # SQLite only, and only Go is needed
 //
+// With KITH_TEST_RACE=1 services are built with the race detector, as in `make test`.
+// The tests call them over the network, so -race would find nothing more.
+//
 // with-services.sh starts PostgreSQL and Redis for a command. The official MCP SDK,
 // its conformance suite, the inspector and openid-client are npm packages, which
 // `npm ci` in this folder installs. A real Chromium opens the pages; pictures of
