@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,8 +189,13 @@ func TestPreflight(t *testing.T) {
 	w := httptest.NewRecorder()
 	testPipeline(t, nil).ServeHTTP(w, httptest.NewRequest(http.MethodOptions, "/mcp/v1", nil))
 	h := w.Header()
-	if h.Get("Access-Control-Allow-Methods") != "POST" ||
-		!strings.Contains(h.Get("Access-Control-Allow-Headers"), "mcp-protocol-version") {
+	if h.Get("Access-Control-Allow-Methods") != "POST" {
 		t.Errorf("headers %v", h)
+	}
+	allowed := strings.Split(h.Get("Access-Control-Allow-Headers"), ", ")
+	for _, name := range []string{"mcp-protocol-version", "x-mcp-toolsets", "x-mcp-tools", "x-mcp-readonly", "if-none-match"} {
+		if !slices.Contains(allowed, name) {
+			t.Errorf("%s is not among %q", name, allowed)
+		}
 	}
 }

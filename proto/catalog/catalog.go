@@ -143,6 +143,11 @@ func (c *Catalog) ToolNames() []string {
 // ScopeWrite.
 func (c *Catalog) Scopes() []string { return slices.Clone(c.scopes) }
 
+// Groups returns the tool groups: the scopes without ScopeWrite.
+func (c *Catalog) Groups() []string {
+	return slices.DeleteFunc(c.Scopes(), func(scope string) bool { return scope == ScopeWrite })
+}
+
 // HasScope tells whether a scope exists.
 func (c *Catalog) HasScope(scope string) bool { return slices.Contains(c.scopes, scope) }
 

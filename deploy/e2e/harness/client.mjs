@@ -14,8 +14,8 @@ export function setting(name) {
  * A client that has initialized and listed the tools: from then on the SDK holds
  * every structured answer to its tool's outputSchema.
  */
-export async function connect(path, { token, fetch } = {}) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+export async function connect(path, { token, fetch, headers: others } = {}) {
+  const headers = { ...others, ...(token && { Authorization: `Bearer ${token}` }) };
   const transport = new StreamableHTTPClientTransport(new URL(setting('BASE_URL') + path), { requestInit: { headers }, fetch });
   const client = new Client({ name: 'kith-e2e', version: '1.0.0' });
   await client.connect(transport);

@@ -89,9 +89,8 @@ type ListedTool struct {
 		ReadOnly bool `json:"readOnlyHint"`
 	} `json:"annotations"`
 	Meta struct {
-		Group   string   `json:"kith/group"`
-		Scopes  []string `json:"kith/scopes"`
-		InScope *bool    `json:"kith/in_scope"`
+		Group  string   `json:"kith/group"`
+		Scopes []string `json:"kith/scopes"`
 	} `json:"_meta"`
 }
 

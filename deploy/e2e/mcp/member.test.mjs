@@ -13,8 +13,25 @@ before(async () => {
   ({ client, tools } = await connect(path, { token: setting('MEMBER_TOKEN') }));
 });
 
-test('every tool is in scope', () => {
-  for (const tool of tools) assert.notEqual(tool._meta['kith/in_scope'], false, tool.name);
+test('every tool is in scope', async () => {
+  const { tools: listed } = await connect('/mcp/v1');
+  assert.deepEqual(tools.map((tool) => tool.name), listed.map((tool) => tool.name));
+});
+
+test('headers narrow what is listed and what is called', async () => {
+  const headers = { 'X-MCP-Toolsets': 'timeline', 'X-MCP-Tools': 'search_connections', 'X-MCP-Readonly': 'true' };
+  const narrowed = await connect(path, { token: setting('MEMBER_TOKEN'), headers });
+  const names = narrowed.tools.map((tool) => tool.name);
+  for (const name of ['search_connections', 'list_timeline', 'get_account']) assert.ok(names.includes(name), `${name} is not in ${names}`);
+  for (const tool of narrowed.tools) {
+    assert.ok(tool.annotations.readOnlyHint, `${tool.name} writes`);
+    assert.ok(tool._meta['kith/group'] === 'timeline' || tool._meta['kith/scopes'].length === 0 || tool.name === 'search_connections', tool.name);
+  }
+  await call(narrowed.client, 'get_account');
+  for (const name of ['add_note', 'list_due']) {
+    await assert.rejects(narrowed.client.callTool({ name, arguments: {} }), (error) => error.code === -32001 && error.data.reason === 'narrowed_by_header');
+  }
+  await assert.rejects(connect(path, { token: setting('MEMBER_TOKEN'), headers: { 'X-MCP-Toolsets': 'timelines' } }), /nearest: timeline/);
 });
 
 test('a person from first meeting to last contact', async () => {
@@ -178,8 +195,7 @@ test('without a token, and with a dead one, the SDK sees a 401', async () => {
 
 test('a token that may only read is refused to write', async () => {
   const { client, tools } = await connect(path, { token: setting('READER_TOKEN') });
-  const { _meta: meta } = tools.find((tool) => tool.name === 'create_connection');
-  assert.equal(meta['kith/in_scope'], false);
+  assert.ok(!tools.some((tool) => tool.name === 'create_connection'), 'it is listed');
   await assert.rejects(client.callTool({ name: 'create_connection', arguments: { name: 'X' } }), (error) => {
     assert.equal(error.code, -32001);
     assert.deepEqual(error.data, { reason: 'missing_scope', required_scopes: ['connections', 'write'] });

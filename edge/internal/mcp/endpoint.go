@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
 
@@ -21,10 +22,9 @@ import (
 type endpoint struct {
 	*Dispatcher
 
-	policy         credentialPolicy
-	challenge      string
-	greeting       *greeting
-	anonymousTools []byte // the result of tools/list for a caller without a bearer
+	policy    credentialPolicy
+	challenge string
+	greeting  *greeting
 }
 
 // call is one JSON-RPC message on its way through the endpoint.
@@ -32,6 +32,7 @@ type call struct {
 	message
 
 	bearer    bearer.Bearer
+	narrowing narrowing
 	visitor   string                         // the caller's address bucket, in the sandbox only
 	principal *accessv1.GetPrincipalResponse // nil unless a bearer was checked
 	retry     *upstream.Retry                // nil without an Idempotency-Key
@@ -74,7 +75,11 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 func (e *endpoint) serveMessage(w http.ResponseWriter, r *http.Request, c *call) {
 	note(r.Context(), c)
-	if f := checkVersion(r.Header, c.method); f != nil {
+	f := checkVersion(r.Header, c.method)
+	if f == nil {
+		c.narrowing, f = e.readNarrowing(r.Header)
+	}
+	if f != nil {
 		e.writeFailure(w, r, nil, f)
 		return
 	}
@@ -206,9 +211,11 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 	}
 	rpc, ok := e.options.Catalog.Tool(unquote(p.name))
 	if !ok {
-		return nil, nil, answerError(codeInvalidParams, "There is no tool of this name; tools/list has those that are.")
+		return nil, nil, e.unknownTool(unquote(p.name))
 	}
 	switch {
+	case !c.narrowing.allows(rpc):
+		return rpc, nil, narrowedCall(rpc, &c.narrowing)
 	case p.arguments == nil:
 		return rpc, []byte("{}"), nil
 	case !isObject(p.arguments):
@@ -216,6 +223,11 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 	default:
 		return rpc, p.arguments, nil
 	}
+}
+
+func (e *endpoint) unknownTool(name string) *failure {
+	return answerError(codeInvalidParams, "There is no tool "+quoted(name)+" (nearest: "+
+		strings.Join(nearest(e.options.Catalog.ToolNames(), name), ", ")+"); tools/list has those that are.")
 }
 
 // refuseCall answers a call that never reaches the backend. A dead bearer goes
@@ -228,10 +240,14 @@ func (e *endpoint) refuseCall(
 			return outcomeOf(f), f
 		}
 	}
-	if rpc == nil {
+	switch {
+	case rpc == nil:
 		return metrics.OutcomeUnknownTool, fault
+	case fault.code == codeRefused:
+		return metrics.OutcomeRefused, fault
+	default:
+		return metrics.OutcomeInvalidArguments, fault
 	}
-	return metrics.OutcomeInvalidArguments, fault
 }
 
 // outcomeOf is the outcome of a call that ended before the tool.

@@ -162,11 +162,12 @@ func (e *endpoint) toolFailure(
 	}
 }
 
-// Reasons of the backend for a refusal.
+// Reasons for a refusal: the backend's, and the caller's own headers.
 const (
 	reasonMissingScope = "missing_scope"
 	reasonReadOnly     = "read_only_account"
 	reasonToolLimit    = "limited_to_tools"
+	reasonNarrowed     = "narrowed_by_header"
 )
 
 // argumentsText tells a model which arguments break which rule, one per line.

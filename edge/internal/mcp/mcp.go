@@ -6,6 +6,7 @@
 //	access        Host and Origin, media type                  (request.go)
 //	decode        one strict parse; arguments stay raw bytes   (request.go)
 //	version       MCP-Protocol-Version, except on initialize   (request.go)
+//	narrow        which tools the headers leave                (narrowing.go)
 //	authenticate  by the mount's policy; the backend decides   (endpoint.go)
 //	dispatch      initialize, ping, tools/list, tools/call     (endpoint.go)
 //
@@ -22,7 +23,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
@@ -183,26 +183,10 @@ func (d *Dispatcher) Routes() []route.Route {
 
 // mount returns the server under one path, where the metadata of the resource is found.
 func (d *Dispatcher) mount(path string, policy credentialPolicy) *endpoint {
-	e := &endpoint{
-		Dispatcher:     d,
-		policy:         policy,
-		challenge:      bearer.Challenge(d.options.BaseURL + route.ResourcePrefix + path),
-		greeting:       newGreeting(d.options, policy == demoAccount),
-		anonymousTools: d.tools.all(),
+	return &endpoint{
+		Dispatcher: d,
+		policy:     policy,
+		challenge:  bearer.Challenge(d.options.BaseURL + route.ResourcePrefix + path),
+		greeting:   newGreeting(d.options, policy == demoAccount),
 	}
-	if policy == demoAccount {
-		e.anonymousTools = d.tools.forScopes(nil, readScopes(d.options.Catalog), nil)
-	}
-	return e
-}
-
-// readScopes are the scopes of a credential that may read everything.
-func readScopes(c *catalog.Catalog) []string {
-	var scopes []string
-	for _, scope := range c.Scopes() {
-		if !strings.EqualFold(scope, catalog.ScopeWrite) {
-			scopes = append(scopes, scope)
-		}
-	}
-	return scopes
 }

@@ -122,6 +122,7 @@ type params struct {
 	arguments       jsontext.Value
 	cursor          jsontext.Value
 	protocolVersion jsontext.Value
+	meta            jsontext.Value
 }
 
 // isObject says whether a raw JSON value is an object.
@@ -207,12 +208,13 @@ func readParams(value jsontext.Value) params {
 		Arguments       jsontext.Value            `json:"arguments"`
 		Cursor          jsontext.Value            `json:"cursor"`
 		ProtocolVersion jsontext.Value            `json:"protocolVersion"`
+		Meta            jsontext.Value            `json:"_meta"`
 		Others          map[string]jsontext.Value `json:",embed"`
 	}
 	if err := json.Unmarshal(value, &read); err != nil {
 		return params{fault: "params must be an object."}
 	}
-	p := params{name: read.Name, arguments: read.Arguments, cursor: read.Cursor, protocolVersion: read.ProtocolVersion}
+	p := params{name: read.Name, arguments: read.Arguments, cursor: read.Cursor, protocolVersion: read.ProtocolVersion, meta: read.Meta}
 	for name := range read.Others {
 		if known := httpapi.Lookalike(name, "name", "arguments", "cursor", "protocolVersion", "_meta"); known != "" {
 			p.fault = "In params, a key differs from " + known + " only in case."

@@ -1,8 +1,11 @@
 package mcp
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,16 +13,18 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// toolList holds the tools as tools/list shows them, rendered once.
+// toolList holds the tools as tools/list shows them, rendered once. An answer is these
+// bytes put together, which costs no more than copying an answer that was kept.
 type toolList struct {
 	tools []renderedTool
+	size  int // of an answer with all tools, in bytes
 }
 
 // renderedTool is one tool in its two forms.
 type renderedTool struct {
-	rpc        *catalog.RPC
-	inScope    []byte
-	outOfScope []byte
+	rpc     *catalog.RPC
+	plain   []byte
+	refused []byte // marked as one that the demo account refuses
 }
 
 // toolJSON is MCP's Tool (2025-06-18, "Tools").
@@ -41,8 +46,8 @@ type hintsJSON struct {
 	OpenWorld   bool   `json:"openWorldHint"`
 }
 
-// toolMetaJSON is what this service adds. InScope is there only when it is false
-// and the caller is known.
+// toolMetaJSON is what this service adds. InScope is there only when it is false: in the
+// sandbox, which shows visitors the tools that write too.
 type toolMetaJSON struct {
 	Group   string   `json:"kith/group"`
 	Scopes  []string `json:"kith/scopes"`
@@ -54,15 +59,16 @@ type toolMetaJSON struct {
 func newToolList(c *catalog.Catalog) (*toolList, error) {
 	list := &toolList{}
 	for _, rpc := range c.Tools() {
-		inScope, err := renderTool(rpc, true)
+		plain, err := renderTool(rpc, true)
 		if err != nil {
 			return nil, err
 		}
-		outOfScope, err := renderTool(rpc, false)
+		refused, err := renderTool(rpc, false)
 		if err != nil {
 			return nil, err
 		}
-		list.tools = append(list.tools, renderedTool{rpc: rpc, inScope: inScope, outOfScope: outOfScope})
+		list.tools = append(list.tools, renderedTool{rpc: rpc, plain: plain, refused: refused})
+		list.size += len(refused) + 1
 	}
 	return list, nil
 }
@@ -94,63 +100,102 @@ func renderTool(rpc *catalog.RPC, inScope bool) ([]byte, error) {
 	return text, nil
 }
 
-// all returns the result of tools/list for a caller of whom nothing is known.
-func (l *toolList) all() []byte {
-	return l.render(nil, nil, func(*catalog.RPC) bool { return true })
+// page is a part of the list.
+type page struct {
+	from string // the name of its first tool; "" for the beginning
+	size int    // the most tools on it; 0 for all
 }
 
-// forScopes appends the result of tools/list for a credential with the scopes.
-// Tools out of its reach are marked, not hidden. A credential that is limited to
-// named tools is shown no other.
-func (l *toolList) forScopes(out []byte, scopes, limit []string) []byte {
-	return l.render(out, limit, func(rpc *catalog.RPC) bool { return len(rpc.Missing(scopes)) == 0 })
+// keyPageSize is the member of a request's _meta with which a client asks for pages. MCP
+// leaves the size to the server, and some clients read the first page only: a client that
+// does not ask gets all tools at once.
+const keyPageSize = "kith/page_size"
+
+// maxPageSize bounds a page; it is more than there are tools.
+const maxPageSize = 100
+
+// next returns the cursor of the page that begins with a tool.
+func (p page) next(tool string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(p.size) + " " + tool))
 }
 
-// render appends the tools of the limit, or all when there is none.
-func (l *toolList) render(out []byte, limit []string, inScope func(*catalog.RPC) bool) []byte {
-	out = append(out, `{"tools":[`...)
-	first := true
-	for _, tool := range l.tools {
-		if len(limit) > 0 && !slices.Contains(limit, tool.rpc.Tool.Name) {
+// readPage reads which page tools/list is asked for. A cursor knows the size of its page.
+func (e *endpoint) readPage(p params) (page, *failure) {
+	if p.cursor != nil {
+		text, err := base64.RawURLEncoding.DecodeString(unquote(p.cursor))
+		digits, from, _ := strings.Cut(string(text), " ")
+		size, ok := pageSize(digits)
+		if _, known := e.options.Catalog.Tool(from); err != nil || !isString(p.cursor) || !ok || !known {
+			return page{}, answerError(codeInvalidParams, "The cursor is not one that this server gave. Leave it out for the first page.")
+		}
+		return page{from, size}, nil
+	}
+	var meta struct {
+		Size jsontext.Value `json:"kith/page_size"`
+	}
+	if !isObject(p.meta) || json.Unmarshal(p.meta, &meta) != nil || meta.Size == nil {
+		return page{}, nil
+	}
+	size, ok := pageSize(string(meta.Size))
+	if !ok {
+		return page{}, answerError(codeInvalidParams, "_meta."+keyPageSize+" must be an integer from 1 to "+strconv.Itoa(maxPageSize)+".")
+	}
+	return page{size: size}, nil
+}
+
+func pageSize(digits string) (int, bool) {
+	size, err := strconv.Atoi(digits)
+	return size, err == nil && size >= 1 && size <= maxPageSize
+}
+
+// shows says whether a caller may use a tool, as far as headers and credential say.
+func (e *endpoint) shows(c *call, rpc *catalog.RPC) bool {
+	if p := c.principal; p != nil {
+		limit := p.GetTools()
+		if len(rpc.Missing(p.GetScopes())) > 0 || (p.GetReadOnly() && rpc.Writes) ||
+			(len(limit) > 0 && !slices.Contains(limit, rpc.Tool.Name)) {
+			return false
+		}
+	}
+	return c.narrowing.allows(rpc)
+}
+
+// listTools answers tools/list with the tools that the caller may use; get_account says
+// what is out of a credential's reach. Without a bearer that is all tools.
+func (e *endpoint) listTools(out []byte, c *call) ([]byte, *failure) {
+	if c.params.fault != "" {
+		return out, answerError(codeInvalidParams, c.params.fault)
+	}
+	p, f := e.readPage(c.params)
+	if f != nil {
+		return out, f
+	}
+	out = append(slices.Grow(out, e.tools.size+len(`{"tools":[]}}`)), `{"tools":[`...)
+	listed, next := 0, ""
+	for _, tool := range e.tools.tools {
+		name := tool.rpc.Tool.Name
+		if p.from == name {
+			p.from = ""
+		}
+		if p.from != "" || !e.shows(c, tool.rpc) {
 			continue
 		}
-		if !first {
+		if p.size > 0 && listed == p.size {
+			next = p.next(name)
+			break
+		}
+		if listed++; listed > 1 {
 			out = append(out, ',')
 		}
-		first = false
-		if inScope(tool.rpc) {
-			out = append(out, tool.inScope...)
+		if e.policy == demoAccount && tool.rpc.Writes {
+			out = append(out, tool.refused...)
 		} else {
-			out = append(out, tool.outOfScope...)
+			out = append(out, tool.plain...)
 		}
 	}
-	return append(out, ']', '}')
-}
-
-// listTools answers tools/list, all on one page.
-func (e *endpoint) listTools(out []byte, c *call) ([]byte, *failure) {
-	switch {
-	case c.params.fault != "":
-		return out, answerError(codeInvalidParams, c.params.fault)
-	case c.params.cursor != nil:
-		return out, answerError(codeInvalidParams, "There is no further page, so no cursor is valid.")
-	case c.principal == nil:
-		return append(out, e.anonymousTools...), nil
+	out = append(out, ']')
+	if next != "" {
+		out = appendString(append(out, `,"nextCursor":`...), next)
 	}
-	scopes := c.principal.GetScopes()
-	if c.principal.GetReadOnly() {
-		scopes = withoutWrite(scopes)
-	}
-	return e.tools.forScopes(out, scopes, c.principal.GetTools()), nil
-}
-
-// withoutWrite returns the scopes that are left where every write is refused.
-func withoutWrite(scopes []string) []string {
-	var left []string
-	for _, scope := range scopes {
-		if scope != catalog.ScopeWrite {
-			left = append(left, scope)
-		}
-	}
-	return left
+	return append(out, '}'), nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +41,7 @@ func TestToolsGolden(t *testing.T) {
 		name := filepath.Join("testdata", "tools", tool.rpc.Tool.Name+".json")
 		want = append(want, name)
 		var text bytes.Buffer
-		if err := json.Indent(&text, tool.inScope, "", "  "); err != nil {
+		if err := json.Indent(&text, tool.plain, "", "  "); err != nil {
 			t.Fatal(err)
 		}
 		text.WriteByte('\n')
@@ -83,7 +82,7 @@ func TestToolsAreComplete(t *testing.T) {
 			Annotations map[string]any `json:"annotations"`
 			Meta        map[string]any `json:"_meta"`
 		}
-		if err := json.Unmarshal(tool.inScope, &shown); err != nil {
+		if err := json.Unmarshal(tool.plain, &shown); err != nil {
 			t.Fatal(err)
 		}
 		if shown.Name == "" || shown.Title == "" || shown.Description == "" {
@@ -105,35 +104,5 @@ func TestToolsAreComplete(t *testing.T) {
 				t.Errorf("%s: %s is missing", shown.Name, key)
 			}
 		}
-	}
-}
-
-func TestForScopesMarks(t *testing.T) {
-	t.Parallel()
-	c, list := loadTools(t)
-	var shown struct {
-		Tools []struct {
-			Name string         `json:"name"`
-			Meta map[string]any `json:"_meta"`
-		} `json:"tools"`
-	}
-	if err := json.Unmarshal(list.forScopes(nil, []string{"connections"}, nil), &shown); err != nil {
-		t.Fatal(err)
-	}
-	if len(shown.Tools) != len(c.Tools()) {
-		t.Errorf("%d tools of %d", len(shown.Tools), len(c.Tools()))
-	}
-	for _, tool := range shown.Tools {
-		rpc, _ := c.Tool(tool.Name)
-		_, marked := tool.Meta["kith/in_scope"]
-		if reachable := len(rpc.Missing([]string{"connections"})) == 0; marked == reachable {
-			t.Errorf("%s: marked %t, in reach %t", tool.Name, marked, reachable)
-		}
-	}
-	if !bytes.Equal(list.forScopes(nil, c.Scopes(), nil), list.all()) {
-		t.Error("a credential with every scope sees another list than nobody")
-	}
-	if strings.Contains(string(list.all()), "kith/in_scope") {
-		t.Error("the anonymous list has marks")
 	}
 }

@@ -186,7 +186,7 @@ func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter 
 
 const (
 	corsHeaders = "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, " +
-		"mcp-name, last-event-id, idempotency-key"
+		"mcp-name, last-event-id, idempotency-key, if-none-match, x-mcp-toolsets, x-mcp-tools, x-mcp-readonly"
 	corsExposed = "WWW-Authenticate, RateLimit, RateLimit-Policy, RateLimit-Limit, RateLimit-Remaining, " +
 		"RateLimit-Reset, Retry-After, Idempotency-Replayed, Deprecation, Sunset, Link, ETag, Location, " +
 		"MCP-Protocol-Version, X-Request-Id"

@@ -36,6 +36,7 @@ func newVariables(c *catalog.Catalog, protocols []string, routes []route.Route) 
 		"scope-descriptions":    describeScopes(c),
 		"tools":                 newList(tools),
 		"tool-list":             newText(list(tools)),
+		"toolset-list":          newText(list(c.Groups())),
 		"protocol-versions":     newList(protocols),
 		"protocol-version":      newText(protocols[0]),
 		"protocol-version-list": newText(list(protocols)),

@@ -1,0 +1,130 @@
+package mcp
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kith-crm/kith/proto/catalog"
+)
+
+// Headers that narrow the tools of one client, with the meaning that they have in
+// github-mcp-server.
+const (
+	headerToolsets = "X-MCP-Toolsets"
+	headerTools    = "X-MCP-Tools"
+	headerReadOnly = "X-MCP-Readonly"
+)
+
+// maxUnknown is how many unknown names an error answers one by one.
+const maxUnknown = 3
+
+// narrowing is what the headers leave of the tools. Its zero value leaves all.
+type narrowing struct {
+	named    bool           // only those of scopes and tools
+	scopes   []string       // the named toolsets and write; nil without a toolset
+	tools    []*catalog.RPC // the named tools
+	readOnly bool
+}
+
+// allows says whether the tool is left. A toolset has the tools that a credential with
+// this scope and write may call, so get_account and get_job are in every one.
+func (n *narrowing) allows(rpc *catalog.RPC) bool {
+	if n.readOnly && rpc.Writes {
+		return false
+	}
+	return !n.named || (n.scopes != nil && len(rpc.Missing(n.scopes)) == 0) || slices.Contains(n.tools, rpc)
+}
+
+// readNarrowing reads the headers: the tools of all toolsets and the named tools are left,
+// and with X-MCP-Readonly only those that read. A header without a name is as none. An
+// unknown name is refused at once, so that a slip shows when the client connects.
+func (d *Dispatcher) readNarrowing(h http.Header) (n narrowing, f *failure) {
+	toolsets, names := listHeader(h, headerToolsets), listHeader(h, headerTools)
+	n.readOnly = slices.ContainsFunc(h[http.CanonicalHeaderKey(headerReadOnly)], isTrue)
+	n.named = len(toolsets)+len(names) > 0
+	groups, unknown := d.options.Catalog.Groups(), []string(nil)
+	for _, name := range toolsets {
+		switch {
+		case name == "all", name == "default": // the default is all
+			n.named = false
+		case slices.Contains(groups, name):
+			n.scopes = append(n.scopes, name)
+		default:
+			unknown = append(unknown, name)
+		}
+	}
+	if unknown != nil {
+		return n, unknownNames(headerToolsets, "toolset", unknown, append(groups, "all"))
+	}
+	if n.scopes != nil {
+		n.scopes = append(n.scopes, catalog.ScopeWrite)
+	}
+	for _, name := range names {
+		if rpc, ok := d.options.Catalog.Tool(name); ok {
+			n.tools = append(n.tools, rpc)
+		} else {
+			unknown = append(unknown, name)
+		}
+	}
+	if unknown != nil {
+		return n, unknownNames(headerTools, "tool", unknown, d.options.Catalog.ToolNames())
+	}
+	return n, nil
+}
+
+// listHeader returns the members of a list header (RFC 9110, section 5.6.1).
+func listHeader(h http.Header, name string) (members []string) {
+	for _, line := range h[http.CanonicalHeaderKey(name)] {
+		for member := range strings.SplitSeq(line, ",") {
+			if member = strings.TrimSpace(member); member != "" {
+				members = append(members, member)
+			}
+		}
+	}
+	return members
+}
+
+// isTrue reads a switch: everything that does not say no is yes.
+func isTrue(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "false", "f", "no", "n", "0", "off":
+		return false
+	default:
+		return true
+	}
+}
+
+// unknownNames refuses names in a header. The message suggests names, and has all of
+// them where they are few; data always has them.
+func unknownNames(header, kind string, unknown, known []string) *failure {
+	var text strings.Builder
+	text.WriteString(header + " has no valid name of a " + kind + " in ")
+	for i, name := range unknown[:min(len(unknown), maxUnknown)] {
+		if i > 0 {
+			text.WriteString(" and ")
+		}
+		text.WriteString(quoted(name) + " (nearest: " + strings.Join(nearest(known, name), ", ") + ")")
+	}
+	if list := strings.Join(known, ", "); len(list) < 100 {
+		text.WriteString(". Valid: " + list + ".")
+	} else {
+		text.WriteString(". error.data.valid has all valid names.")
+	}
+	f := refusal(http.StatusBadRequest, text.String())
+	f.data = appendStrings([]byte(`{"valid":`), known)
+	f.data = append(f.data, '}')
+	return f
+}
+
+// narrowedCall is the error for a tool that the caller's headers leave out.
+func narrowedCall(tool *catalog.RPC, n *narrowing) *failure {
+	header, text := headerToolsets+" or "+headerTools, " is not among the tools that this client's header "
+	if n.readOnly && tool.Writes {
+		header, text = headerReadOnly, " writes, and only tools that read are left by this client's header "
+	}
+	f := answerError(codeRefused, "Refused: "+tool.Tool.Name+text+header+". Use a tool of tools/list, or ask the person to change the header in the client's settings.")
+	f.data = appendStrings([]byte(`{"reason":"`+reasonNarrowed+`","required_scopes":`), tool.Scopes)
+	f.data = append(f.data, '}')
+	return f
+}
