@@ -35,9 +35,8 @@ image: ## Build the container image, to IMAGE
 .PHONY: gen
 gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the dashboards and openapi.json
 	$(BIN)/buf generate
-	$(BIN)/buf generate --template proto/tools/schema.gen.yaml
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
-	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb ../.tmp/schema catalog/catalog.json
+	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb catalog/catalog.json
 	cd observability && go run ./internal/dashboards/cmd/dashboards dashboards
 	cd edge && go run ./internal/discovery/openapi/cmd/openapi internal/discovery/openapi/openapi.json
 

@@ -58,9 +58,13 @@ type Tool struct {
 	Waits bool `json:"waits,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
-	// InputSchema and OutputSchema are JSON Schema 2020-12 objects.
+	// InputSchema and OutputSchema are what clients are told of the arguments and of
+	// the answer. They are valid under JSON Schema draft-07 and 2020-12.
 	InputSchema  json.RawMessage `json:"input_schema"`
 	OutputSchema json.RawMessage `json:"output_schema"`
+	// BoundedSchema is InputSchema with the bounds that the server checks, and without
+	// null. Documentation and tests read it.
+	BoundedSchema json.RawMessage `json:"bounded_schema"`
 }
 
 // Annotations are the hints of MCP's ToolAnnotations.

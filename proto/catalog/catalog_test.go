@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -209,6 +208,7 @@ func checkDescription(t *testing.T, tool *catalog.Tool) {
 	}
 }
 
+// TestSchemas compares the three schemas of each tool with its messages.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	known := methods(t)
@@ -216,78 +216,118 @@ func TestSchemas(t *testing.T) {
 		m := known[rpc.Procedure]
 		t.Run(rpc.Tool.Name, func(t *testing.T) {
 			t.Parallel()
-			checkSchema(t, rpc.Tool.InputSchema, m.Input(), false)
-			checkSchema(t, rpc.Tool.OutputSchema, m.Output(), true)
+			for _, s := range []*schema{
+				{text: rpc.Tool.InputSchema, closed: true, described: true},
+				{text: rpc.Tool.BoundedSchema, closed: true, described: true, bounded: true},
+				{text: rpc.Tool.OutputSchema},
+			} {
+				s.check(t, m.Input(), m.Output())
+			}
 		})
 	}
 }
 
-func checkSchema(t *testing.T, data json.RawMessage, m protoreflect.MessageDescriptor, output bool) {
-	t.Helper()
-	var schema map[string]any
-	if err := json.Unmarshal(data, &schema); err != nil {
-		t.Fatalf("%s: %v", m.FullName(), err)
-	}
-	for _, word := range []string{`"$ref"`, `"$id"`, `"$schema"`, `"$defs"`} {
-		if strings.Contains(string(data), word) {
-			t.Errorf("%s: the schema holds %s", m.FullName(), word)
-		}
-	}
-	checkObject(t, string(m.FullName()), schema, m, output)
+// schema is a schema and what it must be.
+type schema struct {
+	text json.RawMessage
+	// closed: it takes no other fields. described: each field has a description.
+	// bounded: it has bounds, and null is nothing.
+	closed, described, bounded bool
+	defs                       map[string]any
 }
 
-// checkObject compares a schema with the message that it describes.
-func checkObject(t *testing.T, at string, schema map[string]any, m protoreflect.MessageDescriptor, output bool) {
+// published are the keywords that clients are shown. Bounds are not among them: a client
+// that checks them fails with a worse message than the server's.
+var published = []string{"type", "description", "enum", "items", "properties", "required", "additionalProperties", "$ref", "$defs"}
+
+func (s *schema) check(t *testing.T, input, output protoreflect.MessageDescriptor) {
 	t.Helper()
-	if schema["type"] != "object" {
-		t.Errorf("%s: the type is %v", at, schema["type"])
+	var root map[string]any
+	if err := json.Unmarshal(s.text, &root); err != nil {
+		t.Fatal(err)
 	}
-	if _, text := schema["title"].(string); text {
-		t.Errorf("%s: has a title", at)
+	s.defs, _ = root["$defs"].(map[string]any)
+	if s.closed && s.defs != nil {
+		t.Error("the arguments have $defs, which some clients do not follow")
 	}
-	if closed := reflect.DeepEqual(schema["additionalProperties"], false); closed == output {
-		t.Errorf("%s: additionalProperties is %v", at, schema["additionalProperties"])
+	m := output
+	if s.closed {
+		m = input
 	}
-	properties, _ := schema["properties"].(map[string]any)
+	s.object(t, string(m.FullName()), root, m)
+	if (root["type"] != "object") || (s.closed && root["additionalProperties"] != false) {
+		t.Errorf("the root is of the type %v, additionalProperties is %v", root["type"], root["additionalProperties"])
+	}
+}
+
+// object compares a schema with the message that it describes.
+func (s *schema) object(t *testing.T, at string, node map[string]any, m protoreflect.MessageDescriptor) {
+	t.Helper()
+	if _, open := node["additionalProperties"]; open != s.closed {
+		t.Errorf("%s: additionalProperties is %v", at, node["additionalProperties"])
+	}
+	properties, _ := node["properties"].(map[string]any)
 	if len(properties) != m.Fields().Len() {
 		t.Errorf("%s: %d properties, %d fields", at, len(properties), m.Fields().Len())
 	}
-	required := map[string]bool{}
-	for _, name := range list(schema["required"]) {
-		if required[name] || properties[name] == nil {
-			t.Errorf("%s: %s is required twice or is no property", at, name)
+	required := list(node["required"])
+	for _, name := range required {
+		if properties[name] == nil {
+			t.Errorf("%s: %s is required and is no property", at, name)
 		}
-		required[name] = true
 	}
 	for i := range m.Fields().Len() {
 		f := m.Fields().Get(i)
 		property, _ := properties[string(f.Name())].(map[string]any)
-		checkProperty(t, at+"."+string(f.Name()), property, f, output)
-		if output && f.IsList() && !required[string(f.Name())] {
-			t.Errorf("%s.%s: a list that is not required", at, f.Name())
-		}
+		s.property(t, at+"."+string(f.Name()), property, f, slices.Contains(required, string(f.Name())))
 	}
 }
 
-func checkProperty(t *testing.T, at string, property map[string]any, f protoreflect.FieldDescriptor, output bool) {
+func (s *schema) property(t *testing.T, at string, property map[string]any, f protoreflect.FieldDescriptor, required bool) {
 	t.Helper()
-	if text, _ := property["description"].(string); text == "" {
+	if text, _ := property["description"].(string); s.described && text == "" {
 		t.Errorf("%s: no description", at)
 	}
+	for keyword := range property {
+		if !s.bounded && !slices.Contains(published, keyword) {
+			t.Errorf("%s: %s is published", at, keyword)
+		}
+	}
+	if nullable := len(list(property["type"])) == 2; nullable != (s.described && !s.bounded && !required) {
+		t.Errorf("%s: required is %v, the type %v", at, required, property["type"])
+	}
+	if enum, nullable := property["enum"].([]any); nullable && slices.Contains(enum, nil) != (len(list(property["type"])) == 2) {
+		t.Errorf("%s: the type is %v, enum %v", at, property["type"], enum)
+	}
 	if f.IsList() {
-		if property["type"] != "array" || property["maxItems"] == nil {
+		if typeOf(property) != "array" || s.bounded && property["maxItems"] == nil {
 			t.Errorf("%s: type %v, maxItems %v", at, property["type"], property["maxItems"])
 		}
 		property, _ = property["items"].(map[string]any)
 	}
+	if ref, ok := property["$ref"].(string); ok {
+		property, _ = s.defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
 	switch {
-	case f.Kind() == protoreflect.StringKind && property["maxLength"] == nil && property["enum"] == nil && property["const"] == nil:
+	case f.Kind() == protoreflect.StringKind && s.bounded && property["maxLength"] == nil && property["enum"] == nil:
 		t.Errorf("%s: a string without bounds: %v", at, property)
 	case f.Kind() == protoreflect.MessageKind && strings.HasPrefix(string(f.Message().FullName()), "kith."):
-		checkObject(t, at, property, f.Message(), output)
-	case property["type"] == nil:
+		s.object(t, at, property, f.Message())
+	case typeOf(property) == "":
 		t.Errorf("%s: no type: %v", at, property)
 	}
+}
+
+// typeOf returns the type of a schema that is not null.
+func typeOf(node map[string]any) string {
+	if name, ok := node["type"].(string); ok {
+		return name
+	}
+	types := list(node["type"])
+	if len(types) == 2 && types[1] == "null" {
+		return types[0]
+	}
+	return ""
 }
 
 // list returns the texts of a JSON list.

@@ -36,7 +36,7 @@ func inputs(t *testing.T, rpcs *catalog.Catalog) map[string]*schema {
 	t.Helper()
 	all := map[string]*schema{}
 	for _, tool := range rpcs.Tools() {
-		reader := json.NewDecoder(bytes.NewReader(tool.Tool.InputSchema))
+		reader := json.NewDecoder(bytes.NewReader(tool.Tool.BoundedSchema))
 		reader.DisallowUnknownFields()
 		s := &schema{}
 		if err := reader.Decode(s); err != nil {

@@ -94,7 +94,7 @@ func checkArguments(t *testing.T, call toolCall) {
 		t.Fatalf("there is no tool %s", call.Params.Name)
 	}
 	var s jsonschema.Schema
-	if err := json.Unmarshal(rpc.Tool.InputSchema, &s); err != nil {
+	if err := json.Unmarshal(rpc.Tool.BoundedSchema, &s); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := s.Resolve(nil)
@@ -118,7 +118,7 @@ func TestToolsAreToldInFull(t *testing.T) {
 		var s struct {
 			Properties map[string]struct{ Description string }
 		}
-		if err := json.Unmarshal(rpc.Tool.InputSchema, &s); err != nil {
+		if err := json.Unmarshal(rpc.Tool.BoundedSchema, &s); err != nil {
 			t.Fatal(err)
 		}
 		wanted := []string{rpc.Tool.Name, rpc.Tool.Title, rpc.Tool.Description}

@@ -128,7 +128,7 @@ func (s *site) Tools() ([]toolDoc, error) {
 	x := newExamples(s)
 	var tools []toolDoc
 	for _, rpc := range s.Catalog.Tools() {
-		input, err := schema.Parse(rpc.Tool.InputSchema)
+		input, err := schema.Parse(rpc.Tool.BoundedSchema)
 		if err != nil {
 			return nil, fmt.Errorf("document %s: %w", rpc.Tool.Name, err)
 		}

@@ -17,6 +17,7 @@ const contract = `syntax = "proto3";
 package kith.test.v1;
 
 import "buf/validate/validate.proto";
+import "google/protobuf/struct.proto";
 import "google/protobuf/timestamp.proto";
 import "kith/tool/v1/tool.proto";
 
@@ -60,12 +61,21 @@ service ThingService {
 
 // What to look for.
 message SearchThingsRequest {
-  // Words.
+  // Words, or
+  // "<a & b>".
   optional string query = 1 [(buf.validate.field).string.max_len = 100];
   // Only these kinds.
   repeated string kinds = 2 [(buf.validate.field).repeated = {max_items: 3 unique: true items: {string: {in: ["a", "b"]}}}];
   // Only these; their order counts.
-  repeated Thing like_these = 3 [json_name = "like_these", (buf.validate.field).repeated.max_items = 5];
+  repeated Thing like_these = 3 [json_name = "like_these", (buf.validate.field).repeated = {min_items: 1 max_items: 5}];
+  // One of them.
+  optional string kind = 4 [(buf.validate.field).string = {in: ["a", "b"]}];
+  // Hits per page.
+  optional int32 limit = 5 [(buf.validate.field).int32 = {gte: 1 lte: 50}];
+  // Its weight.
+  optional double weight = 6 [(buf.validate.field).double = {gt: 0 lt: 1}];
+  // Who asks.
+  string asker = 7 [(buf.validate.field).required = true, (buf.validate.field).string = {email: true min_len: 3 max_len: 9 pattern: "^.*$"}];
 }
 
 // A page of things.
@@ -73,9 +83,10 @@ message SearchThingsResponse {
   // The things.
   repeated Thing things = 1 [(buf.validate.field).required = true, (buf.validate.field).repeated.max_items = 5];
   // The best one.
-  Thing best = 2;
-  // Whether more are there.
-  bool has_more = 3 [json_name = "has_more"];
+  Thing best = 2 [(kith.tool.v1.explained) = true];
+  // Whether
+  // more are there.
+  bool has_more = 3 [json_name = "has_more", (kith.tool.v1.explained) = true];
 }
 
 // A thing.
@@ -97,6 +108,10 @@ message Thing {
   message Part {
     // Its colour.
     string colour = 1 [(buf.validate.field).string.in = "red"];
+    // Whether it is new.
+    bool fresh = 2;
+    // Whatever else there is.
+    google.protobuf.Struct more = 3;
   }
 }
 `
@@ -171,9 +186,4 @@ func with(t *testing.T, old, replacement string) string {
 		t.Fatalf("%q is %d times in the contract", old, strings.Count(contract, old))
 	}
 	return strings.Replace(contract, old, replacement, 1)
-}
-
-// anySchema stands for the plugin where a test does not look at schemas.
-func anySchema(string) ([]byte, error) {
-	return []byte(`{"$ref": "#/$defs/x", "$defs": {"x": {"type": "object"}}}`), nil
 }

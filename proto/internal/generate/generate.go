@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +21,6 @@ import (
 // packagePrefix names the packages that are ours to check.
 const packagePrefix = "kith."
 
-// Schemas returns the JSON Schema bundle of a message, by its full name.
-type Schemas func(message string) ([]byte, error)
-
 // File is the content of catalog.json.
 type File struct {
 	Scopes []string       `json:"scopes"`
@@ -31,12 +29,12 @@ type File struct {
 
 // Catalog builds the catalogue from a set of descriptors with source comments.
 // The error joins every fault found, one line each.
-func Catalog(set *descriptorpb.FileDescriptorSet, schemas Schemas) (*File, error) {
+func Catalog(set *descriptorpb.FileDescriptorSet) (*File, error) {
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
 		return nil, fmt.Errorf("link descriptors: %w", err)
 	}
-	b := &builder{schemas: schemas, tools: map[string]protoreflect.FullName{}}
+	b := &builder{tools: map[string]protoreflect.FullName{}}
 	for _, file := range sorted(files) {
 		b.file(file)
 	}
@@ -49,11 +47,15 @@ func Catalog(set *descriptorpb.FileDescriptorSet, schemas Schemas) (*File, error
 
 // Encode renders the catalogue as it is committed.
 func (f *File) Encode() ([]byte, error) {
-	data, err := json.MarshalIndent(f, "", " ")
+	data, err := encode(f)
 	if err != nil {
 		return nil, fmt.Errorf("encode catalogue: %w", err)
 	}
-	return append(data, '\n'), nil
+	var out bytes.Buffer
+	if err := json.Indent(&out, data, "", " "); err != nil {
+		return nil, fmt.Errorf("encode catalogue: %w", err)
+	}
+	return append(out.Bytes(), '\n'), nil
 }
 
 func sorted(files *protoregistry.Files) []protoreflect.FileDescriptor {
@@ -92,10 +94,9 @@ func scopeOf(group toolv1.ToolGroup) string {
 }
 
 type builder struct {
-	schemas Schemas
-	rpcs    []*catalog.RPC
-	tools   map[string]protoreflect.FullName
-	faults  []error
+	rpcs   []*catalog.RPC
+	tools  map[string]protoreflect.FullName
+	faults []error
 }
 
 func (b *builder) fault(d protoreflect.Descriptor, format string, args ...any) {
@@ -158,8 +159,9 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 			Idempotent:  level != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN,
 			OpenWorld:   tool.GetOpenWorld(),
 		},
-		InputSchema:  b.schema(m.Input(), false),
-		OutputSchema: b.schema(m.Output(), true),
+		InputSchema:   b.schema(m.Input(), input),
+		BoundedSchema: b.schema(m.Input(), boundedInput),
+		OutputSchema:  b.schema(m.Output(), output),
 	}
 	b.checkTool(m, rpc, tool)
 	if tool.GetAnyCredential() {
@@ -203,7 +205,7 @@ func (b *builder) checkTool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, t
 
 // description is the RPC's comment as one paragraph, and the price.
 func description(m protoreflect.MethodDescriptor, tool *toolv1.Tool) string {
-	text := strings.Join(strings.Fields(comment(m)), " ")
+	text := paragraph(m)
 	switch n := tool.GetCredits(); n {
 	case 0:
 		return text + " Free."
@@ -212,6 +214,11 @@ func description(m protoreflect.MethodDescriptor, tool *toolv1.Tool) string {
 	default:
 		return fmt.Sprintf("%s Costs %d credits.", text, n)
 	}
+}
+
+// paragraph is a comment on one line.
+func paragraph(d protoreflect.Descriptor) string {
+	return strings.Join(strings.Fields(comment(d)), " ")
 }
 
 func comment(d protoreflect.Descriptor) string {

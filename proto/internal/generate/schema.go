@@ -2,128 +2,222 @@ package generate
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
 
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 )
 
-// schema turns the plugin's bundle of a message into one self-contained
-// object: references are replaced by what they refer to (MCP wants
-// "type": "object" at the root), names meant for files are dropped.
-//
-// An output schema stays open for new fields, since a new field in an answer is
-// no breaking change, and requires the lists, since answers always carry them.
-func (b *builder) schema(m protoreflect.MessageDescriptor, output bool) json.RawMessage {
-	data, err := b.schemas(string(m.FullName()))
-	if err != nil {
-		b.fault(m, "has no JSON Schema: %v", err)
+// form is the purpose of a schema. The keywords of each form mean the same in JSON
+// Schema draft-07 and 2020-12.
+type form int
+
+const (
+	// input is what clients are told of arguments. It has no bounds, because the server
+	// checks them with better messages than clients do, and optional fields accept null,
+	// as the server does.
+	input form = iota
+	// boundedInput has the bounds, for documentation and tests, and no null.
+	boundedInput
+	// output describes answers by types and names. It is open for new fields, since a
+	// new field in an answer is no breaking change.
+	output
+)
+
+// schema returns the JSON Schema of a message.
+func (b *builder) schema(m protoreflect.MessageDescriptor, f form) json.RawMessage {
+	s := &schemas{
+		builder: b, form: f, uses: map[protoreflect.FullName]int{}, shared: map[string]protoreflect.FullName{},
+		open: map[protoreflect.FullName]bool{},
+	}
+	if !s.count(m) {
+		b.fault(m, "holds a message that contains itself")
 		return nil
 	}
-	var bundle map[string]any
-	if err := json.Unmarshal(data, &bundle); err != nil {
-		b.fault(m, "its JSON Schema cannot be read: %v", err)
-		return nil
+	root := s.object(m, false)
+	if len(s.defs) > 0 {
+		root.set("$defs", s.defs)
 	}
-	defs, _ := bundle["$defs"].(map[string]any)
-	root, err := inline(map[string]any{"$ref": bundle["$ref"]}, defs, 0)
-	if err != nil {
-		b.fault(m, "its JSON Schema cannot be inlined: %v", err)
-		return nil
-	}
-	delete(root, "description")
-	adjust(root, m, output)
-	out, err := json.Marshal(root)
+	data, err := encode(root)
 	if err != nil {
 		b.fault(m, "its JSON Schema cannot be written: %v", err)
+	}
+	return data
+}
+
+// schemas writes the schema of one message with all that it contains.
+type schemas struct {
+	*builder
+	form form
+	// uses counts the fields that hold a message.
+	uses map[protoreflect.FullName]int
+	// open are the messages that count is in.
+	open map[protoreflect.FullName]bool
+	// shared are the messages in defs, by their short names.
+	shared map[string]protoreflect.FullName
+	defs   object
+}
+
+// count counts the uses of a message and of those in it; false if one contains itself.
+func (s *schemas) count(m protoreflect.MessageDescriptor) bool {
+	name := m.FullName()
+	if s.open[name] {
+		return false
+	}
+	if s.uses[name]++; s.uses[name] > 1 || name.Parent() == "google.protobuf" {
+		return true
+	}
+	s.open[name] = true
+	defer delete(s.open, name)
+	for i := range m.Fields().Len() {
+		if of := m.Fields().Get(i).Message(); of != nil && !s.count(of) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object {
+	out := typed("object", nullable)
+	var required []string
+	properties := object{}
+	for i := range m.Fields().Len() {
+		f := m.Fields().Get(i)
+		name := string(f.Name())
+		properties.set(name, s.property(f))
+		if isRequired(f) {
+			required = append(required, name)
+		}
+	}
+	out.set("properties", properties)
+	if required != nil {
+		out.set("required", required)
+	}
+	if s.form != output {
+		out.set("additionalProperties", false)
 	}
 	return out
 }
 
-// maxDepth ends the inlining of a message that contains itself.
-const maxDepth = 12
-
-func inline(node map[string]any, defs map[string]any, depth int) (map[string]any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("nested deeper than %d messages, or recursive", maxDepth)
-	}
-	out := map[string]any{}
-	if ref, ok := node["$ref"].(string); ok {
-		target, ok := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("%s is not in the bundle", ref)
-		}
-		resolved, err := inline(target, defs, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out = resolved
-	}
-	for key, value := range node {
-		switch key {
-		case "$ref", "$schema", "$id":
-			continue
-		case "title":
-			if _, isText := value.(string); isText {
-				continue
-			}
-		}
-		inlined, err := inlineValue(value, defs, depth)
-		if err != nil {
-			return nil, err
-		}
-		out[key] = inlined
-	}
-	return out, nil
+// isRequired tells whether a message without the field is refused.
+func isRequired(f protoreflect.FieldDescriptor) bool {
+	rules := rulesOf(f)
+	return rules.GetRequired() || rules.GetRepeated().GetMinItems() > 0
 }
 
-func inlineValue(value any, defs map[string]any, depth int) (any, error) {
-	switch v := value.(type) {
-	case map[string]any:
-		return inline(v, defs, depth)
-	case []any:
-		for i := range v {
-			inlined, err := inlineValue(v[i], defs, depth)
-			if err != nil {
-				return nil, err
-			}
-			v[i] = inlined
-		}
-		return v, nil
-	default:
-		return value, nil
+func (s *schemas) property(f protoreflect.FieldDescriptor) object {
+	rules, nullable := rulesOf(f), s.form == input && !isRequired(f)
+	var out object
+	if f.IsList() {
+		out = typed("array", nullable)
+		out.set("items", s.value(f, rules.GetRepeated().GetItems(), false))
+		s.bound(&out, rules.GetRepeated())
+	} else {
+		out = s.value(f, rules, nullable)
+	}
+	if explained, _ := proto.GetExtension(f.Options(), toolv1.E_Explained).(bool); explained || s.form != output {
+		out.set("description", paragraph(f))
+	}
+	return out
+}
+
+// value returns the schema of a field's value, or of one entry of a list.
+func (s *schemas) value(f protoreflect.FieldDescriptor, rules *validate.FieldRules, nullable bool) object {
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		return s.text(rules.GetString(), nullable)
+	case protoreflect.BoolKind:
+		return typed("boolean", nullable)
+	case protoreflect.BytesKind:
+		return typed("string", nullable)
+	case protoreflect.FloatKind:
+		return s.number("number", rules.GetFloat(), nullable)
+	case protoreflect.DoubleKind:
+		return s.number("number", rules.GetDouble(), nullable)
+	case protoreflect.MessageKind:
+		return s.message(f.Message(), nullable)
+	default: // field lets no other kind pass but integers of 32 bits
+		return s.number("integer", rules.GetInt32(), nullable)
 	}
 }
 
-// adjust adds what the plugin leaves out: unique lists, and for answers the
-// lists that are always there.
-func adjust(node map[string]any, m protoreflect.MessageDescriptor, output bool) {
-	if output {
-		delete(node, "additionalProperties")
-	}
-	properties, _ := node["properties"].(map[string]any)
-	required, _ := node["required"].([]any)
-	for i := range m.Fields().Len() {
-		f := m.Fields().Get(i)
-		property, ok := properties[string(f.Name())].(map[string]any)
-		if !ok {
-			continue
+func (s *schemas) text(rules *validate.StringRules, nullable bool) object {
+	out := typed("string", nullable)
+	if allowed := rules.GetIn(); len(allowed) > 0 && s.form != output {
+		var values []any
+		for _, value := range allowed {
+			values = append(values, value)
 		}
-		if f.IsList() {
-			if rulesOf(f).GetRepeated().GetUnique() {
-				property["uniqueItems"] = true
-			}
-			if output && !slices.Contains(required, any(string(f.Name()))) {
-				required = append(required, string(f.Name()))
-			}
-			property, _ = property["items"].(map[string]any)
+		if nullable {
+			values = append(values, nil)
 		}
-		if f.Kind() == protoreflect.MessageKind && property["type"] == "object" {
-			adjust(property, f.Message(), output)
+		out.set("enum", values)
+	}
+	if rules.GetEmail() && s.form == boundedInput {
+		out.set("format", "email")
+	}
+	s.bound(&out, rules)
+	return out
+}
+
+func (s *schemas) number(kind string, rules proto.Message, nullable bool) object {
+	out := typed(kind, nullable)
+	s.bound(&out, rules)
+	return out
+}
+
+// message returns the schema of a message. Outputs share the schema of a message that
+// is used twice; inputs repeat it, because some clients follow no references there.
+func (s *schemas) message(m protoreflect.MessageDescriptor, nullable bool) object {
+	switch m.FullName() {
+	case "google.protobuf.Timestamp":
+		out := typed("string", nullable)
+		if s.form == boundedInput {
+			out.set("format", "date-time")
+		}
+		return out
+	case "google.protobuf.Struct":
+		return typed("object", nullable)
+	}
+	if s.form != output || s.uses[m.FullName()] < 2 {
+		return s.object(m, nullable)
+	}
+	name := string(m.Name())
+	if other, shared := s.shared[name]; !shared {
+		s.shared[name] = m.FullName()
+		s.defs.set(name, s.object(m, false))
+	} else if other != m.FullName() {
+		s.fault(m, "has the name of %s in the answer of one tool", other)
+	}
+	return object{{"$ref", "#/$defs/" + name}}
+}
+
+func typed(kind string, nullable bool) object {
+	if nullable {
+		return object{{"type", []string{kind, "null"}}}
+	}
+	return object{{"type", kind}}
+}
+
+// bound adds the bounds that rules set, to a form that has them.
+func (s *schemas) bound(out *object, rules proto.Message) {
+	if s.form != boundedInput {
+		return
+	}
+	set := rules.ProtoReflect()
+	for i := range set.Descriptor().Fields().Len() {
+		f := set.Descriptor().Fields().Get(i)
+		if keyword := keywords[f.Name()]; keyword != "" && set.Has(f) {
+			out.set(keyword, set.Get(f).Interface())
 		}
 	}
-	if len(required) > 0 {
-		node["required"] = required
-	}
+}
+
+// keywords are JSON Schema's, by the rules of protovalidate.
+var keywords = map[protoreflect.Name]string{
+	"min_len": "minLength", "max_len": "maxLength", "pattern": "pattern",
+	"gte": "minimum", "lte": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum",
+	"min_items": "minItems", "max_items": "maxItems", "unique": "uniqueItems",
 }

@@ -1,5 +1,5 @@
-// Package schema reads the input schemas of the tool catalogue (JSON Schema 2020-12,
-// as the generator writes them: inlined, one object at the root). It describes the
+// Package schema reads the bounded schemas of the tool catalogue (JSON Schema as the
+// generator writes it: inlined, one object at the root). It describes the
 // arguments of a tool for people, and makes arguments to show as an example.
 //
 // It is not a full validator: it knows only the keywords of the catalogue. The tests

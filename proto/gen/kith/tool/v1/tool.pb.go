@@ -275,6 +275,14 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,51002,opt,name=access,enum=kith.tool.v1.Access",
 		Filename:      "kith/tool/v1/tool.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         51003,
+		Name:          "kith.tool.v1.explained",
+		Tag:           "varint,51003,opt,name=explained",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -289,6 +297,15 @@ var (
 	//
 	// optional kith.tool.v1.Access access = 51002;
 	E_Access = &file_kith_tool_v1_tool_proto_extTypes[1]
+)
+
+// Extension fields to descriptorpb.FieldOptions.
+var (
+	// Publishes the field's comment in the schema of answers, where a field is described
+	// only if its name does not say what it is. Arguments are always described.
+	//
+	// optional bool explained = 51003;
+	E_Explained = &file_kith_tool_v1_tool_proto_extTypes[2]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -321,7 +338,8 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\x10ACCESS_ANONYMOUS\x10\x01\x12\x15\n" +
 	"\x11ACCESS_CREDENTIAL\x10\x02:H\n" +
 	"\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\xb9\x8e\x03 \x01(\v2\x12.kith.tool.v1.ToolR\x04tool:N\n" +
-	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xba\x8e\x03 \x01(\x0e2\x14.kith.tool.v1.AccessR\x06accessB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
+	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xba\x8e\x03 \x01(\x0e2\x14.kith.tool.v1.AccessR\x06access:=\n" +
+	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplainedB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
 
 var (
 	file_kith_tool_v1_tool_proto_rawDescOnce sync.Once
@@ -342,17 +360,19 @@ var file_kith_tool_v1_tool_proto_goTypes = []any{
 	(Access)(0),                        // 1: kith.tool.v1.Access
 	(*Tool)(nil),                       // 2: kith.tool.v1.Tool
 	(*descriptorpb.MethodOptions)(nil), // 3: google.protobuf.MethodOptions
+	(*descriptorpb.FieldOptions)(nil),  // 4: google.protobuf.FieldOptions
 }
 var file_kith_tool_v1_tool_proto_depIdxs = []int32{
 	0, // 0: kith.tool.v1.Tool.group:type_name -> kith.tool.v1.ToolGroup
 	3, // 1: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
 	3, // 2: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
-	2, // 3: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	1, // 4: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	3, // [3:5] is the sub-list for extension type_name
-	1, // [1:3] is the sub-list for extension extendee
+	4, // 3: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
+	2, // 4: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	1, // 5: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	4, // [4:6] is the sub-list for extension type_name
+	1, // [1:4] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
 }
 
@@ -368,7 +388,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   1,
-			NumExtensions: 2,
+			NumExtensions: 3,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,

@@ -1,13 +1,11 @@
-// Command catalog writes catalog.json from a descriptor set and a folder of
-// JSON Schemas. `make gen` calls it.
+// Command catalog writes catalog.json from a descriptor set. `make gen` calls it.
 //
-//	catalog DESCRIPTOR_SET SCHEMA_DIR OUTPUT
+//	catalog DESCRIPTOR_SET OUTPUT
 package main
 
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -23,8 +21,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("usage: catalog DESCRIPTOR_SET SCHEMA_DIR OUTPUT")
+	if len(args) != 2 {
+		return fmt.Errorf("usage: catalog DESCRIPTOR_SET OUTPUT")
 	}
 	data, err := os.ReadFile(args[0])
 	if err != nil {
@@ -34,9 +32,7 @@ func run(args []string) error {
 	if err := proto.Unmarshal(data, set); err != nil {
 		return fmt.Errorf("decode descriptors: %w", err)
 	}
-	file, err := generate.Catalog(set, func(message string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(args[1], message+".schema.strict.bundle.json"))
-	})
+	file, err := generate.Catalog(set)
 	if err != nil {
 		return err
 	}
@@ -44,5 +40,5 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(args[2], out, 0o644)
+	return os.WriteFile(args[1], out, 0o644)
 }
