@@ -142,7 +142,15 @@ func (l *boundedListener) longestIdle() *boundedConn {
 	return nil
 }
 
-// observe is the http.Server's ConnState hook.
+// follow returns an http.Server's ConnState hook that calls next, and then keeps track
+// of which connections are idle.
+func (l *boundedListener) follow(next func(net.Conn, http.ConnState)) func(net.Conn, http.ConnState) {
+	return func(conn net.Conn, state http.ConnState) {
+		next(conn, state)
+		l.observe(conn, state)
+	}
+}
+
 func (l *boundedListener) observe(conn net.Conn, state http.ConnState) {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()

@@ -107,11 +107,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("listen on %s: %w", s.parts.Addr, err)
 	}
 	bounded := newBoundedListener(listener, s.parts.MaxConnections, s.parts.ConnectionsPerAddress, s.parts.clients.Trusts)
-	leaving := s.http.ConnState
-	s.http.ConnState = func(conn net.Conn, state http.ConnState) {
-		leaving(conn, state)
-		bounded.observe(conn, state)
-	}
+	s.http.ConnState = bounded.follow(s.http.ConnState)
 	s.listener = bounded
 	go s.serve(s.listener)
 	return nil

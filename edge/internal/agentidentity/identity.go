@@ -5,7 +5,6 @@ package agentidentity
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
-
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
@@ -23,6 +20,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
 // The values of type.
@@ -34,15 +32,9 @@ const (
 // maxBody bounds the request body, in bytes.
 const maxBody = 4 << 10
 
-// Backend tells what a bearer stands for.
-type Backend interface {
-	// GetPrincipal fails with an *upstream.Error of Kind Unauthenticated for a dead bearer.
-	GetPrincipal(ctx context.Context, token string) (*accessv1.GetPrincipalResponse, error)
-}
-
 // Options are what the endpoint needs. All are required.
 type Options struct {
-	Backend  Backend
+	Backend  *upstream.Client
 	Problems *httpapi.Problems
 	Logger   *slog.Logger
 	BaseURL  string

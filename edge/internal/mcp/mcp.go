@@ -25,8 +25,6 @@ import (
 	"net/http"
 	"time"
 
-	accessv1 "github.com/kith-crm/kith/proto/gen/kith/access/v1"
-
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/kith-crm/kith/proto/catalog"
 
@@ -78,19 +76,11 @@ const (
 	maxBodyBytes = 2 << 20 // an inline import is at most 1 MiB of text
 )
 
-// Backend is what the endpoint needs of the backend. Errors are *upstream.Error.
-type Backend interface {
-	// CallTool runs a tool's procedure for the bearer.
-	CallTool(ctx context.Context, call upstream.ToolCall) (upstream.Answer, error)
-	// GetPrincipal tells what a live bearer stands for.
-	GetPrincipal(ctx context.Context, token string) (*accessv1.GetPrincipalResponse, error)
-}
-
 // Options are what the endpoint works with. Catalog, Backend, BaseURL, Logger and
 // ClientBucket are required.
 type Options struct {
 	Catalog *catalog.Catalog
-	Backend Backend
+	Backend *upstream.Client
 	Logger  *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string

@@ -294,19 +294,18 @@ func NewCompression() (func(next http.Handler) http.Handler, error) {
 		return nil, fmt.Errorf("configure compression: %w", err)
 	}
 	return func(next http.Handler) http.Handler {
-		compressed := wrap(next)
-		compressedTag := wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(&notModified{ResponseWriter: w}, r)
+		compressed := wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if removeSuffix(r) {
+				w = &notModified{ResponseWriter: w}
+			}
+			next.ServeHTTP(w, r)
 		}))
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case len(r.Header["Accept-Encoding"]) == 0:
+			if len(r.Header["Accept-Encoding"]) == 0 {
 				next.ServeHTTP(w, r)
-			case removeSuffix(r):
-				compressedTag(w, r)
-			default:
-				compressed(w, r)
+				return
 			}
+			compressed(w, r)
 		})
 	}, nil
 }

@@ -1,7 +1,9 @@
 package publicapi
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
 
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
@@ -91,4 +93,85 @@ func appendLinks(b []byte, links []*directoryv1.Link) []byte {
 		heading = ""
 	}
 	return b
+}
+
+// punctuation is escaped wherever it stands: it could begin emphasis, code, a
+// link, an image, raw HTML, an entity, a table, a list, a heading or a rule.
+const punctuation = "\\`*_[]<>()#+-!|~&={}"
+
+// demotedBy is how many levels a heading of the member's sinks: below the
+// sections of the document.
+const demotedBy = 2
+
+// maxHeading is the lowest level of a heading.
+const maxHeading = 6
+
+// escapeInline makes one line of plain Markdown text: line breaks become spaces.
+func escapeInline(text string) string {
+	return escapeLine(strings.Join(strings.Fields(text), " "))
+}
+
+// escapeText makes paragraphs of plain Markdown text. The member's own headings
+// stay headings, below those of the document; all other markup becomes text.
+func escapeText(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		if level, title, ok := heading(line); ok {
+			lines[i] = strings.Repeat("#", min(level+demotedBy, maxHeading)) + " " + escapeLine(title)
+		} else {
+			lines[i] = escapeLine(line)
+		}
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+// heading takes an ATX heading apart (CommonMark, section 4.2).
+func heading(line string) (level int, title string, ok bool) {
+	title = strings.TrimLeft(line, "#")
+	level = len(line) - len(title)
+	if level < 1 || level > maxHeading || !strings.HasPrefix(title, " ") {
+		return 0, "", false
+	}
+	return level, strings.TrimSpace(title), true
+}
+
+// escapeLine escapes one line. A number with a dot at its start would begin a
+// list, and "://" or "www." a link of its own making.
+func escapeLine(line string) string {
+	var b strings.Builder
+	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+	for i, r := range line {
+		switch {
+		case strings.ContainsRune(punctuation, r),
+			r == '.' && i == digits && digits > 0,
+			r == '.' && i >= 3 && strings.EqualFold(line[i-3:i], "www"),
+			r == ':' && strings.HasPrefix(line[i:], "://"):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case invisible(r):
+			fmt.Fprintf(&b, `\[U+%04X\]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// invisible says whether r hides from a reader or turns the order of what
+// follows: controls, bidirectional overrides and isolates, zero-width spaces,
+// tags. Joiners and plain direction marks stay: scripts and emoji need them.
+func invisible(r rune) bool {
+	switch {
+	case unicode.IsControl(r):
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	case r == 0x200b, r == 0x2060, r == 0xfeff, r == 0x180e, r == 0x2028, r == 0x2029:
+		return true
+	case r >= 0xe0000 && r <= 0xe007f:
+		return true
+	default:
+		return false
+	}
 }

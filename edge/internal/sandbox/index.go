@@ -7,7 +7,6 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,22 +15,16 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	sandboxv1 "github.com/kith-crm/kith/proto/gen/kith/sandbox/v1"
-
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
+	"github.com/kith-crm/kith/edge/internal/upstream"
 )
-
-// Backend tells the state of the demo account. Errors are *upstream.Error.
-type Backend interface {
-	GetSandbox(context.Context) (*sandboxv1.GetSandboxResponse, error)
-}
 
 // Options are what the description is made of. All but Requests and Policies are
 // required.
 type Options struct {
-	Backend  Backend
+	Backend  *upstream.Client
 	Problems *httpapi.Problems
 	Logger   *slog.Logger
 	BaseURL  string
@@ -47,7 +40,7 @@ type Options struct {
 
 // Index serves the description. It is safe for concurrent use.
 type Index struct {
-	backend  Backend
+	backend  *upstream.Client
 	failures httpapi.BackendErrors
 	rest     []byte // the body after "seeded", the same for every request
 }
