@@ -78,8 +78,7 @@ func verify(ctx context.Context, s *db.DB, tx db.Querier, l *MailLink) error {
 func CreateSignUp(ctx context.Context, s *db.DB, row *SignUp) error {
 	row.CreatedAt = s.Now()
 	row.ExpiresAt = row.CreatedAt.Add(LinkLifetime)
-	// The column of the password is of versions that asked for it too early.
-	_, err := s.NewInsert().Model(row).Value("password_hash", "''").Exec(ctx)
+	_, err := s.NewInsert().Model(row).Exec(ctx)
 	return err
 }
 
@@ -130,10 +129,10 @@ func completeSignUp(ctx context.Context, s *db.DB, tx db.Querier, hash string, m
 	}
 	now := s.Now()
 	m.CreatedAt, m.UpdatedAt, m.EmailVerifiedAt = now, now, now
-	return InsertMember(ctx, tx, m, newProfile(m), false)
+	return InsertMembers(ctx, tx, []Member{*m}, []Profile{newProfile(m)})
 }
 
 // newProfile is the empty, private page that each member begins with.
-func newProfile(m *Member) *Profile {
-	return &Profile{MemberID: m.ID, Name: m.Username, Username: m.Username, Visibility: Private, UpdatedAt: m.CreatedAt}
+func newProfile(m *Member) Profile {
+	return Profile{MemberID: m.ID, Name: m.Username, Username: m.Username, Visibility: Private, UpdatedAt: m.CreatedAt}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/uptrace/bun"
 )
 
 // CreateMember adds a member with an empty, private profile. It fails with
@@ -22,7 +23,7 @@ func CreateMember(ctx context.Context, s *db.DB, m *Member) error {
 	}
 	m.ID, m.CreatedAt, m.UpdatedAt = tenant.ID(memberID), s.Now(), s.Now()
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		return InsertMember(ctx, tx, m, newProfile(m), false)
+		return InsertMembers(ctx, tx, []Member{*m}, []Profile{newProfile(m)})
 	})
 	if db.IsTaken(err) {
 		return fault.New(fault.AlreadyExists, "a member with this username or e-mail exists already")
@@ -30,18 +31,25 @@ func CreateMember(ctx context.Context, s *db.DB, m *Member) error {
 	return err
 }
 
-// InsertMember keeps a member with everything that each one has.
-func InsertMember(ctx context.Context, tx db.Querier, m *Member, page *Profile, readOnly bool) error {
-	if _, err := tx.NewInsert().Model(m).Exec(ctx); err != nil {
-		return fmt.Errorf("insert member: %w", err)
+// InsertMembers keeps members with everything that each one has.
+func InsertMembers(ctx context.Context, tx db.Querier, members []Member, profiles []Profile) error {
+	if _, err := tx.NewInsert().Model(&members).Exec(ctx); err != nil {
+		return fmt.Errorf("insert members: %w", err)
 	}
-	if _, err := tx.NewRaw("INSERT INTO tenant_states (tenant_id, data_version, read_only) VALUES (?, 0, ?)",
-		m.ID, readOnly).Exec(ctx); err != nil {
-		return fmt.Errorf("insert tenant state: %w", err)
+	ids := make([]tenant.ID, len(members))
+	for i := range members {
+		ids[i] = members[i].ID
 	}
-	page.Index(text.Fold)
-	if _, err := tx.NewInsert().Model(page).Exec(ctx); err != nil {
-		return fmt.Errorf("insert profile: %w", err)
+	_, err := tx.NewRaw("INSERT INTO tenant_states (tenant_id, data_version, read_only) SELECT id, 0, FALSE FROM members WHERE id IN (?)",
+		bun.List(ids)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("insert tenant states: %w", err)
+	}
+	for i := range profiles {
+		profiles[i].Index(text.Fold)
+	}
+	if _, err := tx.NewInsert().Model(&profiles).Exec(ctx); err != nil {
+		return fmt.Errorf("insert profiles: %w", err)
 	}
 	return nil
 }

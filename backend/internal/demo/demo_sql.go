@@ -12,7 +12,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/uptrace/bun"
 )
 
@@ -81,7 +80,10 @@ func replaceDemo(ctx context.Context, s *db.DB, tx db.Querier, d Demo) error {
 	if err != nil {
 		return err
 	}
-	if err := insertDemoMembers(ctx, tx, d, ids); err != nil {
+	if err := account.InsertMembers(ctx, tx, d.Members, d.Profiles); err != nil {
+		return err
+	}
+	if _, err := tx.NewInsert().Model(&d.Token).Exec(ctx); err != nil {
 		return err
 	}
 	if err := fillDemo(ctx, s, tx, d, version+1); err != nil {
@@ -113,25 +115,6 @@ func removeDemo(ctx context.Context, tx db.Querier, ids []tenant.ID) (version in
 	}
 	_, err = tx.NewRaw("DELETE FROM members WHERE id IN (?)", bun.List(ids)).Exec(ctx)
 	return version, err
-}
-
-// insertDemoMembers is insertMember for all members, and inserts the token.
-func insertDemoMembers(ctx context.Context, tx db.Querier, d Demo, ids []tenant.ID) error {
-	if _, err := tx.NewInsert().Model(&d.Members).Exec(ctx); err != nil {
-		return err
-	}
-	if _, err := tx.NewRaw(`INSERT INTO tenant_states (tenant_id, data_version, read_only)
-SELECT id, 0, FALSE FROM members WHERE id IN (?)`, bun.List(ids)).Exec(ctx); err != nil {
-		return err
-	}
-	for i := range d.Profiles {
-		d.Profiles[i].Index(text.Fold)
-	}
-	if _, err := tx.NewInsert().Model(&d.Profiles).Exec(ctx); err != nil {
-		return err
-	}
-	_, err := tx.NewInsert().Model(&d.Token).Exec(ctx)
-	return err
 }
 
 // fillDemo gives the demo account what it has.

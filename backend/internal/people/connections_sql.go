@@ -66,9 +66,10 @@ func ListSharing(ctx context.Context, tx *db.Tx, c *Connection) (out []Sharing, 
 			continue
 		}
 		var some []Sharing
-		err := tx.NewRaw(`SELECT DISTINCT c.id, c.name, c.nickname, ? AS kind FROM handles h
-JOIN connections c ON c.tenant_id = h.tenant_id AND c.id = h.connection_id AND c.archived_at IS NULL
-WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.id <> ? ORDER BY c.id LIMIT ?`,
+		// CROSS JOIN makes SQLite begin with the address, which few people have.
+		err := tx.NewRaw(`SELECT DISTINCT c.id, c.name, c.nickname, ? AS kind FROM handles h CROSS JOIN connections c
+WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.tenant_id = h.tenant_id AND c.id = h.connection_id
+AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT ?`,
 			kinds[0], tx.TenantID(), bun.List(kinds), bun.List(values), c.ID, maxListed).Scan(ctx, &some)
 		if err != nil {
 			return nil, err

@@ -15,11 +15,12 @@ func ListRelations(ctx context.Context, q db.Reader, connectionID string, limit 
 
 		Name string
 	}
-	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, c.name FROM relationships r
-JOIN connections c ON c.tenant_id = r.tenant_id AND c.archived_at IS NULL
-AND c.id = CASE WHEN r.from_id = ? THEN r.to_id ELSE r.from_id END
-WHERE r.tenant_id = ? AND (r.from_id = ? OR r.to_id = ?) ORDER BY c.folded_name, c.id, r.type LIMIT ?`,
-		connectionID, q.TenantID(), connectionID, connectionID, limit).Scan(ctx, &rows)
+	// An OR in place of the union makes SQLite without statistics read all relationships.
+	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, c.name FROM (
+SELECT from_id, to_id, type, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id = ?
+UNION ALL SELECT from_id, to_id, type, from_id FROM relationships WHERE tenant_id = ? AND to_id = ?) AS r
+CROSS JOIN connections c WHERE c.tenant_id = ? AND c.id = r.other AND c.archived_at IS NULL ORDER BY c.folded_name, c.id, r.type LIMIT ?`,
+		q.TenantID(), connectionID, q.TenantID(), connectionID, q.TenantID(), limit).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
 	}

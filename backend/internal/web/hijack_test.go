@@ -40,13 +40,13 @@ func TestSignUpWithSomebodysAddress(t *testing.T) {
 	})
 }
 
-// A password that a version before this one kept with the sign-up is not used.
-func TestPasswordOfAnOlderSignUpIsNotUsed(t *testing.T) {
+// The password is the one that is chosen after the address was proved.
+func TestPasswordIsChosenAfterTheProof(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		s := webtest.Start(t, databaseURL, webtest.Options{})
 		_, _, finish := links(t, s, s.Member(t, "maria"))
-		statement(t, databaseURL, "UPDATE sign_ups SET password_hash = '"+s.Hash(t)+"', username = 'victim'")
+		statement(t, databaseURL, "UPDATE sign_ups SET username = 'victim'")
 		b := s.Browser(t)
 		wantRedirect(t, b.Submit(b.Get(finish), "/verify", chosenPassword()), "/settings/profile?done=welcome")
 		want(t, signIn(s.Browser(t), "victim", webtest.Password, ""), http.StatusForbidden)

@@ -132,13 +132,12 @@ CREATE INDEX mail_links_member ON mail_links (member_id);
 
 -- A person who wants to become a member and has not proved their address yet.
 CREATE TABLE sign_ups (
-    hash          TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link that was sent to them
-    username      TEXT NOT NULL,
-    email         TEXT COLLATE "C" NOT NULL,
-    password_hash TEXT NOT NULL,                 -- always empty: the password is chosen after the address is proved
-    return_to     TEXT NOT NULL,                 -- the path of this service that they came from; empty for none
-    created_at    TIMESTAMPTZ NOT NULL,
-    expires_at    TIMESTAMPTZ NOT NULL
+    hash       TEXT COLLATE "C" PRIMARY KEY,  -- of the secret in the link that was sent to them
+    username   TEXT NOT NULL,
+    email      TEXT COLLATE "C" NOT NULL,
+    return_to  TEXT NOT NULL,                 -- the path of this service that they came from; empty for none
+    created_at TIMESTAMPTZ NOT NULL,
+    expires_at TIMESTAMPTZ NOT NULL
 );
 -- Deletes the other sign-ups of an address.
 CREATE INDEX sign_ups_email ON sign_ups (email);
@@ -415,7 +414,7 @@ CREATE TABLE relationships (
     FOREIGN KEY (tenant_id, to_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
 );
 -- The relationships of a person from the other end.
-CREATE INDEX relationships_to ON relationships (tenant_id, to_id);
+CREATE INDEX relationships_to ON relationships (tenant_id, to_id, from_id, type);
 
 
 -- Groups and tags ---------------------------------------------------------------------
