@@ -29,7 +29,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 	res := &accountv1.GetAccountResponse{
 		Member: &accountv1.Member{
 			Username: p.Username, Name: p.DisplayName, Timezone: p.Timezone, Plan: p.Plan, ReadOnly: p.ReadOnly,
-			Today: civil.Of(h.now(), call.ZoneOf(ctx)).Format(time.DateOnly),
+			Today: h.today(ctx),
 		},
 		Credential: &accountv1.Credential{
 			Id: p.Credential.ID, Kind: p.Credential.Kind, Name: p.Credential.Name,
@@ -64,6 +64,11 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 	return res, nil
 }
 
+// today returns the member's day, in their time zone.
+func (h *accounts) today(ctx context.Context) string {
+	return civil.Of(h.now(), call.ZoneOf(ctx)).Format(time.DateOnly)
+}
+
 func creditsMessage(b billing.Balance) *accountv1.Credits {
 	return &accountv1.Credits{
 		Period: b.Period, Allowance: int32(b.Allowance), Used: int32(b.Used()), Remaining: int32(b.Remaining), ResetsAt: call.Timestamp(b.ResetsAt),
@@ -76,5 +81,6 @@ func (h *accounts) GetPrincipal(ctx context.Context, _ *accessv1.GetPrincipalReq
 		Username: p.Username, CredentialId: p.Credential.ID, CredentialKind: p.Credential.Kind,
 		CredentialName: p.Credential.Name, ClientId: p.Credential.ClientID, Scopes: p.Credential.Scopes,
 		ExpiresAt: call.Timestamp(p.Credential.ExpiresAt), ReadOnly: p.ReadOnly, Tools: p.Credential.Tools,
+		Timezone: p.Timezone, Today: h.today(ctx),
 	}, nil
 }

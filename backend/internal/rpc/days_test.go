@@ -38,6 +38,9 @@ func TestDaysAreTheMembers(t *testing.T) {
 		if got := b.call(t, getAccount, `{}`); got.at("member", "today") != "2026-11-22" || got.at("member", "timezone") != "America/Los_Angeles" {
 			t.Errorf("account: %v", got.body)
 		}
+		if got := b.call(t, "/kith.access.v1.AccessService/GetPrincipal", `{}`); got.at("today") != "2026-11-22" || got.at("timezone") != "America/Los_Angeles" {
+			t.Errorf("principal: %v", got.body)
+		}
 		ana, ben := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`)
 		if got := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call","occurred_at":"2026-11-21"}`); got.at("interaction", "occurred_at") != "2026-11-21T20:00:00Z" {
 			t.Errorf("logged: %v", got.body)

@@ -82,18 +82,18 @@ func (b *Backend) Announced() []string {
 func (b *Backend) principal(token string) *accessv1.GetPrincipalResponse {
 	switch {
 	case token == TokenAll:
-		return &accessv1.GetPrincipalResponse{Username: "amara", CredentialId: "tok_all", CredentialKind: "token", Scopes: allScopes()}
+		return &accessv1.GetPrincipalResponse{Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "tok_all", CredentialKind: "token", Scopes: allScopes()}
 	case token == TokenGrant:
 		return &accessv1.GetPrincipalResponse{
-			Username: "amara", CredentialId: "grt_1", CredentialKind: "oauth", CredentialName: "Claude", ClientId: "cli_1", Scopes: []string{"connections"},
+			Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "grt_1", CredentialKind: "oauth", CredentialName: "Claude", ClientId: "cli_1", Scopes: []string{"connections"},
 		}
 	case token == TokenReader:
 		return &accessv1.GetPrincipalResponse{
-			Username: "amara", CredentialId: "tok_reader", CredentialKind: "token", Scopes: []string{"connections", "account"},
+			Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "tok_reader", CredentialKind: "token", Scopes: []string{"connections", "account"},
 		}
 	case token == TokenLimited:
 		return &accessv1.GetPrincipalResponse{
-			Username: "amara", CredentialId: "tok_limited", CredentialKind: "token", Scopes: allScopes(), Tools: []string{"search_connections"},
+			Username: "amara", Timezone: "Pacific/Kiritimati", Today: "2026-11-22", CredentialId: "tok_limited", CredentialKind: "token", Scopes: allScopes(), Tools: []string{"search_connections"},
 		}
 	case token == TokenSandbox && !b.Unseeded:
 		return &accessv1.GetPrincipalResponse{

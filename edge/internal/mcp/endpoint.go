@@ -24,7 +24,6 @@ type endpoint struct {
 
 	policy    credentialPolicy
 	challenge string
-	greeting  *greeting
 }
 
 // call is one JSON-RPC message on its way through the endpoint.

@@ -57,6 +57,7 @@ func startEdge(t testing.TB, limits map[string]string) *edge {
 		SandboxUsername: backendtest.SandboxUsername,
 		Version:         "1.2.3",
 		Tools:           e.tools,
+		Now:             func() time.Time { return time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC) },
 	})
 	if err != nil {
 		t.Fatal(err)

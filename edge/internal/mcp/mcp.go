@@ -177,6 +177,5 @@ func (d *Dispatcher) mount(path string, policy credentialPolicy) *endpoint {
 		Dispatcher: d,
 		policy:     policy,
 		challenge:  bearer.Challenge(d.options.BaseURL + route.ResourcePrefix + path),
-		greeting:   newGreeting(d.options, policy == demoAccount),
 	}
 }

@@ -83,7 +83,11 @@ type GetPrincipalResponse struct {
 	// Id of the OAuth client; empty for a personal token.
 	ClientId string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
 	// Names of the tools that the credential is limited to; empty if it is not limited.
-	Tools         []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
+	// The member's IANA time zone.
+	Timezone string `protobuf:"bytes,10,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	// The member's today, YYYY-MM-DD, in their time zone.
+	Today         string `protobuf:"bytes,11,opt,name=today,proto3" json:"today,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,6 +185,20 @@ func (x *GetPrincipalResponse) GetTools() []string {
 	return nil
 }
 
+func (x *GetPrincipalResponse) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
+func (x *GetPrincipalResponse) GetToday() string {
+	if x != nil {
+		return x.Today
+	}
+	return ""
+}
+
 // Why an authenticated caller was refused; a detail of permission_denied errors.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -250,7 +268,7 @@ var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x15\n" +
-	"\x13GetPrincipalRequest\"\xb3\x03\n" +
+	"\x13GetPrincipalRequest\"\xf7\x03\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
 	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rcredential_id\x121\n" +
@@ -262,7 +280,11 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"expires_at\x88\x01\x01\x12\x1c\n" +
 	"\tread_only\x18\a \x01(\bR\tread_only\x12%\n" +
 	"\tclient_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tclient_id\x12$\n" +
-	"\x05tools\x18\t \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05toolsB\r\n" +
+	"\x05tools\x18\t \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05tools\x12#\n" +
+	"\btimezone\x18\n" +
+	" \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1d\n" +
+	"\x05today\x18\v \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x05todayB\r\n" +
 	"\v_expires_at\"\x9a\x01\n" +
 	"\aRefusal\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
