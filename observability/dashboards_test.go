@@ -172,7 +172,7 @@ func expressions(t *testing.T) (list []string) {
 // recorded.
 func TestDashboardsNameMetrics(t *testing.T) {
 	t.Parallel()
-	families, err := touchAll(t).Gather()
+	families, err := useAll(t).Gather()
 	must(t, err)
 	known := []string{"up", "ALERTS"} // Prometheus's own
 	for _, f := range families {

@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite "+metricsList)
 // name, a label or a help text changes only in a reviewed diff.
 func TestMetricsList(t *testing.T) {
 	t.Parallel()
-	got := describe(t, touchAll(t))
+	got := describe(t, useAll(t))
 	if *update {
 		if err := os.WriteFile(metricsList, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -43,8 +43,8 @@ func TestMetricsList(t *testing.T) {
 	}
 }
 
-// touchAll returns a registry with every collector of the module in it and each used once.
-func touchAll(t *testing.T) prometheus.Gatherer {
+// useAll returns a registry with every collector of the module in it and each used once.
+func useAll(t *testing.T) prometheus.Gatherer {
 	t.Helper()
 	reg := metrics.New(metrics.BuildInfo{})
 	http, err := metrics.NewHTTP(reg, []string{"mcp"})
@@ -61,12 +61,12 @@ func touchAll(t *testing.T) prometheus.Gatherer {
 	must(t, stream(t.Context(), conn{}))
 
 	reg.MustRegister(collectors.NewDBStatsCollector(new(sql.DB), "writer"))
-	touchEvents(t, reg)
+	useEvents(t, reg)
 	return reg
 }
 
-// touchEvents uses the collectors that count events.
-func touchEvents(t *testing.T, reg prometheus.Registerer) {
+// useEvents uses the collectors that count events.
+func useEvents(t *testing.T, reg prometheus.Registerer) {
 	t.Helper()
 	limits, err := metrics.NewRateLimits(reg, []string{"mcp"})
 	must(t, err)
@@ -87,11 +87,11 @@ func touchEvents(t *testing.T, reg prometheus.Registerer) {
 	jobs.Observe(t.Context(), "sweep", "succeeded", 1, time.Millisecond)
 	_, err = metrics.NewBackend(reg)
 	must(t, err)
-	touchState(t, reg)
+	useState(t, reg)
 }
 
-// touchState uses the collectors of a backend's state.
-func touchState(t *testing.T, reg prometheus.Registerer) {
+// useState uses the collectors of a backend's state.
+func useState(t *testing.T, reg prometheus.Registerer) {
 	t.Helper()
 	must(t, metrics.NewQueue(reg, []string{"sweep"}, func(context.Context) ([]metrics.JobCount, error) { return nil, nil }))
 	queries, err := metrics.NewQueries(reg)

@@ -32,11 +32,11 @@ func (b *builder) addConnections() {
 
 // metPrecision: the longer ago, the less is remembered.
 func metPrecision(r rng, daysAgo int) precision {
-	roll := r.IntN(100)
+	draw := r.IntN(100)
 	switch {
-	case daysAgo < 90 || roll < 45:
+	case daysAgo < 90 || draw < 45:
 		return toDay
-	case daysAgo < 400 || roll < 80:
+	case daysAgo < 400 || draw < 80:
 		return toMonth
 	default:
 		return toYear

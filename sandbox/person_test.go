@@ -87,7 +87,7 @@ func TestPlantedPairsShareWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestNobodyElseSharesAHandle(t *testing.T) {
+func TestHandlesAreUnique(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
 	partner := map[string]string{}

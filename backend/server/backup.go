@@ -21,5 +21,5 @@ func Restore(ctx context.Context, databaseURL, file string) error {
 // CheckDatabase returns the time on the database server. It returns an error if a backend
 // could not start with the database. It changes nothing.
 func CheckDatabase(ctx context.Context, databaseURL string) (clock time.Time, err error) {
-	return db.Examine(ctx, databaseURL)
+	return db.Check(ctx, databaseURL)
 }

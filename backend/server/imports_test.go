@@ -50,7 +50,7 @@ func needs() map[string][]string {
 		"people":    {"history", "search/index"},
 		"groups":    {"people"},
 		"reminders": {"people"},
-		"timeline":  {"groups"}, // logging an interaction reads the cadences of the person's groups
+		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
 		"insights":  {"reminders", "search", "timeline"},
 		"export":    {"oauth", "oauth/signin", "reminders", "search", "timeline"},

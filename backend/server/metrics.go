@@ -62,7 +62,7 @@ func (s *Server) registerState(r *metrics.Registry) error {
 		errs = append(errs, metrics.NewSandbox(r, s.seeder.Day))
 	}
 	return errors.Join(append(errs, metrics.NewStoreUp(r, s.Ready), metrics.NewQueue(r, JobKinds(), s.countJobs),
-		metrics.NewSearch(r, s.finder.Held, s.recall.Held))...)
+		metrics.NewSearch(r, s.indexes.Held, s.search.Held))...)
 }
 
 // countJobs counts the unfinished jobs. It fails while the database is down.

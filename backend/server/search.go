@@ -38,7 +38,7 @@ func newSearch(c Config, data *db.DB, provider vector.Provider, m *counters) (*s
 		find.OnBuild(m.builds.Observe)
 	}
 	return find, search.NewSearcher(search.Config{
-		Finder: find, Provider: provider, MaxBytes: c.VectorMemory,
+		Indexes: find, Provider: provider, MaxBytes: c.VectorMemory,
 		Vectors: func(ctx context.Context, t tenant.ID, model string, since int64) (vector.Vectors, error) {
 			return search.LoadVectors(ctx, data.Tenant(t, true), model, since)
 		},

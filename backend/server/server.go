@@ -31,8 +31,8 @@ type Server struct {
 	seeder   *demo.Seeder
 	recorder *account.UseRecorder
 	jobs     *jobs
-	finder   *search.IndexCache
-	recall   *search.Searcher
+	indexes  *search.IndexCache
+	search   *search.Searcher
 	counters *counters // nil without metrics
 	http     *http.Server
 	drainer  *shutdown.Drainer
@@ -78,7 +78,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		config: c, store: data, ledger: ledger, keys: idempotency.NewKeys(data, ledger), counters: m, seeder: demo.NewSeeder(data, rpcs, c.Now, c.Logger),
 		recorder: account.NewUseRecorder(markUsed, recordEvery, c.Logger), jobs: newJobs(c, data, ledger, provider, m),
 	}
-	s.finder, s.recall = newSearch(c, data, provider, m)
+	s.indexes, s.search = newSearch(c, data, provider, m)
 	err = s.compose(rpcs, provider)
 	if err == nil {
 		err = s.registerState(c.Metrics)
@@ -115,11 +115,11 @@ func (c Config) openStore(ctx context.Context, m *counters) (*db.DB, error) {
 func (s *Server) newRPCHandler(rpcs *catalog.Catalog, service rpc.ServiceCredential) (http.Handler, error) {
 	c := s.config
 	options := rpc.Options{
-		Catalog: rpcs, Store: s.store, Ledger: s.ledger, Keys: s.keys, Kinds: kinds.All(), Finder: s.finder, Recall: s.recall, Service: service,
+		Catalog: rpcs, Store: s.store, Ledger: s.ledger, Keys: s.keys, Kinds: kinds.All(), Indexes: s.indexes, Search: s.search, Service: service,
 		Used: s.recorder.Used, Jobs: s.jobs, BaseURL: c.BaseURL, Now: c.Now, Tracer: c.Tracer, Logger: c.Logger,
 	}
 	if s.counters != nil {
-		options.Metrics, options.Keyed = s.counters.rpcs, s.counters.idempotency.Observe
+		options.Metrics, options.KeyOutcome = s.counters.rpcs, s.counters.idempotency.Observe
 	}
 	return rpc.NewHandler(options)
 }

@@ -54,9 +54,9 @@ func benchUnary(t testing.TB) (connect.UnaryFunc, connect.AnyRequest) {
 	}), newRequest(pingProcedure, false)
 }
 
-// TestHotPathsAllocateNothing is not parallel: AllocsPerRun counts what the
+// TestCallsAllocateNothing is not parallel: AllocsPerRun counts what the
 // whole process allocates.
-func TestHotPathsAllocateNothing(t *testing.T) {
+func TestCallsAllocateNothing(t *testing.T) {
 	http, _ := newHTTP(t, "mcp")
 	tools, _ := newTools(t, "undo")
 	unary, req := benchUnary(t)

@@ -19,9 +19,9 @@ const MaxGroup = 64
 const (
 	// commitTimeout bounds one transaction, where the ledger can give it up.
 	commitTimeout = 10 * time.Second
-	// linger bounds how long charges wait for others: little beside the way of an
+	// maxBatchWait bounds how long charges wait for others: little beside the way of an
 	// answer through a network.
-	linger = 4 * time.Millisecond
+	maxBatchWait = 4 * time.Millisecond
 )
 
 // Meter charges concurrent calls in groups: while one transaction is on its way,
@@ -97,7 +97,7 @@ func (m *Meter) gather(wanted int) {
 	full := make(chan struct{})
 	m.full, m.wanted = full, wanted
 	m.mu.Unlock()
-	timer := time.NewTimer(linger)
+	timer := time.NewTimer(maxBatchWait)
 	defer timer.Stop()
 	select {
 	case <-full:

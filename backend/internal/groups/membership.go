@@ -80,7 +80,7 @@ func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (Moved, 
 	if err := ReplaceMemberships(ctx, w, after, retagged); err != nil {
 		return Moved{}, err
 	}
-	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: p.summary(len(after)), Effects: touches(was, after)})
+	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: p.summary(len(after)), Effects: effectsOf(was, after)})
 	return out, err
 }
 
@@ -94,8 +94,8 @@ func (m Membership) check() error {
 	return nil
 }
 
-// touches are the effects of a move, two for a person whose groups and tags changed.
-func touches(before, after []Membership) []history.Touch {
+// effectsOf are the effects of a move, two for a person whose groups and tags changed.
+func effectsOf(before, after []Membership) []history.Touch {
 	var out []history.Touch
 	for i, m := range after {
 		was := before[i]

@@ -58,8 +58,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// desk is a member on SQLite who has things, JSON by id, and changes of them.
-type desk struct {
+// fixture is a member on SQLite who has things, JSON by id, and changes of them.
+type fixture struct {
 	*db.Tenant
 
 	t       *testing.T
@@ -67,11 +67,11 @@ type desk struct {
 	fail    error
 }
 
-// newDesk puts things on file, and a change of them, chg_1.
-func newDesk(t *testing.T, things map[string]string, effects ...history.Effect) *desk {
+// newFixture puts things on file, and a change of them, chg_1.
+func newFixture(t *testing.T, things map[string]string, effects ...history.Effect) *fixture {
 	t.Helper()
 	s := dbtest.Open(t, dbtest.SQLite(t), time.Now)
-	d := &desk{Tenant: s.Tenant(dbtest.Member(t, s, "maria"), false), t: t, blocked: map[string]string{}}
+	d := &fixture{Tenant: s.Tenant(dbtest.Member(t, s, "maria"), false), t: t, blocked: map[string]string{}}
 	d.do(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.NewRaw("CREATE TABLE things (id TEXT PRIMARY KEY, body TEXT NOT NULL)").Exec(ctx)
 		return err
@@ -84,14 +84,14 @@ func newDesk(t *testing.T, things map[string]string, effects ...history.Effect) 
 }
 
 // do runs fn in a transaction, which must not fail.
-func (d *desk) do(fn func(ctx context.Context, tx *db.Tx) error) {
+func (d *fixture) do(fn func(ctx context.Context, tx *db.Tx) error) {
 	d.t.Helper()
 	if err := d.Write(d.t.Context(), db.Actor{}, fn); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) put(id, body string) {
+func (d *fixture) put(id, body string) {
 	d.t.Helper()
 	d.do(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.NewRaw("INSERT INTO things (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body", id, body).Exec(ctx)
@@ -100,7 +100,7 @@ func (d *desk) put(id, body string) {
 }
 
 // keep puts a change on file.
-func (d *desk) keep(c history.Change) {
+func (d *fixture) keep(c history.Change) {
 	d.t.Helper()
 	d.do(func(ctx context.Context, tx *db.Tx) error {
 		c.TenantID, c.CreatedAt = tx.TenantID(), tx.Now()
@@ -110,7 +110,7 @@ func (d *desk) keep(c history.Change) {
 }
 
 // things are those on file, JSON by id.
-func (d *desk) things() map[string]string {
+func (d *fixture) things() map[string]string {
 	d.t.Helper()
 	var rows []struct{ ID, Body string }
 	if err := d.NewRaw("SELECT id, body FROM things").Scan(d.t.Context(), &rows); err != nil {
@@ -124,7 +124,7 @@ func (d *desk) things() map[string]string {
 }
 
 // change returns a change, or nil.
-func (d *desk) change(id string) (c *history.Change) {
+func (d *fixture) change(id string) (c *history.Change) {
 	d.t.Helper()
 	d.do(func(ctx context.Context, tx *db.Tx) (err error) {
 		c, err = history.GetChange(ctx, tx, id)
@@ -137,7 +137,7 @@ func (d *desk) change(id string) (c *history.Change) {
 }
 
 // count returns how many changes there are.
-func (d *desk) count() int {
+func (d *fixture) count() int {
 	d.t.Helper()
 	all, err := history.ListChanges(d.t.Context(), d, history.Query{Limit: 100})
 	if err != nil {
@@ -147,11 +147,11 @@ func (d *desk) count() int {
 }
 
 // kinds restores things.
-func (d *desk) kinds() history.Kinds {
+func (d *fixture) kinds() history.Kinds {
 	return history.Kinds{"thing": func(tx *db.Tx) history.Restorer { return thing{d, tx} }}
 }
 
-func (d *desk) undo(id string, dryRun bool) (out history.Undone, err error) {
+func (d *fixture) undo(id string, dryRun bool) (out history.Undone, err error) {
 	d.t.Helper()
 	err = d.Write(d.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
 		out, err = history.Undo(ctx, tx, d.kinds(), id, dryRun)
@@ -160,7 +160,7 @@ func (d *desk) undo(id string, dryRun bool) (out history.Undone, err error) {
 	return out, err
 }
 
-func (d *desk) takeBack(c *history.Change, undoID string) (out history.Undone, err error) {
+func (d *fixture) takeBack(c *history.Change, undoID string) (out history.Undone, err error) {
 	d.t.Helper()
 	err = d.Write(d.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
 		out, err = history.TakeBack(ctx, tx, d.kinds(), c, undoID)
@@ -171,7 +171,7 @@ func (d *desk) takeBack(c *history.Change, undoID string) (out history.Undone, e
 
 // thing restores things.
 type thing struct {
-	d  *desk
+	d  *fixture
 	tx *db.Tx
 }
 
@@ -225,7 +225,7 @@ func TestUndo(t *testing.T) {
 		"of an unknown kind":      {on: map[string]string{}, effects: []history.Effect{effect("ghost", "1", `null`, `{}`)}, conflict: "this version cannot put back a ghost"},
 		"of an order that counts": {on: map[string]string{"1": `{"L":[{"a":1},{"a":2}]}`}, effects: []history.Effect{effect("thing", "1", `{}`, `{"L":[{"a":2},{"a":1}]}`)}, conflict: "it was changed since: l"},
 	} {
-		d := newDesk(t, c.on, c.effects...)
+		d := newFixture(t, c.on, c.effects...)
 		before := maps.Clone(c.on)
 		dry, err := d.undo("chg_1", true)
 		if err != nil || dry.ChangeID != "" || !maps.Equal(before, d.things()) || d.count() != 1 {
@@ -256,7 +256,7 @@ func TestUndo(t *testing.T) {
 // Of several effects all that are in the way are told, and none is undone.
 func TestUndoTellsEveryConflict(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"1": `{"A":2}`, "2": `{"A":2}`, "3": `{"A":9}`},
+	d := newFixture(t, map[string]string{"1": `{"A":2}`, "2": `{"A":2}`, "3": `{"A":9}`},
 		effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `{"A":1}`, `{"A":2}`), effect("thing", "3", `{"A":1}`, `{"A":2}`))
 	d.blocked["1"] = "something hangs on it"
 	got, err := d.undo("chg_1", false)
@@ -274,7 +274,7 @@ func TestUndoTellsEveryConflict(t *testing.T) {
 // was left can be taken back later, and the whole brought back.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"1": `{"A":1}`, "2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":2}`},
+	d := newFixture(t, map[string]string{"1": `{"A":1}`, "2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":2}`},
 		effect("thing", "1", `null`, `{"A":1}`), effect("thing", "2", `null`, `{"A":1}`), effect("thing", "3", `null`, `{"A":1}`),
 		effect("thing", "4", `{"A":1}`, `{"A":2}`), effect("thing", "5", `{"A":1}`, `{"A":2}`), effect("thing", "6", `{"A":1}`, `{"A":2}`))
 	d.blocked["6"] = "something hangs on it"
@@ -323,7 +323,7 @@ func TestTakeBack(t *testing.T) {
 // However often an undo is undone, each record says whether it is in force.
 func TestUndoOfUndos(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`))
+	d := newFixture(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`))
 	last := "chg_1"
 	for n := range 6 {
 		got, err := d.undo(last, false)
@@ -355,7 +355,7 @@ func TestUndoOfUndos(t *testing.T) {
 
 func TestUndoRefusals(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{}, effect("thing", "1", `null`, `{}`))
+	d := newFixture(t, map[string]string{}, effect("thing", "1", `null`, `{}`))
 	d.keep(history.Change{ID: "final", Final: true, Summary: "Deleted Ana for good", Effects: d.change("chg_1").Effects})
 	d.keep(history.Change{ID: "empty"})
 	d.keep(history.Change{ID: "torn", Effects: []history.Effect{effect("thing", "1", `[]`, `null`)}})

@@ -76,7 +76,7 @@ func TestForget(t *testing.T) {
 // What was deleted for good is left out of an undo, and does not stand in its way.
 func TestUndoLeavesOutWhatIsForgotten(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `null`, `null`))
+	d := newFixture(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `null`, `null`))
 	got, err := d.undo("chg_1", false)
 	if err != nil || len(got.Conflicts) != 0 || len(got.Restored) != 1 || got.Restored[0].ID != "1" || d.things()["1"] != `{"A":1}` {
 		t.Errorf("%+v, %v; %v", got, err, d.things())

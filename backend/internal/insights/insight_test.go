@@ -100,9 +100,9 @@ func TestSuggestIntroductions(t *testing.T) {
 		"a": portrait("a", 50, at(insights.KindOrganization, "Helios"), tag), "b": portrait("b", 50, before("Helios"), tag),
 		"c": portrait("c", 0, tag), "d": portrait("d", 99, at(insights.KindOrganization, "Helios"), tag), "e": portrait("e", 99),
 	}
-	twin := portrait("f", 99, tag)
-	twin.Person.Name = "NAME A"
-	all["f"] = twin
+	duplicate := portrait("f", 99, tag)
+	duplicate.Person.Name = "NAME A"
+	all["f"] = duplicate
 	var pairs []insights.Pair
 	for one := range all {
 		for other := range all {

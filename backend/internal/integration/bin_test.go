@@ -109,14 +109,14 @@ func wellKnown(t *testing.T, s *db.DB, owner tenant.ID) (id, friend string) {
 	}
 	id = create(t, s, owner, draft).ID
 	draft.Emails, draft.OnDuplicate = []string{"xylophone2@x.example"}, people.OnDuplicateCreate
-	twin := create(t, s, owner, draft).ID
+	duplicate := create(t, s, owner, draft).ID
 	friend = create(t, s, owner, people.Draft{Name: "Friend"}).ID
 	third := create(t, s, owner, people.Draft{Name: "Third"}).ID
 	if _, err := update(t, s, owner, people.Patch{ID: id, Bio: new("xylophone of old")}); err != nil {
 		t.Fatal(err)
 	}
 	do(t, s, owner, func(ctx context.Context, u *db.Tx) (any, error) {
-		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "xylophone", ConnectionIDs: []string{twin}}); err != nil {
+		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "xylophone", ConnectionIDs: []string{duplicate}}); err != nil {
 			return nil, err
 		}
 		if _, _, err := timeline.AddNote(ctx, u, timeline.Note{Body: "shared", ConnectionIDs: []string{id, friend, third}}); err != nil {
@@ -133,7 +133,7 @@ func wellKnown(t *testing.T, s *db.DB, owner tenant.ID) (id, friend string) {
 		}
 		return arrange(ctx, u, id, "marimba")
 	})
-	merge(t, s, owner, false, id, twin)
+	merge(t, s, owner, false, id, duplicate)
 	return id, friend
 }
 

@@ -255,7 +255,7 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("of one connection: %+v, %v", bens, err)
 		}
 		var paged []string
-		var after *timeline.Place
+		var after *timeline.Cursor
 		for {
 			page, err := timeline.ListTimeline(t.Context(), data, timeline.Query{Limit: 2, After: after})
 			if err != nil {
@@ -267,7 +267,7 @@ func TestTimeline(t *testing.T) {
 			for _, e := range page {
 				paged = append(paged, e.ID)
 			}
-			after = &timeline.Place{OccurredAt: page[len(page)-1].OccurredAt, ID: page[len(page)-1].ID}
+			after = &timeline.Cursor{OccurredAt: page[len(page)-1].OccurredAt, ID: page[len(page)-1].ID}
 		}
 		var whole []string
 		for _, e := range all {

@@ -90,18 +90,18 @@ func TestListDue(t *testing.T) {
 			}
 			return out
 		}
-		late, touchAna, touchBen := "2026-02-01 Ben: Late", "2026-02-17 Ana: Every day, last contact 9 days ago", "2026-02-23 Ben: Every 7 days, last contact 9 days ago"
+		late, cadenceAna, cadenceBen := "2026-02-01 Ben: Late", "2026-02-17 Ana: Every day, last contact 9 days ago", "2026-02-23 Ben: Every 7 days, last contact 9 days ago"
 		leap, alone := "2026-02-28 Ana: Birthday, turns 34", "2026-02-26 : Alone"
 		for name, c := range map[string]struct {
 			got, want []string
 		}{
-			"today":       {list(0, ""), []string{late, touchAna, touchBen}},
-			"three days":  {list(3, ""), []string{late, touchAna, touchBen, alone, leap}},
-			"two days":    {list(2, ""), []string{late, touchAna, touchBen, alone}},
-			"a fortnight": {list(14, ""), []string{late, touchAna, touchBen, alone, leap, "2026-03-05 Ana: Anniversary"}},
-			"a year":      {list(366, ""), []string{late, touchAna, touchBen, alone, leap, "2026-03-05 Ana: Anniversary", "2026-03-12 : Later"}},
-			"one person":  {list(3, ana.ID), []string{touchAna, leap}},
-			"another":     {list(3, ben.ID), []string{late, touchBen}},
+			"today":       {list(0, ""), []string{late, cadenceAna, cadenceBen}},
+			"three days":  {list(3, ""), []string{late, cadenceAna, cadenceBen, alone, leap}},
+			"two days":    {list(2, ""), []string{late, cadenceAna, cadenceBen, alone}},
+			"a fortnight": {list(14, ""), []string{late, cadenceAna, cadenceBen, alone, leap, "2026-03-05 Ana: Anniversary"}},
+			"a year":      {list(366, ""), []string{late, cadenceAna, cadenceBen, alone, leap, "2026-03-05 Ana: Anniversary", "2026-03-12 : Later"}},
+			"one person":  {list(3, ana.ID), []string{cadenceAna, leap}},
+			"another":     {list(3, ben.ID), []string{late, cadenceBen}},
 		} {
 			if !slices.Equal(c.got, c.want) {
 				t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(c.got, "\n"), strings.Join(c.want, "\n"))

@@ -68,7 +68,7 @@ func embedAll(t *testing.T, s *db.DB, owner tenant.ID) {
 
 func vectorRow(id, text string, x float32) vector.Row {
 	v := vector.Vector{x, 1}
-	_ = vector.Unit(v)
+	_ = vector.Normalise(v)
 	return vector.Row{ConnectionID: id, Model: testModel, Dimensions: 2, ContentHash: vector.Hash(text), Vector: v}
 }
 

@@ -142,8 +142,8 @@ func tenantAttempts(data *db.Tenant) map[string]attempt {
 	})
 }
 
-// unitAttempts drives every method of a Unit.
-func unitAttempts(u *db.Tx) map[string]attempt {
+// txAttempts drives every method of a Unit.
+func txAttempts(u *db.Tx) map[string]attempt {
 	return within(partWrites(u), arrangedWrites(u), actWrites(u), profileWrites(u), paidWrites(u), jobWrites(u), vectorWrites(u), importWrites(u), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, u, v.connection) },
 		"ListSharing": func(ctx context.Context, v victim) (any, error) {
@@ -187,7 +187,7 @@ func unitAttempts(u *db.Tx) map[string]attempt {
 // is tried by the attacker.
 func TestEveryStatementIsTried(t *testing.T) {
 	t.Parallel()
-	tried := within(tenantAttempts(nil), unitAttempts(nil))
+	tried := within(tenantAttempts(nil), txAttempts(nil))
 	files, err := filepath.Glob("../*/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestTenantIsolation(t *testing.T) {
 		attacker := dbtest.Member(t, s, "attacker")
 		before := picture(t, s, v.tenant)
 		data := s.Tenant(attacker, false)
-		reads, writes := names(tenantAttempts(nil)), names(unitAttempts(nil))
+		reads, writes := names(tenantAttempts(nil)), names(txAttempts(nil))
 		rapid.Check(t, func(rt *rapid.T) {
 			for _, name := range rapid.SliceOfN(rapid.SampledFrom(append(reads, writes...)), 1, 6).Draw(rt, "methods") {
 				if do, ok := tenantAttempts(data)[name]; ok {
@@ -260,7 +260,7 @@ func TestTenantIsolation(t *testing.T) {
 					continue
 				}
 				err := data.Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
-					got, err := unitAttempts(u)[name](ctx, v)
+					got, err := txAttempts(u)[name](ctx, v)
 					check(rt, name, got, err)
 					return err
 				})

@@ -15,15 +15,15 @@ import (
 // together runs do n times at once and returns what each call returned.
 func together(n int, do func(n int) error) []error {
 	errs := make([]error, n)
-	gate := make(chan struct{})
+	start := make(chan struct{})
 	var calls sync.WaitGroup
 	for i := range n {
 		calls.Go(func() {
-			<-gate
+			<-start
 			errs[i] = do(i)
 		})
 	}
-	close(gate)
+	close(start)
 	calls.Wait()
 	return errs
 }

@@ -16,7 +16,7 @@ func TestDatabaseIsPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kith.db")
 	for range 2 { // a new one, and one that was there
 		for _, file := range []string{path, path + "-wal", path + "-shm"} {
-			widen(t, file)
+			makeWorldWritable(t, file)
 		}
 		if _, err := db.Migrate(t.Context(), db.Config{URL: path}); err != nil {
 			t.Fatal(err)
@@ -41,21 +41,21 @@ func TestBackupIsPrivate(t *testing.T) {
 	if _, err := db.Migrate(t.Context(), db.Config{URL: path}); err != nil {
 		t.Fatal(err)
 	}
-	widen(t, backup+".partial")
+	makeWorldWritable(t, backup+".partial")
 	if err := db.Backup(t.Context(), path, backup); err != nil {
 		t.Fatal(err)
 	}
 	wantPrivate(t, backup)
-	widen(t, backup)
-	widen(t, restored+".partial")
+	makeWorldWritable(t, backup)
+	makeWorldWritable(t, restored+".partial")
 	if err := db.Restore(t.Context(), restored, backup); err != nil {
 		t.Fatal(err)
 	}
 	wantPrivate(t, restored)
 }
 
-// widen lets everybody read and write a file, which is made if it is not there.
-func widen(t *testing.T, file string) {
+// makeWorldWritable lets everybody read and write a file, which is made if it is not there.
+func makeWorldWritable(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

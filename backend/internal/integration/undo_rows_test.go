@@ -41,7 +41,7 @@ func TestUndoOfAMergeThatIsNotTheLastWord(t *testing.T) {
 
 // A row that went on to another person is not taken from them: what is put back
 // gets one of its own.
-func TestUndoWhoseRowsAreSomebodyElsesNow(t *testing.T) {
+func TestUndoOfRowsThatMovedToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		owner := dbtest.Member(t, s, "maria")

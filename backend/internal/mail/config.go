@@ -14,7 +14,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Config says how letters are sent.
+// Config says how emails are sent.
 type Config struct {
 	// URL names the SMTP server and the sender:
 	//
@@ -25,7 +25,7 @@ type Config struct {
 	// default), opportunistic or off; on a loopback host the default is
 	// opportunistic.
 	URL string
-	// Queue is how many letters may wait; 0 means 256.
+	// Queue is how many emails may wait; 0 means 256.
 	Queue int
 	// Timeout bounds one attempt at sending; 0 means 30 s.
 	Timeout time.Duration

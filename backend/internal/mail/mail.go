@@ -10,7 +10,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Message is a letter.
+// Message is an email.
 type Message struct {
 	// To is a bare address.
 	To      string
@@ -19,11 +19,11 @@ type Message struct {
 	Text, HTML string
 }
 
-// Write writes a letter when its turn has come; nil means that there is none to
+// Write writes an email when its turn has come; nil means that there is none to
 // send after all.
 type Write func(ctx context.Context) (*Message, error)
 
-// Mailer sends letters one after the other. It is safe for concurrent use.
+// Mailer sends emails one after the other. It is safe for concurrent use.
 type Mailer struct {
 	config Config
 	server *server
@@ -46,8 +46,8 @@ func New(c Config) (*Mailer, error) {
 	return &Mailer{config: c, server: s, queue: make(chan Write, c.Queue), quit: make(chan struct{})}, nil
 }
 
-// Enqueue has a letter written and sent in the background. It never blocks; it
-// returns false when too many letters wait, or after Stop.
+// Enqueue has an email written and sent in the background. It never blocks; it
+// returns false when too many emails wait, or after Stop.
 func (m *Mailer) Enqueue(write Write) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +73,7 @@ func (m *Mailer) Start(ctx context.Context) {
 	m.done.Go(func() { m.work(ctx) })
 }
 
-// Stop takes no more letters and sends those that wait, until ctx ends. It may be
+// Stop takes no more emails and sends those that wait, until ctx ends. It may be
 // called twice, or without Start.
 func (m *Mailer) Stop(ctx context.Context) {
 	m.mu.Lock()
@@ -114,29 +114,29 @@ func (m *Mailer) drain(ctx context.Context) {
 	}
 }
 
-// handle writes and sends one letter. Whom it was for stays out of the log.
+// handle writes and sends one email. Whom it was for stays out of the log.
 func (m *Mailer) handle(ctx context.Context, write Write) {
-	letter, err := write(ctx)
+	email, err := write(ctx)
 	if err != nil {
-		m.config.Logger.ErrorContext(ctx, "write letter", "error", err)
+		m.config.Logger.ErrorContext(ctx, "write email", "error", err)
 		return
 	}
-	if letter == nil {
+	if email == nil {
 		return
 	}
-	if err := m.send(ctx, letter); err != nil {
-		m.config.Logger.ErrorContext(ctx, "send letter", "subject", letter.Subject, "error", err)
+	if err := m.send(ctx, email); err != nil {
+		m.config.Logger.ErrorContext(ctx, "send email", "subject", email.Subject, "error", err)
 	}
 }
 
-func (m *Mailer) send(ctx context.Context, letter *Message) error {
-	err := m.attempt(ctx, letter)
+func (m *Mailer) send(ctx context.Context, email *Message) error {
+	err := m.attempt(ctx, email)
 	for _, wait := range m.config.Retry {
 		if err == nil || !isTemporary(err) || ctx.Err() != nil {
 			return err
 		}
 		m.pause(ctx, wait)
-		err = m.attempt(ctx, letter)
+		err = m.attempt(ctx, email)
 	}
 	return err
 }
@@ -159,20 +159,20 @@ func isTemporary(err error) bool {
 	return !ok || refused.IsTemp() || refused.ErrorCode() < 500
 }
 
-func (m *Mailer) attempt(ctx context.Context, letter *Message) error {
+func (m *Mailer) attempt(ctx context.Context, email *Message) error {
 	ctx, cancel := context.WithTimeout(ctx, m.config.Timeout)
 	defer cancel()
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(m.server.from)
-	if err := msg.To(letter.To); err != nil {
-		return errors.New("the letter's address cannot be read") // the library's words repeat it
+	if err := msg.To(email.To); err != nil {
+		return errors.New("the email's address cannot be read") // the library's words repeat it
 	}
-	msg.Subject(letter.Subject)
+	msg.Subject(email.Subject)
 	msg.SetDate()
 	msg.SetMessageID()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office answers
-	msg.SetBodyString(gomail.TypeTextPlain, letter.Text)
-	msg.AddAlternativeString(gomail.TypeTextHTML, letter.HTML)
+	msg.SetBodyString(gomail.TypeTextPlain, email.Text)
+	msg.AddAlternativeString(gomail.TypeTextHTML, email.HTML)
 	client, err := gomail.NewClient(m.server.host, m.server.options...)
 	if err != nil {
 		return fmt.Errorf("prepare mail client: %w", err)

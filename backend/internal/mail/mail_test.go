@@ -56,7 +56,7 @@ func start(t *testing.T, c mail.Config) *mail.Mailer {
 	return m
 }
 
-// write returns a Write of one plain letter.
+// write returns a Write of one plain email.
 func write(to string) mail.Write {
 	return func(context.Context) (*mail.Message, error) {
 		return &mail.Message{To: to, Subject: "Grüße", Text: "Hallo ü\n.\nhttps://kith.example/verify?link=abc=\n", HTML: "<p>Hallo ü</p>"}, nil
@@ -74,7 +74,7 @@ func certificate(t *testing.T) (server, client *tls.Config) {
 	return &tls.Config{Certificates: s.TLS.Certificates, MinVersion: tls.VersionTLS12}, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
-func TestLetterArrives(t *testing.T) {
+func TestEmailArrives(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := certificate(t)
 	const from = "?from=Kith%20<kith@kith.example>"
@@ -98,18 +98,18 @@ func TestLetterArrives(t *testing.T) {
 			s := smtptest.Start(t, c.options)
 			m := start(t, mail.Config{URL: c.url(s.Addr), TLS: clientTLS})
 			if !m.Enqueue(write("ana@people.example")) {
-				t.Fatal("the letter was not taken")
+				t.Fatal("the email was not taken")
 			}
 			got := s.Next(t)
 			if got.From != "kith@kith.example" || got.To != "ana@people.example" || got.Secure != c.secure {
 				t.Errorf("envelope: %+v", got)
 			}
-			checkLetter(t, got)
+			checkEmail(t, got)
 		})
 	}
 }
 
-func checkLetter(t *testing.T, got smtptest.Letter) {
+func checkEmail(t *testing.T, got smtptest.Email) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"From": `"Kith" <kith@kith.example>`, "To": "<ana@people.example>", "Auto-Submitted": "auto-generated",
@@ -156,9 +156,9 @@ func TestUntrustedServerGetsNothing(t *testing.T) {
 			m.Enqueue(write("ana@people.example"))
 			m.Stop(t.Context())
 			if s.Waiting() != 0 {
-				t.Error("a letter was sent")
+				t.Error("an email was sent")
 			}
-			if got := log.String(); !strings.Contains(got, "send letter") || strings.Contains(got, "secret") || strings.Contains(got, "ana@") {
+			if got := log.String(); !strings.Contains(got, "send email") || strings.Contains(got, "secret") || strings.Contains(got, "ana@") {
 				t.Errorf("log: %s", got)
 			}
 		})
@@ -192,7 +192,7 @@ func TestRetry(t *testing.T) {
 			m.Enqueue(write("ana@people.example"))
 			m.Stop(t.Context())
 			if s.Attempts() != c.attempts || (s.Waiting() == 1) != c.arrives {
-				t.Errorf("%d attempts, %d letters", s.Attempts(), s.Waiting())
+				t.Errorf("%d attempts, %d emails", s.Attempts(), s.Waiting())
 			}
 		})
 	}
@@ -204,19 +204,19 @@ func TestQueueIsBoundedAndDrained(t *testing.T) {
 	m := newMailer(t, mail.Config{URL: "smtp://" + s.Addr + "?from=kith@kith.example", Queue: 3})
 	for n := range 3 {
 		if !m.Enqueue(write("ana@people.example")) {
-			t.Fatalf("letter %d was not taken", n)
+			t.Fatalf("email %d was not taken", n)
 		}
 	}
 	if m.Enqueue(write("ana@people.example")) {
-		t.Error("a full queue took another letter")
+		t.Error("a full queue took another email")
 	}
 	m.Start(t.Context())
 	m.Stop(t.Context())
 	if s.Waiting() != 3 {
-		t.Errorf("%d letters were sent before the end", s.Waiting())
+		t.Errorf("%d emails were sent before the end", s.Waiting())
 	}
 	if m.Enqueue(write("ana@people.example")) {
-		t.Error("a letter was taken after the end")
+		t.Error("an email was taken after the end")
 	}
 	m.Stop(t.Context())
 }
@@ -234,7 +234,7 @@ func TestNothingToSend(t *testing.T) {
 	m.Start(t.Context())
 	m.Stop(t.Context())
 	if s.Waiting() != 1 || s.Attempts() != 1 {
-		t.Errorf("%d letters in %d attempts", s.Waiting(), s.Attempts())
+		t.Errorf("%d emails in %d attempts", s.Waiting(), s.Attempts())
 	}
 	if !strings.Contains(log.String(), "store down") {
 		t.Errorf("log: %s", log.String())

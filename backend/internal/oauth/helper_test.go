@@ -259,15 +259,15 @@ func (a agent) wantDead(t testing.TB, pair answer) {
 // together makes n calls at once.
 func together(n int, do func(n int) (answer, error)) ([]answer, error) {
 	answers, errs := make([]answer, n), make([]error, n)
-	gate := make(chan struct{})
+	start := make(chan struct{})
 	var calls sync.WaitGroup
 	for i := range n {
 		calls.Go(func() {
-			<-gate
+			<-start
 			answers[i], errs[i] = do(i)
 		})
 	}
-	close(gate)
+	close(start)
 	calls.Wait()
 	for _, err := range errs {
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// registerKeyed registers from an address with lines of Idempotency-Key.
-func (a agent) registerKeyed(t testing.TB, address, body string, keys ...string) answer {
+// registerWithKey registers from an address with lines of Idempotency-Key.
+func (a agent) registerWithKey(t testing.TB, address, body string, keys ...string) answer {
 	t.Helper()
 	r, err := a.request(t.Context(), http.MethodPost, oauth.PathRegister, "application/json", body)
 	if err != nil {
@@ -44,46 +44,46 @@ const (
 	here      = "192.0.2.1"
 )
 
-func TestKeyedRegistration(t *testing.T) {
+func TestRegistrationWithAKey(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
 		a := agent{site: s}
-		first := a.registerKeyed(t, here, oneClient, "k")
+		first := a.registerWithKey(t, here, oneClient, "k")
 		if first.Status != http.StatusCreated || first.Header.Get("Idempotency-Replayed") != "" {
 			t.Fatalf("got %+v", first)
 		}
-		again := a.registerKeyed(t, here, oneClient, "k")
+		again := a.registerWithKey(t, here, oneClient, "k")
 		if again.Status != http.StatusCreated || again.Header.Get("Idempotency-Replayed") != "true" ||
 			again.Body != first.Body || again.Header.Get("Content-Type") != first.Header.Get("Content-Type") {
 			t.Errorf("%+v, then %+v", first, again)
 		}
 		for name, other := range map[string]answer{
-			"another address": a.registerKeyed(t, "192.0.2.2", oneClient, "k"),
-			"another key":     a.registerKeyed(t, here, oneClient, "K"),
+			"another address": a.registerWithKey(t, "192.0.2.2", oneClient, "k"),
+			"another key":     a.registerWithKey(t, here, oneClient, "K"),
 			"no key":          a.register(t, "application/json", oneClient),
 		} {
 			if other.Status != http.StatusCreated || other.Body == first.Body || other.Header.Get("Idempotency-Replayed") != "" {
 				t.Errorf("%s: %+v", name, other)
 			}
 		}
-		if got := a.registerKeyed(t, here, oneClient+" ", "k"); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "invalid_request") {
+		if got := a.registerWithKey(t, here, oneClient+" ", "k"); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "invalid_request") {
 			t.Errorf("another body: %+v", got)
 		}
 		s.Clock.Advance(24 * time.Hour)
-		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Body == first.Body {
+		if got := a.registerWithKey(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Body == first.Body {
 			t.Errorf("a day later: %+v", got)
 		}
 	})
 }
 
-func TestKeyedRegistrationsAtOnce(t *testing.T) {
+func TestRegistrationsWithOneKeyAtOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
 		a := agent{site: s}
 		answers := make([]answer, 40)
 		var wg sync.WaitGroup
 		for i := range answers {
-			wg.Go(func() { answers[i] = a.registerKeyed(t, here, oneClient, "k") })
+			wg.Go(func() { answers[i] = a.registerWithKey(t, here, oneClient, "k") })
 		}
 		wg.Wait()
 		var made []string
@@ -106,7 +106,7 @@ func TestKeyedRegistrationsAtOnce(t *testing.T) {
 	})
 }
 
-func TestKeyedRegistrationInFlight(t *testing.T) {
+func TestRegistrationWithAKeyInFlight(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
 		a := agent{site: s}
@@ -115,11 +115,11 @@ func TestKeyedRegistrationInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusConflict || got.Header.Get("Retry-After") != "1" {
+		if got := a.registerWithKey(t, here, oneClient, "k"); got.Status != http.StatusConflict || got.Header.Get("Retry-After") != "1" {
 			t.Errorf("got %+v", got)
 		}
 		release()
-		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated {
+		if got := a.registerWithKey(t, here, oneClient, "k"); got.Status != http.StatusCreated {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -132,11 +132,11 @@ func TestRegistrationKeysThatAreNone(t *testing.T) {
 		for name, keys := range map[string][]string{
 			"empty": {""}, "256 bytes": {strings.Repeat("k", 256)}, "UTF-8": {"schlüssel"}, "two lines": {"a", "b"},
 		} {
-			if got := a.registerKeyed(t, here, oneClient, keys...); got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "invalid_request") {
+			if got := a.registerWithKey(t, here, oneClient, keys...); got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "invalid_request") {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		if got := a.registerKeyed(t, here, oneClient, strings.Repeat("k", 255)); got.Status != http.StatusCreated {
+		if got := a.registerWithKey(t, here, oneClient, strings.Repeat("k", 255)); got.Status != http.StatusCreated {
 			t.Errorf("255 bytes: %+v", got)
 		}
 	})
@@ -147,28 +147,28 @@ func TestRefusedRegistrationIsNotKept(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
 		a := agent{site: s}
-		if got := a.registerKeyed(t, here, `{"redirect_uris":["javascript:alert(1)"]}`, "k"); got.Status != http.StatusBadRequest {
+		if got := a.registerWithKey(t, here, `{"redirect_uris":["javascript:alert(1)"]}`, "k"); got.Status != http.StatusBadRequest {
 			t.Errorf("got %+v", got)
 		}
-		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
+		if got := a.registerWithKey(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("got %+v", got)
 		}
 	})
 }
 
 // The client and its kept answer are there together or not at all.
-func TestKeyedRegistrationIsOneTransaction(t *testing.T) {
+func TestRegistrationWithAKeyIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		a := agent{site: webtest.Start(t, url, addressed())}
 		clients := func() []string { return column(t, dbtest.OpenSQL(t, url), "SELECT id FROM clients") }
 		mend := breakInserts(t, url, "idempotency_keys")
-		wantOutage(t, a.registerKeyed(t, here, oneClient, "k"), true)
+		wantOutage(t, a.registerWithKey(t, here, oneClient, "k"), true)
 		if got := clients(); len(got) > 0 {
 			t.Errorf("%v is there without its answer", got)
 		}
 		mend()
-		got := a.registerKeyed(t, here, oneClient, "k")
+		got := a.registerWithKey(t, here, oneClient, "k")
 		if got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" || !slices.Equal(clients(), []string{got.ClientID}) {
 			t.Errorf("%+v, %v", got, clients())
 		}
@@ -177,12 +177,12 @@ func TestKeyedRegistrationIsOneTransaction(t *testing.T) {
 
 // While no more answers of addresses can be kept, a keyed registration makes no
 // client: its repeat would make another. What was kept is still given again.
-func TestKeyedRegistrationWithoutRoom(t *testing.T) {
+func TestRegistrationWithAKeyWithoutRoom(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		s := webtest.Start(t, url, addressed())
 		a := agent{site: s}
-		first := a.registerKeyed(t, here, oneClient, "kept")
+		first := a.registerWithKey(t, here, oneClient, "kept")
 		q := dbtest.OpenSQL(t, url)
 		full := "zeroblob(134217728)"
 		if db.IsPostgres(url) {
@@ -194,7 +194,7 @@ SELECT 'address:elsewhere', 'k', '', `+full+`, created_at, expires_at FROM idemp
 		}
 		s.Clock.Advance(10 * time.Minute) // the total is measured again
 		for range 2 {
-			got := a.registerKeyed(t, here, oneClient, "k")
+			got := a.registerWithKey(t, here, oneClient, "k")
 			if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "60" || !strings.Contains(got.Body, "temporarily_unavailable") {
 				t.Errorf("without room: %+v", got)
 			}
@@ -203,7 +203,7 @@ SELECT 'address:elsewhere', 'k', '', `+full+`, created_at, expires_at FROM idemp
 		if err := q.QueryRowContext(t.Context(), "SELECT count(*) FROM clients").Scan(&clients); err != nil || clients != 1 {
 			t.Errorf("%d clients, %v", clients, err)
 		}
-		if got := a.registerKeyed(t, here, oneClient, "kept"); got.Status != http.StatusCreated || got.Body != first.Body {
+		if got := a.registerWithKey(t, here, oneClient, "kept"); got.Status != http.StatusCreated || got.Body != first.Body {
 			t.Errorf("again: %+v", got)
 		}
 		if got := a.register(t, "application/json", oneClient); got.Status != http.StatusCreated {
@@ -213,7 +213,7 @@ SELECT 'address:elsewhere', 'k', '', `+full+`, created_at, expires_at FROM idemp
 			t.Fatal(err)
 		}
 		s.Clock.Advance(time.Minute)
-		if got := a.registerKeyed(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
+		if got := a.registerWithKey(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("with room: %+v", got)
 		}
 	})

@@ -28,9 +28,9 @@ type Pair struct {
 
 // Find returns the pairs, the surest first, and whether there are more.
 func Find(people []Candidate, q Query) (pairs []Pair, more bool) {
-	f := finder{people: make([]keyed, len(people)), sharers: map[key][]int{}, only: -1}
+	f := duplicateSearch{people: make([]record, len(people)), sharers: map[key][]int{}, only: -1}
 	for i := range people {
-		f.people[i] = keyedOf(&people[i])
+		f.people[i] = newRecord(&people[i])
 		for _, k := range f.people[i].keys {
 			f.sharers[k.bare()] = append(f.sharers[k.bare()], i)
 		}
@@ -62,9 +62,9 @@ func Find(people []Candidate, q Query) (pairs []Pair, more bool) {
 	return pairs, false
 }
 
-// finder is a search in progress.
-type finder struct {
-	people  []keyed
+// duplicateSearch is a search in progress.
+type duplicateSearch struct {
+	people  []record
 	sharers map[key][]int // who has an address, by its bare key
 	only    int           // the one person whose pairs are wanted, or -1
 }
@@ -72,10 +72,10 @@ type finder struct {
 // bare is the key without the spelling.
 func (k key) bare() key { return key{kind: k.kind, value: k.value} }
 
-func (f *finder) count(k key) int { return len(f.sharers[k.bare()]) }
+func (f *duplicateSearch) count(k key) int { return len(f.sharers[k.bare()]) }
 
 // candidates returns the pairs that can reach a score, each once.
-func (f *finder) candidates(minScore float64) [][2]int {
+func (f *duplicateSearch) candidates(minScore float64) [][2]int {
 	seen := map[[2]int]bool{}
 	var out [][2]int
 	add := func(a, b int) {
@@ -115,7 +115,7 @@ func (f *finder) candidates(minScore float64) [][2]int {
 // nameBlocks returns sets of people whose names are the same or may be similar.
 // Those whose pairs cannot reach the score are left out, and so are blocks that
 // are too large to mean anything; of these the ones at one organisation stay.
-func (f *finder) nameBlocks(minScore float64) []map[string][]int {
+func (f *duplicateSearch) nameBlocks(minScore float64) []map[string][]int {
 	same, squeezed := map[string][]int{}, map[string][]int{}
 	family, given := map[string][]int{}, map[string][]int{}
 	for i := range f.people {
@@ -147,7 +147,7 @@ const maxBlock = 400
 
 // put enters a person into the blocks of a name at each organisation and, unless
 // only people at one organisation can be a pair, into the block of the name.
-func put(blocks map[string][]int, name string, p *keyed, i int, apart bool) {
+func put(blocks map[string][]int, name string, p *record, i int, apart bool) {
 	for _, o := range p.organizations {
 		blocks[name+"\x00"+o] = append(blocks[name+"\x00"+o], i)
 	}

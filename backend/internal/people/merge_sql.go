@@ -69,11 +69,11 @@ func mover(tx *db.Tx, l linked) moveFunc {
 			return nil, err
 		}
 		after, err := People(ctx, tx, l.table, l.column, entries)
-		touches := make([]history.Touch, len(entries))
+		effects := make([]history.Touch, len(entries))
 		for i, id := range entries {
-			touches[i] = history.Touch{Kind: l.kind, ID: id, Before: about{before[id]}, After: about{after[id]}}
+			effects[i] = history.Touch{Kind: l.kind, ID: id, Before: about{before[id]}, After: about{after[id]}}
 		}
-		return touches, err
+		return effects, err
 	}
 }
 
@@ -82,11 +82,11 @@ func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history
 	err := tx.NewRaw("UPDATE reminders SET connection_id = ?, version = version + 1 WHERE tenant_id = ? AND connection_id = ? RETURNING id",
 		into, tx.TenantID(), from).Scan(ctx, &moved)
 	slices.Sort(moved)
-	touches := make([]history.Touch, len(moved))
+	effects := make([]history.Touch, len(moved))
 	for i, id := range moved {
-		touches[i] = history.Touch{Kind: history.Reminder, ID: id, Before: whose{from}, After: whose{into}}
+		effects[i] = history.Touch{Kind: history.Reminder, ID: id, Before: whose{from}, After: whose{into}}
 	}
-	return touches, err
+	return effects, err
 }
 
 // moveRelationships moves relationships one by one. One between the two, and one
@@ -96,7 +96,7 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil {
 		return nil, err
 	}
-	var touches []history.Touch
+	var effects []history.Touch
 	for _, before := range rows {
 		after := before
 		if after.FromID == from {
@@ -113,17 +113,17 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 		if err != nil {
 			return nil, err
 		}
-		touch := history.Touch{Kind: history.Relationship, ID: before.ID, Before: before}
+		effect := history.Touch{Kind: history.Relationship, ID: before.ID, Before: before}
 		known := slices.ContainsFunc(held, func(r Relationship) bool { return r.FromID == after.FromID && r.Type == after.Type })
 		if after.FromID != after.ToID && !known {
-			touch.After = after
+			effect.After = after
 			if err := InsertRelationship(ctx, tx, &after); err != nil {
 				return nil, err
 			}
 		}
-		touches = append(touches, touch)
+		effects = append(effects, effect)
 	}
-	return touches, nil
+	return effects, nil
 }
 
 func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {

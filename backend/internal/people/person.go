@@ -18,8 +18,8 @@ type Candidate struct {
 	OnFile int
 }
 
-// keyed is a person with what others are compared by.
-type keyed struct {
+// record is a person with what others are compared by.
+type record struct {
 	*Candidate
 
 	name          []string // folded words, in alphabetical order
@@ -36,9 +36,9 @@ type key struct {
 	shown string
 }
 
-func keyedOf(p *Candidate) keyed {
+func newRecord(p *Candidate) record {
 	name := names.Parse(p.Name)
-	k := keyed{Candidate: p, name: name.Words, squeezed: name.Key}
+	k := record{Candidate: p, name: name.Words, squeezed: name.Key}
 	if n := len(name.Words); n > 1 {
 		k.given, k.family = name.Words[0], name.Words[n-1]
 	}

@@ -188,7 +188,7 @@ func RestoreConnection(tx *db.Tx) history.Restorer { return connectionRestorer{t
 
 // CurrentAll implements history.Bulk.
 func (r connectionRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
-	people, err := anybody(ctx, r.tx, ids)
+	people, err := connectionsByID(ctx, r.tx, ids)
 	out := make(map[string]any, len(people))
 	for i := range people {
 		out[people[i].ID] = &people[i]
@@ -215,8 +215,8 @@ func fillSourceKeys(ctx context.Context, q db.Reader, people []Connection) error
 	return nil
 }
 
-// anybody returns those of the people who are on file, archived or not.
-func anybody(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
+// connectionsByID returns those of the people who are on file, archived or not.
+func connectionsByID(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var people []Connection
 	if err := tx.From(&people).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil || len(people) == 0 {
 		return nil, err
@@ -247,7 +247,7 @@ func (r connectionRestorer) RestoreAll(ctx context.Context, to map[string]json.R
 	if err != nil || len(kept) == 0 {
 		return inTheWay, err
 	}
-	present, err := anybody(ctx, r.tx, kept)
+	present, err := connectionsByID(ctx, r.tx, kept)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (k key) ground(sharers int) ground {
 
 // compare returns how sure it is that two people are one, and why. sharers tells
 // how many people have an address.
-func compare(a, b *keyed, sharers func(key) int) (float64, []string) {
+func compare(a, b *record, sharers func(key) int) (float64, []string) {
 	var grounds []ground
 	for _, k := range a.keys {
 		same := func(other key) bool { return other.kind == k.kind && other.value == k.value }
@@ -98,7 +98,7 @@ func compare(a, b *keyed, sharers func(key) int) (float64, []string) {
 
 // similar tells whether two names may be spellings of one: the family names are
 // alike, and so are the given ones.
-func similar(a, b *keyed) bool {
+func similar(a, b *record) bool {
 	if a.family == "" || b.family == "" {
 		return false
 	}

@@ -187,7 +187,7 @@ func TestPatchOfOrganisationAndTitle(t *testing.T) {
 	}
 }
 
-func TestPatchOfSomebodyWithoutAJob(t *testing.T) {
+func TestPatchOfAPersonWithoutAJob(t *testing.T) {
 	t.Parallel()
 	title := []people.Position{{Title: "Chef", Current: true}}
 	cases := []struct {

@@ -32,7 +32,7 @@ type DueQuery struct {
 	// ConnectionID is empty for everybody.
 	ConnectionID string
 	// After is the last entry of the page before; nil for the first page.
-	After *Place
+	After *Cursor
 	// Limit is the largest number of entries to return, at least 1.
 	Limit int
 }
@@ -40,8 +40,8 @@ type DueQuery struct {
 // Wants tells whether entries of a kind are asked for.
 func (q DueQuery) Wants(kind string) bool { return len(q.Kinds) == 0 || slices.Contains(q.Kinds, kind) }
 
-// Place is an entry's place in the order of the list.
-type Place struct{ DueOn, Kind, ID string }
+// Cursor is the position of an entry in the order of the list.
+type Cursor struct{ DueOn, Kind, ID string }
 
 // Rows are what the list is made of, as far as the query asks for it: open
 // reminders due by its last day, dates that may come round until then, and people
@@ -84,8 +84,8 @@ type Due struct {
 	id string // of the reminder, the date or the person
 }
 
-// Place is where the entry stands.
-func (d Due) Place() Place { return Place{DueOn: d.DueOn, Kind: d.Kind, ID: d.id} }
+// Cursor returns the position of the entry.
+func (d Due) Cursor() Cursor { return Cursor{DueOn: d.DueOn, Kind: d.Kind, ID: d.id} }
 
 // Counts is how many entries there are in all.
 type Counts struct{ Reminders, Dates, Cadences, Overdue int }
@@ -118,9 +118,9 @@ func (rows Rows) Page(q DueQuery) ([]Due, Counts) {
 			counts.Overdue++
 		}
 	}
-	slices.SortFunc(all, func(a, b Due) int { return compare(a.Place(), b.Place()) })
+	slices.SortFunc(all, func(a, b Due) int { return compare(a.Cursor(), b.Cursor()) })
 	if q.After != nil {
-		n, found := slices.BinarySearchFunc(all, *q.After, func(d Due, p Place) int { return compare(d.Place(), p) })
+		n, found := slices.BinarySearchFunc(all, *q.After, func(d Due, p Cursor) int { return compare(d.Cursor(), p) })
 		if found {
 			n++
 		}
@@ -129,7 +129,7 @@ func (rows Rows) Page(q DueQuery) ([]Due, Counts) {
 	return all[:min(len(all), q.Limit)], counts
 }
 
-func compare(a, b Place) int {
+func compare(a, b Cursor) int {
 	return cmp.Or(strings.Compare(a.DueOn, b.DueOn), cmp.Compare(rank(a.Kind), rank(b.Kind)), strings.Compare(a.ID, b.ID))
 }
 
@@ -157,7 +157,7 @@ func (rows Rows) entries(q DueQuery) []Due {
 		}
 	}
 	for i := range rows.People {
-		if d, ok := touchDue(&rows.People[i], q); ok && q.Wants(KindCadence) {
+		if d, ok := cadenceDue(&rows.People[i], q); ok && q.Wants(KindCadence) {
 			all = append(all, d)
 		}
 	}
@@ -189,8 +189,8 @@ func dateText(d people.ImportantDate, on time.Time) string {
 	return what
 }
 
-// touchDue returns the entry of a person who falls due within the query's days.
-func touchDue(c *people.Connection, q DueQuery) (Due, bool) {
+// cadenceDue returns the entry of a person who falls due within the query's days.
+func cadenceDue(c *people.Connection, q DueQuery) (Due, bool) {
 	due, ok := c.NextDue(q.Zone)
 	if !ok || due.After(q.Until) || c.Snoozed(q.Today) {
 		return Due{}, false

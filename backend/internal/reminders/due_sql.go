@@ -60,19 +60,19 @@ func datesDue(ctx context.Context, q db.Reader, query DueQuery) ([]DateRow, erro
 	const columns = `SELECT d.*, c.name FROM important_dates d
 JOIN connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
 WHERE d.tenant_id = ? AND d.day > 0`
-	var arms []string
+	var parts []string
 	var args []any
 	for _, span := range spans(query.Today, query.Until) {
-		arm := columns + " AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?)"
+		part := columns + " AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?)"
 		args = append(args, q.TenantID(), span.first.month, span.first.day, span.last.month, span.last.day)
 		if query.ConnectionID != "" {
-			arm += " AND d.connection_id = ?"
+			part += " AND d.connection_id = ?"
 			args = append(args, query.ConnectionID)
 		}
-		arms = append(arms, arm)
+		parts = append(parts, part)
 	}
 	var rows []DateRow
-	err := q.NewRaw(strings.Join(arms, " UNION ALL "), args...).Scan(ctx, &rows)
+	err := q.NewRaw(strings.Join(parts, " UNION ALL "), args...).Scan(ctx, &rows)
 	return rows, err
 }
 

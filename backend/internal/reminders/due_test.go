@@ -156,8 +156,8 @@ func TestPagesOfTheList(t *testing.T) {
 			if len(page) < q.Limit {
 				break
 			}
-			place := page[len(page)-1].Place()
-			q.After = &place
+			at := page[len(page)-1].Cursor()
+			q.After = &at
 		}
 		if !slices.Equal(paged, whole) {
 			rt.Fatalf("pages hold %d of %d", len(paged), len(whole))

@@ -35,7 +35,7 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 	}
 	order := []any{days, q.Kinds, q.ConnectionID}
 	if req.Cursor != nil {
-		q.After = &Place{}
+		q.After = &Cursor{}
 		if err := cursor.Decode(req.GetCursor(), order, q.After); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 	}
 	if res.HasMore {
 		due = due[:size]
-		next, err := cursor.Encode(order, due[size-1].Place())
+		next, err := cursor.Encode(order, due[size-1].Cursor())
 		if err != nil {
 			return nil, err
 		}

@@ -38,8 +38,8 @@ const (
 	reasonToolLimit    = "limited_to_tools"
 )
 
-// Gate decides who may call which RPC, before the call is read.
-type Gate struct {
+// Authorizer decides who may call which RPC, before the call is read.
+type Authorizer struct {
 	rpcs    *catalog.Catalog
 	bearers *db.DB
 	service ServiceCredential
@@ -49,36 +49,36 @@ type Gate struct {
 }
 
 // authenticate implements authn.AuthFunc.
-func (g *Gate) authenticate(ctx context.Context, r *http.Request) (info any, err error) {
+func (a *Authorizer) authenticate(ctx context.Context, r *http.Request) (info any, err error) {
 	defer func() {
 		if err != nil {
 			lineOf(ctx).end(err)
 		}
 	}()
-	if !g.service.Trusted(r) {
+	if !a.service.Trusted(r) {
 		// No fault of the member's credential, so it must not look like one: an
 		// agent would drop it.
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New(missingService))
 	}
 	procedure, _ := authn.InferProcedure(r.URL)
-	rule, known := g.rpcs.Procedure(procedure)
+	rule, known := a.rpcs.Procedure(procedure)
 	if !known || rule.Access == catalog.AccessAnonymous {
 		return nil, nil // an unknown procedure has no handler
 	}
-	p, err := g.principal(ctx, r)
+	p, err := a.principal(ctx, r)
 	if err != nil {
-		return nil, g.errors.translate(ctx, procedure, err)
+		return nil, a.errors.translate(ctx, procedure, err)
 	}
 	lineOf(ctx).principal = p
 	return p, permit(rule, p)
 }
 
-func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principal, error) {
+func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Principal, error) {
 	bearer, ok := authn.BearerToken(r)
 	if !ok || bearer == "" || len(r.Header.Values("Authorization")) != 1 {
 		return nil, fault.New(fault.Unauthenticated, "send a bearer token in the Authorization header")
 	}
-	p, err := oauth.Authenticate(ctx, g.bearers, bearer)
+	p, err := oauth.Authenticate(ctx, a.bearers, bearer)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (g *Gate) principal(ctx context.Context, r *http.Request) (*tenant.Principa
 	if fromSandbox := r.Header.Get(HeaderSandboxVisitor) != ""; p.Credential.ID == demo.TokenID && !fromSandbox || fromSandbox && !p.ReadOnly {
 		return nil, fault.New(fault.Unauthenticated, "the sandbox's token works on the sandbox's paths, and no other token does there")
 	}
-	g.used(p.Credential.ID, g.now())
+	a.used(p.Credential.ID, a.now())
 	return p, nil
 }
 
@@ -116,7 +116,7 @@ func refusal(message string, why *accessv1.Refusal) error {
 
 // wrap guards a handler. A principal that was found is in the context below it,
 // and its credential's id in the answer.
-func (g *Gate) wrap(next http.Handler, options ...connect.HandlerOption) http.Handler {
+func (a *Authorizer) wrap(next http.Handler, options ...connect.HandlerOption) http.Handler {
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := authn.GetInfo(r.Context()).(*tenant.Principal); ok {
 			w.Header().Set(HeaderCredentialID, p.Credential.ID)
@@ -124,5 +124,5 @@ func (g *Gate) wrap(next http.Handler, options ...connect.HandlerOption) http.Ha
 		}
 		next.ServeHTTP(w, r)
 	})
-	return authn.NewMiddleware(g.authenticate, options...).Wrap(inner)
+	return authn.NewMiddleware(a.authenticate, options...).Wrap(inner)
 }

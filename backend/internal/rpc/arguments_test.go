@@ -56,7 +56,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	if from, ok := object["from_ids"].([]any); ok && len(from) > 1 {
 		object["from_ids"] = slices.DeleteFunc(from, func(id any) bool { return id == object["into_id"] })
 	}
-	delete(object, "wait_seconds") // nobody works on jobs here
+	delete(object, "wait_seconds") // unknownID works on jobs here
 	if tool == "import_file" {     // one way to pass the file, and nothing that it does not say itself
 		for _, other := range []string{kindBytes, "upload_id", kindCharset, "format"} {
 			delete(object, other)
@@ -168,17 +168,17 @@ func (s *speaker) text(tool, name string, of *schema) string {
 // words returns the words that a text is chosen from; none for a new one.
 func (s *speaker) words(kind, name string) []string {
 	if slices.Contains([]string{kindDay, kindTime, kindRegion, kindCharset}, kind) {
-		return nobodys(kind)
+		return unknownOf(kind)
 	}
 	switch n := s.upTo(9, "whose "+name); {
-	case s.manner == honest && (n < 8 || isID(kind+nobody)):
+	case s.manner == honest && (n < 8 || isID(kind+unknownID)):
 		return s.own.alive(kind)
 	case s.manner == mixed && n < 4:
 		return s.own.of(kind)
 	case s.manner == thieving && n < 9, s.manner == mixed && n < 7:
 		return s.others.shown(kind)
 	case n < 9:
-		return nobodys(kind)
+		return unknownOf(kind)
 	default:
 		return nil
 	}

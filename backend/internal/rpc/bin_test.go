@@ -74,13 +74,13 @@ func TestDeletedPeopleAreInNoAnswer(t *testing.T) {
 		zuzana, _ := b.added(t, `{"name":"Zuzana Novak","nickname":"Zuzka","emails":["zu@x.example"],"phones":["+48 22 555 0100"],"urls":["https://x.example/zu"],
 "organization":"Helios","title":"Luthier","location":"Brno","tags":["music"],"met_on":"2020-05","met_how":"theremin fair","bio":"Zuzana plays",
 "important_dates":[{"kind":"birthday","date":"--12-24"}]}`)
-		twin, _ := b.added(t, `{"name":"Zuzana Novakova","emails":["zu2@x.example"],"organization":"Helios","on_duplicate":"create"}`)
+		duplicate, _ := b.added(t, `{"name":"Zuzana Novakova","emails":["zu2@x.example"],"organization":"Helios","on_duplicate":"create"}`)
 		bo, _ := b.added(t, `{"name":"Bo Chen","organization":"Helios","tags":["music"]}`)
 		cy, _ := b.added(t, `{"name":"Cy Young","organization":"Helios","tags":["music"]}`)
 		b.added(t, `{"name":"Dora Weiss","organization":"Other","location":"Brno","tags":["music"]}`)
 		b.added(t, `{"name":"Zusana Novak","organization":"Helios","on_duplicate":"create"}`)
 		for _, write := range []struct{ procedure, body string }{
-			{mergePeople, fmt.Sprintf(`{"into_id":%q,"from_ids":[%q],"dry_run":false}`, zuzana, twin)},
+			{mergePeople, fmt.Sprintf(`{"into_id":%q,"from_ids":[%q],"dry_run":false}`, zuzana, duplicate)},
 			{addNote, fmt.Sprintf(`{"connection_ids":[%q],"body":"Zuzana tunes theremins","pinned":true}`, zuzana)},
 			{addNote, fmt.Sprintf(`{"connection_ids":[%q,%q],"body":"shared"}`, zuzana, bo)},
 			{logCall, fmt.Sprintf(`{"connection_ids":[%q],"kind":"call","occurred_at":"2026-10-01T10:00:00Z","summary":"about the theremin","external_key":"k"}`, zuzana)},

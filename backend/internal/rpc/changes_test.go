@@ -88,9 +88,9 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		ana, _ := b.added(t, `{"name":"Ana Lopez","emails":["ana@x.example"],"organization":"Helios"}`)
-		twin, _ := b.added(t, `{"name":"Ana Lopes","emails":["ana+two@x.example"],"phones":["+48 22 555 0100"]}`)
+		duplicate, _ := b.added(t, `{"name":"Ana Lopes","emails":["ana+two@x.example"],"phones":["+48 22 555 0100"]}`)
 		bo, _ := b.added(t, `{"name":"Bo Chen"}`)
-		b.call(t, addNote, `{"connection_ids":["`+twin+`"],"body":"theremins"}`)
+		b.call(t, addNote, `{"connection_ids":["`+duplicate+`"],"body":"theremins"}`)
 
 		found := b.call(t, duplicates, `{}`)
 		if found.size("pairs") != 1 || found.at("pairs", 0, "score").(float64) < .95 || !strings.HasPrefix(found.at("pairs", 0, "reasons", 0).(string), "same e-mail: ") {
@@ -100,15 +100,15 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 			t.Errorf("of Bo: %v", none.body)
 		}
 
-		preview := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":["`+twin+`"]}`)
+		preview := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":["`+duplicate+`"]}`)
 		if preview.at("merged") != false || preview.at("change_id") != nil || preview.size("connection", "emails") != 2 || preview.at("moved") != 1.0 ||
 			preview.at("conflicts", 0, "dropped") != "Ana Lopes" {
 			t.Errorf("preview: %v", preview.body)
 		}
-		if still := b.call(t, get, `{"id":"`+twin+`"}`); still.at("connection", "archived_at") != nil {
+		if still := b.call(t, get, `{"id":"`+duplicate+`"}`); still.at("connection", "archived_at") != nil {
 			t.Errorf("the preview archived: %v", still.body)
 		}
-		merged := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":["`+twin+`"],"dry_run":false}`)
+		merged := b.call(t, mergePeople, `{"into_id":"`+ana+`","from_ids":["`+duplicate+`"],"dry_run":false}`)
 		if merged.at("merged") != true || merged.at("change_id") == nil || merged.size("connection", "phones") != 1 {
 			t.Fatalf("merged: %v", merged.body)
 		}
@@ -116,7 +116,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 			t.Errorf("the note's person: %v", hits.body)
 		}
 		b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, merged.at("change_id")))
-		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
+		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != duplicate {
 			t.Errorf("after the undo: %v", hits.body)
 		}
 
@@ -141,14 +141,14 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 		if by := b.call(t, get, `{"id":"`+bo+`"}`); by.at("connection", "archived_at") == nil {
 			t.Errorf("by id: %v", by.body)
 		}
-		if back := b.call(t, archivePeople, `{"ids":["`+bo+`","`+twin+`"],"archived":false}`); back.at("changed") != 1.0 || back.at("unchanged") != 1.0 {
+		if back := b.call(t, archivePeople, `{"ids":["`+bo+`","`+duplicate+`"],"archived":false}`); back.at("changed") != 1.0 || back.at("unchanged") != 1.0 {
 			t.Errorf("brought back: %v", back.body)
 		}
 		if hits := b.call(t, searchPath, `{"query":"Bo Chen"}`); hits.size("hits") != 1 {
 			t.Errorf("somebody brought back is not found: %v", hits.body)
 		}
 
-		gone := b.call(t, deletePerson, `{"id":"`+twin+`","confirm_name":" Ana  Lopes "}`)
+		gone := b.call(t, deletePerson, `{"id":"`+duplicate+`","confirm_name":" Ana  Lopes "}`)
 		if gone.at("deleted") != true || gone.at("notes_deleted") != 1.0 || gone.at("change_id") == nil {
 			t.Errorf("deleted: %v", gone.body)
 		}
@@ -157,13 +157,13 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 				t.Errorf("%q finds somebody deleted: %v", query, hits.body)
 			}
 		}
-		if again := b.call(t, deletePerson, `{"id":"`+twin+`","confirm_name":"Ana Lopes"}`); again.code() != "" || again.at("deleted") != false || again.at("change_id") != nil {
+		if again := b.call(t, deletePerson, `{"id":"`+duplicate+`","confirm_name":"Ana Lopes"}`); again.code() != "" || again.at("deleted") != false || again.at("change_id") != nil {
 			t.Errorf("deleted again: %v", again.body)
 		}
 		if back := b.call(t, undoChange, fmt.Sprintf(`{"change_id":%q}`, gone.at("change_id"))); back.code() != "" || back.size("restored") != 2 {
 			t.Errorf("the deletion is undone: %v", back.body)
 		}
-		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != twin {
+		if hits := b.call(t, searchPath, `{"query":"theremins"}`); hits.size("hits") != 1 || hits.at("hits", 0, "id") != duplicate {
 			t.Errorf("after the undo of the deletion: %v", hits.body)
 		}
 	})
@@ -175,27 +175,27 @@ func TestRefusalsOfActs(t *testing.T) {
 		id, _ := b.added(t, `{"name":"Ana"}`)
 		away, _ := b.added(t, `{"name":"Bo"}`)
 		b.call(t, archivePeople, `{"ids":["`+away+`"]}`)
-		const nobody = "con_00000000000000000000000000"
-		many := strings.Repeat(`"`+nobody+`",`, 51)
+		const unknownID = "con_00000000000000000000000000"
+		many := strings.Repeat(`"`+unknownID+`",`, 51)
 		for name, c := range map[string]struct{ procedure, body, code string }{
-			"archive nobody":             {archivePeople, `{"ids":["` + nobody + `"]}`, "not_found"},
-			"archive one and nobody":     {archivePeople, `{"ids":["` + id + `","` + nobody + `"]}`, "not_found"},
+			"archive nobody":             {archivePeople, `{"ids":["` + unknownID + `"]}`, "not_found"},
+			"archive one and nobody":     {archivePeople, `{"ids":["` + id + `","` + unknownID + `"]}`, "not_found"},
 			"archive none":               {archivePeople, `{"ids":[]}`, "invalid_argument"},
 			"archive too many":           {archivePeople, `{"ids":[` + many[:len(many)-1] + `]}`, "invalid_argument"},
 			"delete another name":        {deletePerson, `{"id":"` + id + `","confirm_name":"ana"}`, "invalid_argument"},
 			"delete without a name":      {deletePerson, `{"id":"` + id + `"}`, "invalid_argument"},
-			"merge into nobody":          {mergePeople, `{"into_id":"` + nobody + `","from_ids":["` + id + `"]}`, "not_found"},
-			"merge nobody":               {mergePeople, `{"into_id":"` + id + `","from_ids":["` + nobody + `"]}`, "not_found"},
+			"merge into nobody":          {mergePeople, `{"into_id":"` + unknownID + `","from_ids":["` + id + `"]}`, "not_found"},
+			"merge nobody":               {mergePeople, `{"into_id":"` + id + `","from_ids":["` + unknownID + `"]}`, "not_found"},
 			"merge with oneself":         {mergePeople, `{"into_id":"` + id + `","from_ids":["` + id + `"],"dry_run":false}`, "invalid_argument"},
 			"merge somebody archived":    {mergePeople, `{"into_id":"` + id + `","from_ids":["` + away + `"],"dry_run":false}`, "aborted"},
 			"merge none":                 {mergePeople, `{"into_id":"` + id + `","from_ids":[]}`, "invalid_argument"},
 			"link oneself":               {linkPeople, `{"from_id":"` + id + `","to_id":"` + id + `","type":"friend"}`, "invalid_argument"},
-			"link nobody":                {linkPeople, `{"from_id":"` + id + `","to_id":"` + nobody + `","type":"friend"}`, "not_found"},
+			"link nobody":                {linkPeople, `{"from_id":"` + id + `","to_id":"` + unknownID + `","type":"friend"}`, "not_found"},
 			"link by an inverse":         {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"report"}`, "invalid_argument"},
 			"link somebody archived":     {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"friend"}`, "aborted"},
 			"update somebody archived":   {update, `{"id":"` + away + `","bio":"x"}`, "aborted"},
 			"note on somebody archived":  {addNote, `{"connection_ids":["` + away + `"],"body":"x"}`, "not_found"},
-			"duplicates of nobody":       {duplicates, `{"connection_id":"` + nobody + `"}`, "not_found"},
+			"duplicates of nobody":       {duplicates, `{"connection_id":"` + unknownID + `"}`, "not_found"},
 			"duplicates of any score":    {duplicates, `{"min_score":0.1}`, "invalid_argument"},
 			"undo nothing":               {undoChange, `{}`, "invalid_argument"},
 			"undo two things":            {undoChange, `{"change_id":"chg_00000000000000000000000000","import_id":"imp_00000000000000000000000000"}`, "invalid_argument"},

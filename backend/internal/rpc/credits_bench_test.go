@@ -109,7 +109,7 @@ func cpuTime(b *testing.B) int64 {
 }
 
 // What a key adds to a write.
-func BenchmarkKeyedWrite(b *testing.B) {
+func BenchmarkWriteWithAKey(b *testing.B) {
 	for _, withKey := range []bool{false, true} {
 		b.Run(fmt.Sprintf("keyed=%v", withKey), func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "kith.db")

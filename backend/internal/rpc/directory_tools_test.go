@@ -77,9 +77,9 @@ func TestDirectoryShowsWhatMembersMaySee(t *testing.T) {
 		}
 		// Anybody sees less, and nothing of ben.
 		const list = "/kith.directory.v1.PublicDirectoryService/ListMembers"
-		anybody := b.call(t, list, `{}`, "Authorization", "")
-		if members, _ := anybody.at("members").([]any); len(members) != 1 || anybody.at("members", 0, "organization") != nil {
-			t.Errorf("anybody sees %v", anybody.body)
+		anonymous := b.call(t, list, `{}`, "Authorization", "")
+		if members, _ := anonymous.at("members").([]any); len(members) != 1 || anonymous.at("members", 0, "organization") != nil {
+			t.Errorf("anybody sees %v", anonymous.body)
 		}
 		if got := b.call(t, list, `{"q":"caravela"}`, "Authorization", ""); len(got.at("members").([]any)) != 0 {
 			t.Errorf("anybody finds %v", got.body)

@@ -29,11 +29,11 @@ type Options struct {
 	Store   *db.DB
 	Ledger  *billing.Ledger
 	// Kinds are the kinds of objects whose changes can be undone.
-	Kinds  history.Kinds
-	Keys   *idempotency.Keys
-	Finder *search.IndexCache
-	// Recall searches by words and by likeness.
-	Recall *search.Searcher
+	Kinds   history.Kinds
+	Keys    *idempotency.Keys
+	Indexes *search.IndexCache
+	// Search searches by words and by likeness.
+	Search *search.Searcher
 	// Service is the credential of the edge and of internal callers.
 	Service ServiceCredential
 	// Used is told of each use of a credential.
@@ -47,20 +47,20 @@ type Options struct {
 	Metrics connect.Interceptor
 	// Tracer makes the spans of calls; nil makes none.
 	Tracer *tracing.Tracer
-	// Keyed is told what became of each call with an Idempotency-Key; it may be nil.
-	Keyed  func(outcome string)
-	Logger *slog.Logger
+	// KeyOutcome is told what became of each call with an Idempotency-Key; it may be nil.
+	KeyOutcome func(outcome string)
+	Logger     *slog.Logger
 }
 
 // NewHandler mounts every service of the contract, health and reflection.
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
-	execute := &execution{rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyed: o.Keyed}
+	execute := &transactions{rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome}
 	checker, err := arguments.New()
 	if err != nil {
 		return nil, err
 	}
-	lines := &journal{rpcs: o.Catalog, logger: o.Logger, tracer: o.Tracer}
+	lines := &accessLog{rpcs: o.Catalog, logger: o.Logger, tracer: o.Tracer}
 	observers, err := o.observers(lines)
 	if err != nil {
 		return nil, err
@@ -84,18 +84,18 @@ func NewHandler(o Options) (http.Handler, error) {
 	mux.Handle(grpcreflect.NewHandlerV1(reflector))
 	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector))
 
-	gate := &Gate{
+	authorizer := &Authorizer{
 		rpcs: o.Catalog, bearers: o.Store, service: o.Service,
 		used: o.Used, now: o.Now, errors: errs,
 	}
 	outer := http.NewServeMux()
-	outer.Handle("/", lines.wrap(gate.wrap(mux, options...)))
+	outer.Handle("/", lines.wrap(authorizer.wrap(mux, options...)))
 	outer.Handle(grpchealth.NewHandler(health{store: o.Store, services: names}, connect.WithCodec(jsonCodec{})))
 	return outer, nil
 }
 
 // observers are the interceptors that see every call that is read, and its end.
-func (o Options) observers(lines *journal) ([]connect.Interceptor, error) {
+func (o Options) observers(lines *accessLog) ([]connect.Interceptor, error) {
 	list := []connect.Interceptor{lines.interceptor()}
 	if o.Metrics != nil {
 		list = append(list, o.Metrics)

@@ -190,7 +190,7 @@ func TestInsightGoldens(t *testing.T) {
 func TestInsightRefusals(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
-		const nobody = `"con_00000000000000000000000000"`
+		const unknownID = `"con_00000000000000000000000000"`
 		made := b.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
 		id := fmt.Sprintf("%q", made.at("connection", "id"))
 		narrow := dbtest.Token(t, b.store, b.member, "connections", "write")
@@ -199,11 +199,11 @@ func TestInsightRefusals(t *testing.T) {
 			"a blank organisation":      {findPeopleAt, `{"organization":" ,. "}`, "invalid_argument"},
 			"too many people at":        {findPeopleAt, `{"organization":"x","limit":51}`, "invalid_argument"},
 			"a meeting with nobody":     {prepareMeeting, `{"connection_ids":[]}`, "invalid_argument"},
-			"a meeting with a stranger": {prepareMeeting, `{"connection_ids":[` + id + `,` + nobody + `]}`, "not_found"},
+			"a meeting with a stranger": {prepareMeeting, `{"connection_ids":[` + id + `,` + unknownID + `]}`, "not_found"},
 			"a meeting with one twice":  {prepareMeeting, `{"connection_ids":[` + id + `,` + id + `]}`, "invalid_argument"},
-			"introduce a stranger":      {introductions, `{"connection_id":` + nobody + `}`, "not_found"},
+			"introduce a stranger":      {introductions, `{"connection_id":` + unknownID + `}`, "not_found"},
 			"introduce no id":           {introductions, `{"connection_id":"7"}`, "invalid_argument"},
-			"similar to a stranger":     {findSimilar, `{"connection_id":` + nobody + `}`, "not_found"},
+			"similar to a stranger":     {findSimilar, `{"connection_id":` + unknownID + `}`, "not_found"},
 			"similar to nobody":         {findSimilar, `{}`, "invalid_argument"},
 			"statistics of what":        {networkStats, `{"of":"me"}`, "invalid_argument"},
 		} {

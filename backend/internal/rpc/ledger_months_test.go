@@ -131,7 +131,7 @@ func (s *spender) do(t *testing.T, d deed, process *bundle) answer {
 	case d.happen != nil:
 		return d.happen()
 	case d.key != "":
-		return process.keyed(t, d.key, d.procedure, d.body, bearer...)
+		return process.withKey(t, d.key, d.procedure, d.body, bearer...)
 	default:
 		return process.call(t, d.procedure, d.body, bearer...)
 	}

@@ -115,11 +115,11 @@ func newHandlerThat(t testing.TB, rpcs *catalog.Catalog, s *db.DB, ledger *billi
 	find := search.NewIndexCache(func(ctx context.Context, id tenant.ID, since int64) (search.Documents, error) {
 		return search.LoadDocuments(ctx, s.Tenant(id, true), since)
 	}, 1<<20)
-	searcher := search.NewSearcher(search.Config{Finder: find, Provider: provider, MaxBytes: 1 << 20, Vectors: func(ctx context.Context, id tenant.ID, model string, since int64) (vector.Vectors, error) {
+	searcher := search.NewSearcher(search.Config{Indexes: find, Provider: provider, MaxBytes: 1 << 20, Vectors: func(ctx context.Context, id tenant.ID, model string, since int64) (vector.Vectors, error) {
 		return search.LoadVectors(ctx, s.Tenant(id, true), model, since)
 	}})
 	handler, err := rpc.NewHandler(rpc.Options{
-		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Kinds: kinds.All(), Finder: find, Recall: searcher, Service: rpc.NewServiceCredential(serviceToken),
+		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Kinds: kinds.All(), Indexes: find, Search: searcher, Service: rpc.NewServiceCredential(serviceToken),
 		Used: func(string, time.Time) {}, Jobs: &waker{}, BaseURL: "https://kith.example", Now: now, Logger: logger,
 		Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
 	})

@@ -61,14 +61,14 @@ func TestRefusalsOfNotes(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		id, _ := b.call(t, addNote, `{"connection_ids":["`+ana+`"],"body":"x"}`).at("note", "id").(string)
-		const nobody, nothing = "con_00000000000000000000000000", "not_00000000000000000000000000"
+		const unknownID, nothing = "con_00000000000000000000000000", "not_00000000000000000000000000"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
 			"change nothing on file": {updateNote, `{"id":"` + nothing + `","pinned":true}`, "not_found", nothing},
 			"change a stale version": {updateNote, `{"id":"` + id + `","pinned":true,"expected_version":4}`, "aborted", "version 1, not 4"},
 			"change to a blank":      {updateNote, `{"id":"` + id + `","body":" \u200b"}`, "invalid_argument", "body: "},
-			"change to nobody":       {updateNote, `{"id":"` + id + `","connection_ids":["` + nobody + `"]}`, "not_found", nobody},
+			"change to nobody":       {updateNote, `{"id":"` + id + `","connection_ids":["` + unknownID + `"]}`, "not_found", unknownID},
 			"search for nothing":     {searchNotes, `{"query":""}`, "invalid_argument", "query"},
-			"search about nobody":    {searchNotes, `{"query":"x","connection_id":"` + nobody + `"}`, "not_found", nobody},
+			"search about nobody":    {searchNotes, `{"query":"x","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"search with a cursor":   {searchNotes, `{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument", "cursor"},
 		} {
 			if got := b.call(t, c.procedure, c.body); got.code() != c.code || !strings.Contains(got.message(), c.says) {

@@ -26,9 +26,9 @@ func TestReminders(t *testing.T) {
 			t.Fatalf("made: %v", made.body)
 		}
 		b.call(t, createReminder, `{"text":"Far off","due_on":"`+inDays(8)+`"}`)
-		touch := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":3}`)
-		if touch.at("cadence_days") != 3.0 || touch.at("cadence_from") != "own" || touch.at("next_due") != inDays(3) || touch.at("change_id") == nil {
-			t.Errorf("cadence: %v", touch.body)
+		cadence := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":3}`)
+		if cadence.at("cadence_days") != 3.0 || cadence.at("cadence_from") != "own" || cadence.at("next_due") != inDays(3) || cadence.at("change_id") == nil {
+			t.Errorf("cadence: %v", cadence.body)
 		}
 		due := b.call(t, listDue, `{}`)
 		if due.at("items", 0, "text") != "Call Ana" || due.at("items", 0, "overdue") != false || due.at("items", 0, "connection_name") != "Ana" ||
@@ -107,10 +107,10 @@ func TestRefusalsOfReminders(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		id, _ := b.call(t, createReminder, `{"text":"x","due_on":"`+inDays(1)+`"}`).at("reminder", "id").(string)
-		const nobody, nothing = "con_00000000000000000000000000", "rem_00000000000000000000000000"
+		const unknownID, nothing = "con_00000000000000000000000000", "rem_00000000000000000000000000"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
-			"due of nobody":           {listDue, `{"connection_id":"` + nobody + `"}`, "not_found", nobody},
-			"dates of nobody":         {listDue, `{"connection_id":"` + nobody + `","kinds":["date"]}`, "not_found", nobody},
+			"due of nobody":           {listDue, `{"connection_id":"` + unknownID + `"}`, "not_found", unknownID},
+			"dates of nobody":         {listDue, `{"connection_id":"` + unknownID + `","kinds":["date"]}`, "not_found", unknownID},
 			"far ahead":               {listDue, `{"days":367}`, "invalid_argument", "days"},
 			"unknown kind":            {listDue, `{"kinds":["party"]}`, "invalid_argument", "kinds"},
 			"a cursor of another":     {listDue, `{"cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument", "cursor"},
@@ -122,11 +122,11 @@ func TestRefusalsOfReminders(t *testing.T) {
 			"no such day":             {createReminder, `{"text":"x","due_on":"2027-02-29"}`, "invalid_argument", "due_on: "},
 			"in another millennium":   {createReminder, `{"text":"x","due_on":"3027-02-28"}`, "invalid_argument", "due_on: "},
 			"unknown recurrence":      {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","recurrence":"daily"}`, "invalid_argument", "recurrence"},
-			"about nobody":            {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","connection_id":"` + nobody + `"}`, "not_found", nobody},
+			"about nobody":            {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"complete nothing":        {completeReminder, `{"id":"` + nothing + `"}`, "not_found", nothing},
 			"complete of another day": {completeReminder, `{"id":"` + id + `","due_on":"` + inDays(2) + `"}`, "aborted", inDays(1)},
 			"unknown outcome":         {completeReminder, `{"id":"` + id + `","outcome":"late"}`, "invalid_argument", "outcome"},
-			"cadence of nobody":       {setCadence, `{"connection_id":"` + nobody + `","days":1}`, "not_found", nobody},
+			"cadence of nobody":       {setCadence, `{"connection_id":"` + unknownID + `","days":1}`, "not_found", unknownID},
 			"cadence of nothing":      {setCadence, `{"connection_id":"` + ana + `"}`, "invalid_argument", "snooze_until"},
 			"long cadence":            {setCadence, `{"connection_id":"` + ana + `","days":731}`, "invalid_argument", "days"},
 			"snooze until today":      {setCadence, `{"connection_id":"` + ana + `","snooze_until":"` + inDays(0) + `"}`, "invalid_argument", "snooze_until: "},

@@ -320,11 +320,11 @@ func TestRefusals(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		made := b.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
 		id, _ := made.at("connection", "id").(string)
-		const nobody = "con_00000000000000000000000000"
+		const unknownID = "con_00000000000000000000000000"
 		for name, c := range map[string]struct{ procedure, body, code string }{
-			"get nobody":              {get, `{"id":"` + nobody + `"}`, "not_found"},
+			"get nobody":              {get, `{"id":"` + unknownID + `"}`, "not_found"},
 			"get no id":               {get, `{"id":"7"}`, "invalid_argument"},
-			"update nobody":           {update, `{"id":"` + nobody + `","name":"X"}`, "not_found"},
+			"update nobody":           {update, `{"id":"` + unknownID + `","name":"X"}`, "not_found"},
 			"update a stale version":  {update, `{"id":"` + id + `","name":"X","expected_version":9}`, "aborted"},
 			"update to a blank name":  {update, `{"id":"` + id + `","name":" \u200b\u0000 "}`, "invalid_argument"},
 			"create without anything": {create, `{"title":"Founder"}`, "invalid_argument"},
@@ -333,13 +333,13 @@ func TestRefusals(t *testing.T) {
 			"create a script link":    {create, `{"name":"X","urls":["javascript:alert(1)"]}`, "invalid_argument"},
 			"create with a bad day":   {create, `{"name":"X","met_on":"2026-02-30"}`, "invalid_argument"},
 			"create a duplicate":      {create, `{"emails":["ana@x.example"],"on_duplicate":"error"}`, "already_exists"},
-			"note for nobody":         {addNote, `{"connection_ids":["` + nobody + `"],"body":"x"}`, "not_found"},
+			"note for nobody":         {addNote, `{"connection_ids":["` + unknownID + `"],"body":"x"}`, "not_found"},
 			"note without people":     {addNote, `{"connection_ids":[],"body":"x"}`, "invalid_argument"},
 			"note without text":       {addNote, `{"connection_ids":["` + id + `"],"body":" \u0000 "}`, "invalid_argument"},
 			"call of tomorrow":        {logCall, `{"connection_ids":["` + id + `"],"kind":"call","occurred_at":"2999-01-01T00:00:00Z"}`, "invalid_argument"},
 			"no time":                 {logCall, `{"connection_ids":["` + id + `"],"kind":"call","occurred_at":"today"}`, "invalid_argument"},
 			"unknown kind":            {logCall, `{"connection_ids":["` + id + `"],"kind":"seance"}`, "invalid_argument"},
-			"timeline of nobody":      {list, `{"connection_id":"` + nobody + `"}`, "not_found"},
+			"timeline of nobody":      {list, `{"connection_id":"` + unknownID + `"}`, "not_found"},
 		} {
 			if got := b.call(t, c.procedure, c.body); got.code() != c.code {
 				t.Errorf("%s: %v", name, got.body)

@@ -44,7 +44,7 @@ func TestKeysOfVisitorsFillNoDisk(t *testing.T) {
 		refused := 0
 		for round := range 65 {
 			for _, got := range together(16, func(i int) answer {
-				return p.keyed(t, fmt.Sprint("k", 16*round+i), get, large, rpc.HeaderSandboxVisitor, fmt.Sprintf("192.0.2.%d", i%2))
+				return p.withKey(t, fmt.Sprint("k", 16*round+i), get, large, rpc.HeaderSandboxVisitor, fmt.Sprintf("192.0.2.%d", i%2))
 			}) {
 				switch {
 				case got.code() == "resource_exhausted" && strings.Contains(got.message(), "without an Idempotency-Key"):
@@ -71,22 +71,22 @@ func TestKeysOfVisitorsFillNoDisk(t *testing.T) {
 func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		p.keyed(t, "member", create, ana)
+		p.withKey(t, "member", create, ana)
 		question := p.visitors(t, 10)
-		first := p.keyed(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		first := p.withKey(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1")
 		p.exec(t, "INSERT INTO idempotency_keys VALUES ('address:192.0.2.9', 'k', NULL, 'f', "+
 			map[bool]string{true: "convert_to(repeat('x', 134217728), 'UTF8')", false: "zeroblob(134217728)"}[db.IsPostgres(p.database)]+
 			", '2026-11-21 12:00:00', '2026-11-22 12:00:00')")
 		p.advance(11 * time.Minute) // until the total is measured again
 		for range 2 {
-			if got := p.keyed(t, "late", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.code() != "" || got.state() != "" {
+			if got := p.withKey(t, "late", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.code() != "" || got.state() != "" {
 				t.Errorf("late: %v, %q", got.body, got.state())
 			}
 		}
-		wantReplay(t, first, p.keyed(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"))
+		wantReplay(t, first, p.withKey(t, "early", get, question, rpc.HeaderSandboxVisitor, "192.0.2.1"))
 		p.exec(t, "UPDATE tenant_states SET read_only = FALSE")
-		p.keyed(t, "member's own", create, `{"name":"Bo"}`)
-		if got := p.keyed(t, "member's own", create, `{"name":"Bo"}`); got.state() != "replayed" {
+		p.withKey(t, "member's own", create, `{"name":"Bo"}`)
+		if got := p.withKey(t, "member's own", create, `{"name":"Bo"}`); got.state() != "replayed" {
 			t.Errorf("a member: %v", got)
 		}
 	})

@@ -51,10 +51,10 @@ func (o Options) register(s *services) {
 	write(s, connectionsv1connect.ConnectionServiceMergeConnectionsProcedure, people.MergeConnections)
 	write(s, connectionsv1connect.ConnectionServiceUpdateConnectionProcedure, people.UpdateConnection)
 
-	searched := &search.RPC{DB: o.Store, Index: o.Finder, Search: o.Recall}
+	searched := &search.RPC{DB: o.Store, Index: o.Indexes, Search: o.Search}
 	read(s, connectionsv1connect.ConnectionServiceSearchConnectionsProcedure, searched.SearchConnections)
 
-	exports := &export.RPC{DB: o.Store, Index: o.Finder}
+	exports := &export.RPC{DB: o.Store, Index: o.Indexes}
 	read(s, connectionsv1connect.ConnectionServiceExportConnectionsProcedure, exports.ExportConnections)
 
 	timeline := &timeline.RPC{DB: o.Store}
@@ -75,7 +75,7 @@ func (o Options) register(s *services) {
 	read(s, remindersv1connect.ReminderServiceListDueProcedure, reminders.ListDue)
 	write(s, remindersv1connect.ReminderServiceSetCadenceProcedure, reminders.SetCadence)
 
-	insights := &insights.RPC{DB: o.Store, Index: o.Finder, Search: o.Recall, Now: o.Now}
+	insights := &insights.RPC{DB: o.Store, Index: o.Indexes, Search: o.Search, Now: o.Now}
 	read(s, insightsv1connect.InsightServiceFindPeopleAtProcedure, insights.FindPeopleAt)
 	read(s, insightsv1connect.InsightServiceFindSimilarConnectionsProcedure, insights.FindSimilarConnections)
 	read(s, connectionsv1connect.ConnectionServiceGetConnectionProcedure, insights.GetConnection)
@@ -91,14 +91,14 @@ func (o Options) register(s *services) {
 	write(s, importsv1connect.ImportServiceImportFileProcedure, imports.ImportFile)
 	write(s, accountv1connect.AccountServiceUndoChangeProcedure, imports.UndoChange)
 
-	embeddings := &search.EmbedRPC{Jobs: o.Jobs, Provider: o.Recall.Provider()}
+	embeddings := &search.EmbedRPC{Jobs: o.Jobs, Provider: o.Search.Provider()}
 	write(s, importsv1connect.ImportServiceEmbedObjectsProcedure, embeddings.EmbedObjects)
 
 	jobs := &job.RPC{DB: o.Store, Jobs: o.Jobs, BaseURL: o.BaseURL, Now: o.Now}
 	write(s, jobsv1connect.JobServiceCancelJobProcedure, jobs.CancelJob)
 	read(s, jobsv1connect.JobServiceGetJobProcedure, jobs.GetJob)
 
-	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: o.Recall.Provider(), now: o.Now}
+	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: o.Search.Provider(), now: o.Now}
 	read(s, accountv1connect.AccountServiceGetAccountProcedure, self.GetAccount)
 	read(s, accessv1connect.AccessServiceGetPrincipalProcedure, self.GetPrincipal)
 

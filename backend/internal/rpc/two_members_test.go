@@ -222,7 +222,7 @@ func (s *stage) meddle(t *testing.T, rt *rapid.T, caller, other *actor, tool *ca
 // then as they are.
 func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *catalog.RPC, body string, foreign []string) {
 	t.Helper()
-	want := s.step(t, rt, caller, other, tool, nobodysTwin(body, foreign))
+	want := s.step(t, rt, caller, other, tool, withUnknown(body, foreign))
 	got := s.step(t, rt, caller, other, tool, body)
 	if wrote(want) {
 		return // it was done, and a second time may be answered otherwise
@@ -231,7 +231,7 @@ func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *c
 		return // it belongs to the other arguments, as everybody can see
 	}
 	s.compared[tool.Tool.Name]++
-	is, wanted := suggestions.ReplaceAllString(nobodysTwin(got.text(), foreign), ""), suggestions.ReplaceAllString(want.text(), "")
+	is, wanted := suggestions.ReplaceAllString(withUnknown(got.text(), foreign), ""), suggestions.ReplaceAllString(want.text(), "")
 	if diff := cmp.Diff(wanted, is); diff != "" || got.status != want.status {
 		rt.Fatalf("%s tells what is somebody else's from what is nobody's:\n%s\n%s", tool.Tool.Name, body, diff)
 	}
@@ -251,11 +251,11 @@ func (s *stage) askAgain(t *testing.T, rt *rapid.T, a *actor) {
 	a.kept = textOf(s.rows(t, a.tenant)) // the call has a price
 }
 
-// patience is how long to wait before a job is asked for again, which grows with
+// retryAfter is how long to wait before a job is asked for again, which grows with
 // its age.
-var patience = regexp.MustCompile(`"retry_after":[0-9]+`)
+var retryAfter = regexp.MustCompile(`"retry_after":[0-9]+`)
 
-func ageless(answer string) string { return patience.ReplaceAllString(answer, `"retry_after":0`) }
+func ageless(answer string) string { return retryAfter.ReplaceAllString(answer, `"retry_after":0`) }
 
 // request draws arguments for a tool: new ones, or those for the next page of a
 // list that one of the two has read.
@@ -288,7 +288,7 @@ func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []
 	}
 	var out []string
 	for _, trace := range found {
-		if isNobodys(trace) || strings.Contains(caller.kept, nobodysTwin(trace, []string{trace})) {
+		if isUnknown(trace) || strings.Contains(caller.kept, withUnknown(trace, []string{trace})) {
 			continue
 		}
 		if strings.Contains(other.kept, trace) && !strings.Contains(caller.kept, trace) && !slices.Contains(out, trace) {
@@ -298,20 +298,20 @@ func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []
 	return out
 }
 
-// isNobodys tells an id that no object has.
-func isNobodys(id string) bool { return strings.HasSuffix(id, nobody) }
+// isUnknown tells an id that no object has.
+func isUnknown(id string) bool { return strings.HasSuffix(id, unknownID) }
 
-// nobodysTwin puts traces of nobody's in the place of those that are somebody's.
-func nobodysTwin(text string, foreign []string) string {
+// withUnknown puts traces of nobody's in the place of those that are somebody's.
+func withUnknown(text string, foreign []string) string {
 	for _, trace := range foreign {
-		twin := "k" + trace[1:len(trace)-1] + "k"
+		duplicate := "k" + trace[1:len(trace)-1] + "k"
 		switch {
 		case isID(trace):
-			twin = trace[:len(trace)-6] + "ZZZZZZ"
+			duplicate = trace[:len(trace)-6] + "ZZZZZZ"
 		case strings.HasPrefix(trace, phonePrefix):
-			twin = trace // numbers must stay numbers
+			duplicate = trace // numbers must stay numbers
 		}
-		text = strings.ReplaceAll(text, trace, twin)
+		text = strings.ReplaceAll(text, trace, duplicate)
 	}
 	return text
 }

@@ -53,8 +53,8 @@ func (v *vocabulary) coin(kind string) string {
 	if kind == kindAnyID {
 		kind = "con_"
 	}
-	if isID(kind + nobody) {
-		return kind + nobody
+	if isID(kind + unknownID) {
+		return kind + unknownID
 	}
 	v.keep(kind, word)
 	return word
@@ -71,7 +71,7 @@ func (v *vocabulary) keep(kind, word string) {
 func (v *vocabulary) of(kind string) []string {
 	switch kind {
 	case kindAnyID:
-		return v.all(func(kind string) bool { return isID(kind + nobody) })
+		return v.all(func(kind string) bool { return isID(kind + unknownID) })
 	case kindAny:
 		return v.all(func(string) bool { return true })
 	default:
@@ -107,11 +107,11 @@ func (v *vocabulary) shown(kind string) []string {
 }
 
 // nobody, after a prefix, is an id that is never given out.
-const nobody = "00000000000000000000000000"
+const unknownID = "00000000000000000000000000"
 
-// nobodys are words of a kind that no member owns: those that are never on file,
+// unknownOf are words of a kind that no member owns: those that are never on file,
 // and those that a careless query would take for more than words.
-func nobodys(kind string) []string {
+func unknownOf(kind string) []string {
 	switch kind {
 	case kindDay:
 		return []string{"2026-11-28", "2026-11-20", "2027-02-28", "2026-12-31", "2024-05", "1999", "--02-29", "2026-02-30", ""}
@@ -124,7 +124,7 @@ func nobodys(kind string) []string {
 	case kindURL:
 		return []string{"https://nobody.example"}
 	case kindAnyID:
-		return []string{"con_" + nobody}
+		return []string{"con_" + unknownID}
 	case kindBytes:
 		return []string{"AAAA", "====", "TmFtZQo="}
 	case kindRegion:
@@ -132,10 +132,10 @@ func nobodys(kind string) []string {
 	case kindCharset:
 		return []string{"utf-8", "windows-1252", "klingon"}
 	}
-	if isID(kind + nobody) {
-		return []string{kind + nobody}
+	if isID(kind + unknownID) {
+		return []string{kind + unknownID}
 	}
-	return []string{"nobody", "%", "_", "' OR ''='", `"`, "*", "a\u202eb", "AAAAAAAAAAAAAAAAAAAA", "con_" + nobody}
+	return []string{"nobody", "%", "_", "' OR ''='", `"`, "*", "a\u202eb", "AAAAAAAAAAAAAAAAAAAA", "con_" + unknownID}
 }
 
 // learn keeps the ids that are in what a member has.

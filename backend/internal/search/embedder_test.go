@@ -180,7 +180,7 @@ func TestEverybodyGetsAVectorOnce(t *testing.T) {
 	})
 }
 
-func TestNobodyToEmbed(t *testing.T) {
+func TestNoPersonToEmbed(t *testing.T) {
 	t.Parallel()
 	each(t, 0, func(t *testing.T, b *bundle) {
 		j, result := b.run(t, search.EmbedParams{})

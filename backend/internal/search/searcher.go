@@ -26,7 +26,7 @@ type Vectors func(ctx context.Context, t tenant.ID, model string, since int64) (
 
 // Config says how to search.
 type Config struct {
-	Finder   *IndexCache
+	Indexes  *IndexCache
 	Provider vector.Provider
 	Vectors  Vectors
 	// MaxBytes bounds the vectors held, about; those of one tenant always are.
@@ -35,7 +35,7 @@ type Config struct {
 
 // Searcher searches tenants' networks. It is safe for concurrent use.
 type Searcher struct {
-	finder   *IndexCache
+	indexes  *IndexCache
 	provider vector.Provider
 	queries  *queries
 	sets     *Cache[*vector.Set]
@@ -52,7 +52,7 @@ func NewSearcher(c Config) *Searcher {
 		return v.Version, nil
 	}
 	return &Searcher{
-		finder: c.Finder, provider: c.Provider, queries: newQueries(c.Provider),
+		indexes: c.Indexes, provider: c.Provider, queries: newQueries(c.Provider),
 		sets: NewCache(vector.NewSet, load, c.MaxBytes),
 	}
 }
@@ -94,7 +94,7 @@ func (s *Searcher) Search(ctx context.Context, r Request) (Answer, error) {
 	if wanted { // of a large network they are read while its index is built
 		s.sets.Prepare(ctx, r.Caller.Tenant, r.Caller.DataVersion)
 	}
-	index, err := s.finder.Index(ctx, r.Caller.Tenant, r.Caller.DataVersion)
+	index, err := s.indexes.Index(ctx, r.Caller.Tenant, r.Caller.DataVersion)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -57,7 +57,7 @@ func topics(text string) vector.Vector {
 			}
 		}
 	}
-	_ = vector.Unit(v)
+	_ = vector.Normalise(v)
 	return v
 }
 
@@ -90,7 +90,7 @@ func (w *world) start(p vector.Provider) {
 	find := search.NewIndexCache(func(context.Context, tenant.ID, int64) (search.Documents, error) {
 		return search.Documents{Version: w.caller.DataVersion, Whole: true, Changed: w.docs}, nil
 	}, 1<<30)
-	w.Searcher = search.NewSearcher(search.Config{Finder: find, Provider: p, MaxBytes: 1 << 30, Vectors: func(ctx context.Context, _ tenant.ID, model string, _ int64) (vector.Vectors, error) {
+	w.Searcher = search.NewSearcher(search.Config{Indexes: find, Provider: p, MaxBytes: 1 << 30, Vectors: func(ctx context.Context, _ tenant.ID, model string, _ int64) (vector.Vectors, error) {
 		w.loads++
 		out := vector.Vectors{Version: w.caller.DataVersion, Whole: true}
 		for i := range w.docs {

@@ -50,7 +50,7 @@ func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequ
 		q.Limit = int(req.GetLimit())
 	}
 	if req.Cursor != nil {
-		q.After = &Place{}
+		q.After = &Cursor{}
 		if err := cursor.Decode(req.GetCursor(), order, q.After); err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequ
 	if res.HasMore {
 		entries = entries[:size]
 		last := entries[size-1]
-		next, err := cursor.Encode(order, Place{OccurredAt: last.OccurredAt, ID: last.ID})
+		next, err := cursor.Encode(order, Cursor{OccurredAt: last.OccurredAt, ID: last.ID})
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 		q.Limit = int(req.GetLimit())
 	}
 	if req.Cursor != nil {
-		q.After = &Rank{}
+		q.After = &SearchCursor{}
 		if err := cursor.Decode(req.GetCursor(), order, q.After); err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 	res := &timelinev1.SearchNotesResponse{HasMore: len(found) > size}
 	if res.HasMore {
 		found = found[:size]
-		next, err := cursor.Encode(order, found[size-1].Rank)
+		next, err := cursor.Encode(order, found[size-1].SearchCursor)
 		if err != nil {
 			return nil, err
 		}

@@ -18,20 +18,20 @@ type WordQuery struct {
 	// ConnectionID is empty for the whole network.
 	ConnectionID string
 	// After is the last entry of the page before; nil for the first page.
-	After *Rank
+	After *SearchCursor
 	// Limit is the largest number of entries to return, at least 1.
 	Limit int
 }
 
-// Rank is an entry's place in the order of what was found: more hits first, then
+// SearchCursor is the position of an entry in the order of what was found: more hits first, then
 // the latest.
-type Rank struct {
+type SearchCursor struct {
 	Hits       int
 	OccurredAt time.Time
 	ID         string
 }
 
-func (r Rank) compare(other Rank) int {
+func (r SearchCursor) compare(other SearchCursor) int {
 	return cmp.Or(cmp.Compare(other.Hits, r.Hits), other.OccurredAt.Compare(r.OccurredAt), strings.Compare(other.ID, r.ID))
 }
 
@@ -39,7 +39,7 @@ func (r Rank) compare(other Rank) int {
 type Found struct {
 	Entry
 
-	Rank Rank
+	SearchCursor SearchCursor
 }
 
 // SearchWords returns the entries that hold all words of the query, those with
@@ -56,11 +56,11 @@ func SearchWords(ctx context.Context, r db.Reader, q WordQuery) ([]Found, error)
 		if hits == 0 {
 			continue
 		}
-		f := Found{Entry: e, Rank: Rank{Hits: hits, OccurredAt: e.OccurredAt, ID: e.ID}}
-		if q.After != nil && f.Rank.compare(*q.After) <= 0 {
+		f := Found{Entry: e, SearchCursor: SearchCursor{Hits: hits, OccurredAt: e.OccurredAt, ID: e.ID}}
+		if q.After != nil && f.SearchCursor.compare(*q.After) <= 0 {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(best, f, func(a, b Found) int { return a.Rank.compare(b.Rank) })
+		at, _ := slices.BinarySearchFunc(best, f, func(a, b Found) int { return a.SearchCursor.compare(b.SearchCursor) })
 		if at >= q.Limit {
 			continue
 		}

@@ -93,14 +93,14 @@ func TestPagesOfWords(t *testing.T) {
 				OccurredAt: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(rt, "hour")) * time.Hour),
 			})
 		}
-		find := func(q timeline.WordQuery) (ids []string, last *timeline.Rank) {
+		find := func(q timeline.WordQuery) (ids []string, last *timeline.SearchCursor) {
 			q.Text = "tea"
 			found, err := timeline.SearchWords(context.Background(), w, q)
 			if err != nil {
 				rt.Fatal(err)
 			}
 			for _, f := range found {
-				ids, last = append(ids, f.ID), &f.Rank
+				ids, last = append(ids, f.ID), &f.SearchCursor
 			}
 			return ids, last
 		}

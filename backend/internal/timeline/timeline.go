@@ -53,8 +53,8 @@ type Entry struct {
 // Participant is a connection that an entry is about.
 type Participant struct{ ID, Name string }
 
-// Place is an entry's place in the order of the timeline.
-type Place struct {
+// Cursor is the position of an entry in the order of the timeline.
+type Cursor struct {
 	OccurredAt time.Time
 	ID         string
 }
@@ -68,7 +68,7 @@ type Query struct {
 	// Since (inclusive) and Until (exclusive) are zero for no bound.
 	Since, Until time.Time
 	// After is the last entry of the page before; nil for the first page.
-	After *Place
+	After *Cursor
 	// Limit is the largest number of entries to return, at least 1.
 	Limit int
 }

@@ -56,25 +56,25 @@ func listTimeline(ctx context.Context, q db.Reader, query Query) ([]Entry, error
 			return nil, err
 		}
 	}
-	var arms []string
+	var parts []string
 	var args []any
 	if len(query.Kinds) == 0 || slices.Contains(query.Kinds, KindNote) {
-		arm, armArgs := unionPart(q, notePart(), query)
-		arms, args = append(arms, arm), append(args, armArgs...)
+		part, partArgs := unionPart(q, notePart(), query)
+		parts, args = append(parts, part), append(args, partArgs...)
 	}
 	if len(query.Kinds) == 0 || slices.ContainsFunc(query.Kinds, func(k string) bool { return k != KindNote }) {
-		arm, armArgs := unionPart(q, interactionPart(), query)
-		arms, args = append(arms, arm), append(args, armArgs...)
+		part, partArgs := unionPart(q, interactionPart(), query)
+		parts, args = append(parts, part), append(args, partArgs...)
 	}
 	var entries []Entry
-	statement := "SELECT * FROM (" + strings.Join(arms, " UNION ALL ") + ") AS e ORDER BY occurred_at DESC, id DESC LIMIT ?"
+	statement := "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") AS e ORDER BY occurred_at DESC, id DESC LIMIT ?"
 	if err := q.NewRaw(statement, append(args, query.Limit)...).Scan(ctx, &entries); err != nil {
 		return nil, err
 	}
 	return entries, addParticipants(ctx, q, entries)
 }
 
-// arm is one half of the timeline: which columns of which tables.
+// part is one half of the timeline: which columns of which tables.
 type part struct{ columns, table, at, links, link string }
 
 func notePart() part {
@@ -91,7 +91,7 @@ func interactionPart() part {
 	}
 }
 
-// arm returns the statement of one half, ordered and cut, so that the database
+// part returns the statement of one half, ordered and cut, so that the database
 // walks an index from its end and stops.
 func unionPart(q db.Reader, a part, query Query) (string, []any) {
 	statement := "SELECT " + a.columns + " FROM " + a.table + " t"

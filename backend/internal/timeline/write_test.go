@@ -262,7 +262,7 @@ func TestOccurredAt(t *testing.T) {
 }
 
 // What is on file is answered, whoever was archived since.
-func TestExternalKeyOfSomebodyArchived(t *testing.T) {
+func TestExternalKeyOfAnArchivedPerson(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, map[string]int{"con_1": 7, "con_2": 30})
 	log := func() timeline.Logged {

@@ -12,12 +12,12 @@ type accountContent struct {
 	Fields   []field
 }
 
-func (v *visit) showAccount() error {
+func (v *request) showAccount() error {
 	v.renderAccount(http.StatusOK, "", &mistakes{})
 	return nil
 }
 
-func (v *visit) renderAccount(status int, typed string, wrong *mistakes) {
+func (v *request) renderAccount(status int, typed string, wrong *mistakes) {
 	v.render(status, "account", page{Title: "Account", Section: pathAccount, Errors: wrong.list, Content: accountContent{
 		Username: v.login.Username,
 		Fields: []field{
@@ -32,7 +32,7 @@ func (v *visit) renderAccount(status int, typed string, wrong *mistakes) {
 
 // deleteAccount deletes the member with everything, when they typed their
 // username and their password.
-func (v *visit) deleteAccount() error {
+func (v *request) deleteAccount() error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ const (
 	changeParameter = "change"
 )
 
-func (v *visit) showActivity() error {
+func (v *request) showActivity() error {
 	list, err := v.changesPage(pathActivity, activityOrder, history.Query{})
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ type changesList struct {
 
 // changesPage returns the page of a list of changes that the request asks for. order
 // is what the list's cursors belong to.
-func (v *visit) changesPage(path, order string, query history.Query) (changesList, error) {
+func (v *request) changesPage(path, order string, query history.Query) (changesList, error) {
 	asked, list := v.r.URL.Query().Get(cursorParameter), changesList{}
 	if asked != "" {
 		if err := cursor.Decode(asked, order, &query.Before); fault.Is(err, fault.Invalid) {
@@ -109,7 +109,7 @@ func (v *visit) changesPage(path, order string, query history.Query) (changesLis
 const activityOrder = "activity"
 
 // data returns what the member keeps.
-func (v *visit) data() *db.Tenant { return v.Data(v.login.MemberID) }
+func (v *request) data() *db.Tenant { return v.Data(v.login.MemberID) }
 
 // byDay gathers rows by the day on which they were made; they come in order.
 func byDay(rows []changeRow) []activityDay {
@@ -127,7 +127,7 @@ func byDay(rows []changeRow) []activityDay {
 
 // changeRows returns how changes are shown. When those were made that undid them,
 // or that they undid, takes one more look at the store.
-func (v *visit) changeRows(ctx context.Context, changes []history.Change) ([]changeRow, error) {
+func (v *request) changeRows(ctx context.Context, changes []history.Change) ([]changeRow, error) {
 	var others []string
 	for _, c := range changes {
 		for _, id := range []string{c.UndoneBy, c.Undoes} {
@@ -154,7 +154,7 @@ func (v *visit) changeRows(ctx context.Context, changes []history.Change) ([]cha
 	return rows, nil
 }
 
-func (v *visit) changeRow(c *history.Change, madeAt map[string]time.Time, zone *time.Location) changeRow {
+func (v *request) changeRow(c *history.Change, madeAt map[string]time.Time, zone *time.Location) changeRow {
 	row := changeRow{
 		ID: c.ID, At: local(c.CreatedAt, zone), What: c.Summary, Tool: v.toolTitle(c.Tool), Undone: c.UndoneBy != "",
 		UndoneAt: local(madeAt[c.UndoneBy], zone), Undid: local(madeAt[c.Undoes], zone), Undoable: c.Undoable(),
@@ -168,7 +168,7 @@ func (v *visit) changeRow(c *history.Change, madeAt map[string]time.Time, zone *
 
 // toolTitle returns what people call a tool. Pages go by what they are in the
 // settings; what neither knows any more is left out.
-func (v *visit) toolTitle(name string) string {
+func (v *request) toolTitle(name string) string {
 	if rpc, ok := v.Catalog.Tool(name); ok {
 		return rpc.Tool.Title
 	}

@@ -48,7 +48,7 @@ const undoTool = "settings/activity"
 
 // showUndo tells what an undo would put back, or why it cannot; nothing is
 // changed by looking.
-func (v *visit) showUndo() error {
+func (v *request) showUndo() error {
 	c, err := v.change(v.r.URL.Query().Get(changeParameter))
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (v *visit) showUndo() error {
 
 // undo takes a change back as a whole, or tells why nothing was undone. Whoever
 // asks again is told that it was done.
-func (v *visit) undo() error {
+func (v *request) undo() error {
 	c, err := v.change(v.r.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (v *visit) undo() error {
 
 // takeBack undoes a change under a page's name and goes to a path with a notice, or
 // tells why nothing was undone.
-func (v *visit) takeBack(c *history.Change, tool, path, notice string) error {
+func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, history.Undone{})
 	}
@@ -98,7 +98,7 @@ func (v *visit) takeBack(c *history.Change, tool, path, notice string) error {
 
 // change returns one change of the member. One of another member, one that does
 // not exist and what is no id at all are the same: fault.NotFound.
-func (v *visit) change(changeID string) (*history.Change, error) {
+func (v *request) change(changeID string) (*history.Change, error) {
 	missing := fault.New(fault.NotFound, "there is no such change")
 	if !id.Valid(id.Change, changeID) {
 		return nil, missing
@@ -113,7 +113,7 @@ func (v *visit) change(changeID string) (*history.Change, error) {
 	return &found[0], nil
 }
 
-func (v *visit) renderUndo(status int, c *history.Change, undone history.Undone) error {
+func (v *request) renderUndo(status int, c *history.Change, undone history.Undone) error {
 	ctx := v.r.Context()
 	rows, err := v.changeRows(ctx, []history.Change{*c})
 	if err != nil {
@@ -153,7 +153,7 @@ func undoTitle(c undoContent) string {
 
 // undoFirst returns the changes that stand in the way, the latest first. One by
 // one they can be undone in that order.
-func (v *visit) undoFirst(ctx context.Context, c *history.Change, conflicts []history.Conflict) ([]changeRow, error) {
+func (v *request) undoFirst(ctx context.Context, c *history.Change, conflicts []history.Conflict) ([]changeRow, error) {
 	var found []history.Change
 	for _, conflict := range conflicts {
 		objects := objectIDs(conflict.Reason)

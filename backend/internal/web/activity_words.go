@@ -29,7 +29,7 @@ type objectNames struct {
 
 // namesIn looks up what those objects of a change are called that are shown: people
 // by what is on file, all others by what was recorded.
-func (v *visit) namesIn(ctx context.Context, c *history.Change, restored []history.Object, conflicts []history.Conflict) (objectNames, error) {
+func (v *request) namesIn(ctx context.Context, c *history.Change, restored []history.Object, conflicts []history.Conflict) (objectNames, error) {
 	shown := map[string]bool{}
 	for _, o := range restored {
 		shown[o.ID] = true

@@ -16,27 +16,27 @@ import (
 const accountShare = 5
 
 // limit is the login policy of a subject that takes share times its quota.
-func (v *visit) limit(subject string, share int) account.Limit {
+func (v *request) limit(subject string, share int) account.Limit {
 	return account.Limit{Subject: subject, Policy: account.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
 }
 
 // addressLimit counts attempts of one client.
-func (v *visit) addressLimit(kind string) account.Limit {
+func (v *request) addressLimit(kind string) account.Limit {
 	return v.limit(account.Subject(kind+" address", v.addressBucket()), 1)
 }
 
-func (v *visit) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.r)) }
+func (v *request) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.r)) }
 
 // attempt spends an attempt on every limit, or on none when one refuses; then the
 // answer is a page that says when to try again.
-func (v *visit) attempt(limits ...account.Limit) error {
+func (v *request) attempt(limits ...account.Limit) error {
 	_, err := v.attemptQuietly(limits...)
 	return err
 }
 
 // attemptQuietly is attempt with quiet limits among others; it tells whether one of
 // those is full.
-func (v *visit) attemptQuietly(limits ...account.Limit) (closed bool, err error) {
+func (v *request) attemptQuietly(limits ...account.Limit) (closed bool, err error) {
 	if v.Login.Quota == 0 {
 		return false, nil
 	}
@@ -56,7 +56,7 @@ func (v *visit) attemptQuietly(limits ...account.Limit) (closed bool, err error)
 }
 
 // limitHeaders writes the headers that every limited answer has.
-func (v *visit) limitHeaders(d account.Decision) {
+func (v *request) limitHeaders(d account.Decision) {
 	h := v.w.Header()
 	reset := seconds(d.Reset)
 	h.Set("RateLimit", fmt.Sprintf(`"login";r=%d;t=%s`, d.Remaining, reset))
@@ -81,7 +81,7 @@ func minutes(d time.Duration) string {
 
 // checkPassword tells whether the password is the member's. It takes as long for
 // nobody, and for a member who may not sign in, as for anybody.
-func (v *visit) checkPassword(m *account.Member, given string) (bool, error) {
+func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 	hash := v.dummyHash
 	if m != nil && m.MaySignIn() {
 		hash = m.PasswordHash
@@ -94,7 +94,7 @@ func (v *visit) checkPassword(m *account.Member, given string) (bool, error) {
 	return v.verifyHash(hash, given) && hash != v.dummyHash, nil
 }
 
-func (v *visit) hashPassword(chosen string) (string, error) {
+func (v *request) hashPassword(chosen string) (string, error) {
 	leave, err := v.enterHashing()
 	if err != nil {
 		return "", err
@@ -103,10 +103,10 @@ func (v *visit) hashPassword(chosen string) (string, error) {
 	return v.PasswordCost.Hash(chosen)
 }
 
-// maxHashWait is how long a visit waits for its turn to hash a password.
+// maxHashWait is how long a request waits for its turn to hash a password.
 const maxHashWait = 10 * time.Second
 
-func (v *visit) enterHashing() (leave func(), err error) {
+func (v *request) enterHashing() (leave func(), err error) {
 	timer := time.NewTimer(maxHashWait)
 	defer timer.Stop()
 	select {
@@ -123,7 +123,7 @@ func (v *visit) enterHashing() (leave func(), err error) {
 // an open browser is not enough; name is the field that holds it. It has a budget
 // of its own: strangers who guess at the sign-in page cannot spend it. A wrong one is
 // a security event.
-func (v *visit) checkOwnPassword(m *account.Member, name string) (bool, error) {
+func (v *request) checkOwnPassword(m *account.Member, name string) (bool, error) {
 	if err := v.attempt(v.limit(account.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err
 	}

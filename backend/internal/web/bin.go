@@ -26,10 +26,10 @@ const lastParameter = "last"
 
 func binRoutes() []route {
 	return []route{
-		{"GET " + pathBin, membersOnly, (*visit).showBin},
-		{"POST " + pathBinRestore, membersOnly, (*visit).restoreFromBin},
-		{"GET " + pathBinDelete, membersOnly, (*visit).confirmBinDelete},
-		{"POST " + pathBinDelete, membersOnly, (*visit).binDelete},
+		{"GET " + pathBin, membersOnly, (*request).showBin},
+		{"POST " + pathBinRestore, membersOnly, (*request).restoreFromBin},
+		{"GET " + pathBinDelete, membersOnly, (*request).confirmBinDelete},
+		{"POST " + pathBinDelete, membersOnly, (*request).binDelete},
 	}
 }
 
@@ -54,7 +54,7 @@ type binRow struct {
 // binOrder is what the page's cursors belong to.
 const binOrder = "bin"
 
-func (v *visit) showBin() error {
+func (v *request) showBin() error {
 	list, err := v.changesPage(pathBin, binOrder, history.Query{InBin: true})
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (v *visit) showBin() error {
 	return nil
 }
 
-func (v *visit) binRows(ctx context.Context, changes []history.Change) ([]binRow, error) {
+func (v *request) binRows(ctx context.Context, changes []history.Change) ([]binRow, error) {
 	rows, err := v.changeRows(ctx, changes)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (v *visit) binRows(ctx context.Context, changes []history.Change) ([]binRow
 
 // deletion returns a deletion of the member. A change that is none is
 // fault.NotFound, as is one of another member.
-func (v *visit) deletion(changeID string) (*history.Change, error) {
+func (v *request) deletion(changeID string) (*history.Change, error) {
 	c, err := v.change(changeID)
 	if err == nil && c.FinalAt.IsZero() {
 		err = fault.New(fault.NotFound, "there is no such deletion")
@@ -94,7 +94,7 @@ func (v *visit) deletion(changeID string) (*history.Change, error) {
 	return c, err
 }
 
-func (v *visit) restoreFromBin() error {
+func (v *request) restoreFromBin() error {
 	c, err := v.deletion(v.r.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ type binDeleteContent struct {
 	Last, Back string
 }
 
-func (v *visit) confirmBinDelete() error {
+func (v *request) confirmBinDelete() error {
 	ctx, content := v.r.Context(), binDeleteContent{Back: pathBin}
 	asked := v.r.URL.Query()
 	if !asked.Has(changeParameter) {
@@ -146,7 +146,7 @@ func (v *visit) confirmBinDelete() error {
 
 // binDelete deletes for good: one person, or all up to the latest one that was in the
 // bin when the member was asked. Whoever was deleted after that stays in the bin.
-func (v *visit) binDelete() error {
+func (v *request) binDelete() error {
 	ctx := v.r.Context()
 	if last := v.r.PostForm.Get(lastParameter); last != "" {
 		if !id.Valid(id.Change, last) {

@@ -18,9 +18,9 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Mailer sends letters in the background; *mail.Mailer is one.
+// Mailer sends emails in the background; *mail.Mailer is one.
 type Mailer interface {
-	// Enqueue has a letter written and sent; false when too many wait.
+	// Enqueue has an email written and sent; false when too many wait.
 	Enqueue(write mail.Write) bool
 }
 
@@ -50,7 +50,7 @@ type Config struct {
 	PasswordCost password.Cost
 	// Provider is where members may sign in instead of here; nil offers none.
 	Provider Provider
-	// Mailer sends letters. Nil: nobody is asked to prove an address, and forgotten
+	// Mailer sends emails. Nil: nobody is asked to prove an address, and forgotten
 	// passwords are the operator's to set.
 	Mailer Mailer
 	// ReservedUsername tells names that nobody may take, beside those of

@@ -24,7 +24,7 @@ type consentContent struct {
 // Consent implements oauth.Pages. Whoever asks for it has looked the session
 // up; the page needs no more of it.
 func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.ConsentView) {
-	v := &visit{Web: web, w: w, r: r, login: &account.LoginSession{Username: view.Username}}
+	v := &request{Web: web, w: w, r: r, login: &account.LoginSession{Username: view.Username}}
 	setHeaders(w.Header())
 	destination, err := oauth.DestinationOf(view.RedirectURI)
 	if err != nil { // whoever asks for the page has checked it

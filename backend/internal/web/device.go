@@ -19,7 +19,7 @@ const deviceLifetime = 365 * 24 * time.Hour
 // name, when it ends, and a MAC of both under the hash of the member's password.
 // So nothing is stored, nobody without the database can forge one, and a new
 // password ends all of them. It opens nothing: signing in takes the password.
-func (v *visit) rememberDevice(m *account.Member) error {
+func (v *request) rememberDevice(m *account.Member) error {
 	name, err := account.NewSecret("")
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (v *visit) rememberDevice(m *account.Member) error {
 
 // knownDevice returns the name of the browser as a known device of the member;
 // empty when it is none.
-func (v *visit) knownDevice(m *account.Member) string {
+func (v *request) knownDevice(m *account.Member) string {
 	c, err := v.r.Cookie(v.cookieName(deviceCookie))
 	if err != nil || m == nil || !m.MaySignIn() {
 		return ""

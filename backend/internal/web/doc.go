@@ -6,8 +6,8 @@
 // answers with a page:
 //
 //	headers   what every page has: policy, no framing, not kept     (headers.go)
-//	origin    a POST of another site: 403                            (visit.go)
-//	body      forms only, bounded                                    (visit.go)
+//	origin    a POST of another site: 403                            (request.go)
+//	body      forms only, bounded                                    (request.go)
 //	session   the cookie's login session, from the store             (session.go)
 //	token     each POST carries the token of its browser's cookie    (cookie.go)
 //	handler   one file for each page

@@ -7,12 +7,12 @@ import (
 
 // record records a security event of a member; object is the credential, client
 // or deletion that it is about, or empty.
-func (v *visit) record(kind account.EventKind, owner tenant.ID, object string) {
+func (v *request) record(kind account.EventKind, owner tenant.ID, object string) {
 	v.events.Record(v.r.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
 }
 
 // recordFailure records a wrong password: of a member, or of a name that nobody has.
-func (v *visit) recordFailure(m *account.Member, login string) {
+func (v *request) recordFailure(m *account.Member, login string) {
 	e := account.SecurityEvent{Kind: account.SignInFailed, Address: v.addressBucket()}
 	if m != nil {
 		e.TenantID = m.ID
@@ -32,7 +32,7 @@ type eventRow struct {
 	What string
 }
 
-func (v *visit) eventRows(owner tenant.ID) ([]eventRow, error) {
+func (v *request) eventRows(owner tenant.ID) ([]eventRow, error) {
 	events, err := account.ListSecurityEvents(v.r.Context(), v.Store, owner, recentEvents)
 	rows := make([]eventRow, len(events))
 	for i, e := range events {

@@ -20,7 +20,7 @@ const exportBuffer = 64 << 10
 // export sends everything that the member keeps as one ZIP, as it is read. When it
 // has to break off, the connection is closed in the middle, so that the browser
 // does not take the file for whole: the member may delete the account next.
-func (v *visit) export() error {
+func (v *request) export() error {
 	ctx := v.r.Context()
 	of, err := v.account(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *sentWriter) Write(p []byte) (int, error) {
 }
 
 // account reads what is on file about the member.
-func (v *visit) account(ctx context.Context) (export.Account, error) {
+func (v *request) account(ctx context.Context) (export.Account, error) {
 	var a export.Account
 	var err error
 	if a.Member, err = account.GetMemberByID(ctx, v.Store, v.login.MemberID); err != nil {

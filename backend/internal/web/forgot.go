@@ -19,11 +19,11 @@ type linkContent struct {
 	NewMember bool
 }
 
-func (v *visit) noMail() error {
+func (v *request) noMail() error {
 	return refuse(http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you.")
 }
 
-func (v *visit) showForgot() error {
+func (v *request) showForgot() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
@@ -33,7 +33,7 @@ func (v *visit) showForgot() error {
 	return nil
 }
 
-func (v *visit) forgot() error {
+func (v *request) forgot() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
@@ -53,7 +53,7 @@ func (v *visit) forgot() error {
 		if err != nil {
 			return nil, err
 		}
-		return v.letters.reset(m, secret)
+		return v.emails.reset(m, secret)
 	})
 }
 
@@ -71,7 +71,7 @@ func linkOver() error {
 	return refuse(http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one.")
 }
 
-func (v *visit) showReset() error {
+func (v *request) showReset() error {
 	secret := v.r.URL.Query().Get(fieldLink)
 	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
@@ -84,13 +84,13 @@ func (v *visit) showReset() error {
 	return nil
 }
 
-func (v *visit) renderReset(status int, l *account.MailLink, secret string, m *mistakes) {
+func (v *request) renderReset(status int, l *account.MailLink, secret string, m *mistakes) {
 	v.render(status, "reset", page{Title: "Choose a new password", Errors: m.list, Content: linkContent{
 		Fields: newPasswordFields("New password", m), Link: secret, Username: l.Username,
 	}})
 }
 
-func (v *visit) reset() error {
+func (v *request) reset() error {
 	secret := v.r.PostForm.Get(fieldLink)
 	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
@@ -128,9 +128,9 @@ func (v *visit) reset() error {
 
 // tellPasswordChanged writes to the member, in case it was somebody else; ended
 // says what the change ended.
-func (v *visit) tellPasswordChanged(username, email, ended string) {
+func (v *request) tellPasswordChanged(username, email, ended string) {
 	if v.Mailer == nil {
 		return
 	}
-	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.letters.passwordChanged(username, email, ended) })
+	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.passwordChanged(username, email, ended) })
 }

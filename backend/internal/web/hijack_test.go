@@ -76,7 +76,7 @@ func TestResetEndsEveryWayIn(t *testing.T) {
 		want(t, b.Follow(answer), http.StatusOK, "No agent or personal token works any more")
 		text, _ := p.Next(t).Parts(t)
 		if !strings.Contains(text, "no agent or personal token works any more") {
-			t.Errorf("the letter says %q", text)
+			t.Errorf("the email says %q", text)
 		}
 		for name, dead := range map[string]string{"personal token": bearer, "access token": access} {
 			if _, err := oauth.Authenticate(t.Context(), s.Store, dead); !fault.Is(err, fault.Unauthenticated) {

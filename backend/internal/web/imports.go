@@ -28,11 +28,11 @@ const maxUpload = importer.MaxFile + 64<<10
 
 func importRoutes() []route {
 	return []route{
-		{"GET " + pathImports, membersOnly, (*visit).showImports},
-		{"POST " + pathImports, membersOnly, (*visit).upload},
-		{"POST " + pathImports + "/start", membersOnly, (*visit).importUpload},
-		{"POST " + pathImports + "/cancel", membersOnly, (*visit).cancelImport},
-		{"POST " + pathImports + "/undo", membersOnly, (*visit).undoImport},
+		{"GET " + pathImports, membersOnly, (*request).showImports},
+		{"POST " + pathImports, membersOnly, (*request).upload},
+		{"POST " + pathImports + "/start", membersOnly, (*request).importUpload},
+		{"POST " + pathImports + "/cancel", membersOnly, (*request).cancelImport},
+		{"POST " + pathImports + "/undo", membersOnly, (*request).undoImport},
 	}
 }
 
@@ -87,7 +87,7 @@ const (
 const listedImports = 20
 
 // readUpload reads a form with a file, if somebody is signed in who sent it.
-func (v *visit) readUpload() error {
+func (v *request) readUpload() error {
 	login, err := v.Current(v.r)
 	if err != nil || login == nil {
 		return err
@@ -103,26 +103,26 @@ func (v *visit) readUpload() error {
 	return nil
 }
 
-func (v *visit) showImports() error { return v.renderImports(http.StatusOK, &mistakes{}) }
+func (v *request) showImports() error { return v.renderImports(http.StatusOK, &mistakes{}) }
 
-func (v *visit) imports() (*db.Tenant, error) {
+func (v *request) imports() (*db.Tenant, error) {
 	if v.Imports == nil {
 		return nil, fault.New(fault.NotFound, "there are no imports here")
 	}
 	return v.Imports(v.login.MemberID), nil
 }
 
-func (v *visit) renderImports(status int, m *mistakes) error {
-	desk, err := v.imports()
+func (v *request) renderImports(status int, m *mistakes) error {
+	data, err := v.imports()
 	if err != nil {
 		return err
 	}
 	ctx := v.r.Context()
 	content := importsContent{Form: v.importForm(m)}
-	if content.Uploads, err = importer.ListUploads(ctx, desk); err != nil {
+	if content.Uploads, err = importer.ListUploads(ctx, data); err != nil {
 		return err
 	}
-	jobs, err := job.ListJobs(ctx, desk, importer.JobKind, listedImports)
+	jobs, err := job.ListJobs(ctx, data, importer.JobKind, listedImports)
 	if err != nil {
 		return err
 	}
@@ -136,11 +136,11 @@ func (v *visit) renderImports(status int, m *mistakes) error {
 		content.Imports, importIDs = append(content.Imports, row), append(importIDs, row.ImportID)
 	}
 	// In this order: an undo that ends in between is shown as live, and looked at again.
-	undos, err := undoRows(ctx, desk)
+	undos, err := undoRows(ctx, data)
 	if err != nil {
 		return err
 	}
-	inForce, err := importer.ListImportsInForce(ctx, desk, importIDs)
+	inForce, err := importer.ListImportsInForce(ctx, data, importIDs)
 	if err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func importRowOf(j *job.Job) (importRow, error) {
 }
 
 // undoRows returns the latest undo of each import.
-func undoRows(ctx context.Context, desk *db.Tenant) (map[string]*undoRow, error) {
-	jobs, err := job.ListJobs(ctx, desk, importer.UndoKind, listedImports)
+func undoRows(ctx context.Context, data *db.Tenant) (map[string]*undoRow, error) {
+	jobs, err := job.ListJobs(ctx, data, importer.UndoKind, listedImports)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func undoRows(ctx context.Context, desk *db.Tenant) (map[string]*undoRow, error)
 }
 
 // importForm is the form as it was sent.
-func (v *visit) importForm(m *mistakes) importForm {
+func (v *request) importForm(m *mistakes) importForm {
 	choose := func(name, label string, options ...choice) choices {
 		sent := v.r.PostForm.Get(name)
 		for i := range options {
@@ -221,7 +221,7 @@ func (v *visit) importForm(m *mistakes) importForm {
 }
 
 // importOptions are those of the form.
-func (v *visit) importOptions(m *mistakes) importer.Options {
+func (v *request) importOptions(m *mistakes) importer.Options {
 	o := importer.Options{
 		Format: v.line("format"), OnMatch: v.line("on_match"), DefaultRegion: strings.ToUpper(v.line("default_region")), DryRun: v.line("action") == actionTry,
 	}
@@ -245,8 +245,8 @@ func (v *visit) importOptions(m *mistakes) importer.Options {
 }
 
 // upload takes a file and does with it what the form says.
-func (v *visit) upload() error {
-	desk, err := v.imports()
+func (v *request) upload() error {
+	data, err := v.imports()
 	if err != nil {
 		return err
 	}
@@ -264,17 +264,17 @@ func (v *visit) upload() error {
 	if len(m.list) > 0 {
 		return v.renderImports(http.StatusUnprocessableEntity, m)
 	}
-	if err := importer.KeepUpload(v.r.Context(), desk, importsPage, f); err != nil {
+	if err := importer.KeepUpload(v.r.Context(), data, importsPage, f); err != nil {
 		return err
 	}
 	if v.line("action") == actionKeep {
 		v.redirectDone(pathImports, "import-kept")
 		return nil
 	}
-	return v.startImport(desk, f.ID, o)
+	return v.startImport(data, f.ID, o)
 }
 
-func (v *visit) uploaded() (*importer.File, error) {
+func (v *request) uploaded() (*importer.File, error) {
 	if v.r.MultipartForm == nil {
 		return nil, nil
 	}
@@ -299,8 +299,8 @@ func (v *visit) uploaded() (*importer.File, error) {
 	return importer.NewFile(name, content), nil
 }
 
-func (v *visit) startImport(desk *db.Tenant, uploadID string, o importer.Options) error {
-	_, err := importer.StartImport(v.r.Context(), desk, importsPage, importer.Request{UploadID: uploadID, Options: o})
+func (v *request) startImport(data *db.Tenant, uploadID string, o importer.Options) error {
+	_, err := importer.StartImport(v.r.Context(), data, importsPage, importer.Request{UploadID: uploadID, Options: o})
 	if fault.Is(err, fault.Conflict) {
 		return refuse(http.StatusConflict, "Another import is at work", "The file is kept. Wait for the end of the other import, and start this one then.")
 	}
@@ -317,16 +317,16 @@ func (v *visit) startImport(desk *db.Tenant, uploadID string, o importer.Options
 }
 
 // importUpload imports a file that waits.
-func (v *visit) importUpload() error {
-	desk, err := v.imports()
+func (v *request) importUpload() error {
+	data, err := v.imports()
 	if err != nil {
 		return err
 	}
-	return v.startImport(desk, v.line("id"), importer.Options{})
+	return v.startImport(data, v.line("id"), importer.Options{})
 }
 
-func (v *visit) cancelImport() error {
-	desk, err := v.imports()
+func (v *request) cancelImport() error {
+	data, err := v.imports()
 	if err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (v *visit) cancelImport() error {
 	if err != nil {
 		return fault.New(fault.NotFound, "there is no such import")
 	}
-	if err := importer.CancelJob(v.r.Context(), desk, importsPage, int32(number)); err != nil {
+	if err := importer.CancelJob(v.r.Context(), data, importsPage, int32(number)); err != nil {
 		return err
 	}
 	v.Wake()
@@ -343,12 +343,12 @@ func (v *visit) cancelImport() error {
 	return nil
 }
 
-func (v *visit) undoImport() error {
-	desk, err := v.imports()
+func (v *request) undoImport() error {
+	data, err := v.imports()
 	if err != nil {
 		return err
 	}
-	j, err := importer.UndoImport(v.r.Context(), desk, importsPage, v.line("id"))
+	j, err := importer.UndoImport(v.r.Context(), data, importsPage, v.line("id"))
 	switch {
 	case fault.Is(err, fault.Conflict):
 		return refuse(http.StatusConflict, "Other work comes first", "The import, or the undo of another one, is still at work. Cancel it, or wait for its end.")

@@ -24,7 +24,7 @@ type madeToken struct{ Name, Bearer string }
 const madeLifetime = time.Minute
 
 // handOver gives a token to the browser for the page that it is sent to.
-func (v *visit) handOver(made madeToken) error {
+func (v *request) handOver(made madeToken) error {
 	sealed, err := made.seal(v.sessionSecret(v.r))
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (v *visit) handOver(made madeToken) error {
 }
 
 // takeMade returns the token that the browser came for, once; nil when there is none.
-func (v *visit) takeMade() *madeToken {
+func (v *request) takeMade() *madeToken {
 	c, err := v.r.Cookie(v.cookieName(madeCookie))
 	if err != nil || v.r.Method == http.MethodHead { // which shows nothing
 		return nil

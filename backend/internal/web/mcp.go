@@ -54,11 +54,11 @@ type tokenRow struct {
 // recentChanges is how many of the agents' latest changes are shown.
 const recentChanges = 5
 
-func (v *visit) showMCP() error {
+func (v *request) showMCP() error {
 	return v.renderMCP(http.StatusOK, v.newTokenForm(), &mistakes{})
 }
 
-func (v *visit) renderMCP(status int, form tokenForm, m *mistakes) error {
+func (v *request) renderMCP(status int, form tokenForm, m *mistakes) error {
 	content, err := v.mcpContent(v.r.Context())
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (v *visit) renderMCP(status int, form tokenForm, m *mistakes) error {
 	return nil
 }
 
-func (v *visit) mcpContent(ctx context.Context) (mcpContent, error) {
+func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: pathActivity}
 	grants, err := oauth.ListGrants(ctx, v.Store, v.login.MemberID)
 	if err != nil {
@@ -136,7 +136,7 @@ func destinations(uris []string) (places []oauth.Destination, unknown bool) {
 }
 
 // tokenRows shows the tokens that were not revoked.
-func (v *visit) tokenRows(tokens []account.PersonalToken) []tokenRow {
+func (v *request) tokenRows(tokens []account.PersonalToken) []tokenRow {
 	var rows []tokenRow
 	for _, t := range tokens {
 		if !t.RevokedAt.IsZero() {
@@ -150,7 +150,7 @@ func (v *visit) tokenRows(tokens []account.PersonalToken) []tokenRow {
 	return rows
 }
 
-func (v *visit) revokeAgent() error {
+func (v *request) revokeAgent() error {
 	if err := oauth.RevokeAgent(v.r.Context(), v.Store, v.login.MemberID, v.line("id")); err != nil {
 		return err
 	}

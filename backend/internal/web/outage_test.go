@@ -80,7 +80,7 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
 	visitors := 0
-	for what, prepare := range visits(s) {
+	for what, prepare := range requests(s) {
 		calls := 0
 		for n := 1; ; n++ {
 			visitors++
@@ -104,12 +104,12 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// visit prepares a request of a new member.
-type visit func(t *testing.T, username string) (*http.Request, *webtest.Browser)
+// request prepares a request of a new member.
+type request func(t *testing.T, username string) (*http.Request, *webtest.Browser)
 
 // visits are requests that go well when the store does.
-func visits(s *webtest.Site) map[string]visit {
-	all := map[string]visit{}
+func requests(s *webtest.Site) map[string]request {
+	all := map[string]request{}
 	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/activity", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {
 		all["GET "+path] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 			b := s.SignedIn(t, username)
@@ -149,13 +149,13 @@ func visits(s *webtest.Site) map[string]visit {
 		b := s.Browser(t)
 		return b.Request(http.MethodPost, "/sign-up", b.Get("/sign-up").Fill("/sign-up", signUpForm(username))), b
 	}
-	addLinkVisits(s, all)
-	addConsentVisits(s, all)
-	addUndoVisits(s, all)
+	addLinkRequests(s, all)
+	addConsentRequests(s, all)
+	addUndoRequests(s, all)
 	return all
 }
 
-func addConsentVisits(s *webtest.Site, all map[string]visit) {
+func addConsentRequests(s *webtest.Site, all map[string]request) {
 	all["GET the consent page"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 		b := s.SignedIn(t, username)
 		return b.Request(http.MethodGet, authorizePath(s.Client(t, "Agent", "https://a.example/cb").ID, "https://a.example/cb"), nil), b
@@ -167,7 +167,7 @@ func addConsentVisits(s *webtest.Site, all map[string]visit) {
 	}
 }
 
-func addUndoVisits(s *webtest.Site, all map[string]visit) {
+func addUndoRequests(s *webtest.Site, all map[string]request) {
 	prepare := func(t *testing.T, username string) (*webtest.Browser, string) {
 		b := s.SignedIn(t, username)
 		_, changeID := added(t, s, b.Owner, "Grace Hopper")
@@ -183,7 +183,7 @@ func addUndoVisits(s *webtest.Site, all map[string]visit) {
 	}
 }
 
-func addLinkVisits(s *webtest.Site, all map[string]visit) {
+func addLinkRequests(s *webtest.Site, all map[string]request) {
 	for i, what := range []string{"reset", "verify", "finish"} {
 		path := func(t *testing.T, owner tenant.ID) string {
 			reset, verify, finish := links(t, s, owner)

@@ -176,16 +176,16 @@ func checkNames(t *testing.T, p *webtest.Page) {
 func checkReferences(t *testing.T, p *webtest.Page) {
 	t.Helper()
 	ids := map[string]int{}
-	var visit func(n *html.Node)
-	visit = func(n *html.Node) {
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
 		if id := webtest.Attr(n, "id"); id != "" {
 			ids[id]++
 		}
 		for c := range n.ChildNodes() {
-			visit(c)
+			walk(c)
 		}
 	}
-	visit(p.All("html")[0])
+	walk(p.All("html")[0])
 	for id, n := range ids {
 		if n > 1 {
 			t.Errorf("%d elements are called %s", n, id)

@@ -19,7 +19,7 @@ type problemContent struct {
 	Next link
 }
 
-func (v *visit) renderProblem(status int, title, text string, next link) {
+func (v *request) renderProblem(status int, title, text string, next link) {
 	if next == (link{}) {
 		next = v.next()
 	}
@@ -28,7 +28,7 @@ func (v *visit) renderProblem(status int, title, text string, next link) {
 
 // next is where visitors go on whom a page could not serve: back to the section
 // of the settings that they were in, to sign in, or to the start.
-func (v *visit) next() link {
+func (v *request) next() link {
 	path := v.r.URL.Path
 	section, inSettings := sectionOf(path)
 	switch {

@@ -24,7 +24,7 @@ type profileContent struct {
 	URL     string
 }
 
-func (v *visit) showProfile() error {
+func (v *request) showProfile() error {
 	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (v *visit) showProfile() error {
 	return nil
 }
 
-func (v *visit) renderProfile(status int, p *account.Profile, m *mistakes, unsaved bool) {
+func (v *request) renderProfile(status int, p *account.Profile, m *mistakes, unsaved bool) {
 	content := profileForm(p, m)
 	content.Unsaved, content.URL = unsaved, v.BaseURL+"/api/human/"+p.Username
 	if p.Visibility == account.Public {
@@ -45,7 +45,7 @@ func (v *visit) renderProfile(status int, p *account.Profile, m *mistakes, unsav
 }
 
 // saveProfile keeps what was typed, or shows how it would look.
-func (v *visit) saveProfile() error {
+func (v *request) saveProfile() error {
 	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type Provider interface {
 	Finish(ctx context.Context, a *signin.Attempt, answer url.Values) (*signin.Identity, error)
 }
 
-func (v *visit) noProvider() error {
+func (v *request) noProvider() error {
 	return refuse(http.StatusNotFound, "There is no other way to sign in here", "Sign in with your password.")
 }
 
@@ -41,7 +41,7 @@ func (web *Web) providerName() string {
 // goToProvider sends the browser to the provider. It may come back within 10
 // minutes, from several tabs: each has an attempt of its own, and all belong to
 // one cookie, which outlives the sign-in of the first.
-func (v *visit) goToProvider() error {
+func (v *request) goToProvider() error {
 	if v.Provider == nil {
 		return v.noProvider()
 	}
@@ -71,7 +71,7 @@ func (v *visit) goToProvider() error {
 // comeFromProvider takes the provider's answer. Somebody who is linked is signed
 // in; somebody else with a verified address is asked for a password, whether or
 // not there is a member with that address.
-func (v *visit) comeFromProvider() error {
+func (v *request) comeFromProvider() error {
 	if v.Provider == nil {
 		return v.noProvider()
 	}
@@ -104,7 +104,7 @@ func (v *visit) comeFromProvider() error {
 
 // waitForPassword keeps who signed in at the provider, and leads to the page that
 // asks for the password of the member whom their address names.
-func (v *visit) waitForPassword(a *signin.Attempt, who *signin.Identity, browser string) error {
+func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, browser string) error {
 	email, err := account.CheckEmail(who.Email)
 	if err != nil || !who.EmailVerified {
 		v.renderOver(http.StatusForbidden, v.Provider.Name()+" does not vouch for your e-mail address, which is how an account here would be found. "+
@@ -134,13 +134,13 @@ type overContent struct {
 	SignIn string
 }
 
-func (v *visit) renderOver(status int, text, back string) {
+func (v *request) renderOver(status int, text, back string) {
 	v.render(status, "provider-over", page{Title: "This sign-in did not work", Content: overContent{Text: text, SignIn: v.SignIn(back)}})
 }
 
 // attemptOver answers whoever comes with an attempt that was used, is too old,
 // began in another browser or was never made: the same to all of them.
-func (v *visit) attemptOver() error {
+func (v *request) attemptOver() error {
 	v.renderOver(http.StatusBadRequest, "Signing in with "+v.Provider.Name()+
 		" has to end in the browser where it began, once, within 10 minutes. Begin again.", "")
 	return nil
@@ -148,7 +148,7 @@ func (v *visit) attemptOver() error {
 
 // providerFailed tells of an outage of the provider, or that it, or what the
 // browser brought from it, was not good enough.
-func (v *visit) providerFailed(err error, back string) error {
+func (v *request) providerFailed(err error, back string) error {
 	name := v.Provider.Name()
 	switch {
 	case fault.Is(err, fault.Unavailable):

@@ -23,7 +23,7 @@ type providerLinkContent struct {
 
 // waiting returns the attempt that waits for the password in this browser; nil,
 // with a page that says so, when there is none.
-func (v *visit) waiting(secret string) (*signin.Attempt, error) {
+func (v *request) waiting(secret string) (*signin.Attempt, error) {
 	if v.Provider == nil {
 		return nil, v.noProvider()
 	}
@@ -34,7 +34,7 @@ func (v *visit) waiting(secret string) (*signin.Attempt, error) {
 	return a, err
 }
 
-func (v *visit) showProviderLink() error {
+func (v *request) showProviderLink() error {
 	secret := v.r.URL.Query().Get(fieldLink)
 	a, err := v.waiting(secret)
 	if err != nil || a == nil {
@@ -44,7 +44,7 @@ func (v *visit) showProviderLink() error {
 	return nil
 }
 
-func (v *visit) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *mistakes) {
+func (v *request) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *mistakes) {
 	v.render(status, "provider-link", page{Title: "One more step", Errors: wrong.list, Content: providerLinkContent{
 		Provider: v.Provider.Name(), Email: a.Email, Fields: []field{passwordField("Password of your Kith account", wrong)},
 		Link: secret, SignUp: withReturn(pathSignUp, a.ReturnTo),
@@ -58,7 +58,7 @@ const wrongLinkPassword = "This is not the password of an account with that addr
 // linkProvider links the identity to the member who shows their password, and
 // signs them in. It is a sign-in by password, with the same limits, and answers
 // one who is no member as it answers a wrong password.
-func (v *visit) linkProvider() error {
+func (v *request) linkProvider() error {
 	secret := v.r.PostForm.Get(fieldLink)
 	a, err := v.waiting(secret)
 	if err != nil || a == nil {
@@ -101,12 +101,12 @@ func (v *visit) linkProvider() error {
 }
 
 // tellIdentityLinked writes to the member, in case it was somebody else.
-func (v *visit) tellIdentityLinked(m *account.Member) {
+func (v *request) tellIdentityLinked(m *account.Member) {
 	if v.Mailer == nil {
 		return
 	}
 	name := v.Provider.Name()
-	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.letters.identityLinked(m, name) })
+	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.identityLinked(m, name) })
 }
 
 // fieldUnlinkPassword is apart from fieldPassword, which the same page has for
@@ -122,7 +122,7 @@ type linkedRow struct {
 
 // linkedRows shows the member's linked identities. One of a provider that is not
 // configured any more goes by its address.
-func (v *visit) linkedRows(links []signin.LinkedIdentity) []linkedRow {
+func (v *request) linkedRows(links []signin.LinkedIdentity) []linkedRow {
 	rows := make([]linkedRow, len(links))
 	for i, link := range links {
 		rows[i] = linkedRow{link, link.Issuer}
@@ -134,7 +134,7 @@ func (v *visit) linkedRows(links []signin.LinkedIdentity) []linkedRow {
 }
 
 // unlinkProvider unlinks the member's identities, when they show their password.
-func (v *visit) unlinkProvider() error {
+func (v *request) unlinkProvider() error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err

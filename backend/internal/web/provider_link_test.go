@@ -26,7 +26,7 @@ func TestLinkByPassword(t *testing.T) {
 		s.Member(t, "maria")
 		s.op.Be(signintest.Person{Subject: "m-1", Email: "Maria@People.example", Verified: true})
 		b := s.Browser(t)
-		answer := s.visit(t, b, "/settings/mcp")
+		answer := s.signInThere(t, b, "/settings/mcp")
 		page := b.Follow(answer)
 		want(t, page, http.StatusOK, "Example says that you are maria@people.example", "Password of your Kith account", "No account here yet?")
 		want(t, b.Follow(answer), http.StatusOK, "One more step") // a reload
@@ -44,7 +44,7 @@ func TestLinkByPassword(t *testing.T) {
 		b.Submit(b.Get("/settings/security"), "/sign-out", nil)
 		form := merge(page.Form("/sign-in/provider/link"), values("password", webtest.Password, "form_token", tokenOf(b.Get("/sign-in"))))
 		want(t, b.Post("/sign-in/provider/link", form), http.StatusBadRequest, overWords)
-		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
 	})
 }
 
@@ -52,7 +52,7 @@ var linkSecret = regexp.MustCompile(`name="link" value="[^"]*"`)
 
 // An address of nobody, a wrong password and members who may not sign in are told
 // the same, at the same cost, and by the same limits.
-func TestLinkTellsNobodyApart(t *testing.T) {
+func TestLinkAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
 		for _, who := range []string{"maria", "suspended", "demo-one", "blank-one"} {
@@ -70,7 +70,7 @@ func TestLinkTellsNobodyApart(t *testing.T) {
 			s.op.Be(person(username))
 			b := s.Browser(t)
 			b.Get("/sign-in")
-			shown := b.Follow(s.visit(t, b, ""))
+			shown := b.Follow(s.signInThere(t, b, ""))
 			p := b.Submit(shown, "/sign-in/provider/link", values("password", password))
 			if p.Status != http.StatusForbidden || isSignedIn(b) {
 				t.Errorf("%s: %d", username, p.Status)
@@ -98,7 +98,7 @@ func TestSuspendedMemberElsewhere(t *testing.T) {
 	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
 		s.linked(t, "maria")
 		b := s.Browser(t)
-		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
 		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
 		if isSignedIn(b) {
 			t.Error("the session goes on")
@@ -109,7 +109,7 @@ func TestSuspendedMemberElsewhere(t *testing.T) {
 			t.Error("signed in")
 		}
 		statement(t, databaseURL, "UPDATE members SET suspended_at = NULL WHERE username = 'maria'")
-		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
 	})
 }
 
@@ -127,7 +127,7 @@ func TestUnverifiedAddress(t *testing.T) {
 	} {
 		s.op.Be(p)
 		b := s.Browser(t)
-		got := s.visit(t, b, "/settings/mcp")
+		got := s.signInThere(t, b, "/settings/mcp")
 		if got.Status != http.StatusForbidden || !strings.Contains(got.Text(), "Example does not vouch for your e-mail address") ||
 			!strings.Contains(got.Body, `href="/sign-in?return_to=%2Fsettings%2Fmcp"`) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Text())
@@ -143,7 +143,7 @@ func TestQuestionBelongsToItsBrowser(t *testing.T) {
 	s.Member(t, "victim")
 	s.op.Be(person("victim"))
 	attacker, victim, second := s.Browser(t), s.Browser(t), s.Browser(t)
-	answer := s.visit(t, attacker, "")
+	answer := s.signInThere(t, attacker, "")
 	page := attacker.Follow(answer)
 	s.leave(t, victim, "")
 	path := answer.Header.Get("Location")
@@ -183,7 +183,7 @@ func TestLinkIsLimited(t *testing.T) {
 	s.Member(t, "maria")
 	s.op.Be(person("maria"))
 	b := s.Browser(t)
-	page := b.Follow(s.visit(t, b, ""))
+	page := b.Follow(s.signInThere(t, b, ""))
 	want(t, signIn(s.Browser(t), "maria@people.example", "wrong", ""), http.StatusForbidden) // counts together
 	for range 2 {
 		want(t, b.Submit(page, "/sign-in/provider/link", values("password", "wrong")), http.StatusForbidden)
@@ -238,7 +238,7 @@ func TestUnlink(t *testing.T) {
 		s.linked(t, "other")
 		s.linked(t, "maria")
 		b := s.Browser(t)
-		s.visit(t, b, "")
+		s.signInThere(t, b, "")
 		page := b.Get("/settings/security")
 		for _, wrong := range []url.Values{values("unlink_password", "wrong"), values("unlink_password", "", "password", webtest.Password)} {
 			p := b.Submit(page, "/settings/security/provider/unlink", wrong)
@@ -255,9 +255,9 @@ func TestUnlink(t *testing.T) {
 			t.Error("it is still shown")
 		}
 		anonymous := s.Browser(t)
-		want(t, anonymous.Follow(s.visit(t, anonymous, "")), http.StatusOK, "One more step")
+		want(t, anonymous.Follow(s.signInThere(t, anonymous, "")), http.StatusOK, "One more step")
 		s.op.Be(person("other"))
-		wantRedirect(t, s.visit(t, s.Browser(t), ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, s.Browser(t), ""), "/settings/profile")
 	})
 }
 
@@ -281,7 +281,7 @@ func TestExportHoldsIdentities(t *testing.T) {
 	s := newElsewhere(t)
 	s.linked(t, "maria")
 	b := s.Browser(t)
-	s.visit(t, b, "")
+	s.signInThere(t, b, "")
 	var file struct {
 		Identities []struct {
 			Issuer, Subject string
@@ -309,11 +309,11 @@ func TestMemberIsToldOfLink(t *testing.T) {
 	t.Cleanup(func() { mailer.Stop(context.Background()) })
 	s := newElsewhere(t, func(c *web.Config) { c.Mailer = mailer })
 	s.linked(t, "maria")
-	letter := server.Next(t)
-	text, html := letter.Parts(t)
-	if letter.To != "maria@people.example" || letter.Header.Get("Subject") != "Your Kith account is connected with Example" ||
+	email := server.Next(t)
+	text, html := email.Parts(t)
+	if email.To != "maria@people.example" || email.Header.Get("Subject") != "Your Kith account is connected with Example" ||
 		!strings.Contains(text, s.URL+"/settings/security") || !strings.Contains(html, "with Example") {
-		t.Errorf("to %s, %q:\n%s", letter.To, letter.Header.Get("Subject"), text)
+		t.Errorf("to %s, %q:\n%s", email.To, email.Header.Get("Subject"), text)
 	}
 }
 
@@ -322,9 +322,9 @@ func TestProviderPagesForEverybody(t *testing.T) {
 	s := newElsewhere(t)
 	s.linked(t, "maria")
 	b, other := s.Browser(t), s.Browser(t)
-	s.visit(t, b, "")
+	s.signInThere(t, b, "")
 	s.op.Be(person("nobody"))
-	asked := other.Follow(s.visit(t, other, ""))
+	asked := other.Follow(s.signInThere(t, other, ""))
 	for name, p := range map[string]*webtest.Page{
 		"sign-in": s.Browser(t).Get("/sign-in"), "security": b.Get("/settings/security"), "link": asked, "over": b.Get("/sign-in/provider/callback"),
 		"wrong link":     other.Submit(asked, "/sign-in/provider/link", values("password", "x")),

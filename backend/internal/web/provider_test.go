@@ -74,7 +74,7 @@ func (s elsewhere) leave(t *testing.T, b *webtest.Browser, returnTo string) stri
 // back to.
 func (s elsewhere) answer(t *testing.T, address string) string {
 	t.Helper()
-	path, ok := strings.CutPrefix(s.op.Visit(t, address).String(), s.URL)
+	path, ok := strings.CutPrefix(s.op.SignIn(t, address).String(), s.URL)
 	if !ok || !strings.HasPrefix(path, "/sign-in/provider/callback?") {
 		t.Fatalf("the provider leads to %s", path)
 	}
@@ -88,8 +88,8 @@ func arrive(b *webtest.Browser, path string) *webtest.Page {
 	return b.Do(r)
 }
 
-// visit goes to the provider and back.
-func (s elsewhere) visit(t *testing.T, b *webtest.Browser, returnTo string) *webtest.Page {
+// signInThere goes to the provider and back.
+func (s elsewhere) signInThere(t *testing.T, b *webtest.Browser, returnTo string) *webtest.Page {
 	t.Helper()
 	return arrive(b, s.answer(t, s.leave(t, b, returnTo)))
 }
@@ -106,7 +106,7 @@ func (s elsewhere) linked(t *testing.T, username string) {
 // prove goes to the provider and answers the question for the password.
 func (s elsewhere) prove(t *testing.T, b *webtest.Browser, password string) *webtest.Page {
 	t.Helper()
-	p := b.Follow(s.visit(t, b, ""))
+	p := b.Follow(s.signInThere(t, b, ""))
 	want(t, p, http.StatusOK, "One more step")
 	return b.Submit(p, "/sign-in/provider/link", values("password", password))
 }
@@ -131,11 +131,11 @@ func TestSignInElsewhere(t *testing.T) {
 		want(t, page, http.StatusOK, "Sign in with Example")
 		checkHeaders(t, "sign-in", page, ownPolicy+" https: "+s.op.URL)
 		checkHeaders(t, "wrong sign-in", signIn(b, "x", "y", ""), ownPolicy+" https: "+s.op.URL)
-		wantRedirect(t, s.visit(t, b, "/settings/mcp?x=y"), "/settings/mcp?x=y")
+		wantRedirect(t, s.signInThere(t, b, "/settings/mcp?x=y"), "/settings/mcp?x=y")
 		wantMember(t, b, "maria")
 		want(t, b.Get("/settings/security"), http.StatusOK, "Signing in elsewhere", "Example", "last used on "+s.Clock.Now().Format("2 January 2006"))
 		wantRedirect(t, b.Submit(b.Get("/settings/security"), "/sign-out", nil), "/sign-in?done=signed-out")
-		wantRedirect(t, s.visit(t, b, "https://evil.example"), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, "https://evil.example"), "/settings/profile")
 	})
 }
 
@@ -152,7 +152,7 @@ func TestIdentityIsTheSubject(t *testing.T) {
 	} {
 		s.op.Be(p)
 		b := s.Browser(t)
-		wantRedirect(t, s.visit(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
 		wantMember(t, b, "maria")
 		if t.Failed() {
 			t.Fatal(name)
@@ -164,7 +164,7 @@ func TestIdentityIsTheSubject(t *testing.T) {
 	} {
 		s.op.Be(p)
 		b := s.Browser(t)
-		want(t, b.Follow(s.visit(t, b, "")), http.StatusOK, "One more step")
+		want(t, b.Follow(s.signInThere(t, b, "")), http.StatusOK, "One more step")
 		if isSignedIn(b) {
 			t.Errorf("%s is signed in", name)
 		}

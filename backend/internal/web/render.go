@@ -46,7 +46,7 @@ type frame struct {
 	FormToken, SessionToken string
 	// Sections of the settings.
 	Sections []section
-	// MailOn tells that letters can be sent; SignUpOpen that anybody may join.
+	// MailOn tells that emails can be sent; SignUpOpen that anybody may join.
 	MailOn, SignUpOpen bool
 }
 
@@ -100,7 +100,7 @@ func clock(t time.Time) string {
 }
 
 // render writes a page. Who is signed in is shown on all of them.
-func (v *visit) render(status int, name string, p page) {
+func (v *request) render(status int, name string, p page) {
 	f := frame{
 		page: p, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(), Sections: sections(),
 		MailOn: v.Mailer != nil, SignUpOpen: v.SignUpOpen,
@@ -136,7 +136,7 @@ func (v *visit) render(status int, name string, p page) {
 }
 
 // broken answers when a template cannot be filled, which is a bug.
-func (v *visit) broken(err error) {
+func (v *request) broken(err error) {
 	v.Logger.ErrorContext(v.r.Context(), "render page", "error", err)
 	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	v.w.WriteHeader(http.StatusInternalServerError)
@@ -184,10 +184,10 @@ func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, titl
 
 var _ oauth.Pages = (*Web)(nil)
 
-// guest is a visit of a page that another handler asks for. Who is signed in is
+// guest is a request of a page that another handler asks for. Who is signed in is
 // shown as far as it can be told.
-func (web *Web) guest(w http.ResponseWriter, r *http.Request) *visit {
-	v := &visit{Web: web, w: w, r: r}
+func (web *Web) guest(w http.ResponseWriter, r *http.Request) *request {
+	v := &request{Web: web, w: w, r: r}
 	setHeaders(w.Header())
 	if login, err := web.Current(r); err == nil && login != nil {
 		v.login, v.secret = login, web.sessionSecret(r)

@@ -19,9 +19,9 @@ const (
 	fieldAllow = "allow"
 )
 
-func (v *visit) showSearch() error { return v.renderSearch(http.StatusOK, "") }
+func (v *request) showSearch() error { return v.renderSearch(http.StatusOK, "") }
 
-func (v *visit) renderSearch(status int, said string) error {
+func (v *request) renderSearch(status int, said string) error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (v *visit) renderSearch(status int, said string) error {
 
 // saveSearch notes whether texts may be sent to the provider that the page named.
 // If the operator set another since, the member is asked again.
-func (v *visit) saveSearch() error {
+func (v *request) saveSearch() error {
 	host, done := "", "sending-stopped"
 	if v.line(fieldAllow) == "yes" {
 		host, done = v.line(fieldHost), "sending-allowed"

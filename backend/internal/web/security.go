@@ -23,7 +23,7 @@ type securityContent struct {
 	Events         []eventRow
 }
 
-func (v *visit) showSecurity() error {
+func (v *request) showSecurity() error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (v *visit) showSecurity() error {
 	return v.renderSecurity(http.StatusOK, m, &mistakes{})
 }
 
-func (v *visit) renderSecurity(status int, m *account.Member, wrong *mistakes) error {
+func (v *request) renderSecurity(status int, m *account.Member, wrong *mistakes) error {
 	links, err := signin.ListIdentities(v.r.Context(), v.Store, m.ID)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (v *visit) renderSecurity(status int, m *account.Member, wrong *mistakes) e
 
 const notYourPassword = "This is not your password."
 
-func (v *visit) changePassword() error {
+func (v *request) changePassword() error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (v *visit) changePassword() error {
 }
 
 // sendVerification sends the member a link to confirm their address.
-func (v *visit) sendVerification() error {
+func (v *request) sendVerification() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
@@ -110,7 +110,7 @@ func (v *visit) sendVerification() error {
 		if err != nil {
 			return nil, err
 		}
-		return v.letters.verify(m, secret)
+		return v.emails.verify(m, secret)
 	})
 	if !taken {
 		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")

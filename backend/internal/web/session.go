@@ -63,7 +63,7 @@ func localPath(raw string) string {
 
 // begin signs the browser in: always under a new secret, so that a session that
 // somebody planted is worth nothing (fixation), and in place of the one before.
-func (v *visit) begin(owner tenant.ID) error {
+func (v *request) begin(owner tenant.ID) error {
 	secret, err := account.NewSecret("")
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (v *visit) begin(owner tenant.ID) error {
 }
 
 // signOut ends this browser's session.
-func (v *visit) signOut() error {
+func (v *request) signOut() error {
 	// The member wants to be out, whether or not their browser still waits.
 	ctx := context.WithoutCancel(v.r.Context())
 	if err := account.DeleteLoginSession(ctx, v.Store, v.login.Hash); err != nil {
@@ -101,7 +101,7 @@ func (v *visit) signOut() error {
 }
 
 // signOutEverywhere ends all sessions of the member.
-func (v *visit) signOutEverywhere() error {
+func (v *request) signOutEverywhere() error {
 	if err := account.DeleteLoginSessions(v.r.Context(), v.Store, v.login.MemberID, ""); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (v *visit) signOutEverywhere() error {
 	return nil
 }
 
-func (v *visit) showSettings() error {
+func (v *request) showSettings() error {
 	v.redirect(pathProfile)
 	return nil
 }

@@ -17,7 +17,7 @@ type signInContent struct {
 	Provider string
 }
 
-func (v *visit) showSignIn() error {
+func (v *request) showSignIn() error {
 	back := localPath(v.r.URL.Query().Get(returnParameter))
 	if v.login != nil {
 		v.redirect(orProfile(back))
@@ -34,7 +34,7 @@ func orProfile(path string) string {
 	return path
 }
 
-func (v *visit) renderSignIn(status int, login, back string, m *mistakes) {
+func (v *request) renderSignIn(status int, login, back string, m *mistakes) {
 	if v.Provider != nil {
 		// The button's form ends at the provider, which may send the browser on.
 		allowRedirect(v.w.Header(), v.Provider.Issuer())
@@ -52,7 +52,7 @@ func (v *visit) renderSignIn(status int, login, back string, m *mistakes) {
 // a member who may not sign in.
 const wrongPassword = "That username or e-mail address and that password do not belong together."
 
-func (v *visit) signIn() error {
+func (v *request) signIn() error {
 	login, back := v.line(fieldLogin), localPath(v.r.PostForm.Get(returnParameter))
 	m, err := v.memberByPassword(login)
 	if err != nil {
@@ -78,7 +78,7 @@ func (v *visit) signIn() error {
 // memberByPassword spends an attempt to sign in and returns the member of the login
 // when the password that was typed is theirs. Otherwise it records the failure and
 // returns nil.
-func (v *visit) memberByPassword(login string) (*account.Member, error) {
+func (v *request) memberByPassword(login string) (*account.Member, error) {
 	m, err := account.FindMember(v.r.Context(), v.Store, login)
 	if fault.Is(err, fault.NotFound) {
 		m, err = nil, nil
@@ -114,7 +114,7 @@ func (v *visit) memberByPassword(login string) (*account.Member, error) {
 // account budget. When that is spent, closed is true: every password is refused, and
 // the response looks like that to a wrong password, so that nobody learns that both
 // names belong to one member.
-func (v *visit) attemptSignIn(m *account.Member, login string) (closed bool, err error) {
+func (v *request) attemptSignIn(m *account.Member, login string) (closed bool, err error) {
 	if device := v.knownDevice(m); device != "" {
 		return false, v.attempt(v.limit(account.Subject("login device", device), 1))
 	}

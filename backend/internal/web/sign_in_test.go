@@ -38,7 +38,7 @@ func TestSignInComesBack(t *testing.T) {
 // An unknown member, a wrong password, a member who is suspended, one of the
 // sandbox and one without a password are told the same, and each costs one hash:
 // the time that the answer takes tells nobody apart either.
-func TestSignInTellsNobodyApart(t *testing.T) {
+func TestSignInAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		s := webtest.Start(t, url, webtest.Options{})

@@ -22,7 +22,7 @@ type signUpContent struct {
 // asked for here only when no mail is sent.
 type signUpForm struct{ username, email, password, returnTo string }
 
-func (v *visit) showSignUp() error {
+func (v *request) showSignUp() error {
 	back := localPath(v.r.URL.Query().Get(returnParameter))
 	if v.login != nil {
 		v.redirect(orProfile(back))
@@ -35,11 +35,11 @@ func (v *visit) showSignUp() error {
 	return nil
 }
 
-func (v *visit) signUpClosed() error {
+func (v *request) signUpClosed() error {
 	return refuse(http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one.")
 }
 
-func (v *visit) renderSignUp(status int, f signUpForm, m *mistakes) {
+func (v *request) renderSignUp(status int, f signUpForm, m *mistakes) {
 	fields := []field{
 		usernameField(f.username, m),
 		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.of(fieldEmail)},
@@ -59,7 +59,7 @@ func usernameField(value string, m *mistakes) field {
 	}
 }
 
-func (v *visit) signUp() error {
+func (v *request) signUp() error {
 	if !v.SignUpOpen {
 		return v.signUpClosed()
 	}
@@ -84,7 +84,7 @@ func (v *visit) signUp() error {
 	return v.signUpAtOnce(f, hash, m)
 }
 
-func (v *visit) readSignUp() (signUpForm, *mistakes, error) {
+func (v *request) readSignUp() (signUpForm, *mistakes, error) {
 	m := &mistakes{}
 	f := signUpForm{username: v.line(fieldUsername), email: v.line(fieldEmail), returnTo: localPath(v.r.PostForm.Get(returnParameter))}
 	if err := m.take(fieldUsername, v.checkUsername(f.username)); err != nil {
@@ -101,7 +101,7 @@ func (v *visit) readSignUp() (signUpForm, *mistakes, error) {
 	return f, m, err
 }
 
-func (v *visit) checkUsername(name string) error {
+func (v *request) checkUsername(name string) error {
 	if err := account.CheckUsername(name); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (v *visit) checkUsername(name string) error {
 }
 
 // signUpAtOnce makes the member and signs them in.
-func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
+func (v *request) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 	made := &account.Member{
 		Username: f.username, Email: f.email, PasswordHash: hash, Plan: account.PlanFree, Timezone: "UTC", Locale: "en",
 	}
@@ -129,7 +129,7 @@ func (v *visit) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 }
 
 // welcome signs a new member in.
-func (v *visit) welcome(m *account.Member, back string) error {
+func (v *request) welcome(m *account.Member, back string) error {
 	if err := v.begin(m.ID); err != nil {
 		return err
 	}
@@ -147,11 +147,11 @@ func (v *visit) welcome(m *account.Member, back string) error {
 
 // signUpByMail sends a link to the address and says the same whether or not it,
 // or the username, is taken: the owner of the address is told, and nobody else.
-func (v *visit) signUpByMail(f signUpForm) error {
+func (v *request) signUpByMail(f signUpForm) error {
 	return v.sendAndTell(f.email, func(ctx context.Context) (*mail.Message, error) {
 		m, err := account.FindMember(ctx, v.Store, f.email)
 		if err == nil {
-			return v.letters.alreadyMember(m)
+			return v.emails.alreadyMember(m)
 		}
 		if !fault.Is(err, fault.NotFound) {
 			return nil, err
@@ -164,17 +164,17 @@ func (v *visit) signUpByMail(f signUpForm) error {
 		if err := account.CreateSignUp(ctx, v.Store, row); err != nil {
 			return nil, err
 		}
-		return v.letters.finishSignUp(row, secret)
+		return v.emails.finishSignUp(row, secret)
 	})
 }
 
-// lettersPolicy bounds the letters to one recipient, whoever asks for them.
-func lettersPolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Window: time.Hour} }
+// emailPolicy bounds the emails to one recipient, whoever asks for them.
+func emailPolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Window: time.Hour} }
 
-// sendAndTell has a letter written and sent, and shows the page that says so.
+// sendAndTell has an email written and sent, and shows the page that says so.
 // Whether there is anybody to write to is found out in the background, so that
 // neither the page nor the time it takes tells.
-func (v *visit) sendAndTell(recipient string, write mail.Write) error {
+func (v *request) sendAndTell(recipient string, write mail.Write) error {
 	if !v.enqueue(recipient, write) {
 		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
@@ -182,10 +182,10 @@ func (v *visit) sendAndTell(recipient string, write mail.Write) error {
 	return nil
 }
 
-func (v *visit) enqueue(recipient string, write mail.Write) bool {
+func (v *request) enqueue(recipient string, write mail.Write) bool {
 	store := v.Store
 	return v.Mailer.Enqueue(func(ctx context.Context) (*mail.Message, error) {
-		decision, err := account.SpendAttempts(ctx, store, account.Limit{Subject: account.Subject("letter", recipient), Policy: lettersPolicy()})
+		decision, err := account.SpendAttempts(ctx, store, account.Limit{Subject: account.Subject("email", recipient), Policy: emailPolicy()})
 		if err != nil || !decision.Allowed {
 			return nil, err
 		}

@@ -48,11 +48,11 @@ func lifetimes() []choice {
 const defaultLifetime = "90"
 
 // newTokenForm offers to read everything and to change nothing.
-func (v *visit) newTokenForm() tokenForm {
+func (v *request) newTokenForm() tokenForm {
 	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, nil, &mistakes{})
 }
 
-func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool, tools []string, m *mistakes) tokenForm {
+func (v *request) tokenForm(name, lifetime string, chosen func(scope string) bool, tools []string, m *mistakes) tokenForm {
 	form := tokenForm{
 		Name: field{
 			Name: "name", Label: "Name", Value: name, Required: true, Error: m.of("name"), Autocomplete: "off",
@@ -72,7 +72,7 @@ func (v *visit) tokenForm(name, lifetime string, chosen func(scope string) bool,
 }
 
 // createToken makes a token and sends the browser to the page that shows it, once.
-func (v *visit) createToken() error {
+func (v *request) createToken() error {
 	scopes, tools := v.r.PostForm["scope"], v.r.PostForm["tool"]
 	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
 	if err := m.take("name", account.CheckName(name)); err != nil {
@@ -114,7 +114,7 @@ func (v *visit) createToken() error {
 	return nil
 }
 
-func (v *visit) checkScopes(scopes []string) error {
+func (v *request) checkScopes(scopes []string) error {
 	if !slices.ContainsFunc(scopes, func(s string) bool { return s != catalog.ScopeWrite }) {
 		if len(scopes) > 0 {
 			return fault.InvalidField("scope", "choose at least one area. Leave to change things counts for the ticked areas alone: by itself it permits nothing")
@@ -130,7 +130,7 @@ func (v *visit) checkScopes(scopes []string) error {
 }
 
 // expiry returns when a token of a lifetime ends; zero when it does not.
-func (v *visit) expiry(lifetime string) (time.Time, bool) {
+func (v *request) expiry(lifetime string) (time.Time, bool) {
 	known := slices.ContainsFunc(lifetimes(), func(c choice) bool { return c.Value == lifetime })
 	days, err := strconv.Atoi(lifetime)
 	if !known || err != nil || days == 0 {
@@ -139,7 +139,7 @@ func (v *visit) expiry(lifetime string) (time.Time, bool) {
 	return v.Now().UTC().Add(time.Duration(days) * 24 * time.Hour), true
 }
 
-func (v *visit) checkTokenCount(m *mistakes) error {
+func (v *request) checkTokenCount(m *mistakes) error {
 	tokens, err := account.ListPersonalTokens(v.r.Context(), v.Store, v.login.MemberID)
 	if live := v.tokenRows(tokens); len(live) >= maxTokens {
 		m.add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
@@ -147,7 +147,7 @@ func (v *visit) checkTokenCount(m *mistakes) error {
 	return err
 }
 
-func (v *visit) revokeToken() error {
+func (v *request) revokeToken() error {
 	err := account.RevokePersonalToken(v.r.Context(), v.Store, v.login.MemberID, v.line("id"), v.Now().UTC())
 	if err != nil {
 		return err

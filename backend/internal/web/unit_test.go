@@ -102,7 +102,7 @@ func TestWaitsAreRoundedUp(t *testing.T) {
 func TestHashingWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := &visit{Web: &Web{hashing: make(chan struct{}, 1)}, r: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sign-in", nil)}
+		v := &request{Web: &Web{hashing: make(chan struct{}, 1)}, r: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sign-in", nil)}
 		leave, err := v.enterHashing()
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestHashingWaitsForItsTurn(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		begun = time.Now()
-		left := &visit{Web: v.Web, r: v.r.WithContext(gone)}
+		left := &request{Web: v.Web, r: v.r.WithContext(gone)}
 		if _, err := left.enterHashing(); !fault.Is(err, fault.Unavailable) || time.Since(begun) != 0 {
 			t.Errorf("after %s: %v", time.Since(begun), err)
 		}

@@ -9,7 +9,7 @@ import (
 
 // showVerify shows what a link confirms. Looking changes nothing: mail programs
 // open links to see where they lead.
-func (v *visit) showVerify() error {
+func (v *request) showVerify() error {
 	secret := v.r.URL.Query().Get(fieldLink)
 	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeVerify)
 	if err == nil {
@@ -31,7 +31,7 @@ func (v *visit) showVerify() error {
 
 // waitingSignUp returns the sign-up of a link. One that began before sign-up was
 // closed does not end after.
-func (v *visit) waitingSignUp(hash string) (*account.SignUp, error) {
+func (v *request) waitingSignUp(hash string) (*account.SignUp, error) {
 	waiting, err := account.GetSignUp(v.r.Context(), v.Store, hash)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -44,13 +44,13 @@ func (v *visit) waitingSignUp(hash string) (*account.SignUp, error) {
 	return waiting, nil
 }
 
-func (v *visit) renderFinish(status int, username, email, secret string, m *mistakes) {
+func (v *request) renderFinish(status int, username, email, secret string, m *mistakes) {
 	v.render(status, "verify", page{Title: "Finish your account", Errors: m.list, Content: linkContent{
 		Fields: append([]field{usernameField(username, m)}, newPasswordFields("Password", m)...), Link: secret, Email: email, NewMember: true,
 	}})
 }
 
-func (v *visit) verify() error {
+func (v *request) verify() error {
 	hash := account.HashSecret(v.r.PostForm.Get(fieldLink))
 	err := account.VerifyEmail(v.r.Context(), v.Store, hash)
 	if err == nil {
@@ -69,7 +69,7 @@ func (v *visit) verify() error {
 
 // finishSignUp creates the member with the password from this form, and signs the
 // member in.
-func (v *visit) finishSignUp(hash string) error {
+func (v *request) finishSignUp(hash string) error {
 	waiting, err := v.waitingSignUp(hash)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (v *visit) finishSignUp(hash string) error {
 	return v.welcome(made, waiting.ReturnTo)
 }
 
-func (v *visit) completeSignUp(linkHash, username, password string) (*account.Member, error) {
+func (v *request) completeSignUp(linkHash, username, password string) (*account.Member, error) {
 	hash, err := v.hashPassword(password)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type Web struct {
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
 	pages       map[string]*template.Template
-	letters     *letters
+	emails      *emails
 	events      *account.EventRecorder
 	assets      assets
 	// hashing holds a place for each password that may be hashed at a time: each
@@ -67,7 +67,7 @@ func New(c Config) (*Web, error) {
 	if web.pages, err = parsePages(); err != nil {
 		return nil, err
 	}
-	if web.letters, err = parseLetters(c.BaseURL); err != nil {
+	if web.emails, err = parseEmails(c.BaseURL); err != nil {
 		return nil, err
 	}
 	if web.assets, err = loadAssets(); err != nil {
@@ -90,41 +90,41 @@ type route struct {
 // routes is all that is served, but for the assets.
 func routes() []route {
 	return append(append(importRoutes(), binRoutes()...), []route{
-		{"GET " + pathSignIn, anyone, (*visit).showSignIn},
-		{"POST " + pathSignIn, anyone, (*visit).signIn},
-		{"POST " + pathProvider, anyone, (*visit).goToProvider},
-		{"GET " + pathProviderCallback, anyone, (*visit).comeFromProvider},
-		{"GET " + pathProviderLink, anyone, (*visit).showProviderLink},
-		{"POST " + pathProviderLink, anyone, (*visit).linkProvider},
-		{"POST " + pathSignOut, membersOnly, (*visit).signOut},
-		{"GET " + pathSignUp, anyone, (*visit).showSignUp},
-		{"POST " + pathSignUp, anyone, (*visit).signUp},
-		{"GET " + pathForgot, anyone, (*visit).showForgot},
-		{"POST " + pathForgot, anyone, (*visit).forgot},
-		{"GET " + pathReset, anyone, (*visit).showReset},
-		{"POST " + pathReset, anyone, (*visit).reset},
-		{"GET " + pathVerify, anyone, (*visit).showVerify},
-		{"POST " + pathVerify, anyone, (*visit).verify},
-		{"GET " + pathSettings, membersOnly, (*visit).showSettings},
-		{"GET " + pathProfile, membersOnly, (*visit).showProfile},
-		{"POST " + pathProfile, membersOnly, (*visit).saveProfile},
-		{"GET " + pathMCP, membersOnly, (*visit).showMCP},
-		{"POST " + pathMCP + "/tokens", membersOnly, (*visit).createToken},
-		{"POST " + pathMCP + "/tokens/revoke", membersOnly, (*visit).revokeToken},
-		{"POST " + pathMCP + "/agents/revoke", membersOnly, (*visit).revokeAgent},
-		{"GET " + pathActivity, membersOnly, (*visit).showActivity},
-		{"GET " + pathActivityUndo, membersOnly, (*visit).showUndo},
-		{"POST " + pathActivityUndo, membersOnly, (*visit).undo},
-		{"GET " + pathSearch, membersOnly, (*visit).showSearch},
-		{"POST " + pathSearch, membersOnly, (*visit).saveSearch},
-		{"GET " + pathSecurity, membersOnly, (*visit).showSecurity},
-		{"POST " + pathSecurity + "/password", membersOnly, (*visit).changePassword},
-		{"POST " + pathSecurity + "/verify", membersOnly, (*visit).sendVerification},
-		{"POST " + pathSecurity + "/sign-out", membersOnly, (*visit).signOutEverywhere},
-		{"POST " + pathSecurity + "/provider/unlink", membersOnly, (*visit).unlinkProvider},
-		{"GET " + pathAccount, membersOnly, (*visit).showAccount},
-		{"GET " + pathAccount + "/export", membersOnly, (*visit).export},
-		{"POST " + pathAccount + "/delete", membersOnly, (*visit).deleteAccount},
+		{"GET " + pathSignIn, anyone, (*request).showSignIn},
+		{"POST " + pathSignIn, anyone, (*request).signIn},
+		{"POST " + pathProvider, anyone, (*request).goToProvider},
+		{"GET " + pathProviderCallback, anyone, (*request).comeFromProvider},
+		{"GET " + pathProviderLink, anyone, (*request).showProviderLink},
+		{"POST " + pathProviderLink, anyone, (*request).linkProvider},
+		{"POST " + pathSignOut, membersOnly, (*request).signOut},
+		{"GET " + pathSignUp, anyone, (*request).showSignUp},
+		{"POST " + pathSignUp, anyone, (*request).signUp},
+		{"GET " + pathForgot, anyone, (*request).showForgot},
+		{"POST " + pathForgot, anyone, (*request).forgot},
+		{"GET " + pathReset, anyone, (*request).showReset},
+		{"POST " + pathReset, anyone, (*request).reset},
+		{"GET " + pathVerify, anyone, (*request).showVerify},
+		{"POST " + pathVerify, anyone, (*request).verify},
+		{"GET " + pathSettings, membersOnly, (*request).showSettings},
+		{"GET " + pathProfile, membersOnly, (*request).showProfile},
+		{"POST " + pathProfile, membersOnly, (*request).saveProfile},
+		{"GET " + pathMCP, membersOnly, (*request).showMCP},
+		{"POST " + pathMCP + "/tokens", membersOnly, (*request).createToken},
+		{"POST " + pathMCP + "/tokens/revoke", membersOnly, (*request).revokeToken},
+		{"POST " + pathMCP + "/agents/revoke", membersOnly, (*request).revokeAgent},
+		{"GET " + pathActivity, membersOnly, (*request).showActivity},
+		{"GET " + pathActivityUndo, membersOnly, (*request).showUndo},
+		{"POST " + pathActivityUndo, membersOnly, (*request).undo},
+		{"GET " + pathSearch, membersOnly, (*request).showSearch},
+		{"POST " + pathSearch, membersOnly, (*request).saveSearch},
+		{"GET " + pathSecurity, membersOnly, (*request).showSecurity},
+		{"POST " + pathSecurity + "/password", membersOnly, (*request).changePassword},
+		{"POST " + pathSecurity + "/verify", membersOnly, (*request).sendVerification},
+		{"POST " + pathSecurity + "/sign-out", membersOnly, (*request).signOutEverywhere},
+		{"POST " + pathSecurity + "/provider/unlink", membersOnly, (*request).unlinkProvider},
+		{"GET " + pathAccount, membersOnly, (*request).showAccount},
+		{"GET " + pathAccount + "/export", membersOnly, (*request).export},
+		{"POST " + pathAccount + "/delete", membersOnly, (*request).deleteAccount},
 	}...)
 }
 

@@ -108,9 +108,9 @@ func (k keepsake) checkAttempt(t *testing.T, thief harness.Agent, try attempt) {
 		return
 	}
 	// An id of somebody else's and one of nobody's are answered alike.
-	nobody := try.stranger[:4] + strings.Repeat("0", len(try.stranger)-4)
-	other := thief.Post(t, harness.ToolCall(t, try.tool, harness.RawJSON(strings.ReplaceAll(sent, try.stranger, nobody))))
-	is, want := creditsLeft.ReplaceAllString(got.Body, ""), creditsLeft.ReplaceAllString(strings.ReplaceAll(other.Body, nobody, try.stranger), "")
+	unknownID := try.stranger[:4] + strings.Repeat("0", len(try.stranger)-4)
+	other := thief.Post(t, harness.ToolCall(t, try.tool, harness.RawJSON(strings.ReplaceAll(sent, try.stranger, unknownID))))
+	is, want := creditsLeft.ReplaceAllString(got.Body, ""), creditsLeft.ReplaceAllString(strings.ReplaceAll(other.Body, unknownID, try.stranger), "")
 	if is != want || strings.Contains(is, `"isError":true`) == try.silent {
 		t.Errorf("%s %s tells that there is something:\n%s\n%s", try.tool, sent, is, want)
 	}

@@ -18,7 +18,7 @@ import (
 func tricks(t *testing.T, s *harness.Service, tool *catalog.RPC, arguments string) []trick {
 	t.Helper()
 	return slices.Concat(
-		spellings(tool.Tool.Name, arguments), envelopes(tool.Tool.Name, arguments), manners(t, tool.Tool.Name, arguments),
+		spellings(tool.Tool.Name, arguments), envelopes(tool.Tool.Name, arguments), requestVariants(t, tool.Tool.Name, arguments),
 		places(t, tool.Tool.Name, arguments), sideDoors(s, tool, arguments), batches(t, tool.Tool.Name),
 	)
 }
@@ -147,8 +147,8 @@ func envelopes(name, arguments string) []trick {
 	return out
 }
 
-// manners are other methods, headers and encodings.
-func manners(t *testing.T, name, arguments string) []trick {
+// requestVariants are other methods, headers and encodings.
+func requestVariants(t *testing.T, name, arguments string) []trick {
 	t.Helper()
 	call := callOf(quoted(name), arguments)
 	var out []trick

@@ -18,7 +18,7 @@ func (f ContactFile) Rows() int { return f.Created + f.Repeated + f.Failed }
 // first row, and one of nobody.
 const (
 	everyRepeated = 100
-	everyNobody   = 250
+	everyNameless = 250
 )
 
 // Generate makes a file of so many rows.
@@ -26,12 +26,12 @@ func Generate(name, header string, rows int, row func(i int) string) ContactFile
 	f := ContactFile{Name: name}
 	var b strings.Builder
 	b.WriteString(header)
-	nobody := strings.Repeat(",", strings.Count(row(0), ",")-1) + "nobody\n"
+	nameless := strings.Repeat(",", strings.Count(row(0), ",")-1) + "nobody\n"
 	for i := range rows {
 		switch {
-		case i%everyNobody == everyNobody-1:
+		case i%everyNameless == everyNameless-1:
 			f.Failed++
-			b.WriteString(nobody)
+			b.WriteString(nameless)
 		case i%everyRepeated == everyRepeated-1:
 			f.Repeated++
 			b.WriteString(row(0))

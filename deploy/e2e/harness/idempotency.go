@@ -31,7 +31,7 @@ func (s *Service) HoldKeys(t *testing.T) (release func()) {
 	}
 }
 
-// inFlight is one keyed request, sent by many at once while its end is held up. All
+// inFlight is one request with a key, sent by many at once while its end is held up. All
 // but one have been answered; that one is being worked on.
 type inFlight struct {
 	Refused    []Response
@@ -40,7 +40,7 @@ type inFlight struct {
 }
 
 // SendAtOnce sends the request. Those who are answered must have got a 409.
-func (d KeyedEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight {
+func (d IdempotentEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight {
 	t.Helper()
 	const callers = 4
 	type arrival struct {
@@ -79,8 +79,8 @@ func (d KeyedEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight {
 	return f
 }
 
-// Keyed runs a tool with a key.
-func (a Agent) Keyed(t *testing.T, key, body string) Response {
+// WithKey runs a tool with a key.
+func (a Agent) WithKey(t *testing.T, key, body string) Response {
 	t.Helper()
 	return a.Post(t, body, KeyLine(key))
 }
@@ -93,8 +93,8 @@ func CheckReplay(t *testing.T, what string, got Response, want bool) {
 	}
 }
 
-// KeyedEndpoint is a path that takes keys, with a caller who may do something there.
-type KeyedEndpoint struct {
+// IdempotentEndpoint is a path that takes keys, with a caller who may do something there.
+type IdempotentEndpoint struct {
 	Service *Service
 	Path    string
 	Bearer  string // "" for none
@@ -110,12 +110,12 @@ func KeyLine(key string) string { return "Idempotency-Key: " + key }
 
 // Send sends a body through a bare socket, with header lines as they are: a client
 // library would tidy them up.
-func (d KeyedEndpoint) Send(t *testing.T, body string, lines ...string) Response {
+func (d IdempotentEndpoint) Send(t *testing.T, body string, lines ...string) Response {
 	t.Helper()
 	return d.Service.SendRaw(t, d.request(body, lines...))
 }
 
-func (d KeyedEndpoint) request(body string, lines ...string) string {
+func (d IdempotentEndpoint) request(body string, lines ...string) string {
 	head := []string{"POST " + d.Path + " HTTP/1.1", "Host: localhost", "Connection: close", fmt.Sprint("Content-Length: ", len(body))}
 	if d.Bearer != "" {
 		head = append(head, "Authorization: Bearer "+d.Bearer)

@@ -6,7 +6,7 @@ import (
 	"github.com/kith-crm/kith/deploy/internal/freeport"
 )
 
-var ports = freeport.NewFinder()
+var ports = freeport.NewAllocator()
 
 // FreeAddress returns an address of this machine on which nobody listens, and
 // which no other test of this process gets.

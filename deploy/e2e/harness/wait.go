@@ -22,7 +22,7 @@ func Eventually(t testing.TB, what string, done func() bool) {
 	Within(t, Timeout, what, done)
 }
 
-// Within is eventually, with a patience of its own.
+// Within is eventually, with a timeout of its own.
 func Within(t testing.TB, most time.Duration, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(most); !done(); time.Sleep(tick) {

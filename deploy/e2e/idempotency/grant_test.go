@@ -13,26 +13,26 @@ func TestKeysOfAGrant(t *testing.T) {
 		person := s.NewPerson(t)
 		g := s.NewGrant(t, person, "connections account write")
 		key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
-		first := g.Agent().Keyed(t, key, body)
+		first := g.Agent().WithKey(t, key, body)
 		harness.CheckReplay(t, "the first", first, false)
 		old := g.Agent()
 		g.Refresh(t, "")
 		harness.CheckChallenge(t, old, body, harness.InvalidToken, harness.KeyLine(key))
-		again := g.Agent().Keyed(t, key, body)
+		again := g.Agent().WithKey(t, key, body)
 		harness.CheckReplay(t, "with the next access token", again, true)
 		if again.Body != first.Body {
 			t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
 		}
 		another := s.NewGrant(t, person, "connections account write")
-		harness.CheckReplay(t, "by another client of the same person", another.Agent().Keyed(t, key, body), false)
+		harness.CheckReplay(t, "by another client of the same person", another.Agent().WithKey(t, key, body), false)
 
 		g.Refresh(t, "connections account")
-		refused := g.Agent().Keyed(t, key, body)
+		refused := g.Agent().WithKey(t, key, body)
 		if r := refused.Reply(t); r.Error == nil || r.Error.Code != harness.CodeRefused || refused.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("with a token that may not write: got %d %v %s", refused.Status, refused.Header, refused.Body)
 		}
 		g.Refresh(t, "")
-		harness.CheckReplay(t, "with all scopes again", g.Agent().Keyed(t, key, body), true)
+		harness.CheckReplay(t, "with all scopes again", g.Agent().WithKey(t, key, body), true)
 		g.Revoke(t)
 		harness.CheckChallenge(t, g.Agent(), body, harness.InvalidToken, harness.KeyLine(key))
 	})

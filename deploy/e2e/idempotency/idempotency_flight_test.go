@@ -23,7 +23,7 @@ func awaitHeld(t *testing.T, s *harness.Service) {
 
 // checkInFlight: of many who come at once with one key, one is served, and the
 // others are told so at once. Later all of them get its answer.
-func checkInFlight(t *testing.T, d harness.KeyedEndpoint) {
+func checkInFlight(t *testing.T, d harness.IdempotentEndpoint) {
 	key, word := harness.KeyLine(harness.NewWord()), harness.NewWord()
 	body := d.MakeBody(word)
 	release := d.Service.HoldKeys(t)
@@ -44,7 +44,7 @@ func checkInFlight(t *testing.T, d harness.KeyedEndpoint) {
 
 // checkHangUp: a caller who hangs up in the middle has it done all the same, and
 // learns of it when they come back.
-func checkHangUp(t *testing.T, d harness.KeyedEndpoint) {
+func checkHangUp(t *testing.T, d harness.IdempotentEndpoint) {
 	key, word := harness.KeyLine(harness.NewWord()), harness.NewWord()
 	body := d.MakeBody(word)
 	release := d.Service.HoldKeys(t)
@@ -70,7 +70,7 @@ func checkHangUp(t *testing.T, d harness.KeyedEndpoint) {
 
 // isDoneOnce wants one person of the name to be on file, where the door is one to
 // add people by.
-func isDoneOnce(t *testing.T, d harness.KeyedEndpoint, word string) {
+func isDoneOnce(t *testing.T, d harness.IdempotentEndpoint, word string) {
 	t.Helper()
 	if d.Bearer == "" {
 		return

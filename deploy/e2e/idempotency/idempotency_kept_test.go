@@ -20,7 +20,7 @@ func checkKeptFailures(t *testing.T, a harness.Agent) {
 		"not there either": harness.ToolCall(t, "add_note", harness.Arguments{"connection_ids": []string{"con_00000000000000000000000000"}, "body": "x"}),
 	} {
 		key := harness.NewWord()
-		first := a.Keyed(t, key, body)
+		first := a.WithKey(t, key, body)
 		harness.CheckReplay(t, name, first, false)
 		if !strings.Contains(first.Body, `"isError":true`) {
 			t.Fatalf("%s: it did not fail: %s", name, first.Body)
@@ -28,7 +28,7 @@ func checkKeptFailures(t *testing.T, a harness.Agent) {
 		if name == "on file already" {
 			a.Call(t, "update_connection", harness.Arguments{"id": id, "remove_emails": []string{email}})
 		}
-		again := a.Keyed(t, key, body)
+		again := a.WithKey(t, key, body)
 		harness.CheckReplay(t, name+", again", again, true)
 		if again.Body != first.Body {
 			t.Errorf("%s: it was answered %s and is now %s", name, first.Body, again.Body)
@@ -41,15 +41,15 @@ func checkKeptFailures(t *testing.T, a harness.Agent) {
 func checkKeptRead(t *testing.T, a harness.Agent) {
 	id := a.Create(t, harness.Arguments{"name": "Before " + harness.NewWord()})
 	key, body := harness.NewWord(), harness.ToolCall(t, "get_connection", harness.Arguments{"id": id})
-	first := a.Keyed(t, key, body)
+	first := a.WithKey(t, key, body)
 	harness.CheckReplay(t, "the first", first, false)
 	a.Call(t, "update_connection", harness.Arguments{"id": id, "name": "After " + harness.NewWord()})
-	again := a.Keyed(t, key, body)
+	again := a.WithKey(t, key, body)
 	harness.CheckReplay(t, "the second", again, true)
 	if again.Body != first.Body {
 		t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
 	}
-	if got := a.Keyed(t, harness.NewWord(), body); !strings.Contains(got.Body, `"After `) {
+	if got := a.WithKey(t, harness.NewWord(), body); !strings.Contains(got.Body, `"After `) {
 		t.Errorf("another key reads %s", got.Body)
 	}
 }
@@ -61,13 +61,13 @@ func checkReplaysAreFree(t *testing.T, a harness.Agent) {
 	}
 	key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
 	before := used()
-	a.Keyed(t, key, body)
+	a.WithKey(t, key, body)
 	if after := used(); after != before+2 {
 		t.Errorf("the first cost %v", after-before)
 	}
 	for range 3 {
-		harness.CheckReplay(t, "again", a.Keyed(t, key, body), true)
-		a.Keyed(t, key, body+" ") // 422
+		harness.CheckReplay(t, "again", a.WithKey(t, key, body), true)
+		a.WithKey(t, key, body+" ") // 422
 	}
 	if after := used(); after != before+2 {
 		t.Errorf("all together cost %v", after-before)
@@ -142,8 +142,8 @@ func checkNotKept(t *testing.T, ada *harness.Member) {
 			if caller.Bearer == "" && caller.Path == harness.PathCurrent {
 				caller = a
 			}
-			harness.CheckReplay(t, "a good request", caller.Keyed(t, key, search), false)
-			harness.CheckReplay(t, "and again", caller.Keyed(t, key, search), true)
+			harness.CheckReplay(t, "a good request", caller.WithKey(t, key, search), false)
+			harness.CheckReplay(t, "and again", caller.WithKey(t, key, search), true)
 		})
 	}
 	if found := a.Find(t, "Never Made"); len(found) != 0 {
@@ -157,15 +157,15 @@ func checkOtherCredentials(t *testing.T, ada *harness.Member) {
 	first := ada.Agent(t)
 	key, name := harness.NewWord(), harness.NewWord()
 	body := harness.ToolCall(t, "create_connection", harness.Arguments{"name": name, "on_duplicate": "create"})
-	answered := first.Keyed(t, key, body)
+	answered := first.WithKey(t, key, body)
 	harness.CheckReplay(t, "the first", answered, false)
 	for whose, other := range map[string]harness.Agent{"the member's other token": ada.Agent(t), "another member's": ada.Service.NewMember(t).Agent(t)} {
-		got := other.Keyed(t, key, body)
+		got := other.WithKey(t, key, body)
 		harness.CheckReplay(t, whose, got, false)
 		if got.Body == answered.Body {
 			t.Errorf("%s shows the answer of the first: %s", whose, got.Body)
 		}
-		harness.CheckReplay(t, whose+", another body", other.Keyed(t, harness.NewWord(), harness.ToolCall(t, "get_account", harness.Arguments{})), false)
+		harness.CheckReplay(t, whose+", another body", other.WithKey(t, harness.NewWord(), harness.ToolCall(t, "get_account", harness.Arguments{})), false)
 	}
 	if found := first.Find(t, name); len(found) != 2 {
 		t.Errorf("the member has %d of them, not one by each token", len(found))
@@ -177,8 +177,8 @@ func checkRevoked(t *testing.T, ada *harness.Member) {
 	token := ada.Token(t)
 	a := ada.Service.Agent(harness.PathCurrent, token.Bearer)
 	key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
-	harness.CheckReplay(t, "the first", a.Keyed(t, key, body), false)
-	harness.CheckReplay(t, "alive", a.Keyed(t, key, body), true)
+	harness.CheckReplay(t, "the first", a.WithKey(t, key, body), false)
+	harness.CheckReplay(t, "alive", a.WithKey(t, key, body), true)
 	ada.Revoke(t, token)
 	harness.CheckChallenge(t, a, body, harness.InvalidToken, harness.KeyLine(key))
 }

@@ -23,7 +23,7 @@ func TestIdempotency(t *testing.T) {
 			s.Start()
 			ada := s.NewMember(t)
 			a := ada.Agent(t)
-			for name, check := range map[string]func(*testing.T, harness.KeyedEndpoint){
+			for name, check := range map[string]func(*testing.T, harness.IdempotentEndpoint){
 				"no key": checkNoKeys, "a key": checkKeys, "another request": checkOtherRequests, "a replay": checkReplay,
 				"in flight": checkInFlight, "the caller hangs up": checkHangUp,
 			} {
@@ -47,7 +47,7 @@ func TestIdempotency(t *testing.T) {
 }
 
 // checkNoKeys sends what is no key. Nothing is done.
-func checkNoKeys(t *testing.T, d harness.KeyedEndpoint) {
+func checkNoKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	long := strings.Repeat("k", 256)
 	for name, lines := range map[string][]string{
 		"two lines":            {harness.KeyLine("a"), harness.KeyLine("b")},
@@ -83,7 +83,7 @@ func checkNoKeys(t *testing.T, d harness.KeyedEndpoint) {
 }
 
 // checkKeys sends what is a key, as it is.
-func checkKeys(t *testing.T, d harness.KeyedEndpoint) {
+func checkKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	word := harness.NewWord()
 	for _, key := range []string{
 		d.Path[len(d.Path)-1:], // with which no other path of this caller ends
@@ -96,7 +96,7 @@ func checkKeys(t *testing.T, d harness.KeyedEndpoint) {
 }
 
 // checkOtherRequests: a key stands for one request, byte for byte.
-func checkOtherRequests(t *testing.T, d harness.KeyedEndpoint) {
+func checkOtherRequests(t *testing.T, d harness.IdempotentEndpoint) {
 	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
 	first := d.Send(t, body, key)
 	isKept(t, d, "the first", first, false)
@@ -125,7 +125,7 @@ func checkOtherRequests(t *testing.T, d harness.KeyedEndpoint) {
 
 // checkReplay: status, body and what tells of the body are as they were; what
 // tells of this very request is new.
-func checkReplay(t *testing.T, d harness.KeyedEndpoint) {
+func checkReplay(t *testing.T, d harness.IdempotentEndpoint) {
 	d.Send(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`) // from here on the credential is known, and counted
 	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
 	first := d.Send(t, body, key, "Origin: "+d.Service.Base)
@@ -169,7 +169,7 @@ func checkPathsWithoutKeys(t *testing.T, s *harness.Service) {
 		"/api/batch":      {`{"requests":[{"id":"1","path":"/api/human/demo"}]}`, `{"requests":[{"id":"2","path":"/api/human/demo"}]}`},
 		"/agent/identity": {`{"type":"anonymous"}`, `{"type":"anonymous" }`},
 	} {
-		d := harness.KeyedEndpoint{Service: s, Path: path}
+		d := harness.IdempotentEndpoint{Service: s, Path: path}
 		for _, lines := range [][]string{{harness.KeyLine("k")}, {harness.KeyLine("k"), harness.KeyLine("l")}, {"Idempotency-Key:"}} {
 			for _, body := range bodies {
 				if got := d.Send(t, body, lines...); got.Status != http.StatusOK || got.Header.Get("Idempotency-Replayed") != "" {

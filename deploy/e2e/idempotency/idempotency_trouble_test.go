@@ -26,7 +26,7 @@ func TestKeysOverTheLimit(t *testing.T) {
 	}
 }
 
-func checkOverLimit(t *testing.T, d harness.KeyedEndpoint) {
+func checkOverLimit(t *testing.T, d harness.IdempotentEndpoint) {
 	t.Helper()
 	var key, body string
 	harness.Eventually(t, "a request is one too many", func() bool {
@@ -69,7 +69,7 @@ func TestKeysWithoutCredits(t *testing.T) {
 			}
 			for what, body := range bodies {
 				for range 2 {
-					got := a.Keyed(t, what, body)
+					got := a.WithKey(t, what, body)
 					harness.CheckReplay(t, what+" without credits", got, false)
 					if !strings.Contains(got.Body, `"isError":true`) || !strings.Contains(got.Body, "credits") {
 						t.Errorf("%s: got %s", what, got.Body)
@@ -78,12 +78,12 @@ func TestKeysWithoutCredits(t *testing.T) {
 			}
 			s.Operate(t, "", "member", "set-plan", ada.Username, "pro")
 			for what, body := range bodies {
-				got := a.Keyed(t, what, body)
+				got := a.WithKey(t, what, body)
 				harness.CheckReplay(t, what+" with credits", got, false)
 				if !strings.Contains(got.Body, `"isError":false`) {
 					t.Errorf("%s: got %s", what, got.Body)
 				}
-				harness.CheckReplay(t, what+" again", a.Keyed(t, what, body), true)
+				harness.CheckReplay(t, what+" again", a.WithKey(t, what, body), true)
 			}
 		})
 	}

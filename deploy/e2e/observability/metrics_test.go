@@ -203,9 +203,9 @@ func provoke(t *testing.T, s *harness.Service, a harness.Agent) {
 		s.Send(t, http.MethodGet, "/api/network/members", "")
 	}
 	key, body := harness.NewWord(), harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
-	harness.CheckReplay(t, "the first", a.Keyed(t, key, body), false)
-	harness.CheckReplay(t, "the second", a.Keyed(t, key, body), true)
-	a.Keyed(t, key, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}))
+	harness.CheckReplay(t, "the first", a.WithKey(t, key, body), false)
+	harness.CheckReplay(t, "the second", a.WithKey(t, key, body), true)
+	a.WithKey(t, key, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}))
 	for range 40 { // until the credits are spent
 		a.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}))
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkKeys sends keyed requests again: while the first is being worked on, when it
+// checkKeys sends requests with a key again: while the first is being worked on, when it
 // is answered, and with another body. Where a key is documented, all three are.
 func (c *contract) checkKeys(t *testing.T) {
 	s := harness.NewService(t, harness.SQLite)
 	s.LimitAll("100000/3600")
 	s.Start()
-	keyed := readContract(t, s)
-	for id, op := range keyed.operations {
+	contract := readContract(t, s)
+	for id, op := range contract.operations {
 		if op.page() { // a form may be answered with such a status for other reasons
 			continue
 		}
@@ -25,16 +25,16 @@ func (c *contract) checkKeys(t *testing.T) {
 			t.Errorf("%s: of the key, the 409 and the 422 only some are documented", id)
 		}
 		if documented {
-			keyed.checkKey(t, op)
+			contract.checkKey(t, op)
 		}
 	}
-	c.learn(keyed)
+	c.learn(contract)
 }
 
 func (c *contract) checkKey(t *testing.T, op *operation) {
 	t.Helper()
 	k := c.asDocumented(t, op, effective(op))
-	d := harness.KeyedEndpoint{Service: c.service, Path: op.path, MakeBody: func(string) string { return k.body }}
+	d := harness.IdempotentEndpoint{Service: c.service, Path: op.path, MakeBody: func(string) string { return k.body }}
 	if strings.Contains(strings.Join(k.headers, "\n"), "Authorization") {
 		d.Bearer = c.ada.Bearer
 	}

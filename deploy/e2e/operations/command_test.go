@@ -111,12 +111,12 @@ func TestUnwritableFolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var nobody *syscall.Credential
+			var unprivileged *syscall.Credential
 			if os.Getuid() == 0 { // to whom every folder is writable
-				nobody = &syscall.Credential{Uid: 65534, Gid: 65534}
+				unprivileged = &syscall.Credential{Uid: 65534, Gid: 65534}
 			}
 			env := harness.Environment(map[string]string{"KITH_ADDR": harness.FreeAddress(t), "KITH_ADMIN_ADDR": harness.FreeAddress(t), "KITH_DATABASE_URL": database})
-			harness.CheckOneSentence(t, harness.RunBriefly(t, "/", env, nobody, "serve"), "database", filepath.Dir(database))
+			harness.CheckOneSentence(t, harness.RunBriefly(t, "/", env, unprivileged, "serve"), "database", filepath.Dir(database))
 		})
 	}
 }

@@ -28,13 +28,13 @@ type load struct {
 type writer struct {
 	*client
 	person  string // whom notes are about
-	written []*keyedWrite
+	written []*idempotentWrite
 
 	read, exported int // pages of the timeline and of the export that were read
 }
 
-// keyedWrite is a write that is to be done once, however often it is sent.
-type keyedWrite struct {
+// idempotentWrite is a write that is to be done once, however often it is sent.
+type idempotentWrite struct {
 	tool, mark string // the mark is in the effect, and nowhere else
 	attempts   int
 	answered   bool
@@ -120,7 +120,7 @@ const companion = "Constant Companion"
 
 // write does one write, and sends it until it is answered.
 func (l *load) write(ctx context.Context, by *writer, n int) {
-	w := &keyedWrite{mark: rand.Text()}
+	w := &idempotentWrite{mark: rand.Text()}
 	var args arguments
 	switch n % 3 {
 	case 0:
@@ -196,7 +196,7 @@ type odd struct {
 
 func newOdd(t *testing.T, s *site) *odd {
 	t.Helper()
-	o := &odd{site: s, no: s.client("kith_pat_nobody")}
+	o := &odd{site: s, no: s.client("kith_pat_unknown")}
 	var token string
 	o.username, o.password, token = s.member("pro")
 	o.member = s.client(token)

@@ -18,7 +18,7 @@ func TestOperations(t *testing.T) {
 	d := &day{t: t, site: newSite(t), began: time.Now()}
 	d.load = newLoad(t, d.site)
 	d.pass("ordinary load", 12*time.Second)
-	d.roll()
+	d.replaceBuild()
 	d.killEach()
 	d.loseRedis()
 	d.calm()
@@ -52,7 +52,7 @@ func (d *day) happen(name string, lose, restore func(), effects ...func(since ti
 	d.t.Helper()
 	e := event{name: name, began: time.Now()}
 	lose()
-	within(d.t, patience, name+": its effects are there", func() bool {
+	within(d.t, timeout, name+": its effects are there", func() bool {
 		return !slices.ContainsFunc(effects, func(there func(time.Time) bool) bool { return !there(e.began) })
 	})
 	e.restored = time.Now()
@@ -68,7 +68,7 @@ func (d *day) happen(name string, lose, restore func(), effects ...func(since ti
 func (d *day) pass(name string, while time.Duration) {
 	d.t.Helper()
 	e := event{name: name, began: time.Now()}
-	within(d.t, patience, "time passes", func() bool { return time.Since(e.began) > while })
+	within(d.t, timeout, "time passes", func() bool { return time.Since(e.began) > while })
 	e.ended = time.Now()
 	d.events = append(d.events, e)
 	d.t.Logf("%s: %v", name, e.outcome(d.load.record))
@@ -77,7 +77,7 @@ func (d *day) pass(name string, while time.Duration) {
 func (d *day) settle() {
 	d.t.Helper()
 	until := time.Now().Add(settle)
-	within(d.t, patience, "clients go on", func() bool { return time.Now().After(until) })
+	within(d.t, timeout, "clients go on", func() bool { return time.Now().After(until) })
 }
 
 // told waits for an alert with labels.
@@ -85,9 +85,9 @@ func (d *day) told(alert string, labels ...string) func(time.Time) bool {
 	return func(since time.Time) bool { return d.site.pager.heard(since, alert, labels...) }
 }
 
-// roll puts the second build in place of the first, backends first; and has a
+// replaceBuild puts the second build in place of the first, backends first; and has a
 // backend go back to the first, on the schema of the second, and on again.
-func (d *day) roll() {
+func (d *day) replaceBuild() {
 	d.t.Helper()
 	first := d.site.backends[0]
 	for _, p := range []*process{first, d.site.backends[1], d.site.edges[0], d.site.edges[1]} {
@@ -159,7 +159,7 @@ func (d *day) killWatchers() {
 	began := time.Now()
 	e := d.happen("alertmanager and redis are killed", both, func() {
 		d.site.alertmanager.start()
-		within(d.t, patience, "what happened meanwhile is told", func() bool { return d.told("KithRateLimitFallback")(began) })
+		within(d.t, timeout, "what happened meanwhile is told", func() bool { return d.told("KithRateLimitFallback")(began) })
 		d.site.redis.start()
 	}, firing)
 	d.mustNotFail(e)
@@ -214,7 +214,7 @@ func (d *day) shown(w wish) func(time.Time) bool {
 func (d *day) over(alerts ...string) {
 	d.t.Helper()
 	firing := `ALERTS{alertstate="firing",alertname=~"` + strings.Join(alerts, "|") + `"}`
-	within(d.t, patience, fmt.Sprintf("%v are over", alerts), func() bool {
+	within(d.t, timeout, fmt.Sprintf("%v are over", alerts), func() bool {
 		if slices.ContainsFunc(d.site.pager.since(time.Time{}), func(p page) bool { return slices.Contains(alerts, p.alert) && p.toldEnd.IsZero() }) {
 			return false
 		}
@@ -260,7 +260,7 @@ func (d *day) calm() {
 		}
 		return firing
 	}
-	for began := time.Now(); len(over()) > 0 && time.Since(began) < 2*patience; {
+	for began := time.Now(); len(over()) > 0 && time.Since(began) < 2*timeout; {
 		<-time.After(settle)
 	}
 	if firing := over(); len(firing) > 0 {

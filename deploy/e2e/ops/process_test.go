@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience is how long anything may take before the test gives up on it.
-const patience = 90 * time.Second
+// timeout is how long anything may take before the test gives up on it.
+const timeout = 90 * time.Second
 
 // tick is how long a wait sleeps before it looks again.
 const tick = 10 * time.Millisecond
@@ -43,23 +43,23 @@ type process struct {
 
 	command *exec.Cmd
 	exited  chan struct{}
-	log     journal
+	log     processLog
 }
 
-// journal is what a process wrote so far.
-type journal struct {
+// processLog is what a process wrote so far.
+type processLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *processLog) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
 // tail is the end of it.
-func (j *journal) tail() string {
+func (j *processLog) tail() string {
 	const most = 6000
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *process) start() {
 
 func (p *process) awaitReady() {
 	p.t.Helper()
-	within(p.t, patience, p.name+" is ready", func() bool {
+	within(p.t, timeout, p.name+" is ready", func() bool {
 		select {
 		case <-p.exited:
 			p.t.Fatalf("%s ended at its start:\n%s", p.name, p.log.tail())
@@ -152,7 +152,7 @@ func (p *process) end(how syscall.Signal) {
 	}
 	select {
 	case <-p.exited:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.t.Errorf("%s does not end", p.name)
 	}
 	p.command = nil

@@ -25,7 +25,7 @@ type site struct {
 	t      *testing.T
 	dir    string
 	builds [2]string
-	ports  *freeport.Finder
+	ports  *freeport.Allocator
 
 	postgres, redis, prometheus, alertmanager *process
 	backends, edges                           [2]*process
@@ -46,7 +46,7 @@ func newSite(t *testing.T) *site {
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
 		must(t, os.Chmod(folder, 0o755)) // PostgreSQL's user passes through
 	}
-	s := &site{t: t, dir: dir, ports: freeport.NewFinder(), admin: map[string]string{}}
+	s := &site{t: t, dir: dir, ports: freeport.NewAllocator(), admin: map[string]string{}}
 	s.builds = build(t, dir)
 	s.postgres, s.databaseURL = newPostgres(t, dir, s.address())
 	redis := s.address()

@@ -18,11 +18,11 @@ func TestUnknownMembers(t *testing.T) {
 		unlike := regexp.MustCompile(`"instance":"[^"]*"`)
 		for _, suffix := range []string{"", ".json", ".md"} {
 			hidden := s.Send(t, http.MethodGet, "/api/human/"+private+suffix, "")
-			nobody := s.Send(t, http.MethodGet, "/api/human/nobody-at-all"+suffix, "")
-			if hidden.Status != http.StatusNotFound || nobody.Status != http.StatusNotFound {
-				t.Errorf("got %d and %d", hidden.Status, nobody.Status)
+			unknown := s.Send(t, http.MethodGet, "/api/human/nobody-at-all"+suffix, "")
+			if hidden.Status != http.StatusNotFound || unknown.Status != http.StatusNotFound {
+				t.Errorf("got %d and %d", hidden.Status, unknown.Status)
 			}
-			if a, b := unlike.ReplaceAllString(hidden.Body, ""), unlike.ReplaceAllString(nobody.Body, ""); a != b {
+			if a, b := unlike.ReplaceAllString(hidden.Body, ""), unlike.ReplaceAllString(unknown.Body, ""); a != b {
 				t.Errorf("they can be told apart:\n%s\n%s", a, b)
 			}
 			checkProblem(t, hidden)

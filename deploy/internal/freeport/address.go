@@ -16,22 +16,21 @@ const (
 	portRange = 20000
 )
 
-// Finder returns every address once. Start counts from a random one, since other
-// Finder returns no address twice.
-type Finder struct{ last atomic.Uint32 }
+// // Allocator returns no address twice.
+type Allocator struct{ last atomic.Uint32 }
 
-// NewFinder returns a finder that starts at random, since other processes look for
+// NewAllocator returns an Allocator that starts at random, since other processes look for
 // ports too.
-func NewFinder() *Finder {
-	f := &Finder{}
-	f.last.Store(rand.Uint32N(portRange))
-	return f
+func NewAllocator() *Allocator {
+	a := &Allocator{}
+	a.last.Store(rand.Uint32N(portRange))
+	return a
 }
 
 // Address returns an address of this machine on which nobody listens.
-func (f *Finder) Address() (string, error) {
+func (a *Allocator) Address() (string, error) {
 	for range portRange {
-		port := firstPort + int(f.last.Add(1)%portRange)
+		port := firstPort + int(a.last.Add(1)%portRange)
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		if l, err := net.Listen("tcp", address); err == nil { //nolint:noctx // closed at once
 			return address, l.Close()

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// keyed sends a body with lines of Idempotency-Key.
-func keyed(t *testing.T, e *edge, path, body string, keys ...string) *httptest.ResponseRecorder {
+// withKey sends a body with lines of Idempotency-Key.
+func withKey(t *testing.T, e *edge, path, body string, keys ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -37,7 +37,7 @@ func TestKeysThatAreNone(t *testing.T) {
 		for _, path := range mcpPaths() {
 			for _, body := range []string{callOf("zoe"), ping} {
 				e := newEdge(t)
-				w := keyed(t, e, path, body, keys...)
+				w := withKey(t, e, path, body, keys...)
 				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code":-32600`) {
 					t.Errorf("%s on %s: %d %s", name, path, w.Code, w.Body)
 				}
@@ -54,7 +54,7 @@ func TestKeysAreForwardedVerbatim(t *testing.T) {
 	for _, key := range []string{"k", strings.Repeat("k", 255), "a, b", `"quoted"`, "a  b", "~!@#$%^&*()"} {
 		for _, path := range mcpPaths() {
 			e := newEdge(t)
-			if w := keyed(t, e, path, callOf("zoe"), key); w.Code != http.StatusOK {
+			if w := withKey(t, e, path, callOf("zoe"), key); w.Code != http.StatusOK {
 				t.Errorf("%q on %s: %d %s", key, path, w.Code, w.Body)
 			}
 			h := e.backend.Requests()[0]
@@ -93,7 +93,7 @@ func TestFingerprint(t *testing.T) {
 		name := c.name
 		for range 2 {
 			e := newEdge(t)
-			keyed(t, e, c.path, c.body, "k")
+			withKey(t, e, c.path, c.body, "k")
 			print := e.backend.Requests()[0].Get("Kith-Request-Fingerprint")
 			if other, seen := prints[print]; seen && other != name {
 				t.Errorf("%s and %s have the same fingerprint", name, other)
@@ -116,7 +116,7 @@ func TestPureMethodsIgnoreTheKey(t *testing.T) {
 		for _, path := range mcpPaths() {
 			for range 2 {
 				e := newEdge(t)
-				w := keyed(t, e, path, body, backendtest.KeyInFlight)
+				w := withKey(t, e, path, body, backendtest.KeyInFlight)
 				if w.Code != http.StatusOK || w.Header().Get("Idempotency-Replayed") != "" {
 					t.Errorf("%s on %s: %d %s", method, path, w.Code, w.Body)
 				}
@@ -133,7 +133,7 @@ func TestPureMethodsIgnoreTheKey(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	t.Parallel()
 	for _, path := range mcpPaths() {
-		w := keyed(t, newEdge(t), path, callOf("zoe"), backendtest.KeyInFlight)
+		w := withKey(t, newEdge(t), path, callOf("zoe"), backendtest.KeyInFlight)
 		if w.Code != http.StatusConflict || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-32600`) {
 			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 		}
@@ -143,7 +143,7 @@ func TestInFlight(t *testing.T) {
 func TestKeyOfAnotherRequest(t *testing.T) {
 	t.Parallel()
 	for _, path := range mcpPaths() {
-		w := keyed(t, newEdge(t), path, callOf("zoe"), backendtest.KeyReused)
+		w := withKey(t, newEdge(t), path, callOf("zoe"), backendtest.KeyReused)
 		if w.Code != http.StatusUnprocessableEntity || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), `"code":-32600`) {
 			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 		}
@@ -158,7 +158,7 @@ func TestReplay(t *testing.T) {
 		"answer":     callOf("zoe"),
 		"tool error": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_connection","arguments":{"id":"con_01J00000000000000000000001"}}}`,
 	} {
-		first, again := keyed(t, e, "/mcp/v1", body, "new"), keyed(t, e, "/mcp/v1", body, backendtest.KeyReplayed)
+		first, again := withKey(t, e, "/mcp/v1", body, "new"), withKey(t, e, "/mcp/v1", body, backendtest.KeyReplayed)
 		if first.Body.String() != again.Body.String() || first.Code != again.Code {
 			t.Errorf("%s: %s, then %s", name, first.Body, again.Body)
 		}
@@ -169,7 +169,7 @@ func TestReplay(t *testing.T) {
 }
 
 // What is decided before the tool runs does not depend on the key.
-func TestRefusalsOfKeyedCalls(t *testing.T) {
+func TestRefusalsOfCallsWithAKey(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
 	dead := post(t, e, "/mcp/v1", callOf("zoe"), "Idempotency-Key", "k", "Authorization", "Bearer dead")
@@ -186,13 +186,13 @@ func TestRefusalsOfKeyedCalls(t *testing.T) {
 }
 
 // Rate limits count a replay and a conflict like any other request.
-func TestRateLimitHeadersOfKeyedCalls(t *testing.T) {
+func TestRateLimitHeadersOfCallsWithAKey(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEdge(t)
-	keyed(t, e, "/mcp/v1", ping) // from here on the credential is known, and counted
-	keyed(t, e, "/mcp/v1", callOf("zoe"), "first")
+	withKey(t, e, "/mcp/v1", ping) // from here on the credential is known, and counted
+	withKey(t, e, "/mcp/v1", callOf("zoe"), "first")
 	for i, key := range []string{"new", backendtest.KeyReplayed, backendtest.KeyInFlight, backendtest.KeyReused} {
-		w := keyed(t, e, "/mcp/v1", callOf("zoe"), key)
+		w := withKey(t, e, "/mcp/v1", callOf("zoe"), key)
 		left := w.Header()["RateLimit-Remaining"] //nolint:staticcheck // as it is written
 		if want := []string{"8", "7", "6", "5"}[i]; len(left) != 1 || left[0] != want {
 			t.Errorf("%s: %v", key, w.Header())

@@ -277,7 +277,7 @@ func TestBegunRequestsGoFirst(t *testing.T) {
 }
 
 // A request that waits for its body keeps nobody out.
-func TestSlowBodiesKeepNobodyOut(t *testing.T) {
+func TestSlowBodiesHoldNoSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(1, 1, steady(0), time.Now)

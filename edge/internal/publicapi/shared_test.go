@@ -30,7 +30,7 @@ func (o *obedient) BatchGetProfiles(ctx context.Context, usernames ...string) ([
 
 // A batch starts a read of two profiles and is cancelled. Another caller who waits
 // for one of the profiles still gets it, from the same backend call.
-func TestACallerWhoHangsUpFailsNobodyElse(t *testing.T) {
+func TestACallerWhoHangsUpFailsNoOtherCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		backend := &obedient{takes: 2 * time.Second}

@@ -17,7 +17,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-func TestContextWithoutExchange(t *testing.T) {
+func TestContextWithoutEvent(t *testing.T) {
 	t.Parallel()
 	requestlog.FromContext(t.Context()).Note(slog.String("tool", "x"))
 	if id := requestlog.RequestID(t.Context()); id != "" {

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Parts returns the letter's text and HTML, decoded.
-func (l Letter) Parts(t testing.TB) (text, html string) {
+// Parts returns the email's text and HTML, decoded.
+func (e Email) Parts(t testing.TB) (text, html string) {
 	t.Helper()
-	media, params, err := mime.ParseMediaType(l.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(e.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/alternative" {
-		t.Fatalf("the letter is %q: %v", l.Header.Get("Content-Type"), err)
+		t.Fatalf("the email is %q: %v", e.Header.Get("Content-Type"), err)
 	}
-	parts := multipart.NewReader(strings.NewReader(l.Body), params["boundary"])
+	parts := multipart.NewReader(strings.NewReader(e.Body), params["boundary"])
 	for {
 		part, err := parts.NextRawPart()
 		if errors.Is(err, io.EOF) {

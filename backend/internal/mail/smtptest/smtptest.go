@@ -24,12 +24,12 @@ type Options struct {
 	Implicit bool
 	// User and Password are asked for when they are set.
 	User, Password string
-	// Refuse answers RCPT TO for the n-th letter, beginning with 1; empty takes it.
+	// Refuse answers RCPT TO for the n-th email, beginning with 1; empty takes it.
 	Refuse func(n int) string
 }
 
-// Letter is what the server was given.
-type Letter struct {
+// Email is what the server was given.
+type Email struct {
 	From, To string
 	// Secure tells that it came over TLS.
 	Secure bool
@@ -43,7 +43,7 @@ type Server struct {
 	// Addr is host:port.
 	Addr    string
 	options Options
-	letters chan Letter
+	emails  chan Email
 
 	mu       sync.Mutex
 	attempts int
@@ -56,7 +56,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: listener.Addr().String(), options: o, letters: make(chan Letter, 100)}
+	s := &Server{Addr: listener.Addr().String(), options: o, emails: make(chan Email, 100)}
 	var conns sync.WaitGroup
 	conns.Go(func() {
 		for {
@@ -74,20 +74,20 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Next waits for the next letter.
-func (s *Server) Next(t testing.TB) Letter {
+// Next waits for the next email.
+func (s *Server) Next(t testing.TB) Email {
 	t.Helper()
 	select {
-	case l := <-s.letters:
+	case l := <-s.emails:
 		return l
 	case <-time.After(20 * time.Second):
-		t.Fatal("no letter came")
-		return Letter{}
+		t.Fatal("no email came")
+		return Email{}
 	}
 }
 
-// Waiting is how many letters came that nobody asked for.
-func (s *Server) Waiting() int { return len(s.letters) }
+// Waiting is how many emails came that nobody asked for.
+func (s *Server) Waiting() int { return len(s.emails) }
 
 // Attempts is how many recipients were named.
 func (s *Server) Attempts() int {
@@ -101,7 +101,7 @@ type dialog struct {
 	server *Server
 	conn   net.Conn
 	lines  *bufio.Reader
-	letter Letter
+	email  Email
 	authed bool
 }
 
@@ -110,7 +110,7 @@ func (s *Server) serve(conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	d := &dialog{server: s, conn: conn, authed: s.options.User == ""}
 	if s.options.Implicit {
-		d.conn, d.letter.Secure = tls.Server(conn, s.options.TLS), true
+		d.conn, d.email.Secure = tls.Server(conn, s.options.TLS), true
 	}
 	d.lines = bufio.NewReader(d.conn)
 	d.say("220 smtptest ready")
@@ -135,7 +135,7 @@ func (d *dialog) answer(line string) bool {
 	case "STARTTLS":
 		d.say("220 go ahead")
 		d.conn = tls.Server(d.conn, d.server.options.TLS)
-		d.lines, d.letter.Secure = bufio.NewReader(d.conn), true
+		d.lines, d.email.Secure = bufio.NewReader(d.conn), true
 	case "AUTH":
 		d.authenticate(rest)
 	case "MAIL":
@@ -143,7 +143,7 @@ func (d *dialog) answer(line string) bool {
 			d.say("530 authentication required")
 			return true
 		}
-		d.letter.From = bare(rest)
+		d.email.From = bare(rest)
 		d.say("250 ok")
 	case "RCPT":
 		d.recipient(rest)
@@ -162,7 +162,7 @@ func (d *dialog) answer(line string) bool {
 
 func (d *dialog) greet() {
 	lines := []string{"250-smtptest", "250-8BITMIME"}
-	if d.server.options.TLS != nil && !d.letter.Secure {
+	if d.server.options.TLS != nil && !d.email.Secure {
 		lines = append(lines, "250-STARTTLS")
 	}
 	if d.server.options.User != "" {
@@ -192,7 +192,7 @@ func (d *dialog) recipient(rest string) {
 			return
 		}
 	}
-	d.letter.To = bare(rest)
+	d.email.To = bare(rest)
 	d.say("250 ok")
 }
 
@@ -219,8 +219,8 @@ func (d *dialog) data() bool {
 		d.say("554 unreadable body")
 		return true
 	}
-	d.letter.Header, d.letter.Body = parsed.Header, string(body)
-	d.server.letters <- d.letter
+	d.email.Header, d.email.Body = parsed.Header, string(body)
+	d.server.emails <- d.email
 	d.say("250 kept")
 	return true
 }

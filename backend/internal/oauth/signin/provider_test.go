@@ -87,7 +87,7 @@ func TestDiscoveryIsTriedAgain(t *testing.T) {
 			}
 			s.Lie(signintest.Lies{})
 			address, a := begin(t, p)
-			if _, err := p.Finish(t.Context(), a, s.Visit(t, address).Query()); err != nil {
+			if _, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query()); err != nil {
 				t.Errorf("when it is back: %v", err)
 			}
 		})
@@ -98,7 +98,7 @@ func TestProviderIsDown(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
 	address, a := begin(t, p)
-	query := s.Visit(t, address).Query()
+	query := s.SignIn(t, address).Query()
 	s.Stop()
 	if _, err := p.Finish(t.Context(), a, query); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("while it is known: %v", err)
@@ -147,7 +147,7 @@ func TestLeavingEndsNothingForOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Finish(gone, a, s.Visit(t, address).Query()); err != nil {
+	if _, err := p.Finish(gone, a, s.SignIn(t, address).Query()); err != nil {
 		t.Error(err)
 	}
 }
@@ -184,7 +184,7 @@ func TestClientAuthentication(t *testing.T) {
 			config.ClientSecret = c.secret
 			p := newProvider(t, config)
 			address, a := begin(t, p)
-			_, err := p.Finish(t.Context(), a, s.Visit(t, address).Query())
+			_, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query())
 			if (err == nil) != c.header || header != c.header || param != c.param || !c.header && client != signintest.ClientID {
 				t.Errorf("in the header: %t, in the form: %t, %q, %v", header, param, client, err)
 			}

@@ -65,7 +65,7 @@ func TestSignIn(t *testing.T) {
 	if strings.Contains(address, a.Verifier) || q.Get("state") == a.Hash || q.Get("nonce") != a.Nonce || len(a.Verifier) != 43 || a.RedirectURI != redirectURI || a.Issuer != s.URL {
 		t.Errorf("the attempt: %+v", a)
 	}
-	who, err := p.Finish(t.Context(), a, s.Visit(t, address).Query())
+	who, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query())
 	want := &signin.Identity{Issuer: s.URL, Subject: "m-1", Email: "maria@people.example", EmailVerified: true}
 	if diff := cmp.Diff(want, who); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -169,7 +169,7 @@ func TestLiesAreRefused(t *testing.T) {
 			s, p := start(t)
 			address, a := begin(t, p)
 			s.Lie(c.lies)
-			who, err := p.Finish(t.Context(), a, s.Visit(t, address).Query())
+			who, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query())
 			if !fault.Is(err, c.code) || who != nil {
 				t.Errorf("got %+v, %v", who, err)
 			}
@@ -183,15 +183,15 @@ func TestAnswersBelongToTheirAttempt(t *testing.T) {
 	s, p := start(t)
 	first, a := begin(t, p)
 	second, b := begin(t, p)
-	mixed := s.Visit(t, second).Query()
-	mixed.Set("code", s.Visit(t, first).Query().Get("code")) // PKCE tells, before the nonce would
+	mixed := s.SignIn(t, second).Query()
+	mixed.Set("code", s.SignIn(t, first).Query().Get("code")) // PKCE tells, before the nonce would
 	if _, err := p.Finish(t.Context(), b, mixed); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a code of another attempt: %v", err)
 	}
-	if _, err := p.Finish(t.Context(), a, s.Visit(t, second).Query()); !fault.Is(err, fault.Unauthenticated) {
+	if _, err := p.Finish(t.Context(), a, s.SignIn(t, second).Query()); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("an answer to another attempt: %v", err)
 	}
-	good := s.Visit(t, first).Query()
+	good := s.SignIn(t, first).Query()
 	waiting := *a
 	waiting.Nonce, waiting.Verifier = "", ""
 	if _, err := p.Finish(t.Context(), &waiting, good); !fault.Is(err, fault.Unauthenticated) {
@@ -218,13 +218,13 @@ func TestIssuerIsOptionalInAnswers(t *testing.T) {
 	silent.Metadata = func(about map[string]any) { delete(about, "authorization_response_iss_parameter_supported") }
 	s.Lie(silent)
 	address, a := begin(t, p)
-	if _, err := p.Finish(t.Context(), a, s.Visit(t, address).Query()); err != nil {
+	if _, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query()); err != nil {
 		t.Error(err)
 	}
 	silent.Answer = answer("iss", "https://evil.example").Answer
 	s.Lie(silent)
 	address, a = begin(t, p)
-	if _, err := p.Finish(t.Context(), a, s.Visit(t, address).Query()); !fault.Is(err, fault.Unauthenticated) {
+	if _, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query()); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("another issuer: %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestAddressFromUserinfo(t *testing.T) {
 			s, p := start(t)
 			s.Lie(c.lies)
 			address, a := begin(t, p)
-			who, err := p.Finish(t.Context(), a, s.Visit(t, address).Query())
+			who, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query())
 			if c.code != "" {
 				if !fault.Is(err, c.code) {
 					t.Errorf("got %+v, %v", who, err)
@@ -282,7 +282,7 @@ func TestSecretsStayWithTheProvider(t *testing.T) {
 		}
 		return r.URL.Path == "/token"
 	}})
-	if _, err := p.Finish(t.Context(), a, s.Visit(t, address).Query()); !fault.Is(err, fault.Unauthenticated) {
+	if _, err := p.Finish(t.Context(), a, s.SignIn(t, address).Query()); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("got %v", err)
 	}
 	if reached {

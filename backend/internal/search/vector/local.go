@@ -75,7 +75,7 @@ func hashed(t string) Vector {
 		}
 		v[print%localDimensions] += weight
 	}
-	if Unit(v) != nil { // two that cancel each other out
+	if Normalise(v) != nil { // two that cancel each other out
 		v[fingerprint('t', t)%localDimensions] = 1
 	}
 	return v

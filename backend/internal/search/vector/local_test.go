@@ -97,16 +97,16 @@ func TestVectorsAreKeptExactly(t *testing.T) {
 	}
 }
 
-func TestUnitRefusesWhatHasNoDirection(t *testing.T) {
+func TestNormaliseRefusesWhatHasNoDirection(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, v := range []vector.Vector{{}, {0, 0}, {1, nan}, {inf, 1}, {-inf, inf}} {
-		if vector.Unit(v) == nil {
+		if vector.Normalise(v) == nil {
 			t.Errorf("%v was taken", v)
 		}
 	}
 	v := vector.Vector{3, 4}
-	if err := vector.Unit(v); err != nil || v[0] != 0.6 || v[1] != 0.8 {
+	if err := vector.Normalise(v); err != nil || v[0] != 0.6 || v[1] != 0.8 {
 		t.Errorf("%v, %v", v, err)
 	}
 }

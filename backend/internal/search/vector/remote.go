@@ -262,7 +262,7 @@ func (r *Remote) check(v Vector) error {
 	if len(v) == 0 || len(v) != want {
 		return refusal("the embedding provider at %s answered vectors of %d numbers in place of %d", r.host, len(v), want)
 	}
-	if Unit(v) != nil {
+	if Normalise(v) != nil {
 		return trouble("the embedding provider at %s answered a vector without a direction", r.host)
 	}
 	return nil

@@ -85,7 +85,7 @@ func TestNearestAsksWhomToAdmit(t *testing.T) {
 	var all []entry
 	for i := range 200 {
 		v := vector.Vector{1, float32(i)}
-		if err := vector.Unit(v); err != nil {
+		if err := vector.Normalise(v); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, entry{fmt.Sprintf("%03d", i), v, true})
@@ -207,7 +207,7 @@ func crowd(n, dimensions int) *vector.Vectors {
 		for j := range v {
 			v[j] = float32(rng.NormFloat64())
 		}
-		_ = vector.Unit(v)
+		_ = vector.Normalise(v)
 		out.Values.Append(v)
 	}
 	return out

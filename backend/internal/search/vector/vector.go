@@ -12,9 +12,9 @@ type Vector []float32
 // errNoDirection is returned for a vector of zeros or with a number that is not finite.
 var errNoDirection = errors.New("the vector has no direction")
 
-// Unit scales v to length 1. It fails for a vector that has no direction or
+// Normalise scales v to length 1. It fails for a vector that has no direction or
 // has a number that is not finite.
-func Unit(v Vector) error {
+func Normalise(v Vector) error {
 	sum := 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)

@@ -114,10 +114,10 @@ func obtain(n *yaml.Node, key string) *yaml.Node {
 }
 
 // walk calls visit for the node and all below it.
-func walk(n *yaml.Node, visit func(*yaml.Node)) {
-	visit(n)
+func walk(n *yaml.Node, fn func(*yaml.Node)) {
+	fn(n)
 	for _, c := range n.Content {
-		walk(c, visit)
+		walk(c, fn)
 	}
 }
 

@@ -111,9 +111,9 @@ func (s *Server) Calls(path string) int {
 	return s.calls[path]
 }
 
-// Visit does what a browser does that is sent to the provider, and returns where
+// SignIn does what a browser does that is sent to the provider, and returns where
 // the provider sends it back to.
-func (s *Server) Visit(t testing.TB, address string) *url.URL {
+func (s *Server) SignIn(t testing.TB, address string) *url.URL {
 	t.Helper()
 	client := *s.server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -44,7 +44,7 @@ func pages(t *testing.T, a harness.Agent, tool string, args harness.Arguments, e
 
 // checkOnce wants what was answered to be there once, and what was not to be there
 // once at most.
-func checkOnce(t *testing.T, writes []*keyedWrite, done map[string]int) {
+func checkOnce(t *testing.T, writes []*idempotentWrite, done map[string]int) {
 	t.Helper()
 	unanswered, undone, late := 0, 0, 0
 	for _, w := range writes {
@@ -91,7 +91,7 @@ func readBooks(t *testing.T, a harness.Agent) books {
 }
 
 // check wants each effect to be paid for and recorded once, and nothing else to be.
-func (b books) check(t *testing.T, writes []*keyedWrite, done map[string]int) {
+func (b books) check(t *testing.T, writes []*idempotentWrite, done map[string]int) {
 	t.Helper()
 	price, changes := b.prices["create_connection"], map[string]int{"create_connection": 1} // whom the others are about
 	for _, w := range writes {
@@ -112,9 +112,9 @@ func (b books) check(t *testing.T, writes []*keyedWrite, done map[string]int) {
 
 // checkReplays sends everything once more. What was done is answered as it was the
 // first time, and only what was not done is done now.
-func (r *crashRound) checkReplays(t *testing.T, clients int, writes []*keyedWrite, done map[string]int) {
+func (r *crashRound) checkReplays(t *testing.T, clients int, writes []*idempotentWrite, done map[string]int) {
 	t.Helper()
-	r.each(t, clients, writes, func(w *keyedWrite) error {
+	r.each(t, clients, writes, func(w *idempotentWrite) error {
 		again, err := r.send(t.Context(), w)
 		if err != nil {
 			return err

@@ -25,19 +25,19 @@ const (
 // writeTimeout bounds a write, which goes on when its caller hangs up.
 const writeTimeout = 30 * time.Second
 
-// execution runs calls that passed every check: a write in one transaction with
-// its price, a read with its price after it, and a keyed one once.
-type execution struct {
-	rpcs   *catalog.Catalog
-	store  *db.DB
-	ledger *billing.Ledger
-	keys   *idempotency.Keys
-	meter  *billing.Meter
-	errs   *translator
-	keyed  func(outcome string) // may be nil
+// transactions runs calls that passed every check: a write in one transaction with
+// its price, a read with its price after it, and a call with a key once.
+type transactions struct {
+	rpcs       *catalog.Catalog
+	store      *db.DB
+	ledger     *billing.Ledger
+	keys       *idempotency.Keys
+	meter      *billing.Meter
+	errs       *translator
+	keyOutcome func(outcome string) // may be nil
 }
 
-// invocation is one call on its way through an execution.
+// invocation is one call on its way through an transactions.
 type invocation struct {
 	rule      *catalog.RPC
 	principal *tenant.Principal
@@ -49,7 +49,7 @@ type invocation struct {
 	kept      bool             // the answer was kept, though it is a failure
 }
 
-func (x *execution) interceptor() connect.UnaryInterceptorFunc {
+func (x *transactions) interceptor() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 			rule, known := x.rpcs.Procedure(req.Spec().Procedure)
@@ -67,9 +67,9 @@ func (x *execution) interceptor() connect.UnaryInterceptorFunc {
 	}
 }
 
-func (x *execution) run(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
-	if c.key != nil && x.keyed != nil {
-		defer func() { x.keyed(c.keyOutcome(err)) }()
+func (x *transactions) run(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
+	if c.key != nil && x.keyOutcome != nil {
+		defer func() { x.keyOutcome(c.keyOutcome(err)) }()
 	}
 	switch {
 	case c.rule.Writes:
@@ -102,7 +102,7 @@ func (c *invocation) actor() db.Actor {
 }
 
 // read answers, and charges for the answer. One that cannot be paid for is dropped.
-func (x *execution) read(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
+func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	res, err := c.next(ctx, c.request)
 	if err != nil || c.price() == 0 {
 		return res, err
@@ -117,7 +117,7 @@ func (x *execution) read(ctx context.Context, c *invocation) (connect.AnyRespons
 
 // write runs the handler in one transaction of the tenant, and its price in the
 // same. It goes on when the caller hangs up, who may never learn that it did.
-func (x *execution) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
+func (x *transactions) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if c.key != nil {
@@ -138,7 +138,7 @@ func (x *execution) write(ctx context.Context, c *invocation) (res connect.AnyRe
 }
 
 // open returns the caller's data, and the month that a priced write is charged to.
-func (x *execution) open(ctx context.Context, c *invocation) (data *db.Tenant, month billing.Month, err error) {
+func (x *transactions) open(ctx context.Context, c *invocation) (data *db.Tenant, month billing.Month, err error) {
 	data = x.store.Tenant(c.principal.Tenant, c.principal.ReadOnly)
 	if c.price() > 0 {
 		month, err = x.ledger.OpenMonth(ctx, c.principal.Tenant)
@@ -147,7 +147,7 @@ func (x *execution) open(ctx context.Context, c *invocation) (data *db.Tenant, m
 }
 
 // effect runs the handler in a transaction and charges for it at its end.
-func (x *execution) effect(ctx context.Context, c *invocation, u *db.Tx, month billing.Month) (connect.AnyResponse, error) {
+func (x *transactions) effect(ctx context.Context, c *invocation, u *db.Tx, month billing.Month) (connect.AnyResponse, error) {
 	ctx = context.WithValue(call.With(ctx, &c.state), txKey{}, u)
 	c.state.Price = c.price()
 	res, err := c.next(ctx, c.request)

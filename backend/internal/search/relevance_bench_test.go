@@ -68,7 +68,7 @@ func vectorsOf(b *testing.B, s *db.DB, owner tenant.ID) (version int64) {
 			for j := range v {
 				v[j] = float32(rng.NormFloat64())
 			}
-			if err := vector.Unit(v); err != nil {
+			if err := vector.Normalise(v); err != nil {
 				b.Fatal(err)
 			}
 			rows[i] = vector.Row{ConnectionID: fmt.Sprintf("con_%026d", from+i), Model: vector.LocalModel, Dimensions: 256, Vector: v}
@@ -129,7 +129,7 @@ func benchmarkLargeNetwork(b *testing.B, url string) {
 		find := search.NewIndexCache(func(ctx context.Context, t tenant.ID, since int64) (search.Documents, error) {
 			return search.LoadDocuments(ctx, s.Tenant(t, true), since)
 		}, 1<<30)
-		return search.NewSearcher(search.Config{Finder: find, Provider: vector.Local{}, MaxBytes: 1 << 30,
+		return search.NewSearcher(search.Config{Indexes: find, Provider: vector.Local{}, MaxBytes: 1 << 30,
 			Vectors: func(ctx context.Context, t tenant.ID, model string, since int64) (vector.Vectors, error) {
 				return search.LoadVectors(ctx, s.Tenant(t, true), model, since)
 			}})

@@ -16,18 +16,18 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// keyedWrite is a write that is to be done once, however often it is sent.
-type keyedWrite struct {
+// idempotentWrite is a write that is to be done once, however often it is sent.
+type idempotentWrite struct {
 	tool, mark string // the mark is in the effect, and nowhere else
 	key, body  string
 	impatient  bool // its client sends it once, and goes on without an answer
 
-	first    keyedAnswer // what came first; its text is empty if nothing did
+	first    response // what came first; its text is empty if nothing did
 	attempts int
 }
 
-// keyedAnswer is the answer to a keyed write, byte for byte.
-type keyedAnswer struct {
+// response is the answer to a write with a key, byte for byte.
+type response struct {
 	text     string
 	replayed bool
 }
@@ -51,35 +51,35 @@ type errAgain string
 func (e errAgain) Error() string { return string(e) }
 
 // send sends a write once.
-func (r *crashRound) send(ctx context.Context, w *keyedWrite) (keyedAnswer, error) {
+func (r *crashRound) send(ctx context.Context, w *idempotentWrite) (response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.agent.Service.Base+r.agent.Path, strings.NewReader(w.body))
 	if err != nil {
-		return keyedAnswer{}, err
+		return response{}, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+r.agent.Bearer)
 	req.Header.Set("Idempotency-Key", w.key)
 	res, err := r.client.Do(req)
 	if err != nil {
-		return keyedAnswer{}, errAgain("no answer")
+		return response{}, errAgain("no answer")
 	}
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		return keyedAnswer{}, errAgain("half an answer")
+		return response{}, errAgain("half an answer")
 	}
 	switch {
 	case res.StatusCode == http.StatusOK && strings.Contains(string(text), `"isError":false`):
-		return keyedAnswer{string(text), res.Header.Get("Idempotency-Replayed") == "true"}, nil
+		return response{string(text), res.Header.Get("Idempotency-Replayed") == "true"}, nil
 	case res.StatusCode == http.StatusConflict, res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
-		return keyedAnswer{}, errAgain(res.Status)
+		return response{}, errAgain(res.Status)
 	default:
-		return keyedAnswer{}, fmt.Errorf("%s: got %d %s", w.tool, res.StatusCode, text)
+		return response{}, fmt.Errorf("%s: got %d %s", w.tool, res.StatusCode, text)
 	}
 }
 
 // insist sends a write until it is answered, or once if its client is impatient.
-func (r *crashRound) insist(ctx context.Context, w *keyedWrite) (keyedAnswer, error) {
+func (r *crashRound) insist(ctx context.Context, w *idempotentWrite) (response, error) {
 	for {
 		// Whoever comes while the service is being started waits for that.
 		r.down.RLock()
@@ -100,7 +100,7 @@ func (r *crashRound) insist(ctx context.Context, w *keyedWrite) (keyedAnswer, er
 }
 
 // each has n clients take the writes, one after the other.
-func (r *crashRound) each(t *testing.T, n int, writes []*keyedWrite, do func(*keyedWrite) error) *sync.WaitGroup {
+func (r *crashRound) each(t *testing.T, n int, writes []*idempotentWrite, do func(*idempotentWrite) error) *sync.WaitGroup {
 	t.Helper()
 	r.turn.Store(0)
 	r.done.Store(0)
@@ -154,10 +154,10 @@ func deaths(way harness.Topology) map[string]func(s *harness.Service) {
 	}
 }
 
-// TestKeyedWritesThroughCrashes: with a key, every write that was answered was
+// TestIdempotentWritesThroughCrashes: with a key, every write that was answered was
 // done once, and one that was not was done once or not at all, however often it
 // was sent and the service was killed; so is what was paid.
-func TestKeyedWritesThroughCrashes(t *testing.T) {
+func TestIdempotentWritesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
 		for name, die := range deaths(way) {
@@ -180,8 +180,8 @@ func checkCrashes(t *testing.T, s *harness.Service, die func(*harness.Service)) 
 	t.Cleanup(transport.CloseIdleConnections)
 	r := &crashRound{agent: s.NewMember(t).Agent(t), client: &http.Client{Transport: transport, Timeout: harness.Timeout}, again: map[string]int{}}
 	person := r.agent.Create(t, harness.Arguments{"name": "Constant Companion"})
-	writes := keyedWrites(t, person, total)
-	clientsAtWork := r.each(t, clients, writes, func(w *keyedWrite) (err error) {
+	writes := idempotentWrites(t, person, total)
+	clientsAtWork := r.each(t, clients, writes, func(w *idempotentWrite) (err error) {
 		w.first, err = r.insist(t.Context(), w)
 		return err
 	})
@@ -201,13 +201,13 @@ func checkCrashes(t *testing.T, s *harness.Service, die func(*harness.Service)) 
 	}
 }
 
-// keyedWrites are writes of three tools, each with a mark and a key of its own.
-func keyedWrites(t *testing.T, person string, n int) []*keyedWrite {
+// idempotentWrites are writes of three tools, each with a mark and a key of its own.
+func idempotentWrites(t *testing.T, person string, n int) []*idempotentWrite {
 	t.Helper()
 	const impatient = 5 // every fifth client is
-	writes := make([]*keyedWrite, n)
+	writes := make([]*idempotentWrite, n)
 	for i := range writes {
-		w := &keyedWrite{mark: rand.Text(), key: rand.Text(), impatient: i%impatient == 0}
+		w := &idempotentWrite{mark: rand.Text(), key: rand.Text(), impatient: i%impatient == 0}
 		var args harness.Arguments
 		switch i % 3 {
 		case 0:

@@ -1,4 +1,4 @@
-package imports_test
+package tree_test
 
 import (
 	"encoding/json"

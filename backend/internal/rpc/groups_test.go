@@ -73,13 +73,13 @@ func TestGroupsAndTags(t *testing.T) {
 	})
 }
 
-func TestRefusalsOfOrganize(t *testing.T) {
+func TestRefusalsOfGroups(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		club, _ := b.call(t, saveGroup, `{"name":"Book club"}`).at("group", "id").(string)
 		b.call(t, saveGroup, `{"name":"Chess"}`)
-		const nobody, noGroup = "con_00000000000000000000000000", "grp_00000000000000000000000000"
+		const unknownID, noGroup = "con_00000000000000000000000000", "grp_00000000000000000000000000"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
 			"neither id nor name":   {saveGroup, `{"description":"x"}`, "invalid_argument", "id of a group, or a name"},
 			"blank name":            {saveGroup, `{"name":" \u200b "}`, "invalid_argument", "name: "},
@@ -92,7 +92,7 @@ func TestRefusalsOfOrganize(t *testing.T) {
 			"nothing to change":     {updateMembership, `{"connection_ids":["` + ana + `"]}`, "invalid_argument", "add_groups"},
 			"nobody to change":      {updateMembership, `{"connection_ids":[],"add_tags":["x"]}`, "invalid_argument", "connection_ids"},
 			"somebody twice":        {updateMembership, `{"connection_ids":["` + ana + `","` + ana + `"],"add_tags":["x"]}`, "invalid_argument", "connection_ids"},
-			"somebody unknown":      {updateMembership, `{"connection_ids":["` + ana + `","` + nobody + `"],"add_tags":["x"]}`, "not_found", nobody},
+			"somebody unknown":      {updateMembership, `{"connection_ids":["` + ana + `","` + unknownID + `"],"add_tags":["x"]}`, "not_found", unknownID},
 			"group unknown":         {updateMembership, `{"connection_ids":["` + ana + `"],"add_groups":["Bok clubb"]}`, "not_found", `"Book club", "Chess"`},
 			"group id unknown":      {updateMembership, `{"connection_ids":["` + ana + `"],"add_groups":["` + noGroup + `"]}`, "not_found", noGroup},
 			"group to leave":        {updateMembership, `{"connection_ids":["` + ana + `"],"remove_groups":["Rowers"]}`, "not_found", `"Rowers"`},
@@ -112,7 +112,7 @@ func TestRefusalsOfOrganize(t *testing.T) {
 	})
 }
 
-func TestLimitsOfOrganize(t *testing.T) {
+func TestLimitsOfGroups(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana"}`)

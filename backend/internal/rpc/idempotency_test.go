@@ -15,8 +15,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/rpc"
 )
 
-// keyed makes a call under a key, with the body as its fingerprint.
-func (b *bundle) keyed(t *testing.T, key, procedure, body string, headers ...string) answer {
+// withKey makes a call under a key, with the body as its fingerprint.
+func (b *bundle) withKey(t *testing.T, key, procedure, body string, headers ...string) answer {
 	t.Helper()
 	fingerprint := fmt.Sprintf("%.100s", procedure+body)
 	return b.call(t, procedure, body, append([]string{rpc.HeaderIdempotencyKey, key, rpc.HeaderFingerprint, fingerprint}, headers...)...)
@@ -42,13 +42,13 @@ func wantReplay(t *testing.T, first, again answer) {
 
 const ana = `{"name":"Ana"}`
 
-func TestKeyedWriteIsDoneOnce(t *testing.T) {
+func TestWriteWithAKeyIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		other := p.backend(t, p.rpcs, 100)
 		done := 0
 		for _, got := range together(40, func(i int) answer {
-			return []*bundle{p.bundle, other}[i%2].keyed(t, "k", create, ana)
+			return []*bundle{p.bundle, other}[i%2].withKey(t, "k", create, ana)
 		}) {
 			switch {
 			case got.code() == "":
@@ -62,7 +62,7 @@ func TestKeyedWriteIsDoneOnce(t *testing.T) {
 		}
 		p.wantBalance(t, 98)
 		wantReplay(t, answer{status: 200, header: http.Header{rpc.HeaderCharged: {"2"}, rpc.HeaderRemaining: {"98"}, rpc.HeaderReset: {"2026-12-01T00:00:00Z"}},
-			body: other.keyed(t, "k", create, ana).body}, p.keyed(t, "k", create, ana))
+			body: other.withKey(t, "k", create, ana).body}, p.withKey(t, "k", create, ana))
 	})
 }
 
@@ -81,9 +81,9 @@ func TestReplays(t *testing.T) {
 			"rule of the domain":   {create, `{"name":" "}`, 0},
 		} {
 			before := p.count(t, "credit_entries", "reason = 'calls'")
-			first := p.keyed(t, name, c.procedure, c.body)
-			wantReplay(t, first, p.keyed(t, name, c.procedure, c.body))
-			wantReplay(t, first, p.keyed(t, name, c.procedure, c.body))
+			first := p.withKey(t, name, c.procedure, c.body)
+			wantReplay(t, first, p.withKey(t, name, c.procedure, c.body))
+			wantReplay(t, first, p.withKey(t, name, c.procedure, c.body))
 			if n := p.count(t, "credit_entries", "reason = 'calls'") - before; n != min(c.price, 1) {
 				t.Errorf("%s: %d charges", name, n)
 			}
@@ -94,17 +94,17 @@ func TestReplays(t *testing.T) {
 
 // A failure leaves nothing of its effect, and stays a failure when the reason for
 // it is gone.
-func TestFailedWriteLeavesItsAnswerAlone(t *testing.T) {
+func TestFailedWriteLeavesItsResponseAlone(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.call(t, create, `{"name":"Ana","emails":["ana@x.example"]}`)
 		duplicate := `{"emails":["ana@x.example"],"on_duplicate":"error"}`
-		first := p.keyed(t, "k", create, duplicate)
+		first := p.withKey(t, "k", create, duplicate)
 		if first.code() != "already_exists" {
 			t.Fatalf("got %v", first.body)
 		}
 		p.exec(t, "DELETE FROM connections")
-		wantReplay(t, first, p.keyed(t, "k", create, duplicate))
+		wantReplay(t, first, p.withKey(t, "k", create, duplicate))
 		p.wantBalance(t, 98)
 	})
 }
@@ -113,9 +113,9 @@ func TestOtherRequestUnderTheKey(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		for name, first := range map[string][2]string{"a write": {create, ana}, "a read": {searchPath, anything}} {
-			p.keyed(t, name, first[0], first[1])
+			p.withKey(t, name, first[0], first[1])
 			for _, other := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, `{"query":"bo"}`}} {
-				if got := p.keyed(t, name, other[0], other[1]); got.code() != "failed_precondition" || got.state() != "reused" {
+				if got := p.withKey(t, name, other[0], other[1]); got.code() != "failed_precondition" || got.state() != "reused" {
 					t.Errorf("after %s: %v", name, got)
 				}
 			}
@@ -139,17 +139,17 @@ func TestInFlightIsRefusedAtOnce(t *testing.T) {
 			if _, err := tx.Exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", credential+"\nk"); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.keyed(t, "k", create, ana); got.code() != "aborted" || got.state() != "in_flight" {
+			if got := p.withKey(t, "k", create, ana); got.code() != "aborted" || got.state() != "in_flight" {
 				t.Errorf("got %v", got)
 			}
-			if got := p.keyed(t, "k", searchPath, anything); got.code() != "aborted" || got.state() != "in_flight" {
+			if got := p.withKey(t, "k", searchPath, anything); got.code() != "aborted" || got.state() != "in_flight" {
 				t.Errorf("got %v", got)
 			}
 			if err := tx.Rollback(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := p.keyed(t, "k", create, ana); got.code() != "" {
+		if got := p.withKey(t, "k", create, ana); got.code() != "" {
 			t.Errorf("afterwards: %v", got.body)
 		}
 		p.wantBalance(t, 98)
@@ -161,11 +161,11 @@ func TestWhatIsNotKept(t *testing.T) {
 	eachPaid(t, 3, func(t *testing.T, p *paid) {
 		reader := dbtest.Token(t, p.store, p.member, "connections")
 		for name, got := range map[string]answer{
-			"no credential":  p.keyed(t, "k", create, ana, "Authorization", ""),
-			"wrong bearer":   p.keyed(t, "k", create, ana, "Authorization", "Bearer kith_pat_x"),
-			"scope missing":  p.keyed(t, "k", create, ana, "Authorization", "Bearer "+reader),
-			"schema error":   p.keyed(t, "k", create, `{"nam":"x"}`),
-			"breaks a bound": p.keyed(t, "k", searchPath, `{"query":""}`),
+			"no credential":  p.withKey(t, "k", create, ana, "Authorization", ""),
+			"wrong bearer":   p.withKey(t, "k", create, ana, "Authorization", "Bearer kith_pat_x"),
+			"scope missing":  p.withKey(t, "k", create, ana, "Authorization", "Bearer "+reader),
+			"schema error":   p.withKey(t, "k", create, `{"nam":"x"}`),
+			"breaks a bound": p.withKey(t, "k", searchPath, `{"query":""}`),
 		} {
 			if got.code() == "" || got.state() != "" {
 				t.Errorf("%s: %v", name, got)
@@ -174,18 +174,18 @@ func TestWhatIsNotKept(t *testing.T) {
 		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 0 {
 			t.Errorf("%d answers are kept", n)
 		}
-		if got := p.keyed(t, "k", create, ana); got.code() != "" {
+		if got := p.withKey(t, "k", create, ana); got.code() != "" {
 			t.Errorf("the key is spent: %v", got.body)
 		}
 		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, anything}} {
 			p.call(t, searchPath, anything)
-			if got := p.keyed(t, c[0], c[0], c[1]); got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
+			if got := p.withKey(t, c[0], c[0], c[1]); got.code() != "resource_exhausted" || got.header.Get(rpc.HeaderRemaining) != "0" {
 				t.Errorf("out of credits: %v", got)
 			}
 		}
 		p.advance(10 * 24 * time.Hour) // the next month
 		for _, c := range [][2]string{{create, `{"name":"Bo"}`}, {searchPath, anything}} {
-			if got := p.keyed(t, c[0], c[0], c[1]); got.code() != "" || got.state() != "" {
+			if got := p.withKey(t, c[0], c[0], c[1]); got.code() != "" || got.state() != "" {
 				t.Errorf("with new credits: %v", got)
 			}
 		}
@@ -196,17 +196,17 @@ func TestWhatIsNotKept(t *testing.T) {
 func TestReplayAsksForPermissionAgain(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		p.keyed(t, "w", create, ana)
-		p.keyed(t, "r", searchPath, anything)
+		p.withKey(t, "w", create, ana)
+		p.withKey(t, "r", searchPath, anything)
 		p.exec(t, "UPDATE personal_tokens SET scopes = 'connections'")
-		if got := p.keyed(t, "w", create, ana); got.code() != "permission_denied" || got.state() != "" {
+		if got := p.withKey(t, "w", create, ana); got.code() != "permission_denied" || got.state() != "" {
 			t.Errorf("without the scope: %v", got)
 		}
-		if got := p.keyed(t, "r", searchPath, anything); got.state() != "replayed" {
+		if got := p.withKey(t, "r", searchPath, anything); got.state() != "replayed" {
 			t.Errorf("with the scope: %v", got)
 		}
 		p.exec(t, "UPDATE personal_tokens SET revoked_at = '2026-11-21 12:00:00'")
-		if got := p.keyed(t, "r", searchPath, anything); got.code() != "unauthenticated" || got.state() != "" {
+		if got := p.withKey(t, "r", searchPath, anything); got.code() != "unauthenticated" || got.state() != "" {
 			t.Errorf("revoked: %v", got)
 		}
 	})
@@ -215,11 +215,11 @@ func TestReplayAsksForPermissionAgain(t *testing.T) {
 func TestKeysExpire(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		first := p.keyed(t, "k", create, ana)
+		first := p.withKey(t, "k", create, ana)
 		p.advance(24*time.Hour - time.Second)
-		wantReplay(t, first, p.keyed(t, "k", create, ana))
+		wantReplay(t, first, p.withKey(t, "k", create, ana))
 		p.advance(time.Second)
-		if got := p.keyed(t, "k", searchPath, anything); got.state() != "" || got.code() != "" {
+		if got := p.withKey(t, "k", searchPath, anything); got.state() != "" || got.code() != "" {
 			t.Errorf("after a day: %v", got)
 		}
 		if n := p.count(t, "idempotency_keys", "1 = 1"); n != 1 {
@@ -237,11 +237,11 @@ func TestKeysExpire(t *testing.T) {
 func TestKeysBelongToTheirCredential(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
-		p.keyed(t, "k", create, ana)
+		p.withKey(t, "k", create, ana)
 		second := dbtest.Token(t, p.store, p.member, p.rpcs.Scopes()...)
 		other := dbtest.Token(t, p.store, dbtest.Member(t, p.store, "other"), p.rpcs.Scopes()...)
 		for _, bearer := range []string{second, other} {
-			got := p.keyed(t, "k", create, ana, "Authorization", "Bearer "+bearer)
+			got := p.withKey(t, "k", create, ana, "Authorization", "Bearer "+bearer)
 			if got.code() != "" || got.state() != "" {
 				t.Errorf("got %v", got)
 			}
@@ -257,14 +257,14 @@ func TestKeysOfSandboxVisitors(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		first := p.keyed(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
-		if got := p.keyed(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.2"); got.state() != "" {
+		first := p.withKey(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		if got := p.withKey(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.2"); got.state() != "" {
 			t.Errorf("another address: %v", got)
 		}
-		if got := p.keyed(t, "k", searchPath, `{"query":"y"}`, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
+		if got := p.withKey(t, "k", searchPath, `{"query":"y"}`, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != "reused" {
 			t.Errorf("another query: %v", got)
 		}
-		wantReplay(t, first, p.keyed(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"))
+		wantReplay(t, first, p.withKey(t, "k", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1"))
 		if n := p.count(t, "idempotency_keys", "tenant_id IS NULL AND scope = 'address:192.0.2.1'"); n != 1 {
 			t.Errorf("%d rows of the address", n)
 		}
@@ -285,7 +285,7 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 		}
 		calls := map[string][2]string{"w": {create, ana}, "r": {searchPath, anything}, "f": {get, `{"id":"con_00000000000000000000000000"}`}}
 		for key, c := range calls {
-			if got := p.keyed(t, key, c[0], c[1]); got.code() != "internal" || strings.Contains(got.message(), refuse) {
+			if got := p.withKey(t, key, c[0], c[1]); got.code() != "internal" || strings.Contains(got.message(), refuse) {
 				t.Errorf("%s: %v", key, got.body)
 			}
 		}
@@ -296,8 +296,8 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 		}
 		p.exec(t, map[bool]string{true: "DROP TRIGGER die ON idempotency_keys", false: "DROP TRIGGER die"}[db.IsPostgres(p.database)])
 		for key, c := range calls {
-			first := p.keyed(t, key, c[0], c[1])
-			wantReplay(t, first, p.keyed(t, key, c[0], c[1]))
+			first := p.withKey(t, key, c[0], c[1])
+			wantReplay(t, first, p.withKey(t, key, c[0], c[1]))
 		}
 		p.wantBalance(t, 97)
 	})
@@ -329,15 +329,15 @@ func TestCallerHangsUp(t *testing.T) {
 		if _, err := http.DefaultClient.Do(r); err == nil {
 			t.Fatal("the caller did not hang up")
 		}
-		if got := p.keyed(t, "k", create, ana); got.state() != "in_flight" {
+		if got := p.withKey(t, "k", create, ana); got.state() != "in_flight" {
 			t.Errorf("while the first is at work: %v", got)
 		}
 		if err := hold.Rollback(); err != nil {
 			t.Fatal(err)
 		}
-		got := p.keyed(t, "k", create, ana)
+		got := p.withKey(t, "k", create, ana)
 		for got.state() == "in_flight" {
-			got = p.keyed(t, "k", create, ana)
+			got = p.withKey(t, "k", create, ana)
 		}
 		if got.state() != "replayed" || got.at("connection", "name") != "Ana" {
 			t.Errorf("the next attempt: %v", got)
@@ -360,8 +360,8 @@ func TestLargeAnswersAreNotKept(t *testing.T) {
 			{`{"id":"` + id + `"}`, "replayed"},
 			{`{"id":"` + id + `","include":["notes"]}`, ""},
 		} {
-			p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1")
-			if got := p.keyed(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != c.again || got.code() != "" {
+			p.withKey(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1")
+			if got := p.withKey(t, c.body[:20]+c.again, get, c.body, rpc.HeaderSandboxVisitor, "192.0.2.1"); got.state() != c.again || got.code() != "" {
 				t.Errorf("%s: %q %v", c.body, got.state(), got.code())
 			}
 		}
@@ -372,7 +372,7 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		p.exec(t, "UPDATE tenant_states SET read_only = TRUE")
-		p.keyed(t, "old", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
+		p.withKey(t, "old", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.1")
 		p.exec(t, "DELETE FROM idempotency_keys")
 		tx, err := p.db.Begin()
 		if err != nil {
@@ -387,15 +387,15 @@ func TestKeysOfAScopeAreBounded(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		got := p.keyed(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7")
+		got := p.withKey(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7")
 		if got.code() != "resource_exhausted" || !strings.Contains(got.message(), "at most 1000") {
 			t.Errorf("got %v", got.body)
 		}
-		if got := p.keyed(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.8"); got.code() != "" {
+		if got := p.withKey(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.8"); got.code() != "" {
 			t.Errorf("another address: %v", got.body)
 		}
 		p.exec(t, "DELETE FROM idempotency_keys WHERE key = 'k7'")
-		if got := p.keyed(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7"); got.code() != "" {
+		if got := p.withKey(t, "one more", searchPath, anything, rpc.HeaderSandboxVisitor, "192.0.2.7"); got.code() != "" {
 			t.Errorf("with room again: %v", got.body)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 // doors are all paths that take keys. The member's are two doors of one house.
-func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.KeyedEndpoint {
+func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.IdempotentEndpoint {
 	t.Helper()
 	create := func(word string) string {
 		return harness.ToolCall(t, "create_connection", harness.Arguments{"name": word})
@@ -20,7 +20,7 @@ func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.KeyedEnd
 	register := func(word string) string {
 		return harness.Encode(t, harness.Arguments{"client_name": word, "redirect_uris": []string{"https://" + word + ".example/callback"}})
 	}
-	return []harness.KeyedEndpoint{
+	return []harness.IdempotentEndpoint{
 		{Service: s, Path: harness.PathCurrent, Bearer: a.Bearer, Status: http.StatusOK, MakeBody: create},
 		{Service: s, Path: harness.PathDeprecated, Bearer: a.Bearer, Status: http.StatusOK, MakeBody: create},
 		{Service: s, Path: harness.PathSandbox, Bearer: "", Status: http.StatusOK, MakeBody: search},
@@ -30,7 +30,7 @@ func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.KeyedEnd
 }
 
 // isKept wants the answer to a request that did something, now or once.
-func isKept(t *testing.T, d harness.KeyedEndpoint, what string, got harness.Response, replayed bool) {
+func isKept(t *testing.T, d harness.IdempotentEndpoint, what string, got harness.Response, replayed bool) {
 	t.Helper()
 	want := ""
 	if replayed {

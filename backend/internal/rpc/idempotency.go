@@ -72,7 +72,7 @@ func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.
 
 // claim takes the call's key. When another call has it, the answer is that call's
 // if it is there by now, and otherwise fault.InFlight.
-func (x *execution) claim(ctx context.Context, c *invocation) (release func(), res connect.AnyResponse, err error) {
+func (x *transactions) claim(ctx context.Context, c *invocation) (release func(), res connect.AnyResponse, err error) {
 	if release, err = x.keys.ClaimKey(*c.key); err == nil {
 		return release, nil, nil
 	}
@@ -82,9 +82,9 @@ func (x *execution) claim(ctx context.Context, c *invocation) (release func(), r
 	return nil, res, err
 }
 
-// writeOnce is write for a keyed call. A failure rolls the effect back with its
+// writeOnce is write for a call with a key. A failure rolls the effect back with its
 // price, and is kept by itself.
-func (x *execution) writeOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
+func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	release, res, err := x.claim(ctx, c)
 	if release == nil {
 		return res, err
@@ -99,15 +99,15 @@ func (x *execution) writeOnce(ctx context.Context, c *invocation) (connect.AnyRe
 		if res, failure = x.effect(ctx, c, u, month); failure != nil {
 			return nil, failure
 		}
-		var answer []byte
-		if res, answer, failure = encodeAnswer(res); failure != nil {
+		var body []byte
+		if res, body, failure = encodeResponse(res); failure != nil {
 			return nil, failure
 		}
-		if len(answer) > c.key.MaxAnswer() {
+		if len(body) > c.key.MaxAnswer() {
 			// Kept without a body: it must not be done twice.
 			return encodeFailure(connect.NewError(connect.CodeFailedPrecondition, errTooLarge))
 		}
-		return answer, nil
+		return body, nil
 	})
 	if old != nil {
 		return x.replay(c, old, nil)
@@ -121,8 +121,8 @@ func (x *execution) writeOnce(ctx context.Context, c *invocation) (connect.AnyRe
 	return res, nil
 }
 
-// readOnce is read for a keyed call. The answer is charged and kept at once.
-func (x *execution) readOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
+// readOnce is read for a call with a key. The answer is charged and kept at once.
+func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	release, res, err := x.claim(ctx, c)
@@ -142,15 +142,15 @@ func (x *execution) readOnce(ctx context.Context, c *invocation) (connect.AnyRes
 		price := c.charge()
 		charge = &price
 	}
-	old, err := x.keys.KeepAnswer(ctx, *c.key, charge, func(receipt billing.Receipt) (answer []byte, err error) {
+	old, err := x.keys.KeepAnswer(ctx, *c.key, charge, func(receipt billing.Receipt) (body []byte, err error) {
 		if charge != nil {
 			tellReceipt(res.Header(), receipt)
 		}
-		res, answer, err = encodeAnswer(res)
-		if len(answer) > c.key.MaxAnswer() {
-			answer = nil // a read can be done again
+		res, body, err = encodeResponse(res)
+		if len(body) > c.key.MaxAnswer() {
+			body = nil // a read can be done again
 		}
-		return answer, err
+		return body, err
 	})
 	if old != nil || err != nil {
 		return x.replay(c, old, err)
@@ -158,18 +158,18 @@ func (x *execution) readOnce(ctx context.Context, c *invocation) (connect.AnyRes
 	return res, nil
 }
 
-// keepFailure keeps the failure of a keyed call, where it is an outcome of the
+// keepFailure keeps the failure of a call with a key, where it is an outcome of the
 // call and not of the moment.
-func (x *execution) keepFailure(ctx context.Context, c *invocation, err error) (connect.AnyResponse, error) {
+func (x *transactions) keepFailure(ctx context.Context, c *invocation, err error) (connect.AnyResponse, error) {
 	wire := x.errs.wire(ctx, c.request.Spec().Procedure, err)
 	if !lasting(wire.Code()) {
 		return nil, wire
 	}
-	answer, encodeErr := encodeFailure(wire)
+	body, encodeErr := encodeFailure(wire)
 	if encodeErr != nil {
 		return nil, encodeErr
 	}
-	old, keepErr := x.keys.KeepAnswer(ctx, *c.key, nil, func(billing.Receipt) ([]byte, error) { return answer, nil })
+	old, keepErr := x.keys.KeepAnswer(ctx, *c.key, nil, func(billing.Receipt) ([]byte, error) { return body, nil })
 	if old != nil || keepErr != nil {
 		return x.replay(c, old, keepErr)
 	}
@@ -189,12 +189,12 @@ func lasting(code connect.Code) bool {
 }
 
 // replay gives an answer that was kept.
-func (x *execution) replay(c *invocation, old []byte, err error) (connect.AnyResponse, error) {
+func (x *transactions) replay(c *invocation, old []byte, err error) (connect.AnyResponse, error) {
 	if err != nil {
 		return nil, err
 	}
 	c.replayed = true
-	res, err := decodeAnswer(c.request.Spec(), old)
+	res, err := decodeResponse(c.request.Spec(), old)
 	if err != nil {
 		return nil, err
 	}

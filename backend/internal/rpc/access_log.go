@@ -28,9 +28,9 @@ const outcomeUnread = "unread"
 // methodUnknown is the name of what is no RPC of the contract.
 const methodUnknown = "unknown"
 
-// journal writes one line of the log for each call, whoever answers it. What a
+// accessLog writes one line of the log for each call, whoever answers it. What a
 // message holds is never in it.
-type journal struct {
+type accessLog struct {
 	rpcs   *catalog.Catalog
 	logger *slog.Logger
 	tracer *tracing.Tracer // nil traces nothing
@@ -72,9 +72,9 @@ func (l *line) end(err error) {
 	}
 }
 
-// wrap takes over the request id and the trace of the caller, which the gate below
+// wrap takes over the request id and the trace of the caller, which the Authorizer below
 // must trust, and writes the line.
-func (j *journal) wrap(next http.Handler) http.Handler {
+func (j *accessLog) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		l := &line{outcome: outcomeUnread}
@@ -88,7 +88,7 @@ func (j *journal) wrap(next http.Handler) http.Handler {
 }
 
 // interceptor notes how calls end. It goes before those that decide that.
-func (j *journal) interceptor() connect.UnaryInterceptorFunc {
+func (j *accessLog) interceptor() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 			res, err := next(ctx, req)
@@ -98,7 +98,7 @@ func (j *journal) interceptor() connect.UnaryInterceptorFunc {
 	}
 }
 
-func (j *journal) write(ctx context.Context, path string, l *line, d time.Duration) {
+func (j *accessLog) write(ctx context.Context, path string, l *line, d time.Duration) {
 	level := levelOf(l.outcome)
 	if level == slog.LevelInfo && ctx.Value(inProcessKey{}) != nil {
 		level = slog.LevelDebug

@@ -62,7 +62,7 @@ func (s *source) put(t tenant.ID, docs ...index.Document) int64 {
 	return s.version[t]
 }
 
-// load implements finder.Source.
+// load implements search.Source.
 func (s *source) load(ctx context.Context, t tenant.ID, since int64) (search.Documents, error) {
 	s.mu.Lock()
 	s.loads = append(s.loads, load{t, since})
@@ -233,7 +233,7 @@ func TestConcurrentSearchesShareOneLoad(t *testing.T) {
 	})
 }
 
-func TestSlowLoadHoldsUpNobodyElse(t *testing.T) {
+func TestSlowLoadDelaysNoOtherTenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()

@@ -1,11 +1,3 @@
-// Package search keeps something that is computed from each tenant's data, and
-// keeps it fresh.
-//
-// It is made at its first use and brought up to date when the tenant's data version,
-// which comes with each authenticated call, is ahead of it. So a call sees every
-// write that was committed before it, in whichever process, and costs no read of
-// the database when nothing changed. The least recently used give way when memory
-// runs short: whatever is here can always be made again.
 package search
 
 import (
@@ -27,12 +19,18 @@ const loadTimeout = 2 * time.Minute
 // Sized tells about how much memory it holds.
 type Sized interface{ Bytes() int64 }
 
-// Load brings what is derived up to date with what changed after a data version, or
+// Load brings a value up to date with what changed after a data version, or
 // with everything when since is below 0. It returns the version that it reflects
 // from then on. There is one call at a time for each value, beside its users.
 type Load[T Sized] func(ctx context.Context, t tenant.ID, since int64, value T) (version int64, err error)
 
-// Cache keeps values of tenants. It is safe for concurrent use.
+// Cache keeps one value for each tenant, computed from the tenant's data. It is safe for
+// concurrent use.
+//
+// A value is made at its first use and brought up to date when the tenant's data version,
+// which comes with each authenticated call, is ahead of it. So a call sees every write
+// that was committed before it, in whichever process, and reads nothing from the database
+// when nothing changed. The least recently used values are evicted when the cache is full.
 type Cache[T Sized] struct {
 	fresh    func() T
 	load     Load[T]

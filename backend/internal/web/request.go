@@ -17,8 +17,8 @@ import (
 // of biography may take 48,000 bytes on the wire.
 const maxBody = 256 << 10
 
-// visit is one request of a browser, while it is answered.
-type visit struct {
+// request is one request of a browser, while it is answered.
+type request struct {
 	*Web
 
 	w http.ResponseWriter
@@ -29,15 +29,15 @@ type visit struct {
 	secret string
 }
 
-// handler answers a visit, or says why not.
-type handler func(v *visit) error
+// handler answers a request, or says why not.
+type handler func(v *request) error
 
-// entrance prepares a visit and tells whether it goes on to the handler.
-type entrance func(v *visit) (goOn bool, err error)
+// entrance prepares a request and tells whether it goes on to the handler.
+type entrance func(v *request) (goOn bool, err error)
 
 func (web *Web) page(enter entrance, handle handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Web: web, w: w, r: r}
+		v := &request{Web: web, w: w, r: r}
 		setHeaders(w.Header())
 		goOn, err := v.admit(enter)
 		if err == nil && goOn {
@@ -50,7 +50,7 @@ func (web *Web) page(enter entrance, handle handler) http.HandlerFunc {
 }
 
 // admit refuses what is no form of ours before anything looks at it.
-func (v *visit) admit(enter entrance) (bool, error) {
+func (v *request) admit(enter entrance) (bool, error) {
 	if v.r.Method == http.MethodPost {
 		if err := v.crossOrigin.Check(v.r); err != nil {
 			return false, refuse(http.StatusForbidden, "This form came from another site", "Nothing was done. Open the page on this site and try again.")
@@ -74,7 +74,7 @@ func (v *visit) admit(enter entrance) (bool, error) {
 	return true, nil
 }
 
-func (v *visit) readForm() error {
+func (v *request) readForm() error {
 	media, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if err == nil && media == "multipart/form-data" && v.r.URL.Path == pathImports {
 		return v.readUpload()
@@ -95,14 +95,14 @@ func (v *visit) readForm() error {
 
 // anyone lets everybody in. The forms of these pages belong to a cookie of their
 // own, so that signing in elsewhere does not put them out of date.
-func anyone(v *visit) (bool, error) {
+func anyone(v *request) (bool, error) {
 	var err error
 	v.secret, err = v.formSecret(v.w, v.r)
 	return true, err
 }
 
 // membersOnly lets signed-in browsers in and sends others to sign in first.
-func membersOnly(v *visit) (bool, error) {
+func membersOnly(v *request) (bool, error) {
 	if v.login == nil {
 		v.redirect(v.SignIn(v.pageToReturnTo()))
 		return false, nil
@@ -113,7 +113,7 @@ func membersOnly(v *visit) (bool, error) {
 }
 
 // pageToReturnTo is the page that is asked for, or the one that a form stands on.
-func (v *visit) pageToReturnTo() string {
+func (v *request) pageToReturnTo() string {
 	if v.r.Method != http.MethodPost {
 		return v.r.URL.RequestURI()
 	}
@@ -124,15 +124,15 @@ func (v *visit) pageToReturnTo() string {
 }
 
 // redirect sends the browser to a path of this site, by GET.
-func (v *visit) redirect(path string) { http.Redirect(v.w, v.r, path, http.StatusSeeOther) }
+func (v *request) redirect(path string) { http.Redirect(v.w, v.r, path, http.StatusSeeOther) }
 
 // redirectDone redirects to a page that shows the notice of that name.
-func (v *visit) redirectDone(path, notice string) {
+func (v *request) redirectDone(path, notice string) {
 	v.redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
 }
 
 // line returns a form's value as one clean line.
-func (v *visit) line(name string) string { return text.Line(v.r.PostForm.Get(name)) }
+func (v *request) line(name string) string { return text.Line(v.r.PostForm.Get(name)) }
 
 // refusal is an outcome that is told on a page of its own.
 type refusal struct {
@@ -151,7 +151,7 @@ func refuse(status int, title, text string) *refusal {
 
 // fail answers with a page that says what went wrong; what nobody can act on is
 // logged in full and told in one sentence.
-func (v *visit) fail(err error) {
+func (v *request) fail(err error) {
 	refused, ok := errors.AsType[*refusal](err)
 	err = db.Coded(err) // a connection may break while rows are read
 	switch {

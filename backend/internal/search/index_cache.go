@@ -21,7 +21,7 @@ type Documents struct {
 // Source reads the documents of a tenant that changed after a data version.
 type Source func(ctx context.Context, t tenant.ID, since int64) (Documents, error)
 
-// Finder searches tenants' networks. It is safe for concurrent use.
+// IndexCache keeps the search index of each tenant. It is safe for concurrent use.
 type IndexCache struct {
 	indexes *Cache[*index.Index]
 	onBuild func(ctx context.Context, whole bool, d time.Duration)
@@ -29,7 +29,7 @@ type IndexCache struct {
 
 // NewIndexCache returns an IndexCache that holds about maxBytes of indexes, and always one.
 func NewIndexCache(source Source, maxBytes int64) *IndexCache {
-	f := &IndexCache{onBuild: func(context.Context, bool, time.Duration) {}}
+	c := &IndexCache{onBuild: func(context.Context, bool, time.Duration) {}}
 	load := func(ctx context.Context, t tenant.ID, since int64, index *index.Index) (int64, error) {
 		start := time.Now()
 		docs, err := source(ctx, t, since)
@@ -41,27 +41,27 @@ func NewIndexCache(source Source, maxBytes int64) *IndexCache {
 		} else {
 			index.Put(docs.Changed...)
 		}
-		f.onBuild(ctx, docs.Whole, time.Since(start))
+		c.onBuild(ctx, docs.Whole, time.Since(start))
 		return docs.Version, nil
 	}
-	f.indexes = NewCache(index.New, load, maxBytes)
-	return f
+	c.indexes = NewCache(index.New, load, maxBytes)
+	return c
 }
 
 // OnBuild has fn told of each index that is made (whole) or brought up to date, and
 // how long that took with its reading. Set it before the first search.
-func (f *IndexCache) OnBuild(fn func(ctx context.Context, whole bool, d time.Duration)) {
-	f.onBuild = fn
+func (c *IndexCache) OnBuild(fn func(ctx context.Context, whole bool, d time.Duration)) {
+	c.onBuild = fn
 }
 
 // Index returns the tenant's index as of data version atLeast or later.
-func (f *IndexCache) Index(ctx context.Context, t tenant.ID, atLeast int64) (*index.Index, error) {
-	return f.indexes.Get(ctx, t, atLeast)
+func (c *IndexCache) Index(ctx context.Context, t tenant.ID, atLeast int64) (*index.Index, error) {
+	return c.indexes.Get(ctx, t, atLeast)
 }
 
 // Search looks in the tenant's network as of data version atLeast or later.
-func (f *IndexCache) Search(ctx context.Context, t tenant.ID, atLeast int64, q index.Query) (index.Result, error) {
-	ix, err := f.Index(ctx, t, atLeast)
+func (c *IndexCache) Search(ctx context.Context, t tenant.ID, atLeast int64, q index.Query) (index.Result, error) {
+	ix, err := c.Index(ctx, t, atLeast)
 	if err != nil {
 		return index.Result{}, err
 	}
@@ -69,4 +69,4 @@ func (f *IndexCache) Search(ctx context.Context, t tenant.ID, atLeast int64, q i
 }
 
 // Held returns how many indexes are held and how many bytes they take.
-func (f *IndexCache) Held() (indexes int, bytes int64) { return f.indexes.Held() }
+func (c *IndexCache) Held() (indexes int, bytes int64) { return c.indexes.Held() }

@@ -20,7 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// post is a site's letter box: a real SMTP server behind a real mailer.
+// post is a site's mailbox: a real SMTP server behind a real mailer.
 type post struct {
 	*smtptest.Server
 	mailer *mail.Mailer
@@ -38,7 +38,7 @@ func withMail(t *testing.T) (post, webtest.Options) {
 	return post{server, mailer}, webtest.Options{Web: func(c *web.Config) { c.Mailer = mailer }}
 }
 
-// settle waits until every letter asked for is written, and returns how many came.
+// settle waits until every email asked for is written, and returns how many came.
 func (p post) settle(t *testing.T) int {
 	t.Helper()
 	p.mailer.Stop(t.Context())
@@ -47,14 +47,14 @@ func (p post) settle(t *testing.T) int {
 
 var linkPattern = regexp.MustCompile(`https?://\S+`)
 
-// link returns the path that the next letter leads to; text and HTML must agree.
+// link returns the path that the next email leads to; text and HTML must agree.
 func (p post) link(t *testing.T, s *webtest.Site, to, subject string) string {
 	t.Helper()
-	letter := p.Next(t)
-	if letter.To != to || letter.Header.Get("Subject") != subject {
-		t.Fatalf("a letter to %s: %q", letter.To, letter.Header.Get("Subject"))
+	email := p.Next(t)
+	if email.To != to || email.Header.Get("Subject") != subject {
+		t.Fatalf("an email to %s: %q", email.To, email.Header.Get("Subject"))
 	}
-	text, html := letter.Parts(t)
+	text, html := email.Parts(t)
 	address := linkPattern.FindString(text)
 	if !strings.Contains(html, `href="`+strings.ReplaceAll(address, "&", "&amp;")+`"`) {
 		t.Errorf("text and HTML lead to different places:\n%s\n%s", text, html)
@@ -179,8 +179,8 @@ func TestResetLinksEndWithThePassword(t *testing.T) {
 	}
 }
 
-// Whoever is asked for, the page is the same, and only who exists gets a letter.
-func TestForgotTellsNobodyApart(t *testing.T) {
+// Whoever is asked for, the page is the same, and only who exists gets an email.
+func TestForgotAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
 		p, options := withMail(t)
@@ -202,12 +202,12 @@ func TestForgotTellsNobodyApart(t *testing.T) {
 			t.Errorf("%d different pages", len(bodies))
 		}
 		if n := p.settle(t); n != 1 {
-			t.Errorf("%d letters", n)
+			t.Errorf("%d emails", n)
 		}
 	})
 }
 
-func TestLettersAreBounded(t *testing.T) {
+func TestEmailsAreBounded(t *testing.T) {
 	t.Parallel()
 	p, options := withMail(t)
 	s := webtest.New(t, options)
@@ -218,7 +218,7 @@ func TestLettersAreBounded(t *testing.T) {
 		want(t, b.Submit(page, "/forgot", values("login", "maria")), http.StatusOK, "Look into your mail")
 	}
 	if n := p.settle(t); n != 5 {
-		t.Errorf("%d letters within an hour", n)
+		t.Errorf("%d emails within an hour", n)
 	}
 	want(t, b.Submit(page, "/forgot", values("login", "maria")), http.StatusServiceUnavailable, "cannot send mail")
 }
@@ -320,7 +320,7 @@ func TestSignUpClosedWhileALinkWaits(t *testing.T) {
 }
 
 // The page of a sign-up does not tell whether the address or the username is taken.
-func TestSignUpByMailTellsNobodyApart(t *testing.T) {
+func TestSignUpByMailAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
 		s.Member(t, "taken")
@@ -360,7 +360,7 @@ func TestWithoutMail(t *testing.T) {
 	anonymous := s.Browser(t)
 	page := anonymous.Get("/sign-in")
 	if strings.Contains(page.Text(), "Forgotten") {
-		t.Error("the sign-in page offers a letter")
+		t.Error("the sign-in page offers an email")
 	}
 	want(t, anonymous.Post("/forgot", url.Values{"form_token": {tokenOf(page)}}), http.StatusNotFound, "This service sends no mail")
 }

@@ -1,4 +1,4 @@
-package imports_test
+package tree_test
 
 import (
 	"bytes"
@@ -44,8 +44,8 @@ func TestWorkspaceKeepsTheRule(t *testing.T) {
 // reaches tells whether a package needs one whose path has the prefix.
 func reaches(g graph, from, to string) bool {
 	seen := map[string]bool{}
-	var visit func(string) bool
-	visit = func(p string) bool {
+	var walk func(string) bool
+	walk = func(p string) bool {
 		if strings.HasPrefix(p, ours+to) {
 			return true
 		}
@@ -53,9 +53,9 @@ func reaches(g graph, from, to string) bool {
 			return false
 		}
 		seen[p] = true
-		return slices.ContainsFunc(g[p], visit)
+		return slices.ContainsFunc(g[p], walk)
 	}
-	return visit(ours + from)
+	return walk(ours + from)
 }
 
 // A small workspace with every way of importing, each breaking the rule once.
@@ -195,17 +195,17 @@ func watch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var visit func(folder string)
-	visit = func(folder string) {
+	var walk func(folder string)
+	walk = func(folder string) {
 		entries, err := os.ReadDir(folder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // others may work here
 			t.Fatal(err)
 		}
 		for _, e := range entries {
 			if name := e.Name(); e.IsDir() && !strings.HasPrefix(name, ".") && name != "node_modules" && name != "testdata" {
-				visit(fmt.Sprintf("%s%c%s", folder, filepath.Separator, name))
+				walk(fmt.Sprintf("%s%c%s", folder, filepath.Separator, name))
 			}
 		}
 	}
-	visit(deploy + string(filepath.Separator) + "..")
+	walk(deploy + string(filepath.Separator) + "..")
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 )
 
-// letters writes what is sent by mail. Every letter is its lines of text, of
+// emails writes what is sent by mail. Every email is its lines of text, of
 // which one is a link; the HTML says the same.
-type letters struct {
+type emails struct {
 	baseURL string
 	text    *texttemplate.Template
 	html    *htmltemplate.Template
 }
 
-// letter is what a letter says.
-type letter struct {
+// email is what an email says.
+type email struct {
 	Subject string
 	// Lines are paragraphs; Button and Link stand after them, Close at the end.
 	Lines        []string
@@ -30,7 +30,7 @@ type letter struct {
 }
 
 const (
-	letterText = `{{range .Lines}}{{.}}
+	emailText = `{{range .Lines}}{{.}}
 
 {{end}}{{if .Link}}{{.Button}}:
 {{.Link}}
@@ -39,37 +39,37 @@ const (
 
 Kith
 `
-	letterHTML = `<!doctype html><html lang="en"><body style="font-family:sans-serif;line-height:1.5;color:#1c2b2a">` +
+	emailHTML = `<!doctype html><html lang="en"><body style="font-family:sans-serif;line-height:1.5;color:#1c2b2a">` +
 		`{{range .Lines}}<p>{{.}}</p>{{end}}{{if .Link}}<p><a href="{{.Link}}">{{.Button}}</a></p>{{end}}<p>{{.Close}}</p><p>Kith</p></body></html>`
 )
 
-func parseLetters(baseURL string) (*letters, error) {
-	text, err := texttemplate.New("text").Parse(letterText)
+func parseEmails(baseURL string) (*emails, error) {
+	text, err := texttemplate.New("text").Parse(emailText)
 	if err != nil {
-		return nil, fmt.Errorf("web: parse letters: %w", err)
+		return nil, fmt.Errorf("web: parse emails: %w", err)
 	}
-	html, err := htmltemplate.New("html").Parse(letterHTML)
+	html, err := htmltemplate.New("html").Parse(emailHTML)
 	if err != nil {
-		return nil, fmt.Errorf("web: parse letters: %w", err)
+		return nil, fmt.Errorf("web: parse emails: %w", err)
 	}
-	return &letters{baseURL: baseURL, text: text, html: html}, nil
+	return &emails{baseURL: baseURL, text: text, html: html}, nil
 }
 
-func (l *letters) write(to string, content letter) (*mail.Message, error) {
+func (e *emails) write(to string, content email) (*mail.Message, error) {
 	var text strings.Builder
 	var html bytes.Buffer
-	if err := l.text.Execute(&text, content); err != nil {
-		return nil, fmt.Errorf("write letter: %w", err)
+	if err := e.text.Execute(&text, content); err != nil {
+		return nil, fmt.Errorf("write email: %w", err)
 	}
-	if err := l.html.Execute(&html, content); err != nil {
-		return nil, fmt.Errorf("write letter: %w", err)
+	if err := e.html.Execute(&html, content); err != nil {
+		return nil, fmt.Errorf("write email: %w", err)
 	}
 	return &mail.Message{To: to, Subject: content.Subject, Text: text.String(), HTML: html.String()}, nil
 }
 
 // link is the address of a page that takes a mailed secret.
-func (l *letters) link(path, secret string) string {
-	return l.baseURL + path + "?" + url.Values{fieldLink: {secret}}.Encode()
+func (e *emails) link(path, secret string) string {
+	return e.baseURL + path + "?" + url.Values{fieldLink: {secret}}.Encode()
 }
 
 const (
@@ -77,59 +77,59 @@ const (
 	notYou        = "If this was not you, there is nothing to do: without the link nothing happens."
 )
 
-func (l *letters) reset(m *account.Member, secret string) (*mail.Message, error) {
-	return l.write(m.Email, letter{
+func (e *emails) reset(m *account.Member, secret string) (*mail.Message, error) {
+	return e.write(m.Email, email{
 		Subject: "Choose a new password for Kith",
 		Lines:   []string{"Somebody, hopefully you, has forgotten the password of the Kith account " + m.Username + ".", lifetimeWords},
-		Button:  "Choose a new password", Link: l.link(pathReset, secret), Close: notYou,
+		Button:  "Choose a new password", Link: e.link(pathReset, secret), Close: notYou,
 	})
 }
 
-func (l *letters) verify(m *account.Member, secret string) (*mail.Message, error) {
-	return l.write(m.Email, letter{
+func (e *emails) verify(m *account.Member, secret string) (*mail.Message, error) {
+	return e.write(m.Email, email{
 		Subject: "Confirm your e-mail address for Kith",
 		Lines:   []string{"Please confirm that this is the address of the Kith account " + m.Username + ".", lifetimeWords},
-		Button:  "Confirm the address", Link: l.link(pathVerify, secret), Close: notYou,
+		Button:  "Confirm the address", Link: e.link(pathVerify, secret), Close: notYou,
 	})
 }
 
-func (l *letters) finishSignUp(s *account.SignUp, secret string) (*mail.Message, error) {
-	return l.write(s.Email, letter{
+func (e *emails) finishSignUp(s *account.SignUp, secret string) (*mail.Message, error) {
+	return e.write(s.Email, email{
 		Subject: "Finish your Kith account",
 		Lines:   []string{"Somebody, hopefully you, wants to open the Kith account " + s.Username + " with this address.", lifetimeWords},
-		Button:  "Finish the account", Link: l.link(pathVerify, secret), Close: notYou,
+		Button:  "Finish the account", Link: e.link(pathVerify, secret), Close: notYou,
 	})
 }
 
-func (l *letters) alreadyMember(m *account.Member) (*mail.Message, error) {
-	return l.write(m.Email, letter{
+func (e *emails) alreadyMember(m *account.Member) (*mail.Message, error) {
+	return e.write(m.Email, email{
 		Subject: "You have a Kith account already",
 		Lines: []string{
 			"Somebody, hopefully you, wanted to open a Kith account with this address. It has one already: " + m.Username + ".",
 			"If you have forgotten its password, choose a new one on the sign-in page.",
 		},
-		Button: "Sign in", Link: l.baseURL + pathSignIn, Close: "If this was not you, there is nothing to do.",
+		Button: "Sign in", Link: e.baseURL + pathSignIn, Close: "If this was not you, there is nothing to do.",
 	})
 }
 
-func (l *letters) identityLinked(m *account.Member, provider string) (*mail.Message, error) {
-	return l.write(m.Email, letter{
+func (e *emails) identityLinked(m *account.Member, provider string) (*mail.Message, error) {
+	return e.write(m.Email, email{
 		Subject: "Your Kith account is connected with " + provider,
 		Lines: []string{
 			"From now on you can sign in to the Kith account " + m.Username + " with " + provider + ".",
 			"If this was not you, change your password at once and disconnect " + provider + " in your security settings.",
 		},
-		Button: "Security settings", Link: l.baseURL + pathSecurity, Close: "If it was you, there is nothing to do.",
+		Button: "Security settings", Link: e.baseURL + pathSecurity, Close: "If it was you, there is nothing to do.",
 	})
 }
 
-func (l *letters) passwordChanged(username, email, ended string) (*mail.Message, error) {
-	return l.write(email, letter{
+func (e *emails) passwordChanged(username, address, ended string) (*mail.Message, error) {
+	return e.write(address, email{
 		Subject: "Your Kith password was changed",
 		Lines: []string{
 			"The password of your Kith account " + username + " was changed, and " + ended + ".",
 			"If this was not you, choose a new password at once and look through the agents and tokens of your account.",
 		},
-		Button: "Choose a new password", Link: l.baseURL + pathForgot, Close: "If it was you, there is nothing to do.",
+		Button: "Choose a new password", Link: e.baseURL + pathForgot, Close: "If it was you, there is nothing to do.",
 	})
 }

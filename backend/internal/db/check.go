@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Examine looks at a database without changing anything, and returns the clock of
+// Check looks at a database without changing anything, and returns the clock of
 // its server; that of SQLite is this machine's. It fails where Open would, and where
 // there is no database yet.
-func Examine(ctx context.Context, databaseURL string) (clock time.Time, err error) {
+func Check(ctx context.Context, databaseURL string) (clock time.Time, err error) {
 	if !IsPostgres(databaseURL) {
 		if _, err := os.Stat(sqlitePath(databaseURL)); err != nil {
 			return clock, fmt.Errorf("there is no database yet (kith serve makes it): %w", err)

@@ -17,8 +17,8 @@ import (
 
 var errTooLarge = errors.New("this request was done before and is not done again; its answer was too large to be kept")
 
-// keptAnswer is the outcome of a keyed call, as it is kept.
-type keptAnswer struct {
+// keptResponse is the stored outcome of a call with a key.
+type keptResponse struct {
 	// Body is the message as it was sent, byte for byte.
 	Body []byte `json:"body,omitempty"`
 	// Failure stands in its place.
@@ -42,20 +42,20 @@ type rendered struct {
 	text []byte
 }
 
-// encodeAnswer returns the answer in the form in which it is kept, and what is kept.
-func encodeAnswer(res connect.AnyResponse) (connect.AnyResponse, []byte, error) {
+// encodeResponse returns the response as it is sent, and the bytes that are kept.
+func encodeResponse(res connect.AnyResponse) (connect.AnyResponse, []byte, error) {
 	message, ok := res.Any().(proto.Message)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is no message", res.Any())
 	}
 	text, err := jsonCodec{}.Marshal(message)
 	if err != nil {
-		return nil, nil, fmt.Errorf("keep an answer: %w", err)
+		return nil, nil, fmt.Errorf("keep a response: %w", err)
 	}
-	answer, err := json.Marshal(keptAnswer{Body: text, Header: res.Header()})
+	body, err := json.Marshal(keptResponse{Body: text, Header: res.Header()})
 	same := connect.NewResponse(&rendered{Message: message, text: text})
 	maps.Copy(same.Header(), res.Header())
-	return same, answer, err
+	return same, body, err
 }
 
 func encodeFailure(wire *connect.Error) ([]byte, error) {
@@ -75,25 +75,25 @@ func encodeFailure(wire *connect.Error) ([]byte, error) {
 		}
 		kept.Details = append(kept.Details, data)
 	}
-	return json.Marshal(keptAnswer{Failure: kept})
+	return json.Marshal(keptResponse{Failure: kept})
 }
 
-// decodeAnswer makes of a kept answer what the first call was answered, marked as
+// decodeResponse decodes a kept response, marked as
 // a replay.
-func decodeAnswer(spec connect.Spec, data []byte) (connect.AnyResponse, error) {
-	var kept keptAnswer
+func decodeResponse(spec connect.Spec, data []byte) (connect.AnyResponse, error) {
+	var kept keptResponse
 	if err := json.Unmarshal(data, &kept); err != nil {
-		return nil, fmt.Errorf("read a kept answer: %w", err)
+		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
 	if kept.Failure != nil {
 		return nil, kept.Failure.restore()
 	}
-	message, err := newAnswer(spec)
+	message, err := newResponse(spec)
 	if err != nil {
 		return nil, err
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(kept.Body, message); err != nil {
-		return nil, fmt.Errorf("read a kept answer: %w", err)
+		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
 	res := connect.NewResponse(&rendered{Message: message, text: kept.Body})
 	maps.Copy(res.Header(), kept.Header)
@@ -101,14 +101,14 @@ func decodeAnswer(spec connect.Spec, data []byte) (connect.AnyResponse, error) {
 	return res, nil
 }
 
-func newAnswer(spec connect.Spec) (proto.Message, error) {
+func newResponse(spec connect.Spec) (proto.Message, error) {
 	method, ok := spec.Schema.(protoreflect.MethodDescriptor)
 	if !ok {
 		return nil, fmt.Errorf("%s has no schema", spec.Procedure)
 	}
 	kind, err := protoregistry.GlobalTypes.FindMessageByName(method.Output().FullName())
 	if err != nil {
-		return nil, fmt.Errorf("find the answer of %s: %w", spec.Procedure, err)
+		return nil, fmt.Errorf("find the response of %s: %w", spec.Procedure, err)
 	}
 	return kind.New().Interface(), nil
 }
