@@ -3,11 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+
 	"github.com/kith-crm/kith/backend/internal/billing"
-	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/observability/metrics"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"time"
 )
 
 // counters are the collectors that the parts of a backend report to.
@@ -73,14 +72,4 @@ func (s *Server) countJobs(ctx context.Context) ([]metrics.JobCount, error) {
 		counts[i] = metrics.JobCount(r)
 	}
 	return counts, err
-}
-
-// queryObservers passes each statement on to metrics and traces.
-type queryObservers []db.QueryObserver
-
-// Observe implements db.QueryObserver.
-func (list queryObservers) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
-	for _, o := range list {
-		o.Observe(ctx, operation, outcome, d)
-	}
 }

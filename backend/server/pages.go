@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"net/http"
+	"time"
+
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -11,14 +14,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
-	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
-	"net/http"
-	"strings"
-	"time"
 )
 
 // headerClientAddress contains the client's address as the edge saw it.
@@ -87,39 +86,4 @@ func (p *pages) stop(ctx context.Context) {
 	if p.mailer != nil {
 		p.mailer.Stop(ctx)
 	}
-}
-
-// compose builds the server's handler: the RPCs and, if the service has a public
-// address, the pages. The pages serve trusted callers only: a browser reaches them
-// through the edge.
-func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
-	service := rpc.NewServiceCredential(s.config.ServiceToken)
-	calls, err := s.newRPCHandler(rpcs, service)
-	if err != nil {
-		return err
-	}
-	if s.config.BaseURL == "" {
-		s.handler = calls
-		return nil
-	}
-	site := http.NewServeMux()
-	if s.pages, err = newPages(s.config, s.store, s.ledger, s.keys, rpcs, vectors, s.jobs.Wake, site); err != nil {
-		return err
-	}
-	var handler http.Handler = site
-	if s.counters != nil {
-		handler = observeEvents(site, s.counters.oauth.Observe)
-	}
-	if s.config.Tracer != nil {
-		handler = s.config.Tracer.Pages(handler)
-	}
-	guarded := service.Guard(handler)
-	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/kith.") || strings.HasPrefix(r.URL.Path, "/grpc.") {
-			calls.ServeHTTP(w, r)
-			return
-		}
-		guarded.ServeHTTP(w, r)
-	})
-	return nil
 }

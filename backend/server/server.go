@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -13,11 +18,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/observability/shutdown"
 	"github.com/kith-crm/kith/proto/catalog"
-	"net"
-	"net/http"
-	"time"
 )
 
 // Server is a backend: New opens its database, Start begins its work, Stop ends it.
@@ -202,4 +205,49 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.seeder.Stop()
 	s.recorder.Stop(ctx)
 	return errors.Join(append(errs, s.store.Close())...)
+}
+
+// compose builds the server's handler: the RPCs and, if the service has a public
+// address, the pages. The pages serve trusted callers only: a browser reaches them
+// through the edge.
+func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
+	service := rpc.NewServiceCredential(s.config.ServiceToken)
+	calls, err := s.newRPCHandler(rpcs, service)
+	if err != nil {
+		return err
+	}
+	if s.config.BaseURL == "" {
+		s.handler = calls
+		return nil
+	}
+	site := http.NewServeMux()
+	if s.pages, err = newPages(s.config, s.store, s.ledger, s.keys, rpcs, vectors, s.jobs.Wake, site); err != nil {
+		return err
+	}
+	var handler http.Handler = site
+	if s.counters != nil {
+		handler = observeEvents(site, s.counters.oauth.Observe)
+	}
+	if s.config.Tracer != nil {
+		handler = s.config.Tracer.Pages(handler)
+	}
+	guarded := service.Guard(handler)
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/kith.") || strings.HasPrefix(r.URL.Path, "/grpc.") {
+			calls.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+	return nil
+}
+
+// queryObservers passes each statement on to metrics and traces.
+type queryObservers []db.QueryObserver
+
+// Observe implements db.QueryObserver.
+func (list queryObservers) Observe(ctx context.Context, operation, outcome string, d time.Duration) {
+	for _, o := range list {
+		o.Observe(ctx, operation, outcome, d)
+	}
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,72 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
+
+// jsonCodec is JSON as agents see it: snake_case names, fields present even when
+// they hold their default, unknown and repeated fields refused. (The contract
+// spells each json_name like the field's name, so there is one spelling only.)
+// Invisible characters, which rows of older versions may hold, are left out.
+type jsonCodec struct {
+	// defers leaves it to checkArguments, which must follow, to refuse what cannot be
+	// decoded: only there can an error carry details.
+	defers bool
+}
+
+func (jsonCodec) Name() string { return "json" }
+
+func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
+	if r, ok := message.(*rendered); ok {
+		return append(dst, r.text...), nil
+	}
+	m, ok := message.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", message)
+	}
+	out, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.MarshalAppend(dst, m)
+	if data := out[min(len(dst), len(out)):]; bytes.ContainsFunc(data, text.Invisible) {
+		out = append(out[:len(dst)], text.WithoutInvisible(string(data))...)
+	}
+	return out, err
+}
+
+func (c jsonCodec) Unmarshal(data []byte, message any) error {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return fmt.Errorf("%T is no message", message)
+	}
+	err := protojson.Unmarshal(data, m)
+	switch {
+	case err == nil:
+		return nil
+	case !c.defers:
+		return errors.New("the body is not JSON of this message")
+	}
+	proto.Reset(m)
+	kept := protowire.AppendTag(nil, undecoded, protowire.BytesType)
+	m.ProtoReflect().SetUnknown(protowire.AppendBytes(kept, data))
+	return nil
+}
+
+// undecoded is the number of the unknown field that carries a JSON text which could
+// not be decoded from the codec to checkArguments. No message of the contract has it.
+const undecoded = protowire.MaxValidNumber
+
+// undecodedText returns the JSON text that could not be decoded into the message. It
+// returns false when the message was decoded.
+func undecodedText(m proto.Message) ([]byte, bool) {
+	number, _, n := protowire.ConsumeTag(m.ProtoReflect().GetUnknown())
+	if n < 0 || number != undecoded {
+		return nil, false
+	}
+	data, read := protowire.ConsumeBytes(m.ProtoReflect().GetUnknown()[n:])
+	return data, read >= 0
+}
 
 // checkArguments refuses calls whose arguments break a rule of the contract, and
 // says every one that they break.
