@@ -15,7 +15,7 @@ func (l *layout) fill(d *draft, cells []cell, order dayOrder) {
 			continue
 		}
 		label, pref := c.label, 0
-		if c.labelAt >= 0 && c.labelAt < len(cells) {
+		if c.labelAt >= 0 && c.labelAt < len(cells) && c.field != fieldText {
 			label, pref = googleLabel(cells[c.labelAt].String())
 		}
 		for _, value := range l.values(c.field, cells[i].String()) {
@@ -65,9 +65,6 @@ func (e entry) name(d *draft, f field) bool {
 		part = &d.job(e.number).organization
 	case fieldJobTitle:
 		part = &d.job(e.number).title
-	case fieldNickname:
-		d.set(&d.Nickname, "nickname", e.value, maxNickname)
-		return true
 	default:
 		return false
 	}
@@ -161,8 +158,8 @@ func (e entry) other(d *draft, f field) bool {
 		d.group(e.value)
 	case fieldStarred:
 		d.Starred = d.Starred || isYes(e.value)
-	case fieldMetHow:
-		d.set(&d.MetHow, "way they met", e.value, maxMetHow)
+	case fieldText:
+		d.setText(e.label, e.value)
 	case fieldCadence:
 		d.cadence(e.value)
 	case fieldKey:

@@ -20,7 +20,6 @@ const (
 	fieldMiddleName
 	fieldFamilyName
 	fieldNameSuffix
-	fieldNickname
 	fieldOrganization
 	fieldJobTitle
 	// fieldTitle is the job title, or an honorific beside a job title.
@@ -39,7 +38,8 @@ const (
 	fieldGroups
 	fieldStarred
 	fieldMetOn
-	fieldMetHow
+	// fieldText is a text that is taken over as it is; the label is its name.
+	fieldText
 	fieldBirthday
 	fieldAnniversary
 	fieldOtherDate
@@ -51,13 +51,13 @@ const (
 	fieldRelation
 )
 
-// identifies tells whether a column of the field can say who somebody is.
-func (f field) identifies() bool {
-	switch f {
-	case fieldFullName, fieldGivenName, fieldFamilyName, fieldNickname, fieldEmail, fieldWebAddress, fieldProfile, fieldOrganization:
+// identifies tells whether a column can say who somebody is.
+func (m meaning) identifies() bool {
+	switch m.field {
+	case fieldFullName, fieldGivenName, fieldFamilyName, fieldEmail, fieldWebAddress, fieldProfile, fieldOrganization:
 		return true
 	}
-	return false
+	return m == meaning{fieldText, "nickname"}
 }
 
 // meaning is a field and the label that goes with it, such as "work".

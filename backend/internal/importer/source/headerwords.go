@@ -11,10 +11,40 @@ type headerWord struct {
 
 func headerWords() []headerWord {
 	var all []headerWord
+	for _, t := range new(draft).texts() {
+		all = append(all, headerWord{meaning{fieldText, t.name}, t.headers})
+	}
 	for _, part := range [][]headerWord{nameWords(), workWords(), addressWords(), placeWords(), relationWords(), ignoredWords()} {
 		all = append(all, part...)
 	}
 	return all
+}
+
+// textField is a text of a person in one line that is taken over as a file has it.
+type textField struct {
+	// name is that of the contract, what that of warnings.
+	name, what string
+	value      *string
+	// limit is how many characters it may have, as in the contract.
+	limit   int
+	headers string
+}
+
+// texts lists the texts of a person that readers take over as they are.
+func (d *draft) texts() []textField {
+	return []textField{
+		{"nickname", "nickname", &d.Nickname, maxNickname, "nickname|nick name|nick|alias|known as|spitzname|surnom|apodo|apelido|soprannome|bijnaam|pseudonim"},
+		{"met_how", "way they met", &d.MetHow, maxMetHow, "met how|how we met|how met|met through|met at|met where|where we met"},
+	}
+}
+
+// setText fills the text of a name unless it has a value.
+func (d *draft) setText(name, value string) {
+	for _, t := range d.texts() {
+		if t.name == name {
+			d.set(t.value, t.what, value, t.limit)
+		}
+	}
 }
 
 func nameWords() []headerWord {
@@ -30,7 +60,6 @@ func nameWords() []headerWord {
 		{meaning{fieldFamilyName, ""}, "last name|lastname|family name|familyname|surname|last|nachname|familienname|nom|nom de famille|apellido|apellidos|" +
 			"sobrenome|ultimo nome|cognome|achternaam|nazwisko|efternamn|etternavn|efternavn|фамилия|姓"},
 		{meaning{fieldNameSuffix, ""}, "name suffix|suffix|honorific suffix|namenszusatz|suffixe|sufijo|sufixo|suffisso|achtervoegsel"},
-		{meaning{fieldNickname, ""}, "nickname|nick name|nick|alias|known as|spitzname|surnom|apodo|apelido|soprannome|bijnaam|pseudonim"},
 		{meaning{fieldKey, ""}, "id|uid|uuid|contact id|record id|identifier|external id"},
 		{meaning{fieldAboutText, ""}, "notes|note|about|bio|biography|description|comment|comments|remarks|background|notizen|notiz|bemerkungen|bemerkung|" +
 			"remarques|commentaires|notas|nota|observaciones|observacoes|comentarios|annotazioni|notities|opmerkingen|notatki|заметки|メモ|备注|메모"},
@@ -111,7 +140,6 @@ func placeWords() []headerWord {
 func relationWords() []headerWord {
 	return []headerWord{
 		{meaning{fieldMetOn, ""}, "met on|met|date met|first met|connected on|connected at"},
-		{meaning{fieldMetHow, ""}, "met how|how we met|how met|met through|met at|met where|where we met"},
 		{meaning{fieldBirthday, ""}, "birthday|birthdate|birth date|date of birth|dob|born|bday|geburtstag|geburtsdatum|anniversaire|date de naissance|cumpleanos|" +
 			"fecha de nacimiento|aniversario|data de nascimento|compleanno|data di nascita|verjaardag|geboortedatum|urodziny|data urodzenia|" +
 			"день рождения|誕生日|生日|생일"},

@@ -20,85 +20,6 @@ type jsCards struct {
 	count  int
 }
 
-// The parts of a Card (RFC 9553; RFC 9982 lets uid be absent) that are read.
-type (
-	jsCard struct {
-		UID           string                `json:"uid"`
-		Kind          string                `json:"kind"`
-		Created       string                `json:"created"`
-		Updated       string                `json:"updated"`
-		Name          jsName                `json:"name"`
-		Nicknames     map[string]jsNickname `json:"nicknames"`
-		Organizations map[string]jsOrg      `json:"organizations"`
-		Titles        map[string]jsTitle    `json:"titles"`
-		Emails        map[string]jsAddress  `json:"emails"`
-		Phones        map[string]jsAddress  `json:"phones"`
-		Links         map[string]jsAddress  `json:"links"`
-		Services      map[string]jsAddress  `json:"onlineServices"`
-		Addresses     map[string]jsPlace    `json:"addresses"`
-		Anniversaries map[string]jsDay      `json:"anniversaries"`
-		Notes         map[string]jsNote     `json:"notes"`
-		Keywords      map[string]bool       `json:"keywords"`
-		RelatedTo     map[string]jsRelation `json:"relatedTo"`
-		Members       map[string]bool       `json:"members"`
-	}
-	jsName struct {
-		Full       string        `json:"full"`
-		Components []jsComponent `json:"components"`
-	}
-	jsComponent struct {
-		Kind  string `json:"kind"`
-		Value string `json:"value"`
-	}
-	jsNickname struct {
-		Name string `json:"name"`
-	}
-	jsOrg struct {
-		Name  string `json:"name"`
-		Units []struct {
-			Name string `json:"name"`
-		} `json:"units"`
-	}
-	jsTitle struct {
-		Name           string `json:"name"`
-		Kind           string `json:"kind"`
-		OrganizationID string `json:"organizationId"`
-	}
-	// jsAddress is an address of any kind.
-	jsAddress struct {
-		Address  string          `json:"address"`
-		Number   string          `json:"number"`
-		URI      string          `json:"uri"`
-		Service  string          `json:"service"`
-		User     string          `json:"user"`
-		Contexts map[string]bool `json:"contexts"`
-		Features map[string]bool `json:"features"`
-		Pref     int             `json:"pref"`
-		Label    string          `json:"label"`
-	}
-	jsPlace struct {
-		Full        string        `json:"full"`
-		Components  []jsComponent `json:"components"`
-		CountryCode string        `json:"countryCode"`
-		Pref        int           `json:"pref"`
-	}
-	jsDay struct {
-		Kind string `json:"kind"`
-		Date struct {
-			UTC   string `json:"utc"`
-			Year  int    `json:"year"`
-			Month int    `json:"month"`
-			Day   int    `json:"day"`
-		} `json:"date"`
-	}
-	jsNote struct {
-		Note string `json:"note"`
-	}
-	jsRelation struct {
-		Relation map[string]bool `json:"relation"`
-	}
-)
-
 // openJSContact counts the cards, finds the groups among them and what no person
 // here has.
 func (f *File) openJSContact(text []byte, o Options) (reader, error) {
@@ -203,17 +124,6 @@ func hasJSStreet(m element) bool {
 				return true
 			}
 		}
-	}
-	return false
-}
-
-// isKnownMember tells members of a card that are read, and those that say nothing
-// of a person.
-func isKnownMember(name string) bool {
-	switch name {
-	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "nicknames", "organizations", "titles",
-		"emails", "phones", "links", "onlineServices", "addresses", "anniversaries", "notes", "keywords", "relatedTo", "members", "media":
-		return true
 	}
 	return false
 }

@@ -138,7 +138,7 @@ func isTitle(c column) bool {
 
 // check refuses tables that do not say who somebody is.
 func (l *layout) check(format string) error {
-	if slices.ContainsFunc(l.columns, func(c column) bool { return c.field.identifies() }) {
+	if slices.ContainsFunc(l.columns, func(c column) bool { return c.identifies() }) {
 		return nil
 	}
 	return fault.New(fault.Invalid, "the table has no column of the format %s that says who somebody is; leave the format out to have it found", format)
@@ -184,7 +184,7 @@ func (l *layout) unused(lost map[int]bool) string {
 // isSingle tells fields of which a person has one.
 func (f field) isSingle() bool {
 	switch f {
-	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldNickname, fieldMetOn, fieldMetHow, fieldKey, fieldCadence, fieldBirthday:
+	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldMetOn, fieldText, fieldKey, fieldCadence, fieldBirthday:
 		return true
 	}
 	return false

@@ -271,7 +271,7 @@ func (w words) known(r row) int {
 		}
 		if m := w.column(c.String()).meaning; m.field != fieldUnknown {
 			seen[m] = true
-			identifies = identifies || m.field.identifies()
+			identifies = identifies || m.identifies()
 		}
 	}
 	if !identifies {
