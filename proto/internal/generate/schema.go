@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"slices"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/proto"
@@ -87,7 +88,7 @@ func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object
 		f := m.Fields().Get(i)
 		name := string(f.Name())
 		properties.set(name, s.property(f))
-		if isRequired(f) {
+		if s.isRequired(f) {
 			required = append(required, name)
 		}
 	}
@@ -101,14 +102,17 @@ func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object
 	return out
 }
 
-// isRequired tells whether a message without the field is refused.
-func isRequired(f protoreflect.FieldDescriptor) bool {
+// isRequired tells whether a message without the field is refused, and for answers
+// whether the field is always there.
+func (s *schemas) isRequired(f protoreflect.FieldDescriptor) bool {
 	rules := rulesOf(f)
-	return rules.GetRequired() || rules.GetRepeated().GetMinItems() > 0
+	text := rules.GetString()
+	refusesEmpty := !f.HasPresence() && (text.GetMinLen() > 0 || len(text.GetIn()) > 0 && !slices.Contains(text.GetIn(), ""))
+	return rules.GetRequired() || s.form != output && (rules.GetRepeated().GetMinItems() > 0 || refusesEmpty)
 }
 
 func (s *schemas) property(f protoreflect.FieldDescriptor) object {
-	rules, nullable := rulesOf(f), s.form == input && !isRequired(f)
+	rules, nullable := rulesOf(f), s.form == input && !s.isRequired(f)
 	var out object
 	if f.IsList() {
 		out = typed("array", nullable)

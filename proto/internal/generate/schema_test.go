@@ -32,10 +32,10 @@ func TestInputSchema(t *testing.T) {
 "picture":{"type":["string","null"],"description":"Its picture."},
 "labels":{"type":["array","null"],"items":{"type":"string"},"description":"Its labels."},
 "parts":{"type":["array","null"],"items":{"type":"object","properties":{
-"colour":{"type":["string","null"],"enum":["red",null],"description":"Its colour."},
+"colour":{"type":"string","enum":["red"],"description":"Its colour."},
 "fresh":{"type":["boolean","null"],"description":"Whether it is new."},
 "more":{"type":["object","null"],"description":"Whatever else there is."}
-},"additionalProperties":false},"description":"Its parts."},
+},"required":["colour"],"additionalProperties":false},"description":"Its parts."},
 "made_at":{"type":["string","null"],"description":"When it was made."},
 "count":{"type":["integer","null"],"description":"How many there are."}
 },"additionalProperties":false},"description":"Only these; their order counts."},
@@ -59,7 +59,7 @@ func TestBoundedSchema(t *testing.T) {
 "colour":{"type":"string","enum":["red"],"description":"Its colour."},
 "fresh":{"type":"boolean","description":"Whether it is new."},
 "more":{"type":"object","description":"Whatever else there is."}
-},"additionalProperties":false},"maxItems":3,"description":"Its parts."},
+},"required":["colour"],"additionalProperties":false},"maxItems":3,"description":"Its parts."},
 "made_at":{"type":"string","format":"date-time","description":"When it was made."},
 "count":{"type":"integer","description":"How many there are."}
 },"additionalProperties":false},"minItems":1,"maxItems":5,"description":"Only these; their order counts."},

@@ -604,11 +604,11 @@ func (x *ToolPrice) GetCredits() int32 {
 // The changes to list.
 type ListChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only changes of this object: a connection, note, group and so on.
+	// Only of this connection, note, group, ...
 	ObjectId *string `protobuf:"bytes,1,opt,name=object_id,proto3,oneof" json:"object_id,omitempty"`
-	// Only changes by the calling credential.
+	// Only by this credential.
 	Mine *bool `protobuf:"varint,2,opt,name=mine,proto3,oneof" json:"mine,omitempty"`
-	// Changes per page, 10 by default.
+	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
@@ -932,11 +932,11 @@ func (x *ChangedObject) GetFields() []string {
 // The change or import to undo.
 type UndoChangeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The change, from a writing tool or list_changes.
+	// From a writing tool or list_changes.
 	ChangeId *string `protobuf:"bytes,1,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
-	// A whole import, from its job's result; or the undo_id of undoing one.
+	// From an import's result; or the undo_id of undoing one.
 	ImportId *string `protobuf:"bytes,2,opt,name=import_id,proto3,oneof" json:"import_id,omitempty"`
-	// Only report what would happen; not for imports of more than a few thousand rows.
+	// Only report what would happen; not for imports of thousands of rows.
 	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -30,31 +30,31 @@ const (
 // A query, filters, or both.
 type SearchConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name, organisation, title, place, e-mail, phone, web address, tag, or words of the bio, of how they met, of a note or an interaction, in any mix. Leave it out to list everyone who matches the filters. There are no wildcards.
+	// Words of any field, in any mix; no wildcards. Leave it out to list all who match the filters.
 	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
-	// Only people whose current or past organisation contains this; an unknown one is an error that names the most similar.
+	// Current or past organisation contains this.
 	Company *string `protobuf:"bytes,2,opt,name=company,proto3,oneof" json:"company,omitempty"`
-	// Only people whose job title contains this.
+	// Job title contains this.
 	Title *string `protobuf:"bytes,3,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// Only people whose place contains this.
+	// Place contains this.
 	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// Only people with this tag; an unknown one is an error that names the most similar.
+	// Has this tag.
 	Tag *string `protobuf:"bytes,5,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
-	// Only people last contacted after this day (YYYY-MM-DD).
+	// Last contact after this day (YYYY-MM-DD).
 	LastContactAfter *string `protobuf:"bytes,6,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
-	// Only people last contacted before this day (YYYY-MM-DD).
+	// Last contact before this day (YYYY-MM-DD).
 	LastContactBefore *string `protobuf:"bytes,7,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
-	// Only people who have all of these: email, phone, url, note, interaction.
+	// Has all of these.
 	Has []string `protobuf:"bytes,8,rep,name=has,proto3" json:"has,omitempty"`
-	// auto (default: keywords, and vectors once embed_objects made them), keyword (keywords only) or semantic (vectors only). mode_used in the answer says what was used.
+	// auto (default): keywords, and vectors if there are any; semantic: vectors only.
 	Mode *string `protobuf:"bytes,9,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
-	// Order: relevance (default), name, last_contact (latest first) or recent (newest record first).
+	// Default relevance; recent: newest record first.
 	Sort *string `protobuf:"bytes,10,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
-	// Hits per page, 10 by default.
+	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,11,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	// Only people in this group: its id or name.
+	// In this group: id or name.
 	Group         *string `protobuf:"bytes,13,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -384,9 +384,9 @@ func (x *ConnectionHit) GetSnippet() string {
 // The connection to read.
 type GetConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the connection, from search_connections.
+	// Connection id, con_...
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Lists to add to the answer: notes, interactions (the latest 10 of each), positions.
+	// Lists to add; notes and interactions: the latest 10.
 	Include       []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -783,11 +783,11 @@ func (x *Connection) GetArchivedAt() *timestamppb.Timestamp {
 // A yearly date. Year, month and day may be unknown, but not all.
 type ImportantDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// birthday, anniversary or other.
+	// A person has one birthday.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The date: YYYY-MM-DD, --MM-DD without the year, or YYYY or YYYY-MM.
+	// YYYY-MM-DD, --MM-DD, YYYY-MM or YYYY.
 	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
-	// Label, for kind other.
+	// For kind other.
 	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -993,35 +993,35 @@ func (x *Position) GetCurrent() bool {
 // The person to add. A name, an e-mail or a web address is required.
 type CreateConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Full name. If left out, it is taken from the first e-mail or web address.
+	// Full name; if left out, taken from an address.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// Nickname.
 	Nickname *string `protobuf:"bytes,2,opt,name=nickname,proto3,oneof" json:"nickname,omitempty"`
-	// Current organisation; created if unknown.
+	// Current organisation.
 	Organization *string `protobuf:"bytes,3,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
 	// Current job title.
 	Title *string `protobuf:"bytes,4,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// E-mail addresses, the preferred one first.
+	// Preferred one first.
 	Emails []string `protobuf:"bytes,5,rep,name=emails,proto3" json:"emails,omitempty"`
-	// Phone numbers, with country code if known.
+	// With country code if known.
 	Phones []string `protobuf:"bytes,6,rep,name=phones,proto3" json:"phones,omitempty"`
-	// Web and social addresses, https or http.
+	// Web and social addresses.
 	Urls []string `protobuf:"bytes,7,rep,name=urls,proto3" json:"urls,omitempty"`
 	// Where they live or work.
 	Location *string `protobuf:"bytes,8,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// About the person, in the member's words.
+	// About them, in the member's words.
 	Bio *string `protobuf:"bytes,9,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
-	// Tags; created if unknown.
+	// Created if unknown.
 	Tags []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Mark as important.
+	// Important.
 	Starred *bool `protobuf:"varint,11,opt,name=starred,proto3,oneof" json:"starred,omitempty"`
-	// When they met: YYYY, YYYY-MM or YYYY-MM-DD.
+	// YYYY, YYYY-MM or YYYY-MM-DD.
 	MetOn *string `protobuf:"bytes,12,opt,name=met_on,proto3,oneof" json:"met_on,omitempty"`
 	// How they met.
 	MetHow *string `protobuf:"bytes,13,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
-	// If the person exists: return_existing (default), create (adds a second one), or error.
+	// return_existing is the default; create adds a second one.
 	OnDuplicate *string `protobuf:"bytes,14,opt,name=on_duplicate,proto3,oneof" json:"on_duplicate,omitempty"`
-	// Birthday, anniversaries and other yearly dates.
+	// Birthday and other yearly dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,15,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1304,57 +1304,57 @@ func (x *SameAddress) GetKind() string {
 // The fields to change. Fields left out stay as they are.
 type UpdateConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the connection, from search_connections.
+	// Connection id, con_...
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// version of get_connection; the call is refused if the connection changed since.
+	// Refused if they changed since this version.
 	ExpectedVersion *int32 `protobuf:"varint,2,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`
 	// Full name.
 	Name *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// Nickname.
 	Nickname *string `protobuf:"bytes,4,opt,name=nickname,proto3,oneof" json:"nickname,omitempty"`
-	// Current organisation; empty ends the current position.
+	// Current organisation; empty ends the position.
 	Organization *string `protobuf:"bytes,5,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
 	// Current job title.
 	Title *string `protobuf:"bytes,6,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// Replaces all e-mail addresses; an empty list changes nothing. To keep the others, use add_emails.
+	// Replaces all.
 	Emails []string `protobuf:"bytes,7,rep,name=emails,proto3" json:"emails,omitempty"`
-	// Replaces all phone numbers; an empty list changes nothing. To keep the others, use add_phones.
+	// Replaces all.
 	Phones []string `protobuf:"bytes,8,rep,name=phones,proto3" json:"phones,omitempty"`
-	// Replaces all web and social addresses; an empty list changes nothing. To keep the others, use add_urls.
+	// Replaces all.
 	Urls []string `protobuf:"bytes,9,rep,name=urls,proto3" json:"urls,omitempty"`
 	// Where they live or work.
 	Location *string `protobuf:"bytes,10,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// About the person, in the member's words.
+	// About them, in the member's words.
 	Bio *string `protobuf:"bytes,11,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
-	// Replaces all tags; an empty list changes nothing. To keep the others, use add_tags.
+	// Replaces all.
 	Tags []string `protobuf:"bytes,12,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Mark as important, or no longer.
+	// Important.
 	Starred *bool `protobuf:"varint,13,opt,name=starred,proto3,oneof" json:"starred,omitempty"`
-	// When they met: YYYY, YYYY-MM or YYYY-MM-DD.
+	// YYYY, YYYY-MM or YYYY-MM-DD.
 	MetOn *string `protobuf:"bytes,14,opt,name=met_on,proto3,oneof" json:"met_on,omitempty"`
 	// How they met.
 	MetHow *string `protobuf:"bytes,15,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
-	// E-mail addresses to add.
+	// To add.
 	AddEmails []string `protobuf:"bytes,16,rep,name=add_emails,proto3" json:"add_emails,omitempty"`
-	// E-mail addresses to remove.
+	// To remove.
 	RemoveEmails []string `protobuf:"bytes,17,rep,name=remove_emails,proto3" json:"remove_emails,omitempty"`
-	// Phone numbers to add.
+	// To add.
 	AddPhones []string `protobuf:"bytes,18,rep,name=add_phones,proto3" json:"add_phones,omitempty"`
-	// Phone numbers to remove.
+	// To remove.
 	RemovePhones []string `protobuf:"bytes,19,rep,name=remove_phones,proto3" json:"remove_phones,omitempty"`
-	// Web and social addresses to add.
+	// To add.
 	AddUrls []string `protobuf:"bytes,20,rep,name=add_urls,proto3" json:"add_urls,omitempty"`
-	// Web and social addresses to remove.
+	// To remove.
 	RemoveUrls []string `protobuf:"bytes,21,rep,name=remove_urls,proto3" json:"remove_urls,omitempty"`
-	// Tags to add.
+	// To add.
 	AddTags []string `protobuf:"bytes,22,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
-	// Tags to remove.
+	// To remove.
 	RemoveTags []string `protobuf:"bytes,23,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
-	// Replaces all important dates, of every kind; an empty list changes nothing. To keep the others, use add_important_dates.
+	// Replaces all, of every kind.
 	ImportantDates []*ImportantDate `protobuf:"bytes,24,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
-	// Important dates to add. A person has one birthday: a birthday added here replaces the stored one.
+	// To add; a birthday replaces the stored one.
 	AddImportantDates []*ImportantDate `protobuf:"bytes,25,rep,name=add_important_dates,proto3" json:"add_important_dates,omitempty"`
-	// Important dates to remove, with kind and date as stored; kind other without a label matches any label.
+	// To remove, as stored; other without a label matches any.
 	RemoveImportantDates []*ImportantDate `protobuf:"bytes,26,rep,name=remove_important_dates,proto3" json:"remove_important_dates,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -1639,7 +1639,7 @@ func (x *UpdateConnectionResponse) GetRemovedImportantDates() []*ImportantDate {
 // The entries to look up. They may be mixed.
 type ResolvePeopleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// E-mail addresses, phone numbers or names.
+	// E-mail addresses, phone numbers or names, 1-50.
 	Entries       []string `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1868,9 +1868,9 @@ func (x *ResolvedPerson) GetMatchedBy() string {
 // The people to archive or restore.
 type ArchiveConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The people, from search_connections.
+	// Connection ids, 1-50.
 	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
-	// false restores them. True unless set to false.
+	// Default true; false restores.
 	Archived      *bool `protobuf:"varint,2,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1987,9 +1987,9 @@ func (x *ArchiveConnectionsResponse) GetChangeId() string {
 // The person to delete.
 type DeleteConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the connection, from search_connections.
+	// Connection id, con_...
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Their full name as stored, as a confirmation.
+	// Their full name as stored.
 	ConfirmName   string `protobuf:"bytes,2,opt,name=confirm_name,proto3" json:"confirm_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2126,10 +2126,9 @@ type FindDuplicatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only pairs with this person.
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// Lowest certainty, 0.4 to 1; 0.75 by default. A name alone never reaches 0.75. An
-	// address that three or more people share counts half: 0.4 finds those pairs, too.
+	// Lowest certainty, 0.4-1, default 0.75. A name alone stays below; 0.4 adds pairs who share an address with others.
 	MinScore *float64 `protobuf:"fixed64,2,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
-	// Pairs per answer, 10 by default.
+	// 1-50, default 10.
 	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2317,11 +2316,11 @@ func (x *DuplicatePair) GetReasons() []string {
 // The people to merge.
 type MergeConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The one that stays.
+	// Who stays.
 	IntoId string `protobuf:"bytes,1,opt,name=into_id,proto3" json:"into_id,omitempty"`
-	// The ones that are the same person.
+	// The other records of that person, 1-10.
 	FromIds []string `protobuf:"bytes,2,rep,name=from_ids,proto3" json:"from_ids,omitempty"`
-	// Only show the result. True unless set to false.
+	// Default true: only show the result.
 	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2527,11 +2526,11 @@ func (x *MergeConflict) GetDropped() string {
 // Two people and their relationship.
 type LinkConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One person.
+	// Connection id, con_...
 	FromId string `protobuf:"bytes,1,opt,name=from_id,proto3" json:"from_id,omitempty"`
-	// The other person.
+	// Connection id, con_...
 	ToId string `protobuf:"bytes,2,opt,name=to_id,proto3" json:"to_id,omitempty"`
-	// What to is to from: spouse, parent, child, sibling, colleague, manager, introduced_by, friend or other.
+	// What to_id is to from_id.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// Delete the relationship.
 	Remove        *bool `protobuf:"varint,4,opt,name=remove,proto3,oneof" json:"remove,omitempty"`
@@ -2655,15 +2654,15 @@ func (x *LinkConnectionsResponse) GetChangeId() string {
 // The people to export, and the format.
 type ExportConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// json, csv, vcard (4.0) or jscontact (RFC 9553).
+	// vcard is 4.0, jscontact RFC 9553.
 	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
-	// Only these people.
+	// Only these people, up to 200.
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
-	// Only people in this group: its id or name.
+	// In this group: id or name.
 	Group *string `protobuf:"bytes,3,opt,name=group,proto3,oneof" json:"group,omitempty"`
-	// Only people with this tag; an unknown one is an error that names the most similar.
+	// Has this tag.
 	Tag *string `protobuf:"bytes,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
-	// People per answer, 50 by default.
+	// 1-200, default 50.
 	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`

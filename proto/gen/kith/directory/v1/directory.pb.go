@@ -514,9 +514,9 @@ func (x *ListMembersResponse) GetNextCursor() string {
 // The members to look for.
 type SearchDirectoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Words that name, headline, organisation, place or skills must contain; leave it out for all members.
+	// Words of name, headline, organisation, place or skills; default: all.
 	Query *string `protobuf:"bytes,1,opt,name=query,proto3,oneof" json:"query,omitempty"`
-	// Members per page, 10 by default.
+	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
@@ -724,7 +724,7 @@ func (x *DirectoryMember) GetLocation() string {
 // The profile to read.
 type GetMemberProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Username, from search_directory; the member's own profile if left out.
+	// Default: the member's own.
 	Username      *string `protobuf:"bytes,1,opt,name=username,proto3,oneof" json:"username,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -836,21 +836,21 @@ type UpdateMyProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Display name.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// One line about the member.
+	// One line.
 	Headline *string `protobuf:"bytes,2,opt,name=headline,proto3,oneof" json:"headline,omitempty"`
-	// About the member, in their own words.
+	// In the member's own words.
 	Bio *string `protobuf:"bytes,3,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
-	// Where the member lives or works.
+	// Where they live or work.
 	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// Organisation the member works for.
+	// Where they work.
 	Organization *string `protobuf:"bytes,5,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
 	// Job title.
 	Title *string `protobuf:"bytes,6,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// Replaces all skills; an empty list changes nothing.
+	// Replaces all; an empty list changes nothing.
 	Skills []string `protobuf:"bytes,7,rep,name=skills,proto3" json:"skills,omitempty"`
-	// Fields to hide from everyone: name, headline, bio, location, organization, title, skills, languages, links, open_to, avatar_url.
+	// Fields to hide from everyone.
 	Hide []string `protobuf:"bytes,8,rep,name=hide,proto3" json:"hide,omitempty"`
-	// false removes the profile from the directory; true is refused.
+	// false leaves the directory; true is refused.
 	Listed        *bool `protobuf:"varint,9,opt,name=listed,proto3,oneof" json:"listed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -28,25 +28,25 @@ const (
 // The file, and how to read it.
 type ImportFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the file; helps to detect its format.
+	// Helps to detect the format.
 	Filename *string `protobuf:"bytes,1,opt,name=filename,proto3,oneof" json:"filename,omitempty"`
 	// The file as text.
 	Content *string `protobuf:"bytes,2,opt,name=content,proto3,oneof" json:"content,omitempty"`
-	// The file in base64, if it is not text in UTF-8: a ZIP, or another charset.
+	// For ZIP, or a charset other than UTF-8.
 	ContentBase64 *string `protobuf:"bytes,3,opt,name=content_base64,proto3,oneof" json:"content_base64,omitempty"`
-	// Id of a file that the member uploaded.
+	// A file that the member uploaded.
 	UploadId *string `protobuf:"bytes,4,opt,name=upload_id,proto3,oneof" json:"upload_id,omitempty"`
-	// auto (default), linkedin_csv, google_csv, outlook_csv, csv, vcard, jscontact or json (an export of this service).
+	// Default auto; json: this service's export.
 	Format *string `protobuf:"bytes,5,opt,name=format,proto3,oneof" json:"format,omitempty"`
-	// Charset of the file, such as windows-1252; detected if left out.
+	// Such as windows-1252; default: detected.
 	Charset *string `protobuf:"bytes,6,opt,name=charset,proto3,oneof" json:"charset,omitempty"`
-	// Country of phone numbers without a country code, such as DE.
+	// Country of phone numbers without a code, such as DE.
 	DefaultRegion *string `protobuf:"bytes,7,opt,name=default_region,proto3,oneof" json:"default_region,omitempty"`
-	// What to do with existing people: skip, fill_blanks (default) or overwrite.
+	// Existing people; default fill_blanks.
 	OnMatch *string `protobuf:"bytes,8,opt,name=on_match,proto3,oneof" json:"on_match,omitempty"`
-	// Only report what would happen; nothing is written.
+	// Only report what would happen.
 	DryRun *bool `protobuf:"varint,9,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
-	// Tags for all people in the file.
+	// For all people in the file.
 	Tags          []string `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -201,7 +201,7 @@ func (x *ImportFileResponse) GetTaskId() int32 {
 // The vectors to make.
 type EmbedObjectsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Skip people whose vector is current. True unless set to false.
+	// Skip people whose vector is current. Default true.
 	OnlyStale     *bool `protobuf:"varint,1,opt,name=only_stale,proto3,oneof" json:"only_stale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

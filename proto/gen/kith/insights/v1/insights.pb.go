@@ -239,13 +239,13 @@ func (x *Evidence) GetSourceIds() []string {
 // The organisation to look at.
 type FindPeopleAtRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name or web domain of the organisation.
+	// Name or web domain.
 	Organization string `protobuf:"bytes,1,opt,name=organization,proto3" json:"organization,omitempty"`
-	// Include people who left. True unless set to false.
+	// Who left. Default true.
 	IncludePast *bool `protobuf:"varint,2,opt,name=include_past,proto3,oneof" json:"include_past,omitempty"`
-	// Include people who know someone there. True unless set to false.
+	// Who knows someone there. Default true.
 	IncludeOneStep *bool `protobuf:"varint,3,opt,name=include_one_step,proto3,oneof" json:"include_one_step,omitempty"`
-	// People per answer, 10 by default.
+	// 1-50, default 10.
 	Limit         *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -440,9 +440,9 @@ func (x *PersonAt) GetEvidence() []*Evidence {
 // The people whom the member meets.
 type PrepareMeetingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The people, from search_connections.
+	// Connection ids, 1-10.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// Topic of the meeting; selects related notes.
+	// Selects related notes.
 	Topic         *string `protobuf:"bytes,2,opt,name=topic,proto3,oneof" json:"topic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -632,9 +632,9 @@ func (x *PersonBriefing) GetDue() []*Evidence {
 // For whom to suggest introductions.
 type SuggestIntroductionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The person to introduce to others; any pair if left out.
+	// Whom to introduce; default: any pair.
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// Suggestions per answer, 5 by default.
+	// 1-20, default 5.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -806,9 +806,9 @@ func (x *Introduction) GetReasons() []*Evidence {
 // The person to compare with.
 type FindSimilarConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the connection, from search_connections.
+	// Connection id, con_...
 	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
-	// People per answer, 10 by default.
+	// 1-50, default 10.
 	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

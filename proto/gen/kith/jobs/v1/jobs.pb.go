@@ -294,9 +294,9 @@ func (x *JobError) GetDetail() string {
 // The job to read.
 type GetJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// task_id of the tool that started it.
+	// From the tool that started it.
 	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
-	// How long to wait for its end, 0 to 20 seconds.
+	// Wait for its end, 0-20.
 	WaitSeconds   *int32 `protobuf:"varint,2,opt,name=wait_seconds,proto3,oneof" json:"wait_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -395,7 +395,7 @@ func (x *GetJobResponse) GetJob() *Job {
 // The job to stop.
 type CancelJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// task_id of the tool that started it.
+	// From the tool that started it.
 	TaskId        int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -266,15 +266,15 @@ func (x *ListGroupsResponse) GetTags() []*Tag {
 // The new values of the group. Fields left out stay as they are.
 type SaveGroupRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the group to change.
+	// Group id, grp_...
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// Its name; with an id, its new name.
+	// With id, the new name.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Description of the group.
+	// What it is for.
 	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Keep-in-touch interval of its people in days; 0 for none.
+	// Keep-in-touch interval, 0-730; 0: none.
 	CadenceDays *int32 `protobuf:"varint,4,opt,name=cadence_days,proto3,oneof" json:"cadence_days,omitempty"`
-	// version of list_groups; the call is refused if the group changed since.
+	// Refused if it changed since this version.
 	ExpectedVersion *int32 `protobuf:"varint,5,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -412,15 +412,15 @@ func (x *SaveGroupResponse) GetChangeId() string {
 // The people, and their groups and tags to add or remove.
 type UpdateMembershipRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The people, from search_connections.
+	// Connection ids, 1-50.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// Groups to add them to: ids, or names of existing groups.
+	// Ids or names of existing groups.
 	AddGroups []string `protobuf:"bytes,2,rep,name=add_groups,proto3" json:"add_groups,omitempty"`
-	// Groups to remove them from: ids or names.
+	// Ids or names.
 	RemoveGroups []string `protobuf:"bytes,3,rep,name=remove_groups,proto3" json:"remove_groups,omitempty"`
-	// Tags to add.
+	// Created if unknown.
 	AddTags []string `protobuf:"bytes,4,rep,name=add_tags,proto3" json:"add_tags,omitempty"`
-	// Tags to remove.
+	// To remove.
 	RemoveTags    []string `protobuf:"bytes,5,rep,name=remove_tags,proto3" json:"remove_tags,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -138,13 +138,13 @@ func (x *Reminder) GetCreatedAt() *timestamppb.Timestamp {
 // The part of the list to read.
 type ListDueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Days to look ahead, 7 by default; 0 for today and what is overdue.
+	// Days ahead, 0-366, default 7; 0: today and overdue.
 	Days *int32 `protobuf:"varint,1,opt,name=days,proto3,oneof" json:"days,omitempty"`
-	// Only these kinds; all if left out.
+	// Default: all.
 	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	// Only this person.
 	ConnectionId *string `protobuf:"bytes,3,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// Entries per page, 10 by default.
+	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,5,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
@@ -484,13 +484,13 @@ func (x *DueItem) GetLastContactOn() string {
 // The reminder to create.
 type CreateReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text.
+	// What to do.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// The day, YYYY-MM-DD, today or later in the member's time zone.
+	// YYYY-MM-DD, today or later.
 	DueOn string `protobuf:"bytes,2,opt,name=due_on,proto3" json:"due_on,omitempty"`
-	// The person it is about, from search_connections.
+	// The person it is about.
 	ConnectionId *string `protobuf:"bytes,3,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// none (default), weekly, monthly, quarterly or yearly.
+	// Default none.
 	Recurrence    *string `protobuf:"bytes,4,opt,name=recurrence,proto3,oneof" json:"recurrence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -612,11 +612,11 @@ func (x *CreateReminderResponse) GetChangeId() string {
 // The reminder, and whether it is done or dismissed.
 type CompleteReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the reminder, from list_due.
+	// Reminder id, rem_..., from list_due.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// done (default) or dismissed.
+	// Default done.
 	Outcome *string `protobuf:"bytes,2,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
-	// due_on of the reminder as it was read, so that a recurring one is not moved twice.
+	// due_on as read, so that a recurring one moves only once.
 	DueOn         *string `protobuf:"bytes,3,opt,name=due_on,proto3,oneof" json:"due_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -740,11 +740,11 @@ func (x *CompleteReminderResponse) GetChangeId() string {
 // The keep-in-touch interval of a person.
 type SetCadenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the connection, from search_connections.
+	// Connection id, con_...
 	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
-	// Days between contacts; 0 removes the person's own interval, so that the shortest interval of their groups applies.
+	// Days between contacts, 0-730; 0: the interval of their groups.
 	Days *int32 `protobuf:"varint,2,opt,name=days,proto3,oneof" json:"days,omitempty"`
-	// Snooze until this day (YYYY-MM-DD); empty ends a snooze.
+	// YYYY-MM-DD; empty ends a snooze.
 	SnoozeUntil   *string `protobuf:"bytes,3,opt,name=snooze_until,proto3,oneof" json:"snooze_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -238,15 +238,15 @@ func (x *Interaction) GetCreatedAt() *timestamppb.Timestamp {
 // The part of the timeline to read.
 type ListTimelineRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only this connection; all if left out.
+	// Default: all people.
 	ConnectionId *string `protobuf:"bytes,1,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// Only these kinds; all if left out.
+	// Default: all.
 	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
-	// Only entries of this day or later (YYYY-MM-DD).
+	// From this day on (YYYY-MM-DD).
 	Since *string `protobuf:"bytes,3,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	// Only entries before this day (YYYY-MM-DD).
+	// Before this day (YYYY-MM-DD).
 	Until *string `protobuf:"bytes,4,opt,name=until,proto3,oneof" json:"until,omitempty"`
-	// Entries per page, 10 by default.
+	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
@@ -548,9 +548,9 @@ func (x *Participant) GetName() string {
 // The note to add.
 type AddNoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The people it is about, from search_connections.
+	// Connection ids, 1-20.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// The text, Markdown.
+	// Markdown.
 	Body string `protobuf:"bytes,2,opt,name=body,proto3" json:"body,omitempty"`
 	// Pin it.
 	Pinned        *bool `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
@@ -667,17 +667,17 @@ func (x *AddNoteResponse) GetChangeId() string {
 // The contact that took place.
 type LogInteractionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The people who took part, from search_connections.
+	// Connection ids, 1-50.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// meeting, call, email, message, event, intro or other.
+	// What it was.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// When it took place: a day (YYYY-MM-DD) or an RFC 3339 time; now if left out. A day is stored as its noon in the member's time zone.
+	// Day (YYYY-MM-DD) or RFC 3339 time; default now.
 	OccurredAt *string `protobuf:"bytes,3,opt,name=occurred_at,proto3,oneof" json:"occurred_at,omitempty"`
 	// What it was about.
 	Summary *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
-	// Duration.
+	// 0-10080.
 	DurationMinutes *int32 `protobuf:"varint,5,opt,name=duration_minutes,proto3,oneof" json:"duration_minutes,omitempty"`
-	// Your own key, such as a calendar event's id; each key is recorded once.
+	// Your own key, such as a calendar event's id; recorded once.
 	ExternalKey   *string `protobuf:"bytes,6,opt,name=external_key,proto3,oneof" json:"external_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -822,15 +822,15 @@ func (x *LogInteractionResponse) GetChangeId() string {
 // The fields to change. Fields left out stay as they are.
 type UpdateNoteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the note.
+	// Note id, not_...
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The text, Markdown.
+	// Markdown.
 	Body *string `protobuf:"bytes,2,opt,name=body,proto3,oneof" json:"body,omitempty"`
-	// Pin it, or unpin it with false.
+	// false unpins.
 	Pinned *bool `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
-	// Replaces the people it is about; an empty list changes nothing.
+	// Replaces the people; an empty list changes nothing.
 	ConnectionIds []string `protobuf:"bytes,4,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
-	// version of the note; the call is refused if it changed since.
+	// Refused if it changed since this version.
 	ExpectedVersion *int32 `protobuf:"varint,5,opt,name=expected_version,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -959,11 +959,11 @@ func (x *UpdateNoteResponse) GetChangeId() string {
 // The words to look for.
 type SearchNotesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Words of a note or of an interaction's summary.
+	// Words to find.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// Only about this person.
 	ConnectionId *string `protobuf:"bytes,2,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
-	// Entries per page, 10 by default.
+	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`

@@ -47,21 +47,17 @@ const (
 
 // AccountServiceClient is a client for the kith.account.v1.AccountService service.
 type AccountServiceClient interface {
-	// Tell whose account this is, today's date and time zone of the member, which
-	// scopes this credential has, which tools it cannot call and why, and what each
-	// tool costs. Use it when a call was refused, before you work out a date, or
-	// before planning long work. Changes nothing.
+	// Tell whose account this is, today's date and time zone, the scopes, which tools
+	// are out of reach and why, and all prices. Use it when a call was refused, before
+	// you work out a date, or before long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
-	// List recent changes of the member's data, who made them and with which tool,
-	// latest first. Use it to find the change_id of something to undo. Changes
-	// nothing.
+	// List changes of the member's data, latest first, with who made them and by which
+	// tool. Use it to find the change_id to undo. Changes nothing.
 	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
-	// Undo a recorded change as a whole. If something was changed again since,
-	// nothing is undone and conflicts lists it: undo the later change first. Use
-	// dry_run to see what would happen. Undoing twice changes nothing more; the undo
-	// is a change itself and can be undone. With import_id it starts a job and
-	// returns its task_id for get_job: what was changed since the import stays as it
-	// is, the job's result lists it, and undo_id restores the import.
+	// Undo a change as a whole. If something changed since, nothing is undone, and
+	// conflicts lists it: undo the later change first. The undo can be undone.
+	// import_id starts a job that undoes an import, except what changed since; its
+	// undo_id restores the import.
 	UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error)
 }
 
@@ -136,21 +132,17 @@ func (c *accountServiceClient) UndoChange(ctx context.Context, req *v1.UndoChang
 
 // AccountServiceHandler is an implementation of the kith.account.v1.AccountService service.
 type AccountServiceHandler interface {
-	// Tell whose account this is, today's date and time zone of the member, which
-	// scopes this credential has, which tools it cannot call and why, and what each
-	// tool costs. Use it when a call was refused, before you work out a date, or
-	// before planning long work. Changes nothing.
+	// Tell whose account this is, today's date and time zone, the scopes, which tools
+	// are out of reach and why, and all prices. Use it when a call was refused, before
+	// you work out a date, or before long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
-	// List recent changes of the member's data, who made them and with which tool,
-	// latest first. Use it to find the change_id of something to undo. Changes
-	// nothing.
+	// List changes of the member's data, latest first, with who made them and by which
+	// tool. Use it to find the change_id to undo. Changes nothing.
 	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
-	// Undo a recorded change as a whole. If something was changed again since,
-	// nothing is undone and conflicts lists it: undo the later change first. Use
-	// dry_run to see what would happen. Undoing twice changes nothing more; the undo
-	// is a change itself and can be undone. With import_id it starts a job and
-	// returns its task_id for get_job: what was changed since the import stays as it
-	// is, the job's result lists it, and undo_id restores the import.
+	// Undo a change as a whole. If something changed since, nothing is undone, and
+	// conflicts lists it: undo the later change first. The undo can be undone.
+	// import_id starts a job that undoes an import, except what changed since; its
+	// undo_id restores the import.
 	UndoChange(context.Context, *v1.UndoChangeRequest) (*v1.UndoChangeResponse, error)
 }
 

@@ -71,71 +71,54 @@ const (
 
 // ConnectionServiceClient is a client for the kith.connections.v1.ConnectionService service.
 type ConnectionServiceClient interface {
-	// Find people in the member's network by name, nickname, organisation, job title,
-	// place, tag, e-mail, phone, web address, or words in their bio, in how they met,
-	// or in a note or interaction. Use this first when a person is named: the other
-	// tools take the id from its hits. With a filter and no query it lists everyone
-	// who matches. Prefixes, missing accents and one or two typing mistakes are
-	// tolerated; exact matches come first. An empty answer means no match, so try
-	// fewer words. If embed_objects made vectors, similar people are found too; with
-	// a remote embedding provider that the member allowed, the query is sent to it.
-	// Changes nothing. Sees every earlier write.
+	// Find the member's people by name, organisation, title, place, tag, e-mail,
+	// phone, web address, or words of their bio, notes and interactions; with filters
+	// alone, list all who match. Use this first when a person is named: other tools
+	// take the id of a hit. Typing mistakes are tolerated, and exact matches come
+	// first. If embed_objects made vectors, similar people are found too; a remote
+	// embedding provider that the member allowed is sent the query. Changes nothing.
+	// Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
-	// Read one connection in full: names, handles, current position, tags, how
-	// and when they met, the last contact. Use it after search_connections, with
-	// the id of a hit. Ask for notes, interactions or positions with include.
-	// Changes nothing.
+	// Read one person in full: names, addresses, position, tags, how they met, last
+	// contact. Use it after search_connections. Changes nothing.
 	GetConnection(context.Context, *v1.GetConnectionRequest) (*v1.GetConnectionResponse, error)
-	// Add a person to the member's network. Use it when search_connections does not
-	// find a person whom the member met. If someone with the same e-mail, phone or
-	// web address and a compatible name (equal, a nickname, initials, a part), or
-	// with the same name and organisation, exists, that person is returned and none
-	// is added, with duplicate_of set; on_duplicate changes that. same_address lists
-	// people who share an address but not the name. Adds one connection; undo with
-	// change_id.
+	// Add a person whom search_connections does not find. Someone with the same
+	// address and a compatible name, or with the same name and organisation, is
+	// returned instead, with duplicate_of set (on_duplicate changes that);
+	// same_address lists people with the address and another name. Adds one
+	// connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
-	// Change fields of one connection. Fields left out stay as they are; an empty
-	// text clears the field. A list in emails, phones, urls, tags or important_dates
-	// replaces all entries (an empty list changes nothing): to add or remove single
-	// entries, use add_… and remove_…. With expected_version (from get_connection)
-	// the call is refused if the connection changed since. Overwrites; undo with
-	// change_id.
+	// Change one person. Fields left out stay as they are; an empty text clears. The
+	// lists emails, phones, urls, tags and important_dates replace all entries, but an
+	// empty list changes nothing: for single entries use add_... and remove_....
+	// Overwrites; undo with change_id.
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
-	// Look up to whom up to 50 e-mail addresses, phone numbers or names belong. Use
-	// it before adding people from a list, a meeting's guests or a mail thread. Each
-	// answer is matched (one person), ambiguous (several, or, for Name <address>, the
-	// address of a person with another name) or none. Changes nothing.
+	// Find whose e-mail addresses, phone numbers or names these are. Use it before
+	// adding people from a list, a meeting or a mail thread. Each is matched,
+	// ambiguous (several people, or an address under another name) or none. Changes
+	// nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
-	// Archive up to 50 people, or restore them with archived false. Archived people
-	// are in no search and are deleted for good after 30 days. People already in that
-	// state stay so. Undo with change_id.
+	// Archive people, or restore them with archived false. Archived people are in no
+	// search and are deleted for good after 30 days. Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
-	// Move one person to the bin, with their handles, positions, dates, reminders and
-	// relationships, and the notes and interactions about no one else. They disappear
-	// from every tool at once. For 30 days undo_change with change_id restores
-	// everything, or the member does so under Settings, Bin; then it is deleted for
-	// good. To hide a person, use archive_connections. confirm_name must be the
-	// person's full name as stored.
+	// Move one person to the bin, with all that is about no one else. They disappear
+	// from every tool; undo with change_id within 30 days, then they are deleted for
+	// good. To hide a person, use archive_connections.
 	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
-	// Find people who may be stored twice, most certain first, with the reasons: same
-	// e-mail, phone or web address, same or similar name, same organisation. Use it
-	// before merge_connections. Changes nothing.
+	// Find people who may be stored twice, most certain first, with the reasons. Use
+	// it before merge_connections. Changes nothing.
 	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
-	// Merge records of one person: what the others have moves to the one that stays,
-	// and the others are archived. By default nothing is written and the answer shows
-	// the result: pass dry_run false to merge. Where both have a value, the one that
-	// stays keeps its own, and conflicts lists the other. Undo with change_id.
+	// Merge records of one person: all moves to into_id, and the others are archived.
+	// Nothing is written unless dry_run is false. Where both have a value, into_id
+	// keeps its own, and conflicts lists the other. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
-	// Record how two people are related: spouse, parent, child, sibling, colleague,
-	// manager, introduced_by, friend or other. type says what to is to from: "from's
-	// manager is to". The inverse is implied. remove deletes the relationship.
-	// Repeating it changes nothing. Undo with change_id.
+	// Record how two people are related; the inverse is implied. remove deletes it.
+	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
-	// Export people in a format that other programs read: json (with notes,
-	// interactions, reminders and groups, can be imported again; its left_out lists
-	// what is missing, such as archived people), csv, vcard or jscontact. Up to 200
-	// people in one answer, by id, group or tag, or all, page by page. For a whole
-	// large network the member has an export on the settings page. Changes nothing.
+	// Export people as json (with notes, interactions, reminders and groups; can be
+	// imported again), csv, vcard or jscontact: by id, group or tag, or all, page by
+	// page. For a large network, the member has an export on the settings page.
+	// Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 
@@ -345,71 +328,54 @@ func (c *connectionServiceClient) ExportConnections(ctx context.Context, req *v1
 // ConnectionServiceHandler is an implementation of the kith.connections.v1.ConnectionService
 // service.
 type ConnectionServiceHandler interface {
-	// Find people in the member's network by name, nickname, organisation, job title,
-	// place, tag, e-mail, phone, web address, or words in their bio, in how they met,
-	// or in a note or interaction. Use this first when a person is named: the other
-	// tools take the id from its hits. With a filter and no query it lists everyone
-	// who matches. Prefixes, missing accents and one or two typing mistakes are
-	// tolerated; exact matches come first. An empty answer means no match, so try
-	// fewer words. If embed_objects made vectors, similar people are found too; with
-	// a remote embedding provider that the member allowed, the query is sent to it.
-	// Changes nothing. Sees every earlier write.
+	// Find the member's people by name, organisation, title, place, tag, e-mail,
+	// phone, web address, or words of their bio, notes and interactions; with filters
+	// alone, list all who match. Use this first when a person is named: other tools
+	// take the id of a hit. Typing mistakes are tolerated, and exact matches come
+	// first. If embed_objects made vectors, similar people are found too; a remote
+	// embedding provider that the member allowed is sent the query. Changes nothing.
+	// Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
-	// Read one connection in full: names, handles, current position, tags, how
-	// and when they met, the last contact. Use it after search_connections, with
-	// the id of a hit. Ask for notes, interactions or positions with include.
-	// Changes nothing.
+	// Read one person in full: names, addresses, position, tags, how they met, last
+	// contact. Use it after search_connections. Changes nothing.
 	GetConnection(context.Context, *v1.GetConnectionRequest) (*v1.GetConnectionResponse, error)
-	// Add a person to the member's network. Use it when search_connections does not
-	// find a person whom the member met. If someone with the same e-mail, phone or
-	// web address and a compatible name (equal, a nickname, initials, a part), or
-	// with the same name and organisation, exists, that person is returned and none
-	// is added, with duplicate_of set; on_duplicate changes that. same_address lists
-	// people who share an address but not the name. Adds one connection; undo with
-	// change_id.
+	// Add a person whom search_connections does not find. Someone with the same
+	// address and a compatible name, or with the same name and organisation, is
+	// returned instead, with duplicate_of set (on_duplicate changes that);
+	// same_address lists people with the address and another name. Adds one
+	// connection; undo with change_id.
 	CreateConnection(context.Context, *v1.CreateConnectionRequest) (*v1.CreateConnectionResponse, error)
-	// Change fields of one connection. Fields left out stay as they are; an empty
-	// text clears the field. A list in emails, phones, urls, tags or important_dates
-	// replaces all entries (an empty list changes nothing): to add or remove single
-	// entries, use add_… and remove_…. With expected_version (from get_connection)
-	// the call is refused if the connection changed since. Overwrites; undo with
-	// change_id.
+	// Change one person. Fields left out stay as they are; an empty text clears. The
+	// lists emails, phones, urls, tags and important_dates replace all entries, but an
+	// empty list changes nothing: for single entries use add_... and remove_....
+	// Overwrites; undo with change_id.
 	UpdateConnection(context.Context, *v1.UpdateConnectionRequest) (*v1.UpdateConnectionResponse, error)
-	// Look up to whom up to 50 e-mail addresses, phone numbers or names belong. Use
-	// it before adding people from a list, a meeting's guests or a mail thread. Each
-	// answer is matched (one person), ambiguous (several, or, for Name <address>, the
-	// address of a person with another name) or none. Changes nothing.
+	// Find whose e-mail addresses, phone numbers or names these are. Use it before
+	// adding people from a list, a meeting or a mail thread. Each is matched,
+	// ambiguous (several people, or an address under another name) or none. Changes
+	// nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
-	// Archive up to 50 people, or restore them with archived false. Archived people
-	// are in no search and are deleted for good after 30 days. People already in that
-	// state stay so. Undo with change_id.
+	// Archive people, or restore them with archived false. Archived people are in no
+	// search and are deleted for good after 30 days. Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
-	// Move one person to the bin, with their handles, positions, dates, reminders and
-	// relationships, and the notes and interactions about no one else. They disappear
-	// from every tool at once. For 30 days undo_change with change_id restores
-	// everything, or the member does so under Settings, Bin; then it is deleted for
-	// good. To hide a person, use archive_connections. confirm_name must be the
-	// person's full name as stored.
+	// Move one person to the bin, with all that is about no one else. They disappear
+	// from every tool; undo with change_id within 30 days, then they are deleted for
+	// good. To hide a person, use archive_connections.
 	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
-	// Find people who may be stored twice, most certain first, with the reasons: same
-	// e-mail, phone or web address, same or similar name, same organisation. Use it
-	// before merge_connections. Changes nothing.
+	// Find people who may be stored twice, most certain first, with the reasons. Use
+	// it before merge_connections. Changes nothing.
 	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
-	// Merge records of one person: what the others have moves to the one that stays,
-	// and the others are archived. By default nothing is written and the answer shows
-	// the result: pass dry_run false to merge. Where both have a value, the one that
-	// stays keeps its own, and conflicts lists the other. Undo with change_id.
+	// Merge records of one person: all moves to into_id, and the others are archived.
+	// Nothing is written unless dry_run is false. Where both have a value, into_id
+	// keeps its own, and conflicts lists the other. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
-	// Record how two people are related: spouse, parent, child, sibling, colleague,
-	// manager, introduced_by, friend or other. type says what to is to from: "from's
-	// manager is to". The inverse is implied. remove deletes the relationship.
-	// Repeating it changes nothing. Undo with change_id.
+	// Record how two people are related; the inverse is implied. remove deletes it.
+	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
-	// Export people in a format that other programs read: json (with notes,
-	// interactions, reminders and groups, can be imported again; its left_out lists
-	// what is missing, such as archived people), csv, vcard or jscontact. Up to 200
-	// people in one answer, by id, group or tag, or all, page by page. For a whole
-	// large network the member has an export on the settings page. Changes nothing.
+	// Export people as json (with notes, interactions, reminders and groups; can be
+	// imported again), csv, vcard or jscontact: by id, group or tag, or all, page by
+	// page. For a large network, the member has an export on the settings page.
+	// Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 

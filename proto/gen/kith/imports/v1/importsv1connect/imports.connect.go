@@ -44,23 +44,19 @@ const (
 
 // ImportServiceClient is a client for the kith.imports.v1.ImportService service.
 type ImportServiceClient interface {
-	// Import people from a file: an export of LinkedIn, Google or Outlook, any CSV
-	// with headers, vCards, JSContact, or an export of this service. Pass the file as
-	// content (text) or content_base64, up to 1 MiB; larger ones the member uploads
-	// on the settings page, and upload_id names them. Existing people are recognised
-	// by e-mail, phone and profile address. Use dry_run to see what would happen.
-	// Starts a job; its result has the counts, and an import_id with which
-	// undo_change undoes the whole import. Every 100 rows cost one more credit.
+	// Import people from an export of LinkedIn, Google, Outlook or this service, CSV,
+	// vCard or JSContact. Pass content or content_base64, up to 1 MiB, or the
+	// upload_id of a larger file that the member uploaded on the settings page.
+	// Existing people are recognised by their addresses. Starts a job; its result has
+	// the counts, and the import_id for undo_change. Every 100 rows cost one more
+	// credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
-	// Make the vectors that semantic search compares: one for each person in the
-	// member's network, of their name, positions, place, tags, bio and latest notes.
-	// Use it once before search_connections with mode semantic, and again when its
-	// note says that people have no current vector. Unless the operator set a remote
-	// embedding provider, vectors are made inside the service and compare spelling,
-	// not meaning; with a remote one those texts are sent to it, and only after the
-	// member allowed it on the settings page (get_account says which it is). Starts a
-	// job; its result counts people embedded and unchanged. Every 100 vectors made
-	// cost one more credit.
+	// Make the vectors of semantic search from names, positions, places, tags, bios
+	// and latest notes. Use it before mode semantic, and again when the note of a
+	// search asks for it. Vectors are made inside the service and compare spelling,
+	// unless the operator set a remote provider: then those texts are sent to it, only
+	// after the member allowed it (get_account says). Starts a job. Every 100 vectors
+	// made cost one more credit.
 	EmbedObjects(context.Context, *v1.EmbedObjectsRequest) (*v1.EmbedObjectsResponse, error)
 }
 
@@ -117,23 +113,19 @@ func (c *importServiceClient) EmbedObjects(ctx context.Context, req *v1.EmbedObj
 
 // ImportServiceHandler is an implementation of the kith.imports.v1.ImportService service.
 type ImportServiceHandler interface {
-	// Import people from a file: an export of LinkedIn, Google or Outlook, any CSV
-	// with headers, vCards, JSContact, or an export of this service. Pass the file as
-	// content (text) or content_base64, up to 1 MiB; larger ones the member uploads
-	// on the settings page, and upload_id names them. Existing people are recognised
-	// by e-mail, phone and profile address. Use dry_run to see what would happen.
-	// Starts a job; its result has the counts, and an import_id with which
-	// undo_change undoes the whole import. Every 100 rows cost one more credit.
+	// Import people from an export of LinkedIn, Google, Outlook or this service, CSV,
+	// vCard or JSContact. Pass content or content_base64, up to 1 MiB, or the
+	// upload_id of a larger file that the member uploaded on the settings page.
+	// Existing people are recognised by their addresses. Starts a job; its result has
+	// the counts, and the import_id for undo_change. Every 100 rows cost one more
+	// credit.
 	ImportFile(context.Context, *v1.ImportFileRequest) (*v1.ImportFileResponse, error)
-	// Make the vectors that semantic search compares: one for each person in the
-	// member's network, of their name, positions, place, tags, bio and latest notes.
-	// Use it once before search_connections with mode semantic, and again when its
-	// note says that people have no current vector. Unless the operator set a remote
-	// embedding provider, vectors are made inside the service and compare spelling,
-	// not meaning; with a remote one those texts are sent to it, and only after the
-	// member allowed it on the settings page (get_account says which it is). Starts a
-	// job; its result counts people embedded and unchanged. Every 100 vectors made
-	// cost one more credit.
+	// Make the vectors of semantic search from names, positions, places, tags, bios
+	// and latest notes. Use it before mode semantic, and again when the note of a
+	// search asks for it. Vectors are made inside the service and compare spelling,
+	// unless the operator set a remote provider: then those texts are sent to it, only
+	// after the member allowed it (get_account says). Starts a job. Every 100 vectors
+	// made cost one more credit.
 	EmbedObjects(context.Context, *v1.EmbedObjectsRequest) (*v1.EmbedObjectsResponse, error)
 }
 

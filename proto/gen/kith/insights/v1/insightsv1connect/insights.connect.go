@@ -53,27 +53,23 @@ const (
 
 // InsightServiceClient is a client for the kith.insights.v1.InsightService service.
 type InsightServiceClient interface {
-	// Find whom the member knows at an organisation: people who work or worked there,
-	// and people one step away, who know someone there. Use it for "who can get me
-	// into X". Each line says why and names its records. Changes nothing.
+	// Find who works or worked at an organisation, and who knows someone there, with
+	// reasons. Use it for "who can get me into X". Changes nothing.
 	FindPeopleAt(context.Context, *v1.FindPeopleAtRequest) (*v1.FindPeopleAtResponse, error)
-	// Brief the member before a meeting with one to ten people: who they are, how
-	// they met, the last contacts, open reminders, coming dates, what they share,
-	// what to follow up. Use it instead of many single reads. Each line names the
-	// record that supports it. Changes nothing.
+	// Brief the member on people: who they are, how they met, last contacts,
+	// reminders, dates, what they share, what to follow up. Use it instead of many
+	// reads. Changes nothing.
 	PrepareMeeting(context.Context, *v1.PrepareMeetingRequest) (*v1.PrepareMeetingResponse, error)
-	// Suggest pairs of the member's people who might gain from knowing each
-	// other, or whom to introduce to one person. Each suggestion says what the two
-	// share and names its records; people already introduced are left out.
-	// Changes nothing.
+	// Suggest pairs of people who might gain from meeting, or whom to introduce to one
+	// person, with reasons. People already introduced are left out. Changes nothing.
 	SuggestIntroductions(context.Context, *v1.SuggestIntroductionsRequest) (*v1.SuggestIntroductionsResponse, error)
-	// Find people similar to one of the member's people: by shared organisation,
-	// title, place, tags and groups and, if embed_objects made vectors, by vectors
-	// too. Use it for "who else is like her". Changes nothing.
+	// Find people like one person: same organisation, title, place, tags and groups,
+	// and by vectors if embed_objects made them. Use it for "who else is like her".
+	// Changes nothing.
 	FindSimilarConnections(context.Context, *v1.FindSimilarConnectionsRequest) (*v1.FindSimilarConnectionsResponse, error)
-	// Summarise the network: how many people, how many were contacted lately, whom
-	// the member is closest to, whom they are losing touch with, the largest
-	// organisations, places, groups and tags. Changes nothing.
+	// Summarise the network: size, recent contacts, closest people, people the member
+	// is losing touch with, largest organisations, places, groups and tags. Changes
+	// nothing.
 	GetNetworkStats(context.Context, *v1.GetNetworkStatsRequest) (*v1.GetNetworkStatsResponse, error)
 }
 
@@ -182,27 +178,23 @@ func (c *insightServiceClient) GetNetworkStats(ctx context.Context, req *v1.GetN
 
 // InsightServiceHandler is an implementation of the kith.insights.v1.InsightService service.
 type InsightServiceHandler interface {
-	// Find whom the member knows at an organisation: people who work or worked there,
-	// and people one step away, who know someone there. Use it for "who can get me
-	// into X". Each line says why and names its records. Changes nothing.
+	// Find who works or worked at an organisation, and who knows someone there, with
+	// reasons. Use it for "who can get me into X". Changes nothing.
 	FindPeopleAt(context.Context, *v1.FindPeopleAtRequest) (*v1.FindPeopleAtResponse, error)
-	// Brief the member before a meeting with one to ten people: who they are, how
-	// they met, the last contacts, open reminders, coming dates, what they share,
-	// what to follow up. Use it instead of many single reads. Each line names the
-	// record that supports it. Changes nothing.
+	// Brief the member on people: who they are, how they met, last contacts,
+	// reminders, dates, what they share, what to follow up. Use it instead of many
+	// reads. Changes nothing.
 	PrepareMeeting(context.Context, *v1.PrepareMeetingRequest) (*v1.PrepareMeetingResponse, error)
-	// Suggest pairs of the member's people who might gain from knowing each
-	// other, or whom to introduce to one person. Each suggestion says what the two
-	// share and names its records; people already introduced are left out.
-	// Changes nothing.
+	// Suggest pairs of people who might gain from meeting, or whom to introduce to one
+	// person, with reasons. People already introduced are left out. Changes nothing.
 	SuggestIntroductions(context.Context, *v1.SuggestIntroductionsRequest) (*v1.SuggestIntroductionsResponse, error)
-	// Find people similar to one of the member's people: by shared organisation,
-	// title, place, tags and groups and, if embed_objects made vectors, by vectors
-	// too. Use it for "who else is like her". Changes nothing.
+	// Find people like one person: same organisation, title, place, tags and groups,
+	// and by vectors if embed_objects made them. Use it for "who else is like her".
+	// Changes nothing.
 	FindSimilarConnections(context.Context, *v1.FindSimilarConnectionsRequest) (*v1.FindSimilarConnectionsResponse, error)
-	// Summarise the network: how many people, how many were contacted lately, whom
-	// the member is closest to, whom they are losing touch with, the largest
-	// organisations, places, groups and tags. Changes nothing.
+	// Summarise the network: size, recent contacts, closest people, people the member
+	// is losing touch with, largest organisations, places, groups and tags. Changes
+	// nothing.
 	GetNetworkStats(context.Context, *v1.GetNetworkStatsRequest) (*v1.GetNetworkStatsResponse, error)
 }
 

@@ -42,13 +42,10 @@ const (
 
 // JobServiceClient is a client for the kith.jobs.v1.JobService service.
 type JobServiceClient interface {
-	// Read a job's progress, by the task_id of the tool that started it, and its
-	// result once it succeeded. With wait_seconds the answer comes once it ends, at
-	// the latest after that time. Changes nothing.
+	// Read a job's progress, and its result once it succeeded. Changes nothing.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error)
-	// Stop a queued or running job. What it did so far stays. A cancelled import can
-	// be undone with undo_change and the job's import_id. A finished job stays as it
-	// is.
+	// Stop a queued or running job. What it did stays; undo_change with its import_id
+	// undoes an import.
 	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.CancelJobResponse, error)
 }
 
@@ -106,13 +103,10 @@ func (c *jobServiceClient) CancelJob(ctx context.Context, req *v1.CancelJobReque
 
 // JobServiceHandler is an implementation of the kith.jobs.v1.JobService service.
 type JobServiceHandler interface {
-	// Read a job's progress, by the task_id of the tool that started it, and its
-	// result once it succeeded. With wait_seconds the answer comes once it ends, at
-	// the latest after that time. Changes nothing.
+	// Read a job's progress, and its result once it succeeded. Changes nothing.
 	GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error)
-	// Stop a queued or running job. What it did so far stays. A cancelled import can
-	// be undone with undo_change and the job's import_id. A finished job stays as it
-	// is.
+	// Stop a queued or running job. What it did stays; undo_change with its import_id
+	// undoes an import.
 	CancelJob(context.Context, *v1.CancelJobRequest) (*v1.CancelJobResponse, error)
 }
 

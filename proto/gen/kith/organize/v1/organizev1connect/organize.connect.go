@@ -47,17 +47,15 @@ const (
 
 // OrganizeServiceClient is a client for the kith.organize.v1.OrganizeService service.
 type OrganizeServiceClient interface {
-	// List the member's groups and tags with how many people each has, and each
-	// group's keep-in-touch interval. Use it before save_group or update_membership,
-	// to use existing names. Changes nothing.
+	// List groups and tags with their number of people, and the groups' keep-in-touch
+	// intervals. Use it before save_group or update_membership, to use existing names.
+	// Changes nothing.
 	ListGroups(context.Context, *v1.ListGroupsRequest) (*v1.ListGroupsResponse, error)
-	// Create a group, or change the name, description or keep-in-touch interval. With
-	// id that group is changed; without it the group of that name is changed, or
-	// created if missing. Overwrites; undo with change_id.
-	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
-	// Add people to groups or remove them, and add or remove tags, for up to 50
-	// people in one call. Unknown tags are created. What is already so stays so.
+	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
+	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
+	// Add people to groups or remove them, and add or remove tags. Overwrites; undo
+	// with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
 }
 
@@ -132,17 +130,15 @@ func (c *organizeServiceClient) UpdateMembership(ctx context.Context, req *v1.Up
 
 // OrganizeServiceHandler is an implementation of the kith.organize.v1.OrganizeService service.
 type OrganizeServiceHandler interface {
-	// List the member's groups and tags with how many people each has, and each
-	// group's keep-in-touch interval. Use it before save_group or update_membership,
-	// to use existing names. Changes nothing.
+	// List groups and tags with their number of people, and the groups' keep-in-touch
+	// intervals. Use it before save_group or update_membership, to use existing names.
+	// Changes nothing.
 	ListGroups(context.Context, *v1.ListGroupsRequest) (*v1.ListGroupsResponse, error)
-	// Create a group, or change the name, description or keep-in-touch interval. With
-	// id that group is changed; without it the group of that name is changed, or
-	// created if missing. Overwrites; undo with change_id.
-	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
-	// Add people to groups or remove them, and add or remove tags, for up to 50
-	// people in one call. Unknown tags are created. What is already so stays so.
+	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
+	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
+	// Add people to groups or remove them, and add or remove tags. Overwrites; undo
+	// with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
 }
 

@@ -49,20 +49,18 @@ const (
 
 // ReminderServiceClient is a client for the kith.reminders.v1.ReminderService service.
 type ReminderServiceClient interface {
-	// List what needs the member's attention: reminders, birthdays and other dates,
-	// and people they are losing touch with, soonest first. Includes overdue ones,
-	// flagged. Use it for "what is up this week" and "whom should I get back to".
-	// Days are in the member's time zone. Changes nothing.
+	// List what is due, soonest first: reminders, birthdays and other dates, and
+	// people the member is losing touch with. Overdue ones are flagged. Use it for
+	// "what is up this week" and "whom should I get back to". Changes nothing.
 	ListDue(context.Context, *v1.ListDueRequest) (*v1.ListDueResponse, error)
-	// Remind the member of something on a day, once or repeatedly, about a person if
-	// connection_id is given. Adds one reminder; undo with change_id.
+	// Remind the member on a day, once or repeatedly, also about a person. Adds one
+	// reminder; undo with change_id.
 	CreateReminder(context.Context, *v1.CreateReminderRequest) (*v1.CreateReminderResponse, error)
 	// Mark a reminder as done, or dismiss it. A recurring one that is done moves to
-	// its next day, in next_due; a dismissed one does not come back. Doing it twice
-	// changes nothing more. Undo with change_id.
+	// next_due; a dismissed one ends. Undo with change_id.
 	CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error)
-	// Set how often the member wants to be in touch with a person, or snooze them
-	// until a day. Snoozing records no contact. Overwrites; undo with change_id.
+	// Set how often to be in touch with a person, or snooze them. Overwrites; undo
+	// with change_id.
 	SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error)
 }
 
@@ -153,20 +151,18 @@ func (c *reminderServiceClient) SetCadence(ctx context.Context, req *v1.SetCaden
 
 // ReminderServiceHandler is an implementation of the kith.reminders.v1.ReminderService service.
 type ReminderServiceHandler interface {
-	// List what needs the member's attention: reminders, birthdays and other dates,
-	// and people they are losing touch with, soonest first. Includes overdue ones,
-	// flagged. Use it for "what is up this week" and "whom should I get back to".
-	// Days are in the member's time zone. Changes nothing.
+	// List what is due, soonest first: reminders, birthdays and other dates, and
+	// people the member is losing touch with. Overdue ones are flagged. Use it for
+	// "what is up this week" and "whom should I get back to". Changes nothing.
 	ListDue(context.Context, *v1.ListDueRequest) (*v1.ListDueResponse, error)
-	// Remind the member of something on a day, once or repeatedly, about a person if
-	// connection_id is given. Adds one reminder; undo with change_id.
+	// Remind the member on a day, once or repeatedly, also about a person. Adds one
+	// reminder; undo with change_id.
 	CreateReminder(context.Context, *v1.CreateReminderRequest) (*v1.CreateReminderResponse, error)
 	// Mark a reminder as done, or dismiss it. A recurring one that is done moves to
-	// its next day, in next_due; a dismissed one does not come back. Doing it twice
-	// changes nothing more. Undo with change_id.
+	// next_due; a dismissed one ends. Undo with change_id.
 	CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error)
-	// Set how often the member wants to be in touch with a person, or snooze them
-	// until a day. Snoozing records no contact. Overwrites; undo with change_id.
+	// Set how often to be in touch with a person, or snooze them. Overwrites; undo
+	// with change_id.
 	SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error)
 }
 

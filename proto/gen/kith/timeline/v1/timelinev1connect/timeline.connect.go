@@ -52,27 +52,22 @@ const (
 
 // TimelineServiceClient is a client for the kith.timeline.v1.TimelineService service.
 type TimelineServiceClient interface {
-	// Read notes and interactions, latest first: of one connection, or of the
-	// whole network when connection_id is left out. Use it to answer "what did
-	// we talk about" and "when were we last in touch". Changes nothing.
+	// Read notes and interactions, latest first, of one person or of all. Use it for
+	// "what did we talk about" and "when were we last in touch". Changes nothing.
 	ListTimeline(context.Context, *v1.ListTimelineRequest) (*v1.ListTimelineResponse, error)
-	// Add a note (Markdown) about one to twenty connections. Use it for facts to
-	// remember; for a meeting, call or message that took place use log_interaction.
-	// Adds one note; undo with change_id.
+	// Add a note about people: facts to remember. For a meeting, call or message that
+	// took place, use log_interaction. Adds one note; undo with change_id.
 	AddNote(context.Context, *v1.AddNoteRequest) (*v1.AddNoteResponse, error)
-	// Record a meeting, call, e-mail, message, event or introduction that took place,
-	// with one to fifty connections. It becomes their last contact and restarts their
-	// keep-in-touch interval; next_due is the earliest day when one is due again.
-	// Repeating an external_key changes nothing and returns the stored one. Adds one
-	// interaction; undo with change_id.
+	// Record a meeting, call, e-mail, message, event or introduction that took place.
+	// It becomes their last contact; next_due is when one is due again. A known
+	// external_key returns the stored one. Adds one interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
-	// Change the text of a note, pin it, or change whom it is about. Fields left out
-	// stay as they are. With expected_version the call is refused if the note changed
-	// since. Overwrites; undo with change_id.
+	// Change a note's text, pin or people. Fields left out stay as they are.
+	// Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
-	// Find notes and interactions by their words, in everything the member wrote,
-	// best matches first, with the people they are about. Use it for "who told me
-	// about X"; to find a person use search_connections. Changes nothing.
+	// Find notes and interactions by their words, best matches first, with their
+	// people. Use it for "who told me about X"; for a person, use search_connections.
+	// Changes nothing.
 	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
 }
 
@@ -179,27 +174,22 @@ func (c *timelineServiceClient) SearchNotes(ctx context.Context, req *v1.SearchN
 
 // TimelineServiceHandler is an implementation of the kith.timeline.v1.TimelineService service.
 type TimelineServiceHandler interface {
-	// Read notes and interactions, latest first: of one connection, or of the
-	// whole network when connection_id is left out. Use it to answer "what did
-	// we talk about" and "when were we last in touch". Changes nothing.
+	// Read notes and interactions, latest first, of one person or of all. Use it for
+	// "what did we talk about" and "when were we last in touch". Changes nothing.
 	ListTimeline(context.Context, *v1.ListTimelineRequest) (*v1.ListTimelineResponse, error)
-	// Add a note (Markdown) about one to twenty connections. Use it for facts to
-	// remember; for a meeting, call or message that took place use log_interaction.
-	// Adds one note; undo with change_id.
+	// Add a note about people: facts to remember. For a meeting, call or message that
+	// took place, use log_interaction. Adds one note; undo with change_id.
 	AddNote(context.Context, *v1.AddNoteRequest) (*v1.AddNoteResponse, error)
-	// Record a meeting, call, e-mail, message, event or introduction that took place,
-	// with one to fifty connections. It becomes their last contact and restarts their
-	// keep-in-touch interval; next_due is the earliest day when one is due again.
-	// Repeating an external_key changes nothing and returns the stored one. Adds one
-	// interaction; undo with change_id.
+	// Record a meeting, call, e-mail, message, event or introduction that took place.
+	// It becomes their last contact; next_due is when one is due again. A known
+	// external_key returns the stored one. Adds one interaction; undo with change_id.
 	LogInteraction(context.Context, *v1.LogInteractionRequest) (*v1.LogInteractionResponse, error)
-	// Change the text of a note, pin it, or change whom it is about. Fields left out
-	// stay as they are. With expected_version the call is refused if the note changed
-	// since. Overwrites; undo with change_id.
+	// Change a note's text, pin or people. Fields left out stay as they are.
+	// Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
-	// Find notes and interactions by their words, in everything the member wrote,
-	// best matches first, with the people they are about. Use it for "who told me
-	// about X"; to find a person use search_connections. Changes nothing.
+	// Find notes and interactions by their words, best matches first, with their
+	// people. Use it for "who told me about X"; for a person, use search_connections.
+	// Changes nothing.
 	SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error)
 }
 
