@@ -59,7 +59,7 @@ func needs() map[string][]string {
 		"importer":        {"importer/source", "insights"},
 
 		// What knows several features.
-		"kinds":     {"account", "reminders", "timeline"},
+		"kinds":     {"account", "groups", "reminders", "timeline"},
 		"demo":      {"importer"},
 		"retention": {"importer"},
 		"sunset":    {"call", "db"},
