@@ -1,0 +1,238 @@
+package clientdoc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
+	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc/clientdoctest"
+)
+
+func TestPublicAddresses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"1.1.1.1", "93.184.216.34", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "169.253.255.255", "192.0.1.1",
+		"198.17.255.255", "198.20.0.1", "223.255.255.255", "::ffff:93.184.216.34", "2606:4700::6812:202f", "2a00:1450:4001:82a::200e", "2620:4f:8001::1",
+	} {
+		if !clientdoc.Public(netip.MustParseAddr(address)) {
+			t.Errorf("%s is not public", address)
+		}
+	}
+	for name, addresses := range map[string]string{
+		"unspecified":       "0.0.0.0 0.1.2.3 :: ::ffff:0.0.0.0",
+		"loopback":          "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1 ::ffff:7f00:1",
+		"private":           "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 ::ffff:10.0.0.1 ::ffff:192.168.1.1 fc00::1 fd00:ec2::254 fdff::1",
+		"link-local":        "169.254.0.1 169.254.169.254 ::ffff:169.254.169.254 fe80::1 fe80::1%eth0 febf::1",
+		"site-local":        "fec0::1",
+		"CGNAT":             "100.64.0.1 100.100.100.200 100.127.255.255",
+		"multicast":         "224.0.0.1 239.255.255.255 ff02::1 ff0e::1",
+		"reserved":          "240.0.0.1 255.255.255.255 ::2 5f00::1 4000::1",
+		"documentation":     "192.0.2.1 198.51.100.1 203.0.113.1 2001:db8::1 3fff::1",
+		"benchmarks":        "198.18.0.1 198.19.255.255 2001:2::1",
+		"protocols":         "192.0.0.192 192.88.99.1 192.31.196.1 192.52.193.1 192.175.48.1 2001:1::1 2620:4f:8000::1",
+		"IPv4-compatible":   "::127.0.0.1 ::93.184.216.34",
+		"IPv4-translated":   "::ffff:0:127.0.0.1",
+		"NAT64":             "64:ff9b::10.0.0.1 64:ff9b::93.184.216.34 64:ff9b:1::1",
+		"6to4 and Teredo":   "2002:7f00:1::1 2002:c0a8:101::1 2001::1",
+		"discard":           "100::1",
+		"a provider's host": "168.63.129.16",
+	} {
+		for address := range strings.FieldsSeq(addresses) {
+			if clientdoc.Public(netip.MustParseAddr(address)) {
+				t.Errorf("%s: %s is public", name, address)
+			}
+		}
+	}
+	if clientdoc.Public(netip.Addr{}) {
+		t.Error("no address is public")
+	}
+}
+
+// json answers with a JSON body.
+func json(body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Add(header[i], header[i+1])
+		}
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// The request carries nothing but what it needs.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.RequestURI() != "/client.json?v=1" || r.Header.Get("Accept") != "application/json" ||
+			r.Header.Get("Cookie")+r.Header.Get("Authorization")+r.Header.Get("Referer") != "" {
+			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+		}
+		json(`{"a":1}`)(w, r)
+	}))
+	body, age, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json?v=1")
+	if err != nil || string(body) != `{"a":1}` || age != time.Hour {
+		t.Errorf("%s, %s, %v", body, age, err)
+	}
+}
+
+// A name that leads to an address that is not public is refused when the connection is
+// made, whatever it led to before.
+func TestNotPublicAtDialTime(t *testing.T) {
+	t.Parallel()
+	host := clientdoctest.Start(t, json("{}"))
+	fetcher := clientdoc.New(host.Production())
+	for _, address := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1", "fd00::1"} {
+		host.Resolve(address)
+		_, _, err := fetcher.Fetch(t.Context(), host.URL+"/client.json")
+		if !fault.Is(err, fault.NotFound) || !strings.Contains(errors.Unwrap(err).Error(), "not public") {
+			t.Errorf("%s: %v, %v", address, err, errors.Unwrap(err))
+		}
+	}
+	for _, literal := range []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "2130706433", "127.1"} {
+		host.Resolve("127.0.0.1") // what names like 127.1 lead to
+		if _, _, err := fetcher.Fetch(t.Context(), "https://"+literal+":"+host.Port()+"/client.json"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", literal, err)
+		}
+	}
+	if host.Requests() != 0 {
+		t.Errorf("%d requests arrived", host.Requests())
+	}
+}
+
+func TestAnswersThatAreNoDocument(t *testing.T) {
+	t.Parallel()
+	elsewhere := clientdoctest.Start(t, json("{}"))
+	huge := strings.Repeat(" ", clientdoc.MaxBytes+1)
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		code    fault.Code
+		words   string
+	}{
+		"huge":           {json(huge), fault.Invalid, "larger than 10 KB"},
+		"huge in chunks": {chunks(huge), fault.Invalid, "larger than 10 KB"},
+		"a redirect":     {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, fault.Invalid, "redirect"},
+		"not found":      {http.NotFound, fault.Invalid, "status 404"},
+		"no content":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, fault.Invalid, "status 204"},
+		"a page":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html>") }, fault.Invalid, "not JSON"},
+		"broken off":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, fault.NotFound, "reached"},
+		"a long header":  {json("{}", "X", strings.Repeat("x", 20<<10)), fault.NotFound, "reached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host := clientdoctest.Start(t, c.handler)
+			body, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json")
+			if !fault.Is(err, c.code) || !strings.Contains(err.Error(), c.words) || body != nil {
+				t.Errorf("%q, %v", body, err)
+			}
+		})
+	}
+	if elsewhere.Requests() != 0 {
+		t.Error("the redirect was followed")
+	}
+}
+
+// chunks answers without saying how long the body is.
+func chunks(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for part := range strings.SplitAfterSeq(body, "          ") {
+			_, _ = io.WriteString(w, part)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}
+}
+
+// A certificate that the roots do not vouch for, or of another name, ends the request.
+func TestCertificateIsVerified(t *testing.T) {
+	t.Parallel()
+	host := clientdoctest.Start(t, json("{}"))
+	untrusted := host.Options()
+	untrusted.Roots = nil
+	if _, _, err := clientdoc.New(untrusted).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an unknown root: %v", err)
+	}
+	if _, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), "https://other.example:"+host.Port()+"/client.json"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another name: %v", err)
+	}
+	if host.Requests() != 0 {
+		t.Errorf("%d requests arrived", host.Requests())
+	}
+}
+
+// A server that trickles its answer is left when the time is over.
+func TestSlowAnswer(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(over)
+	}))
+	options := host.Options()
+	options.Timeout = 100 * time.Millisecond
+	if _, _, err := clientdoc.New(options).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "5 seconds") {
+		t.Errorf("got %v", err)
+	}
+	<-over
+}
+
+// Requests beyond the few at once wait their turn, and fail if it does not come.
+func TestFewRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 8), make(chan struct{})
+	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		json("{}")(w, r)
+	}))
+	fetcher := clientdoc.New(host.Options())
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			if _, _, err := fetcher.Fetch(t.Context(), host.URL+"/client.json"); err != nil {
+				t.Error(err)
+			}
+		})
+		<-arrived
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := fetcher.Fetch(late, host.URL+"/client.json"); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("the ninth: %v", err)
+	}
+	close(release)
+	calls.Wait()
+	if host.Requests() != 8 {
+		t.Errorf("%d requests", host.Requests())
+	}
+}
+
+func TestAge(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]time.Duration{
+		"":                            time.Hour,
+		"public":                      time.Hour,
+		"public, max-age=600":         10 * time.Minute,
+		"Max-Age=\"600\"":             10 * time.Minute,
+		"max-age=0":                   clientdoc.MinAge,
+		"max-age=31536000, immutable": clientdoc.MaxAge,
+		"max-age=99999999999999":      clientdoc.MinAge,
+		"max-age=x":                   clientdoc.MinAge,
+		"no-store":                    clientdoc.MinAge,
+		"max-age=600, no-cache":       clientdoc.MinAge,
+	} {
+		host := clientdoctest.Start(t, json("{}", "Cache-Control", value))
+		if _, age, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json"); err != nil || age != want {
+			t.Errorf("%q: %s, %v", value, age, err)
+		}
+	}
+}
