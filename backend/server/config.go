@@ -41,6 +41,9 @@ type Config struct {
 	AccessLifetime, RefreshIdle, SessionLifetime time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
+	// ClientDocuments fetches client ID metadata documents, from public https addresses
+	// that members' agents name. Without it, agents have to register.
+	ClientDocuments bool
 	// IdentityProvider is an OpenID provider that members can also sign in with; nil
 	// means none.
 	IdentityProvider *IdentityProvider

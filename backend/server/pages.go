@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -67,11 +68,15 @@ func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.K
 		return nil, err
 	}
 	site.Mount(mux)
-	oauth.New(oauth.Config{
+	authorization := oauth.Config{
 		Issuer: c.BaseURL, Store: data, Keys: keys, Sessions: site, Pages: site, Catalog: rpcs,
 		AccessLifetime: c.AccessLifetime, RefreshIdle: c.RefreshIdle, RememberClients: time.Minute, AllowPrivateSchemes: c.AllowPrivateSchemes,
 		ClientAddress: config.ClientAddress, Events: account.NewEventRecorder(data, c.Logger), Now: c.Now, Logger: c.Logger,
-	}).Mount(mux)
+	}
+	if c.ClientDocuments {
+		authorization.Documents = clientdoc.New(clientdoc.Options{})
+	}
+	oauth.New(authorization).Mount(mux)
 	return p, nil
 }
 

@@ -36,6 +36,9 @@ func litter(t *testing.T, f flow) {
 	if err := oauth.CreateClient(t.Context(), f.s, &oauth.Client{Name: "never used", RedirectURIs: []string{"https://a.example/cb"}}); err != nil {
 		t.Fatal(err)
 	}
+	if err := oauth.UpsertClient(t.Context(), f.s, oauth.Client{ID: "https://agent.example/never-used.json"}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestSweep(t *testing.T) {
@@ -50,7 +53,7 @@ func TestSweep(t *testing.T) {
 		{10 * time.Minute, retention.SweepResult{Requests: 3, ProviderAttempts: 2}}, // two of them were answered
 		{30 * time.Minute, retention.SweepResult{MailLinks: 1, SignUps: 1}},
 		{2 * time.Hour, retention.SweepResult{LoginSessions: 1}},
-		{day, retention.SweepResult{}},
+		{day, retention.SweepResult{Clients: 1}}, // the one that is known by its document
 		{day + time.Minute, retention.SweepResult{Codes: 2}},
 		{30 * day, retention.SweepResult{Clients: 1}},
 		{60 * day, retention.SweepResult{}},
@@ -113,6 +116,54 @@ func TestSweepTakesRevokedGrants(t *testing.T) {
 		advance(25 * time.Hour)
 		if r, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil || r.Grants != 1 {
 			t.Errorf("a day later: %+v, %v", r, err)
+		}
+	})
+}
+
+// A client that ever held a grant stays, even if the grant, its tokens and its code are
+// gone for years, and so does what a metadata document says of it; one that asks time and
+// again stays while it does.
+func TestSweepLeavesClientsThatHeldAGrant(t *testing.T) {
+	t.Parallel()
+	const document, asking = "https://agent.example/client.json", "https://agent.example/asking.json"
+	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {
+		keep := func(id, name string) {
+			if err := oauth.UpsertClient(t.Context(), f.s, oauth.Client{ID: id, Name: name, RedirectURIs: []string{"https://agent.example/cb"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keep(asking, "Asking")
+		held := []string{f.client, document}
+		for n, id := range held {
+			f.client = id
+			if id == document {
+				keep(document, "Agent")
+			}
+			f.redeem(t, f.code(t, fmt.Sprint("code", n)), fmt.Sprint("token", n))
+			if err := oauth.RevokeAgent(t.Context(), f.s, f.owner, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			advance(20 * time.Hour)
+			keep(asking, "Asking")
+			if r, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil || r.Clients != 0 {
+				t.Errorf("got %+v, %v", r, err)
+			}
+		}
+		advance(3 * 365 * 24 * time.Hour)
+		keep(document, "Renamed")
+		if r, err := retention.Sweep(t.Context(), f.s, f.now()); err != nil || r.Clients != 1 {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		for _, id := range held {
+			c, err := oauth.GetClient(t.Context(), f.s, id)
+			if err != nil || c.LastUsedAt.IsZero() || id == document && (c.Name != "Renamed" || !c.CreatedAt.Before(c.LastUsedAt.Add(time.Second))) {
+				t.Errorf("%s: %+v, %v", id, c, err)
+			}
+		}
+		if _, err := oauth.GetClient(t.Context(), f.s, asking); err == nil {
+			t.Error("a client that nobody allowed anything is still there")
 		}
 	})
 }

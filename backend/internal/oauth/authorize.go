@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/kith-crm/kith/backend/internal/account"
@@ -37,13 +38,14 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The address of the request cannot be read. Start again at the application.")
 		return
 	}
-	c, ok := s.knownClient(w, r, query)
+	session := sync.OnceValues(func() (*account.LoginSession, error) { return s.Sessions.Current(r) })
+	c, ok := s.knownClient(w, r, query, session)
 	if !ok {
 		return
 	}
 	redirectURI, state := query.Get("redirect_uri"), query.Get("state")
 	scopes, refusal := s.checkRequest(query)
-	login, err := s.Sessions.Current(r)
+	login, err := session()
 	switch {
 	case err != nil:
 		s.unavailable(w, r, "read login session", err)
@@ -66,14 +68,43 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 }
 
 // knownClient returns the client when it and the redirect URI belong together,
-// or says on a page what is wrong.
-func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.Values) (*Client, bool) {
-	c, err := s.client(r.Context(), query.Get("client_id"))
-	switch {
-	case len(query["client_id"]) > 1 || len(query["redirect_uri"]) > 1:
+// or says on a page what is wrong. A client that has to be looked up is looked up for
+// members only: whoever has no login session is sent to sign in first.
+func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.Values, session func() (*account.LoginSession, error)) (*Client, bool) {
+	if len(query["client_id"]) > 1 || len(query["redirect_uri"]) > 1 {
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The application is named twice. Start again at the application.")
+		return nil, false
+	}
+	clientID := query.Get("client_id")
+	if s.documents == nil || !IsDocumentURL(clientID) {
+		c, err := s.registered(r.Context(), clientID)
+		return c, s.checkClient(w, r, query, c, err)
+	}
+	login, err := session()
+	if err != nil {
+		s.unavailable(w, r, "read login session", err)
+		return nil, false
+	}
+	if login == nil {
+		http.Redirect(w, r, s.Sessions.SignIn(r.URL.RequestURI()), http.StatusSeeOther)
+		return nil, false
+	}
+	c, err := s.documents.get(r.Context(), clientID, login.MemberID)
+	return c, s.checkClient(w, r, query, c, err)
+}
+
+// checkClient says on a page what is wrong with a client or its redirect URI, and
+// reports whether nothing is.
+func (s *Server) checkClient(w http.ResponseWriter, r *http.Request, query url.Values, c *Client, err error) bool {
+	switch {
 	case fault.Is(err, fault.NotFound):
 		s.Pages.Problem(w, r, http.StatusBadRequest, "Unknown application", "The application that sent you here is not registered. It has to register again.")
+	case fault.Is(err, fault.Invalid):
+		s.Pages.Problem(w, r, http.StatusBadRequest, "The application cannot be checked", "Kith asked "+hostOf(query.Get("client_id"))+
+			" for the application’s description and cannot use it: "+err.Error()+". You were not sent back to the application. Whoever makes it has to fix that.")
+	case fault.Is(err, fault.Exhausted):
+		w.Header().Set("Retry-After", "30")
+		s.Pages.Problem(w, r, http.StatusTooManyRequests, "Too many applications", "You were sent here by many applications that Kith did not know yet. Try again in a minute.")
 	case err != nil:
 		s.unavailable(w, r, "read client", err)
 	case !MatchRedirectURI(c.RedirectURIs, query.Get("redirect_uri")):
@@ -81,9 +112,15 @@ func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.V
 	case CheckRedirectURI(query.Get("redirect_uri"), true) != nil: // registered under earlier rules
 		s.Pages.Problem(w, r, http.StatusBadRequest, "Return address not allowed", "Kith no longer accepts the address that the application asked to send you to. You were not sent there. The application has to register again.")
 	default:
-		return c, true
+		return true
 	}
-	return nil, false
+	return false
+}
+
+// hostOf returns the host of a URL that IsDocumentURL accepts.
+func hostOf(documentURL string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(documentURL, "https://"), "/")
+	return host
 }
 
 // checkRequest returns the scopes asked for, or why the client is sent back.
@@ -128,6 +165,12 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 		return
 	}
 	req.Hash = Hash(secret)
+	if IsDocumentURL(c.ID) {
+		if err := UpsertClient(r.Context(), s.Store, *c); err != nil {
+			s.unavailable(w, r, "keep client", err)
+			return
+		}
+	}
 	if err := CreateRequest(r.Context(), s.Store, req); err != nil {
 		s.unavailable(w, r, "keep request", err)
 		return
@@ -139,10 +182,14 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 
 // consentView is what the page of a request shows.
 func consentView(secret string, c *Client, login *account.LoginSession, req *Request) ConsentView {
-	return ConsentView{
+	view := ConsentView{
 		Request: secret, Username: login.Username, ClientName: ShownName(c.Name),
 		RedirectURI: req.RedirectURI, Scopes: strings.Fields(req.Scopes),
 	}
+	if IsDocumentURL(c.ID) {
+		view.DocumentURL = c.ID
+	}
+	return view
 }
 
 // addressOf is the path, with its query, that asks for the same again.

@@ -10,6 +10,10 @@
 // A request leads to one code, however often it is answered: answered again in the
 // same way, from the same session, it gives that code again until it is used.
 //
+// A client has registered, or names itself by the https address of its client ID metadata
+// document; package clientdoc fetches that for signed-in members. Both kinds are rows of
+// one table.
+//
 // Revoking a grant, replaying a code with its verifier, or presenting a spent
 // refresh token kills the grant with every token of it, at once. Only hashes of
 // codes and tokens are kept. Every transition is one conditional statement in one

@@ -34,8 +34,10 @@ const MaxRequests = 20
 // RequestLifetime is how long a consent page waits for its answer.
 const RequestLifetime = 10 * time.Minute
 
-// Client is a registered OAuth client, and its row. All are public clients.
+// Client is an OAuth client, and its row. All are public clients.
 type Client struct {
+	// ID is our own for a registered client, and the URL of its client ID metadata
+	// document for any other.
 	ID           string `bun:",pk"`
 	Name         string
 	RedirectURIs []string `bun:"redirect_uris,type:text"`
@@ -44,8 +46,10 @@ type Client struct {
 	// client asks for, it asks each time, and the member allows it.
 	GrantTypes []string `bun:"grant_types,type:text"`
 	Scope      string
-	CreatedAt  time.Time
-	LastUsedAt time.Time `bun:",nullzero"`
+	// ApplicationType is web, native or empty.
+	ApplicationType string
+	CreatedAt       time.Time
+	LastUsedAt      time.Time `bun:",nullzero"`
 }
 
 // Request is an authorization request that waits for consent, and its row.

@@ -29,6 +29,18 @@ func insertClient(ctx context.Context, s *db.DB, tx db.Querier, c *Client) error
 	return err
 }
 
+// UpsertClient keeps a client that is known by its client ID metadata document, as the
+// document describes it now. While no member has allowed it anything, its time to be
+// swept starts anew.
+func UpsertClient(ctx context.Context, s *db.DB, c Client) error {
+	c.CreatedAt = s.Now()
+	_, err := s.NewInsert().Model(&c).On("CONFLICT (id) DO UPDATE").
+		Set("name = EXCLUDED.name").Set("redirect_uris = EXCLUDED.redirect_uris").Set("client_uri = EXCLUDED.client_uri").
+		Set("grant_types = EXCLUDED.grant_types").Set("application_type = EXCLUDED.application_type").
+		Set("created_at = CASE WHEN ?TableAlias.last_used_at IS NULL THEN EXCLUDED.created_at ELSE ?TableAlias.created_at END").Exec(ctx)
+	return err
+}
+
 // GetClient returns a client, or fault.NotFound.
 func GetClient(ctx context.Context, s *db.DB, clientID string) (*Client, error) {
 	c := &Client{}

@@ -19,6 +19,7 @@ type document struct {
 	RevocationAuthMethods []string `json:"revocation_endpoint_auth_methods_supported"`
 	ChallengeMethods      []string `json:"code_challenge_methods_supported"`
 	ResponseIss           bool     `json:"authorization_response_iss_parameter_supported"`
+	ClientDocuments       bool     `json:"client_id_metadata_document_supported"`
 	Documentation         string   `json:"service_documentation"`
 }
 
@@ -29,6 +30,6 @@ func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 		RegistrationEndpoint: s.Issuer + PathRegister, RevocationEndpoint: s.Issuer + PathRevoke,
 		ScopesSupported: s.Catalog.Scopes(), ResponseTypes: responseTypes(), ResponseModes: []string{"query"},
 		GrantTypes: grantTypes(), TokenAuthMethods: []string{"none"}, RevocationAuthMethods: []string{"none"},
-		ChallengeMethods: []string{"S256"}, ResponseIss: true, Documentation: s.Issuer + "/mcp/docs",
+		ChallengeMethods: []string{"S256"}, ResponseIss: true, ClientDocuments: s.documents != nil, Documentation: s.Issuer + "/mcp/docs",
 	})
 }

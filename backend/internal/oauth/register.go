@@ -30,6 +30,8 @@ type registration struct {
 	ResponseTypes []string `json:"response_types"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
 	Scope         string   `json:"scope,omitempty"`
+	// ApplicationType is web or native (OpenID Connect Registration §2); nothing depends on it.
+	ApplicationType string `json:"application_type,omitempty"`
 }
 
 // registered is the answer: what was stored (RFC 7591 §3.2.1).
@@ -64,7 +66,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &Client{
 		Name: asked.ClientName, ClientURI: asked.ClientURI, RedirectURIs: asked.RedirectURIs,
-		GrantTypes: asked.GrantTypes, Scope: asked.Scope,
+		GrantTypes: asked.GrantTypes, Scope: asked.Scope, ApplicationType: asked.ApplicationType,
 	}
 	if key != nil {
 		key.Fingerprint = fingerprint(r, body)
@@ -83,7 +85,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 func answerOf(c *Client) registered {
 	return registered{ClientID: c.ID, ClientIDIssuedAt: c.CreatedAt.Unix(), registration: registration{
 		ClientName: c.Name, ClientURI: c.ClientURI, RedirectURIs: c.RedirectURIs, GrantTypes: c.GrantTypes,
-		ResponseTypes: responseTypes(), AuthMethod: "none", Scope: c.Scope,
+		ResponseTypes: responseTypes(), AuthMethod: "none", Scope: c.Scope, ApplicationType: c.ApplicationType,
 	}}
 }
 
@@ -98,16 +100,21 @@ func readRegistration(w http.ResponseWriter, r *http.Request) (asked registratio
 	if err != nil {
 		return asked, nil, fault.New(fault.Invalid, "the metadata cannot be read")
 	}
-	return asked, body, asked.decode(body)
+	return asked, body, decodeMetadata(body, asked.members())
 }
 
-// decode reads a JSON object. Members with other names are ignored, as the RFC
-// asks; one that is given twice is refused, for nobody can tell which is meant.
-func (c *registration) decode(body []byte) error {
-	known := map[json.Token]any{
+// members are the fields of the metadata by their names.
+func (c *registration) members() map[json.Token]any {
+	return map[json.Token]any{
 		"client_name": &c.ClientName, "client_uri": &c.ClientURI, "redirect_uris": &c.RedirectURIs, "grant_types": &c.GrantTypes,
-		"response_types": &c.ResponseTypes, "token_endpoint_auth_method": &c.AuthMethod, "scope": &c.Scope,
+		"response_types": &c.ResponseTypes, "token_endpoint_auth_method": &c.AuthMethod, "scope": &c.Scope, "application_type": &c.ApplicationType,
 	}
+}
+
+// decodeMetadata reads a JSON object into the known members. Members with other names
+// are ignored, as RFC 7591 §2 asks; a member that is given twice is refused, because
+// readers differ in which of the two they take.
+func decodeMetadata(body []byte, known map[json.Token]any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if start, err := d.Token(); !json.Valid(body) || err != nil || start != json.Delim('{') {
 		return fault.New(fault.Invalid, "the metadata is no JSON object")
@@ -144,7 +151,7 @@ func (s *Server) checkRegistration(c *registration) error {
 		return err
 	}
 	c.ClientName = ShownName(text.Line(c.ClientName)) // empty: shown as one without a name
-	if u, err := url.Parse(c.ClientURI); c.ClientURI != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(c.ClientURI) > maxClientURI) {
+	if !isClientURI(c.ClientURI) {
 		return fault.InvalidField("client_uri", "must be an https address")
 	}
 	if !allKnown(c.GrantTypes, grantTypes()) || c.GrantTypes != nil && !slices.Contains(c.GrantTypes, "authorization_code") {
@@ -156,6 +163,9 @@ func (s *Server) checkRegistration(c *registration) error {
 	if c.GrantTypes == nil {
 		c.GrantTypes = grantTypes()
 	}
+	if !slices.Contains(applicationTypes(), c.ApplicationType) {
+		return fault.InvalidField("application_type", "takes web and native")
+	}
 	if c.Scope != "" {
 		if _, err := ParseScopes(c.Scope, true, s.Catalog.Scopes()); err != nil {
 			return err
@@ -164,8 +174,16 @@ func (s *Server) checkRegistration(c *registration) error {
 	return nil
 }
 
-func grantTypes() []string    { return []string{"authorization_code", "refresh_token"} }
-func responseTypes() []string { return []string{"code"} }
+func grantTypes() []string       { return []string{"authorization_code", "refresh_token"} }
+func responseTypes() []string    { return []string{"code"} }
+func applicationTypes() []string { return []string{"", "web", "native"} }
+
+// isClientURI reports whether a client may name an address as its home page: https, or
+// none at all.
+func isClientURI(address string) bool {
+	u, err := url.Parse(address)
+	return address == "" || err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && len(address) <= maxClientURI
+}
 
 func allKnown(given, known []string) bool {
 	return !slices.ContainsFunc(given, func(v string) bool { return !slices.Contains(known, v) })

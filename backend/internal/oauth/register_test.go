@@ -52,6 +52,14 @@ func TestRegistration(t *testing.T) {
 				`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"client_secret_basic","scope":"timeline","grant_types":["authorization_code"],"response_types":[]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}, "scope": "timeline", "grant_types": []any{"authorization_code"}},
 			},
+			"a native application": {
+				`{"application_type":"native","redirect_uris":["https://a.example/cb"]}`,
+				map[string]any{"redirect_uris": []any{"https://a.example/cb"}, "application_type": "native"},
+			},
+			"a web application": {
+				`{"application_type":"web","redirect_uris":["http://localhost/cb"]}`,
+				map[string]any{"redirect_uris": []any{"http://localhost/cb"}, "application_type": "web"},
+			},
 			"a name to be cleaned": {
 				`{"client_name":"  My\u0000 \n\tAgent\u0007 ","client_uri":"https://a.example/?q=1","redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"client_name": "My Agent", "client_uri": "https://a.example/?q=1", "redirect_uris": []any{"https://a.example/cb"}},
@@ -89,7 +97,7 @@ func TestRegistration(t *testing.T) {
 			if diff := cmp.Diff(c.want["redirect_uris"], repeatAny(kept.RedirectURIs)); diff != "" || fmt.Sprint(c.want["client_name"]) != shown(kept.Name) || fmt.Sprint(c.want["client_uri"]) != shown(kept.ClientURI) {
 				t.Errorf("%s: kept %+v", name, kept)
 			}
-			if diff := cmp.Diff(c.want["grant_types"], repeatAny(kept.GrantTypes)); diff != "" || fmt.Sprint(c.want["scope"]) != shown(kept.Scope) {
+			if diff := cmp.Diff(c.want["grant_types"], repeatAny(kept.GrantTypes)); diff != "" || fmt.Sprint(c.want["scope"]) != shown(kept.Scope) || fmt.Sprint(c.want["application_type"]) != shown(kept.ApplicationType) {
 				t.Errorf("%s: kept %+v", name, kept)
 			}
 		}
@@ -168,6 +176,7 @@ func TestRefusedRegistrations(t *testing.T) {
 			"a scope that is not": `{` + good + `,"scope":"everything"}`, "a client_uri of http": `{` + good + `,"client_uri":"http://a.example"}`, "a client_uri of script": `{` + good + `,"client_uri":"javascript:alert(1)"}`,
 			"a client_uri with a NUL": `{` + good + `,"client_uri":"https://a.example/\u0000"}`, "a client_uri without host": `{` + good + `,"client_uri":"https://"}`,
 			"a client_uri with a user": `{` + good + `,"client_uri":"https://bank.example@evil.example"}`, "a long client_uri": `{` + good + `,"client_uri":"https://a.example/` + strings.Repeat("x", 500) + `"}`,
+			"an application_type that is not": `{` + good + `,"application_type":"desktop"}`, "an application_type that is a list": `{` + good + `,"application_type":["web"]}`,
 			"deep": `{` + good + `,"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`,
 		}
 		for code, bodies := range map[string]map[string]string{"invalid_redirect_uri": redirect, "invalid_client_metadata": metadata} {
@@ -227,7 +236,7 @@ func TestMetadata(t *testing.T) {
 		"scopes_supported": repeatAny(strings.Fields(allScopes)), "response_types_supported": []any{"code"}, "response_modes_supported": []any{"query"},
 		"grant_types_supported": []any{"authorization_code", "refresh_token"}, "token_endpoint_auth_methods_supported": []any{"none"},
 		"revocation_endpoint_auth_methods_supported": []any{"none"}, "code_challenge_methods_supported": []any{"S256"},
-		"authorization_response_iss_parameter_supported": true, "service_documentation": s.URL + "/mcp/docs",
+		"authorization_response_iss_parameter_supported": true, "client_id_metadata_document_supported": false, "service_documentation": s.URL + "/mcp/docs",
 	}
 	if diff := cmp.Diff(want, members); diff != "" {
 		t.Error(diff)

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/oauth/clientdoc"
 	"github.com/kith-crm/kith/proto/catalog"
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
@@ -46,6 +47,8 @@ type Config struct {
 	// ClientAddress says where a request comes from; keyed registrations of one
 	// address are told apart by their keys. Nil: nobody knows.
 	ClientAddress func(r *http.Request) string
+	// Documents fetches client ID metadata documents; nil: clients have to register.
+	Documents *clientdoc.Fetcher
 	// Events records whom members let in; nil records nothing.
 	Events *account.EventRecorder
 	Now    func() time.Time
@@ -78,6 +81,9 @@ type ConsentView struct {
 	Username string
 	// ClientName is what the client calls itself; nobody has checked it.
 	ClientName string
+	// DocumentURL is where the client's metadata was fetched; empty for a client that
+	// registered.
+	DocumentURL string
 	// RedirectURI is where the answer will be sent.
 	RedirectURI string
 	// Scopes are the scopes asked for, Ticked those that are chosen so far.
@@ -92,13 +98,14 @@ type ConsentView struct {
 type Server struct {
 	Config
 
-	tokens  http.Handler
-	clients *clients
+	tokens    http.Handler
+	clients   *clients
+	documents *documents // nil without Config.Documents
 }
 
 // New composes the endpoints.
 func New(c Config) *Server {
-	s := &Server{Config: c, clients: newClients(c.Store, c.RememberClients, c.Now)}
+	s := &Server{Config: c, clients: newClients(c.Store, c.RememberClients, c.Now), documents: newDocuments(c)}
 	endpoints := op.Endpoints{
 		Token:      op.NewEndpoint(PathToken[1:]),
 		Revocation: op.NewEndpoint(PathRevoke[1:]),
@@ -117,14 +124,24 @@ func (s *Server) Mount(mux *http.ServeMux) {
 	mux.Handle("POST "+PathRevoke, strictForm(s.tokens))
 }
 
-// client returns a registered client, or fault.NotFound. What is no client's id
-// is not asked of the store: there are bytes that a database fails on.
+// client returns a client that is in the store, or fault.NotFound. What is no client's
+// id is not asked of the store: there are bytes that a database fails on.
 func (s *Server) client(ctx context.Context, clientID string) (*Client, error) {
+	if IsDocumentURL(clientID) {
+		return s.clients.get(ctx, clientID)
+	}
+	return s.registered(ctx, clientID)
+}
+
+// registered returns a client that registered itself, or fault.NotFound.
+func (s *Server) registered(ctx context.Context, clientID string) (*Client, error) {
 	if !id.Valid(id.Client, clientID) {
-		return nil, fault.New(fault.NotFound, "the client is not registered")
+		return nil, notRegistered()
 	}
 	return s.clients.get(ctx, clientID)
 }
+
+func notRegistered() error { return fault.New(fault.NotFound, "the client is not registered") }
 
 // address is the bucket of the address that a request comes from; empty when
 // nobody knows.

@@ -20,6 +20,9 @@ const (
 	sweepGrace      = 24 * time.Hour
 	keepEndedTokens = 90 * 24 * time.Hour
 	keepIdleClients = 30 * 24 * time.Hour
+	// keepIdleDocuments is shorter: a client that is known by its document is looked up
+	// again when it comes back.
+	keepIdleDocuments = 24 * time.Hour
 	// keepArchived is how long people can be brought back.
 	keepArchived = 30 * 24 * time.Hour
 )
@@ -48,7 +51,8 @@ const (
 	endedGrants = `DELETE FROM grants WHERE revoked_at <= ? OR NOT EXISTS (
 SELECT 1 FROM refresh_tokens r WHERE r.grant_id = grants.id AND r.spent_at IS NULL AND r.expires_at > ?)
 AND NOT EXISTS (SELECT 1 FROM access_tokens a WHERE a.grant_id = grants.id AND a.expires_at > ?)`
-	idleClients = `DELETE FROM clients WHERE last_used_at IS NULL AND created_at <= ?
+	// A client that was ever granted anything has a last_used_at, and stays.
+	idleClients = `DELETE FROM clients WHERE last_used_at IS NULL AND (created_at <= ? OR id LIKE 'https://%' AND created_at <= ?)
 AND NOT EXISTS (SELECT 1 FROM authorization_requests r WHERE r.client_id = clients.id)
 AND NOT EXISTS (SELECT 1 FROM authorization_codes c WHERE c.client_id = clients.id)
 AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
@@ -56,7 +60,7 @@ AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 
 // Sweep deletes what has ended by now: sessions, requests, codes, tokens, mail
 // links, sign-ins, counted attempts and keyed answers that expired, files that waited for a day, clients that nobody has used in
-// the 30 days since they registered, people who were archived 30 days ago, and the bin's people after 30 days. What one statement fails to delete does not
+// the 30 days since they registered, or in the day since their document was read, people who were archived 30 days ago, and the bin's people after 30 days. What one statement fails to delete does not
 // keep the others; the next sweep comes back to it.
 func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 	now = now.UTC()
@@ -83,7 +87,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.Jobs, job.SweepJobs, []any{now.Add(-job.KeepJobs)}},
 		{&r.Files, importer.SweepFiles, []any{now.Add(-importer.KeepFiles)}},
 		{&r.SecurityEvents, "DELETE FROM security_events WHERE at <= ?", []any{now.Add(-account.KeepSecurityEvents)}},
-		{&r.Clients, idleClients, []any{now.Add(-keepIdleClients)}},
+		{&r.Clients, idleClients, []any{now.Add(-keepIdleClients), now.Add(-keepIdleDocuments)}},
 	} {
 		result, err := s.NewWrite(step.statement, step.args...).Exec(ctx)
 		if err == nil {

@@ -17,6 +17,10 @@ type consentContent struct {
 	Choices scopeChoices
 	// Destination is where the answer goes.
 	Destination oauth.Destination
+	// Publisher is the host of the client's metadata document; nil for a client that
+	// registered. Elsewhere tells that the answer goes to another website than that.
+	Publisher *oauth.Destination
+	Elsewhere bool
 	// Again is where the same is asked again, for somebody else to sign in and come back.
 	Again string
 }
@@ -31,8 +35,14 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 		v.broken(err)
 		return
 	}
+	publisher, err := publisherOf(view.DocumentURL)
+	if err != nil {
+		v.broken(err)
+		return
+	}
 	allowRedirect(w.Header(), view.RedirectURI)
 	content := consentContent{
+		Publisher: publisher, Elsewhere: publisher != nil && !destination.Loopback && destination.Domain != publisher.Domain,
 		ConsentView: view, Action: oauth.PathConsent, Choices: choicesOf(view.Scopes, func(s string) bool { return slices.Contains(view.Ticked, s) }),
 		Destination: destination, Again: localPath(view.Address),
 	}
@@ -42,4 +52,14 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 		wrong.add("scope", view.Mistake)
 	}
 	v.render(status, "consent", page{Title: "Allow access to your account?", Errors: wrong.list, Content: content})
+}
+
+// publisherOf returns the host of a client ID metadata document, in a form that a person
+// can check; nil if there is no document.
+func publisherOf(documentURL string) (*oauth.Destination, error) {
+	if documentURL == "" {
+		return nil, nil
+	}
+	host, err := oauth.DestinationOf(documentURL)
+	return &host, err
 }

@@ -32,6 +32,9 @@ type mcpContent struct {
 type agentRow struct {
 	// ClientID is the client's, Name what it calls itself.
 	ClientID, Name string
+	// Publisher is the host of the client's metadata document; nil for a client that
+	// registered.
+	Publisher *oauth.Destination
 	// Destinations are where its answers are sent; Unknown tells of others that
 	// cannot be shown.
 	Destinations []oauth.Destination
@@ -100,6 +103,9 @@ func agentRows(grants []oauth.Grant) []agentRow {
 			at = len(rows)
 			row := agentRow{ClientID: g.ClientID, Name: oauth.ShownName(g.ClientName), CreatedAt: g.CreatedAt}
 			row.Destinations, row.Unknown = destinations(g.ClientRedirectURIs)
+			if oauth.IsDocumentURL(g.ClientID) {
+				row.Publisher, _ = publisherOf(g.ClientID) // no such URL fails
+			}
 			rows = append(rows, row)
 		}
 		row := &rows[at]

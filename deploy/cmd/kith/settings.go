@@ -41,6 +41,7 @@ type settings struct {
 	RefreshIdle     time.Duration `env:"KITH_REFRESH_IDLE" default:"1440h" help:"How long an unused refresh token is valid."`
 	SessionLifetime time.Duration `env:"KITH_SESSION_LIFETIME" default:"336h" help:"How long a browser stays signed in."`
 	PrivateSchemes  bool          `name:"allow-private-use-schemes" env:"KITH_OAUTH_ALLOW_PRIVATE_USE_SCHEMES" default:"false" negatable:"" help:"Let clients register redirect addresses such as cursor://callback."`
+	ClientDocuments bool          `name:"client-documents" env:"KITH_OAUTH_CLIENT_DOCUMENTS" default:"true" negatable:"" help:"Look up agents that name themselves by the https address of their metadata document, at public addresses only; without it they register."`
 
 	ProviderIssuer string `name:"provider-issuer" env:"KITH_PROVIDER_ISSUER" placeholder:"URL" help:"Issuer of an additional OpenID provider for sign-in; register the base URL and /sign-in/provider/callback there as redirect address."`
 	ProviderClient string `name:"provider-client-id" env:"KITH_PROVIDER_CLIENT_ID" placeholder:"ID" help:"Client id at the provider."`

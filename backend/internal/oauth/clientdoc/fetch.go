@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"syscall"
@@ -96,12 +97,11 @@ func control(allowed func(netip.Addr) bool) func(context.Context, string, string
 	}
 }
 
-// Fetch returns the body of the document at an https URL, and how long it may be
-// reused. It fails with fault.Invalid if the server's answer is not a document,
-// fault.NotFound if there is no answer, and fault.Unavailable if too many requests are
-// under way. The messages say nothing about addresses: they must not tell a stranger
-// what the service can reach.
-func (f *Fetcher) Fetch(ctx context.Context, url string) (body []byte, age time.Duration, err error) {
+// Fetch returns the body of the document at an https address, and how long it may be
+// reused. It fails with fault.Invalid if there is no answer or the answer is not a
+// document, and with fault.Unavailable if too many requests are under way. The messages
+// say nothing about addresses: they must not tell a stranger what the service can reach.
+func (f *Fetcher) Fetch(ctx context.Context, address string) (body []byte, age time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	select {
@@ -110,7 +110,7 @@ func (f *Fetcher) Fetch(ctx context.Context, url string) (body []byte, age time.
 	case <-ctx.Done():
 		return nil, 0, fault.New(fault.Unavailable, "too many applications are being looked up")
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return nil, 0, noAnswer(err)
 	}
@@ -134,8 +134,12 @@ func (f *Fetcher) Fetch(ctx context.Context, url string) (body []byte, age time.
 	return body, ageOf(response.Header), nil
 }
 
+// noAnswer keeps the cause without the URL, which logs don't need.
 func noAnswer(cause error) error {
-	return fault.Wrap(cause, fault.NotFound, "it could not be reached within %d seconds", Timeout/time.Second)
+	if failed, ok := errors.AsType[*url.Error](cause); ok {
+		cause = failed.Err
+	}
+	return fault.Wrap(cause, fault.Invalid, "it could not be reached within %d seconds", Timeout/time.Second)
 }
 
 func tooLarge() error {

@@ -92,13 +92,13 @@ func TestNotPublicAtDialTime(t *testing.T) {
 	for _, address := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1", "fd00::1"} {
 		host.Resolve(address)
 		_, _, err := fetcher.Fetch(t.Context(), host.URL+"/client.json")
-		if !fault.Is(err, fault.NotFound) || !strings.Contains(errors.Unwrap(err).Error(), "not public") {
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(errors.Unwrap(err).Error(), "not public") {
 			t.Errorf("%s: %v, %v", address, err, errors.Unwrap(err))
 		}
 	}
 	for _, literal := range []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "2130706433", "127.1"} {
 		host.Resolve("127.0.0.1") // what names like 127.1 lead to
-		if _, _, err := fetcher.Fetch(t.Context(), "https://"+literal+":"+host.Port()+"/client.json"); !fault.Is(err, fault.NotFound) {
+		if _, _, err := fetcher.Fetch(t.Context(), "https://"+literal+":"+host.Port()+"/client.json"); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", literal, err)
 		}
 	}
@@ -113,23 +113,22 @@ func TestAnswersThatAreNoDocument(t *testing.T) {
 	huge := strings.Repeat(" ", clientdoc.MaxBytes+1)
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
-		code    fault.Code
 		words   string
 	}{
-		"huge":           {json(huge), fault.Invalid, "larger than 10 KB"},
-		"huge in chunks": {chunks(huge), fault.Invalid, "larger than 10 KB"},
-		"a redirect":     {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, fault.Invalid, "redirect"},
-		"not found":      {http.NotFound, fault.Invalid, "status 404"},
-		"no content":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, fault.Invalid, "status 204"},
-		"a page":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html>") }, fault.Invalid, "not JSON"},
-		"broken off":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, fault.NotFound, "reached"},
-		"a long header":  {json("{}", "X", strings.Repeat("x", 20<<10)), fault.NotFound, "reached"},
+		"huge":           {json(huge), "larger than 10 KB"},
+		"huge in chunks": {chunks(huge), "larger than 10 KB"},
+		"a redirect":     {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, "redirect"},
+		"not found":      {http.NotFound, "status 404"},
+		"no content":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "status 204"},
+		"a page":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html>") }, "not JSON"},
+		"broken off":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "reached"},
+		"a long header":  {json("{}", "X", strings.Repeat("x", 20<<10)), "reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			host := clientdoctest.Start(t, c.handler)
 			body, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json")
-			if !fault.Is(err, c.code) || !strings.Contains(err.Error(), c.words) || body != nil {
+			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.words) || body != nil {
 				t.Errorf("%q, %v", body, err)
 			}
 		})
@@ -156,10 +155,10 @@ func TestCertificateIsVerified(t *testing.T) {
 	host := clientdoctest.Start(t, json("{}"))
 	untrusted := host.Options()
 	untrusted.Roots = nil
-	if _, _, err := clientdoc.New(untrusted).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.NotFound) {
+	if _, _, err := clientdoc.New(untrusted).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("an unknown root: %v", err)
 	}
-	if _, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), "https://other.example:"+host.Port()+"/client.json"); !fault.Is(err, fault.NotFound) {
+	if _, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), "https://other.example:"+host.Port()+"/client.json"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("another name: %v", err)
 	}
 	if host.Requests() != 0 {
@@ -179,7 +178,7 @@ func TestSlowAnswer(t *testing.T) {
 	}))
 	options := host.Options()
 	options.Timeout = 100 * time.Millisecond
-	if _, _, err := clientdoc.New(options).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "5 seconds") {
+	if _, _, err := clientdoc.New(options).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "5 seconds") {
 		t.Errorf("got %v", err)
 	}
 	<-over

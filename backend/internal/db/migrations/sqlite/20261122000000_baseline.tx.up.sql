@@ -180,16 +180,18 @@ CREATE TABLE provider_attempts (
 
 -- OAuth: delegated access -------------------------------------------------------------
 
--- A registered OAuth client (RFC 7591). All clients are public ones.
+-- An OAuth client: registered (RFC 7591), or known by its client ID metadata document,
+-- whose URL is its id. All clients are public ones.
 CREATE TABLE clients (
-    id            TEXT PRIMARY KEY,
-    name          TEXT NOT NULL,
-    redirect_uris TEXT NOT NULL,
-    client_uri    TEXT NOT NULL DEFAULT '',
-    grant_types   TEXT NOT NULL DEFAULT '["authorization_code","refresh_token"]',  -- as registered
-    scope         TEXT NOT NULL DEFAULT '',                                        -- as registered
-    created_at    TIMESTAMP NOT NULL,
-    last_used_at  TIMESTAMP                                                        -- NULL until a member allowed it something
+    id               TEXT PRIMARY KEY,
+    name             TEXT NOT NULL,
+    redirect_uris    TEXT NOT NULL,
+    client_uri       TEXT NOT NULL DEFAULT '',
+    grant_types      TEXT NOT NULL DEFAULT '["authorization_code","refresh_token"]',  -- as registered
+    scope            TEXT NOT NULL DEFAULT '',                                        -- as registered
+    application_type TEXT NOT NULL DEFAULT '',                                     -- web, native or empty
+    created_at       TIMESTAMP NOT NULL,
+    last_used_at     TIMESTAMP                                                        -- NULL until a member allowed it something
 );
 -- Deletes clients that were never used.
 CREATE INDEX clients_last_used ON clients (last_used_at, created_at);

@@ -80,7 +80,8 @@ type GetPrincipalResponse struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,proto3,oneof" json:"expires_at,omitempty"`
 	// Whether all writes are refused, as in the sandbox.
 	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,proto3" json:"read_only,omitempty"`
-	// Id of the OAuth client; empty for a personal token.
+	// Id of the OAuth client, which is ours or the https address of its metadata document;
+	// empty for a personal token.
 	ClientId string `protobuf:"bytes,8,opt,name=client_id,proto3" json:"client_id,omitempty"`
 	// Names of the tools that the credential is limited to; empty if it is not limited.
 	Tools []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
@@ -268,7 +269,7 @@ var File_kith_access_v1_access_proto protoreflect.FileDescriptor
 const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"\x1bkith/access/v1/access.proto\x12\x0ekith.access.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x15\n" +
-	"\x13GetPrincipalRequest\"\xf7\x03\n" +
+	"\x13GetPrincipalRequest\"\xf8\x03\n" +
 	"\x14GetPrincipalResponse\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12-\n" +
 	"\rcredential_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rcredential_id\x121\n" +
@@ -278,8 +279,8 @@ const file_kith_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expires_at\x88\x01\x01\x12\x1c\n" +
-	"\tread_only\x18\a \x01(\bR\tread_only\x12%\n" +
-	"\tclient_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tclient_id\x12$\n" +
+	"\tread_only\x18\a \x01(\bR\tread_only\x12&\n" +
+	"\tclient_id\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\tclient_id\x12$\n" +
 	"\x05tools\x18\t \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18@R\x05tools\x12#\n" +
 	"\btimezone\x18\n" +
 	" \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1d\n" +
