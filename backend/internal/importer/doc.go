@@ -1,37 +1,35 @@
-// Package importer imports contacts from files: it matches each record with the people
-// on file, plans what to write, writes it in steps, and reports it.
+// Package importer imports contacts from files.
 //
-//	file ─▶ internal/importer/source ─▶ records ─▶ steps of some hundred ─▶ database
-//	                                                  │
-//	            people ─▶ relations ─▶ notes ─▶ interactions ─▶ done
+//	file ─▶ source.Open ─▶ records ─▶ match ─▶ plan ─▶ write a step
 //
-// An import is a job of the kind file_import. Each step is one transaction, with
-// its checkpoint, its price and one change that holds all of its effects under the
-// id of the import; a job of the kind undo_import takes
-// those back again, one by one, the latest first.
+// An import is a job of the kind file_import; import.go shows all of it, from the file
+// to the report. A step has some hundred records. It is one transaction with its rows,
+// one recorded change that holds all of its effects under the id of the import, its
+// price and its checkpoint. People come first, then relationships, notes, interactions,
+// groups and reminders, which only our own lossless export has. The job undo_import
+// undoes the changes of an import one by one, the latest first.
 //
-// # Who is who
+// # Matching
 //
-// A record is somebody on file by, in this order: the key that its source knows
-// them by, an e-mail address, a phone number, a web or social address, or name and
-// organisation together. A name alone never tells. An address tells only where the
-// names may be one person's (names.Compatible), and with several people of such
-// names not at all unless one bears the very name; a shared mailbox tells only
-// with the very name. Otherwise the record is a new person, and a warning names who
-// has the address. Two records of one
-// file are one person by the same rules, but for people with ids of ours, who are
-// as many as there are ids. Records with neither key nor address are remembered by
-// what they say, so that a file that is imported twice adds nobody twice.
+// A record matches a person on file by the first of: the key that its source gives the
+// person, an e-mail address, a phone number, a web or social address, or name and
+// organisation together. A name alone never matches. An address matches only if the
+// names are compatible (names.Compatible); if several people have compatible names, one
+// must have the same name. A shared mailbox matches only with the same name. Otherwise
+// the record is a new person, and a warning names the person who has the address.
 //
-// # What becomes of them
+// Two records of one file are the same person by the same rules. People with ids of
+// ours are never merged: there are as many as there are ids. A record without a key is
+// recognised by its whole content, so importing a file twice adds no person twice.
 //
-// skip leaves people on file alone. fill_blanks adds what is not known of them.
-// overwrite lets the file's word count for more. Of several records of one person
-// in one file the first counts, the others fill blanks. Nothing is ever emptied
-// because a file does not say it.
+// # Options
 //
-// A dry run takes the same decisions on what is on file, writes nothing and keeps
-// in memory what it would have written; it has no checkpoint.
+// skip leaves people on file as they are. fill_blanks adds what is missing. overwrite
+// prefers the file. If a file has several records of a person, the first one counts and
+// the others fill blanks. Nothing is removed because a file does not have it.
+//
+// A dry run makes the same decisions, writes nothing and has no checkpoint: it keeps in
+// memory what it would have written.
 //
 // Package source reads the files.
 package importer

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -13,129 +12,118 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
-// groups imports what a file of ours says of groups: those without people are added,
-// and others get the description and the interval that they lack.
-func (im *imports) groups(ctx context.Context) error {
-	return phaseOf(ctx, im, phaseGroups, im.file.Groups(), func(*source.Group) int { return 0 },
-		func(*source.Group) []string { return nil }, im.group)
+// groups adds the groups of a lossless export that have no people. Groups on file get
+// the description and the interval that they lack.
+func (im *fileImport) groups(ctx context.Context) error {
+	return importList(ctx, im, phaseGroups, im.file.Groups(), nil, addGroups)
 }
 
-func (im *imports) group(ctx context.Context, w *db.Tx, _ *resolved, records []source.Group, report *Report) (*Batch, []history.Touch, error) {
-	held, err := groups.ListGroups(ctx, w)
+func addGroups(ctx context.Context, s *step, records []source.Group) error {
+	set, err := readGroups(ctx, s.tx, s.groupDetails)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	book := newGroupBook(held, w.Now(), func() (string, error) { return w.NewID(id.Group) })
-	book.details = im.groupDetails
-	var effects []history.Touch
 	for _, rec := range records {
 		if rec.Err != nil {
-			report.warn(afterRow, "groups", rec.Row, rec.Err)
+			s.report.warn(ofRow, "groups", rec.Row, rec.Err)
 			continue
 		}
-		made := len(book.made)
-		g := book.named(rec.Record.Name)
+		g := set.get(rec.Record.Name)
 		switch {
-		case book.err != nil:
-			return nil, nil, book.err
 		case g == nil:
-			report.warn("the group %q was left out: there are %d groups already", rec.Record.Name, groups.MaxGroups)
-		case len(book.made) > made:
-			effects = append(effects, history.Touch{Kind: history.Group, ID: g.ID, After: g})
-		default:
-			blended, err := im.blendGroup(ctx, w, g, rec.Record)
-			if err != nil {
-				return nil, nil, err
+			s.report.warn("the group %q was left out: there are %d groups already", rec.Record.Name, groups.MaxGroups)
+		case g.ID != "":
+			if err := s.blendGroup(ctx, g, rec.Record); err != nil {
+				return err
 			}
-			effects = append(effects, blended...)
 		}
 	}
-	return &Batch{ImportID: im.params.ImportID, Groups: book.made}, effects, nil
+	return s.groups(set.added)
 }
 
 // blendGroup gives a group on file what it lacks, or with overwrite all that the file
 // says.
-func (im *imports) blendGroup(ctx context.Context, w *db.Tx, g *groups.Group, rec export.GroupRecord) ([]history.Touch, error) {
-	before, after, overwrite := *g, *g, im.params.Options.OnMatch == OnMatchOverwrite
+func (s *step) blendGroup(ctx context.Context, g *groups.Group, rec export.GroupRecord) error {
+	before, after, overwrite := *g, *g, s.params.Options.OnMatch == OnMatchOverwrite
 	if rec.Description != "" && (overwrite || g.Description == "") {
 		after.Description = rec.Description
 	}
 	if rec.CadenceDays != 0 && (overwrite || g.CadenceDays == 0) {
 		after.CadenceDays = rec.CadenceDays
 	}
-	if im.params.Options.OnMatch == OnMatchSkip || after == before {
-		return nil, nil
+	if s.params.Options.OnMatch == OnMatchSkip || after == before {
+		return nil
 	}
 	after.Version++
-	after.UpdatedAt = w.Now()
+	after.UpdatedAt = s.tx.Now()
 	*g = after
-	return []history.Touch{{Kind: history.Group, ID: g.ID, Before: before, After: after}}, groups.ReplaceGroup(ctx, w, &after)
+	s.touch(history.Group, g.ID, before, after)
+	return groups.ReplaceGroup(ctx, s.tx, &after)
 }
 
-// reminders imports those of a file of ours.
-func (im *imports) reminders(ctx context.Context) error {
-	return phaseOf(ctx, im, phaseReminders, im.file.Reminders(), func(r *source.Reminder) int { return len(r.Record.Text) },
-		func(r *source.Reminder) []string { return []string{r.Record.ConnectionID} }, im.remind)
+// reminders imports the reminders of a lossless export.
+func (im *fileImport) reminders(ctx context.Context) error {
+	return importList(ctx, im, phaseReminders, im.file.Reminders(), func(r source.Reminder) int { return len(r.Record.Text) }, addReminders)
 }
 
-// reminderKey is what two reminders that are one have in common.
+// reminderKey is what makes two reminders one.
 type reminderKey struct {
 	at          time.Time
 	about, text string
 }
 
-func (im *imports) remind(ctx context.Context, w *db.Tx, who *resolved, records []source.Reminder, report *Report) (*Batch, []history.Touch, error) {
-	held, err := heldReminders(ctx, w, records)
-	if err != nil {
-		return nil, nil, err
-	}
-	b := &Batch{ImportID: im.params.ImportID}
-	var effects []history.Touch
-	for i := range records {
-		rec := &records[i].Record
-		if err := records[i].Err; err != nil {
-			report.warn(afterRow, "reminders", records[i].Row, err)
-			continue
-		}
-		about := who.byKey[rec.ConnectionID]
-		if rec.ConnectionID != "" && (about == "" || !who.open(about)) {
-			continue
-		}
-		r := &reminders.Reminder{
-			ConnectionID: about, Text: rec.Text, DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence, State: rec.State,
-			Version: 1, CreatedAt: moment(rec.CreatedAt), UpdatedAt: moment(rec.UpdatedAt),
-		}
-		if r.UpdatedAt.Before(r.CreatedAt) {
-			r.UpdatedAt = r.CreatedAt
-		}
-		sign := reminderKey{r.CreatedAt, about, r.Text}
-		if held[sign] {
-			continue
-		}
-		held[sign] = true
-		if r.ID, err = im.newID(w, id.Reminder, rec.ID); err != nil {
-			return nil, nil, err
-		}
-		b.Reminders = append(b.Reminders, r)
-		effects = append(effects, history.Touch{Kind: history.Reminder, ID: r.ID, After: r})
-	}
-	return b, effects, nil
-}
-
-// heldReminders returns the signs of the reminders on file that were made when those
-// of the records were. A record without a time gets the present.
-func heldReminders(ctx context.Context, w *db.Tx, records []source.Reminder) (map[reminderKey]bool, error) {
+func addReminders(ctx context.Context, s *step, records []source.Reminder) error {
+	var keys []string
 	var at []time.Time
 	for i := range records {
-		if records[i].Record.CreatedAt.IsZero() {
-			records[i].Record.CreatedAt = w.Now()
-		}
-		at = append(at, moment(records[i].Record.CreatedAt))
+		rec := &records[i].Record
+		keys = append(keys, rec.ConnectionID)
+		rec.CreatedAt = orNow(rec.CreatedAt, s.tx)
+		at = append(at, rec.CreatedAt)
 	}
-	rows, err := FindReminders(ctx, w, at)
-	held := map[reminderKey]bool{}
+	who, err := s.resolve(ctx, keys)
+	if err != nil {
+		return err
+	}
+	rows, err := FindReminders(ctx, s.tx, at)
+	if err != nil {
+		return err
+	}
+	known := map[reminderKey]bool{}
 	for _, r := range rows {
-		held[reminderKey{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true
+		known[reminderKey{moment(r.CreatedAt), r.ConnectionID, r.Text}] = true
 	}
-	return held, err
+	for _, rec := range records {
+		if rec.Err != nil {
+			s.report.warn(ofRow, "reminders", rec.Row, rec.Err)
+			continue
+		}
+		about := who.ids[rec.Record.ConnectionID]
+		if rec.Record.ConnectionID != "" && (about == "" || !who.open(about)) {
+			continue
+		}
+		r := reminderOf(&rec.Record, about)
+		key := reminderKey{r.CreatedAt, about, r.Text}
+		if known[key] {
+			continue
+		}
+		known[key] = true
+		if r.ID, err = s.tx.NewID(id.Reminder); err != nil {
+			return err
+		}
+		s.rows.Reminders = append(s.rows.Reminders, r)
+		s.touch(history.Reminder, r.ID, nil, r)
+	}
+	return nil
+}
+
+// reminderOf returns the row of a reminder about a person or, if about is empty, about
+// no person.
+func reminderOf(rec *export.ReminderRecord, about string) *reminders.Reminder {
+	r := &reminders.Reminder{
+		ConnectionID: about, Text: rec.Text, DueOn: rec.DueOn, StartsOn: rec.StartsOn, Recurrence: rec.Recurrence, State: rec.State,
+		Version: 1, CreatedAt: moment(rec.CreatedAt),
+	}
+	r.UpdatedAt = latest(moment(rec.UpdatedAt), r.CreatedAt)
+	return r
 }

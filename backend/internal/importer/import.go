@@ -19,10 +19,10 @@ import (
 // CodeUnreadable is the code of a job whose file cannot be read.
 const CodeUnreadable = "file_unreadable"
 
-// Bounds of a step: how many records it takes, and how much they may weigh.
+// Bounds of a step: how many records it has, and about how many bytes of text.
 const (
 	stepRecords = 500
-	stepWeight  = 1 << 20 // bytes, about
+	stepBytes   = 1 << 20
 )
 
 // rowsPerCredit is how many rows cost a credit.
@@ -33,11 +33,14 @@ func Kind(s *db.DB, ledger *billing.Ledger) job.Kind {
 	return kind(s, ledger, stepRecords, job.WriteStepFor)
 }
 
-func kind(s *db.DB, ledger *billing.Ledger, records int, step stepFunc) job.Kind {
+func kind(s *db.DB, ledger *billing.Ledger, records int, write stepFunc) job.Kind {
 	return job.Kind{Name: JobKind, SoFar: soFar, Run: func(ctx context.Context, run *job.Run) (any, error) {
-		im := &imports{store: s, ledger: ledger, run: run, write: step, records: records, overwritten: map[string]bool{}}
-		err := im.work(ctx)
-		if errors.Is(err, job.ErrCancelled) || context.Cause(ctx) != nil && errors.Is(context.Cause(ctx), job.ErrCancelled) {
+		im := &fileImport{
+			db: s, ledger: ledger, run: run, write: write, records: records,
+			fileKeys: map[string]bool{}, groupDetails: map[string]export.GroupRecord{}, overwritten: map[string]bool{},
+		}
+		err := im.do(ctx)
+		if errors.Is(err, job.ErrCancelled) || errors.Is(context.Cause(ctx), job.ErrCancelled) {
 			return im.at.Report, job.ErrCancelled
 		}
 		if err != nil {
@@ -47,7 +50,11 @@ func kind(s *db.DB, ledger *billing.Ledger, records int, step stepFunc) job.Kind
 	}}
 }
 
-// soFar is the report of what the last step left behind.
+// stepFunc runs a step of a job in one transaction, as job.WriteStepFor does. Tests
+// pass one that fails.
+type stepFunc func(ctx context.Context, s *db.DB, j *job.Job, fn func(context.Context, *db.Tx) (job.Step, error)) error
+
+// soFar returns the report of the last step.
 func soFar(run *job.Run) (any, error) {
 	var at checkpoint
 	if err := run.Checkpoint(&at); err != nil || at.Report.ImportID == "" {
@@ -56,37 +63,29 @@ func soFar(run *job.Run) (any, error) {
 	return at.Report, nil
 }
 
-// stepFunc runs a step of a job in one transaction, as job.WriteStepFor does; tests
-// break it on purpose.
-type stepFunc func(ctx context.Context, s *db.DB, j *job.Job, fn func(context.Context, *db.Tx) (job.Step, error)) error
-
-// imports is one attempt at an import.
-type imports struct {
-	store  *db.DB
+// fileImport is one attempt at an import.
+type fileImport struct {
+	db     *db.DB
 	ledger *billing.Ledger
-	write  stepFunc
 	run    *job.Run
-	// records is how many records a step takes.
+	write  stepFunc
+	// records is how many records a step has.
 	records int
 	params  Params
 	file    *source.File
-	// into is the transaction that Seed imports into; nil for a job, which has one
-	// for each step.
-	into *db.Tx
-	// related are Seed's people, which need not be decoded again for their relations.
-	related []source.Record
-	// at is how far the import got: what the last step left behind.
+	// at is the checkpoint of the last step.
 	at checkpoint
-	// others are the hashed keys of the file's people with ids of ours.
-	others map[string]bool
-	// groupDetails are what the file says of its groups, by folded names.
+	// fileKeys are the hashed keys of the file's people if these are ids of ours.
+	fileKeys map[string]bool
+	// groupDetails are the file's records of groups, by folded names.
 	groupDetails map[string]export.GroupRecord
-	// overwritten are people on file for whom the file has spoken already.
+	// overwritten are the people on file whom a record has overwritten; the first
+	// record of a person counts.
 	overwritten map[string]bool
-	// dry is the plan of a dry run, which goes on from step to step, and leaders are
-	// the keys of the records that it meets again.
-	dry     *plan
-	leaders map[string]bool
+	// dry is the plan of a dry run, which grows with each step. repeated are the keys
+	// of records that further records of the file are the same person as.
+	dry      *plan
+	repeated map[string]bool
 }
 
 // checkpoint is how far an import got.
@@ -94,11 +93,11 @@ type checkpoint struct {
 	Phase  phase  `json:"phase"`
 	Next   int    `json:"next"` // records of the phase that are done
 	Report Report `json:"report"`
-	// Related tells that there are people with relations.
+	// Related says that people of the file have relationships.
 	Related bool `json:"related,omitempty"`
 }
 
-// phase is a part of an import.
+// phase is a part of an import. People come first: the other lists name them.
 type phase int
 
 const (
@@ -106,55 +105,49 @@ const (
 	phaseRelations
 	phaseNotes
 	phaseInteractions
-	phaseDone // keeps its number: checkpoints of older versions hold it
 	phaseGroups
 	phaseReminders
+	phaseDone
 )
 
-// order is the order of the phases.
-func order() []phase {
-	return []phase{phasePeople, phaseRelations, phaseNotes, phaseInteractions, phaseGroups, phaseReminders}
-}
-
-func (im *imports) work(ctx context.Context) error {
-	if err := im.run.Params(&im.params); err != nil {
+// do imports the file from the checkpoint on. A dry run reports what would happen to
+// the people, writes nothing, and starts from the beginning each time.
+func (im *fileImport) do(ctx context.Context) error {
+	if err := errors.Join(im.run.Params(&im.params), im.run.Checkpoint(&im.at)); err != nil {
 		return err
 	}
 	im.params.Options = im.params.Options.Normal()
-	if err := im.run.Checkpoint(&im.at); err != nil {
-		return err
+	if im.at.Phase == phaseDone {
+		return nil
 	}
 	if im.params.Options.DryRun {
 		im.at = checkpoint{}
 	}
-	if im.at.Phase == phaseDone {
-		return nil
-	}
 	if err := im.open(ctx); err != nil {
 		return err
 	}
-	if err := im.phases(ctx); err != nil {
-		return err
-	}
-	return im.end(ctx)
-}
-
-// phases imports what the file holds, from the checkpoint on.
-func (im *imports) phases(ctx context.Context) error {
-	work := map[phase]func(context.Context) error{
-		phasePeople: im.people, phaseRelations: im.relations, phaseNotes: im.notes, phaseInteractions: im.interactions, phaseGroups: im.groups, phaseReminders: im.reminders,
-	}
-	for _, p := range order()[slices.Index(order(), im.at.Phase):] {
-		if err := work[p](ctx); err != nil {
+	for p, work := range []func(context.Context) error{
+		phasePeople:       im.people,
+		phaseRelations:    im.relations,
+		phaseNotes:        im.notes,
+		phaseInteractions: im.interactions,
+		phaseGroups:       im.groups,
+		phaseReminders:    im.reminders,
+		phaseDone:         im.deleteFile,
+	} {
+		if phase(p) < im.at.Phase {
+			continue
+		}
+		if err := work(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// open reads the file.
-func (im *imports) open(ctx context.Context) error {
-	f, err := ReadFile(ctx, im.store, im.run.Job.TenantID, im.params.FileID)
+// open reads the file through: what it is, and the keys and groups in it.
+func (im *fileImport) open(ctx context.Context) error {
+	f, err := GetFile(ctx, im.db.Tenant(im.run.Job.TenantID, true), im.params.FileID)
 	if fault.Is(err, fault.NotFound) {
 		return job.Fail(CodeUnreadable, "The file is not there any more; pass or upload it again.")
 	}
@@ -168,211 +161,224 @@ func (im *imports) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	im.begin()
-	im.others = map[string]bool{}
-	for rec := range im.file.Records() {
-		if !id.Valid(id.Connection, rec.Person.Key) {
-			break // only files of ours have them, and then all have
-		}
-		im.others[SourceKey(rec.Person.Key)] = true
-	}
-	return nil
-}
-
-// begin begins the report unless there is one, and reads the groups of the file.
-func (im *imports) begin() {
-	r := &im.at.Report
-	if r.ImportID == "" {
-		*r = Report{
-			Errors: []RowError{}, Warnings: slices.Clone(im.file.Warnings), Format: im.file.Format, Charset: im.file.Charset,
+	if im.at.Report.ImportID == "" {
+		im.at.Report = Report{
+			Errors: []RowError{}, Warnings: append([]string{}, im.file.Warnings...), Format: im.file.Format, Charset: im.file.Charset,
 			ImportID: im.params.ImportID, DryRun: im.params.Options.DryRun,
 		}
-		if r.Warnings == nil {
-			r.Warnings = []string{}
-		}
 	}
-	im.groupDetails = map[string]export.GroupRecord{}
-	for g := range im.file.Groups() {
-		if im.into == nil {
-			g.Record.ID = ""
+	for rec := range im.file.Records() {
+		if !id.Valid(id.Connection, rec.Person.ID) {
+			break // either all people of a file have ids of ours, or none
 		}
+		im.fileKeys[SourceKey(rec.Person.ID)] = true
+	}
+	for g := range im.file.Groups() {
 		if g.Err == nil {
 			im.groupDetails[text.Fold(g.Record.Name)] = g.Record
 		}
 	}
+	return nil
 }
 
-// people imports the records, or tells what would come of them.
-func (im *imports) people(ctx context.Context) error {
+// people matches the records of people, plans what to do with each and writes that,
+// a step at a time.
+func (im *fileImport) people(ctx context.Context) error {
 	if im.params.Options.DryRun {
-		im.leaders = im.findLeaders()
+		im.repeated = im.repeatedKeys()
 	}
-	r := newReader(im.file.Format, im.params.Options.Tags)
-	skip := im.begun(phasePeople)
-	return chunks(im.records, im.file.Records(), weighRecord, func(records []source.Record) error {
-		entries := make([]*entry, len(records))
-		errs := make([]error, len(records))
-		for i := range records {
-			if errs[i] = records[i].Err; errs[i] == nil {
-				entries[i], errs[i] = r.entry(&records[i])
+	for entries := range steps(im.entries(), im.done(phasePeople), im.records, func(e *entry) int { return e.size }) {
+		next := im.next(phasePeople, len(entries))
+		for _, e := range entries {
+			next.Related = next.Related || e.related
+		}
+		if im.params.Options.DryRun {
+			if err := im.pretend(ctx, next, entries); err != nil {
+				return err
 			}
-		}
-		n := min(skip, len(records)) // those are only read to know who was in them
-		skip -= n
-		records, entries, errs = records[n:], entries[n:], errs[n:]
-		if len(records) == 0 {
-			return nil
-		}
-		return im.peopleStep(ctx, records, entries, errs)
-	})
-}
-
-// findLeaders returns the keys of the first records of people who are in the file
-// several times.
-func (im *imports) findLeaders() map[string]bool {
-	leaders := map[string]bool{}
-	r := newReader(im.file.Format, im.params.Options.Tags)
-	for rec := range im.file.Records() {
-		if rec.Err != nil {
 			continue
 		}
-		if e, err := r.entry(&rec); err == nil && e.leader != "" {
-			leaders[e.leader] = true
-		}
-	}
-	return leaders
-}
-
-// peopleStep imports some records.
-func (im *imports) peopleStep(ctx context.Context, records []source.Record, entries []*entry, errs []error) error {
-	next := checkpoint{Phase: phasePeople, Next: im.at.Next + len(records), Report: im.at.Report.clone(), Related: im.at.Related}
-	var good []*entry
-	for i, e := range entries {
-		for _, warning := range records[i].Warnings {
-			next.Report.warn("row %d: %s", records[i].Row, warning)
-		}
-		next.Related = next.Related || len(records[i].Person.Relations) > 0
-		if errs[i] == nil {
-			if im.into != nil {
-				e.person.ID = e.id
-				im.related = append(im.related, records[i])
+		err := im.step(ctx, next, func(ctx context.Context, s *step) error {
+			p, err := im.plan(ctx, s.tx, entries, s.report)
+			if err != nil {
+				return err
 			}
-			good = append(good, e)
-		}
-	}
-	decide := func(p *plan) {
-		for i, e := range entries {
-			if errs[i] != nil {
-				next.Report.fail(records[i].Row, errs[i])
-				continue
+			if !im.params.Free {
+				s.price = next.Next/rowsPerCredit - im.at.Next/rowsPerCredit
 			}
-			p.take(e)
-		}
-	}
-	if im.params.Options.DryRun {
-		return im.pretend(ctx, &next, good, decide)
-	}
-	return im.step(ctx, &next, func(ctx context.Context, w *db.Tx) error {
-		p, err := im.newPlan(ctx, w, good, &next.Report, w.Now(), w.NewID)
+			return s.plan(p)
+		})
 		if err != nil {
 			return err
 		}
-		decide(p)
-		if err := im.keep(ctx, w, p); err != nil || im.params.Free {
-			return err
-		}
-		return job.Charge(ctx, im.ledger, w, &im.run.Job, next.Next/rowsPerCredit-im.at.Next/rowsPerCredit)
-	})
+	}
+	return nil
 }
 
-// pretend takes the decisions of a step and writes nothing but how far it is.
-func (im *imports) pretend(ctx context.Context, next *checkpoint, good []*entry, decide func(*plan)) error {
-	on := im.store.Tenant(im.run.Job.TenantID, true)
-	p, err := im.newPlan(ctx, on, good, &next.Report, im.run.Job.CreatedAt, func(string) (string, error) { return "", nil })
+// entries returns the records of people, each with the earlier record of the file that
+// is the same person.
+func (im *fileImport) entries() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		r := newReader(im.file.Format, im.params.Options.Tags)
+		for rec := range im.file.Records() {
+			if !yield(r.entry(&rec)) {
+				return
+			}
+		}
+	}
+}
+
+// repeatedKeys returns the keys of records that later records are the same person as.
+func (im *fileImport) repeatedKeys() map[string]bool {
+	keys := map[string]bool{}
+	for e := range im.entries() {
+		if e.leader != "" {
+			keys[e.leader] = true
+		}
+	}
+	return keys
+}
+
+// plan finds the people of entries on file and decides what to do with each entry. In
+// a dry run it continues the plan of the steps before.
+func (im *fileImport) plan(ctx context.Context, on db.Reader, entries []*entry, report *Report) (p *plan, err error) {
+	p = im.dry
+	if p == nil {
+		p = &plan{
+			onMatch: im.params.Options.OnMatch, fileKeys: im.fileKeys, overwritten: im.overwritten,
+			people: map[string]*person{}, onFile: map[string]*person{},
+		}
+	}
+	p.report = report
+	if p.found, err = FindPeople(ctx, on, wanted(entries, im.params.ImportID)); err != nil {
+		return nil, err
+	}
+	inGroups := func(e *entry) bool { return len(e.groups) > 0 }
+	if p.groups == nil && (im.params.Options.DryRun || slices.ContainsFunc(entries, inGroups)) {
+		if p.groups, err = readGroups(ctx, on, im.groupDetails); err != nil {
+			return nil, err
+		}
+	}
+	if im.params.Options.DryRun {
+		im.dry = p
+	}
+	p.decide(entries)
+	return p, nil
+}
+
+// pretend plans a step of a dry run.
+func (im *fileImport) pretend(ctx context.Context, next checkpoint, entries []*entry) error {
+	p, err := im.plan(ctx, im.db.Tenant(im.run.Job.TenantID, true), entries, &next.Report)
 	if err != nil {
 		return err
 	}
-	decide(p)
-	p.forget(good, im.leaders)
-	im.at = *next
+	p.forget(entries, im.repeated)
+	im.at = next
 	return context.Cause(ctx)
 }
 
-// step runs fn as a step that ends at a checkpoint.
-func (im *imports) step(ctx context.Context, next *checkpoint, fn func(context.Context, *db.Tx) error) error {
-	if im.into != nil {
-		err := fn(ctx, im.into)
-		im.at = *next
-		return err
+// importList imports a list, a step at a time: fill adds the rows of some records to a
+// step. A dry run leaves lists out. size may be nil.
+func importList[T any](
+	ctx context.Context, im *fileImport, p phase, list iter.Seq[T], size func(T) int, fill func(context.Context, *step, []T) error,
+) error {
+	if im.params.Options.DryRun {
+		return nil
 	}
-	err := im.write(ctx, im.store, &im.run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
-		err := fn(ctx, w)
-		return job.Step{Checkpoint: next, Done: min(next.Report.Total, im.file.Total()), Total: im.file.Total()}, err
-	})
-	if err != nil {
-		return err
+	for records := range steps(list, im.done(p), im.records, size) {
+		err := im.step(ctx, im.next(p, len(records)), func(ctx context.Context, s *step) error { return fill(ctx, s, records) })
+		if err != nil {
+			return err
+		}
 	}
-	im.store.LearnTables(ctx)
-	im.at = *next
-	return im.run.Yield(ctx)
+	return nil
 }
 
-// begun returns how many records of a phase are done.
-func (im *imports) begun(p phase) int {
+// steps parts records into steps of most records, or fewer if they are large. It skips
+// those that are done; it reads them, since later records may be the same people.
+func steps[T any](records iter.Seq[T], done, most int, size func(T) int) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		var step []T
+		n, bytes := 0, 0
+		for rec := range records {
+			if n++; n <= done {
+				continue
+			}
+			step = append(step, rec)
+			if size != nil {
+				bytes += size(rec)
+			}
+			if len(step) < most && bytes < stepBytes {
+				continue
+			}
+			if !yield(step) {
+				return
+			}
+			step, bytes = nil, 0
+		}
+		if len(step) > 0 {
+			yield(step)
+		}
+	}
+}
+
+// done returns how many records of a phase are done.
+func (im *fileImport) done(p phase) int {
 	if im.at.Phase == p {
 		return im.at.Next
 	}
 	return 0
 }
 
-// end gives the file up, unless it is an upload that was only tried.
-func (im *imports) end(ctx context.Context) error {
+// next returns the checkpoint after a step of n records.
+func (im *fileImport) next(p phase, n int) checkpoint {
+	return checkpoint{Phase: p, Next: im.done(p) + n, Report: im.at.Report.clone(), Related: im.at.Related}
+}
+
+// step makes one step in one transaction: fill decides what to write, then the rows,
+// the recorded change, the price and the checkpoint are written.
+func (im *fileImport) step(ctx context.Context, next checkpoint, fill func(context.Context, *step) error) error {
+	err := im.write(ctx, im.db, &im.run.Job, func(ctx context.Context, tx *db.Tx) (out job.Step, err error) {
+		s := &step{tx: tx, params: &im.params, groupDetails: im.groupDetails, report: &next.Report}
+		if err := fill(ctx, s); err != nil {
+			return out, err
+		}
+		if err := s.save(ctx); err != nil {
+			return out, err
+		}
+		if err := job.Charge(ctx, im.ledger, tx, &im.run.Job, s.price); err != nil {
+			return out, err
+		}
+		return job.Step{Checkpoint: next, Done: min(next.Report.Total, im.file.Total()), Total: im.file.Total()}, nil
+	})
+	if err != nil {
+		return err
+	}
+	im.db.LearnTables(ctx)
+	im.at = next
+	return im.run.Yield(ctx)
+}
+
+// deleteFile ends the import. An upload that was only tried stays for the real import.
+func (im *fileImport) deleteFile(ctx context.Context) error {
 	if im.params.Options.DryRun && im.params.Uploaded {
 		return nil
 	}
-	next := checkpoint{Phase: phaseDone, Report: im.at.Report}
-	err := im.step(ctx, &next, func(ctx context.Context, w *db.Tx) error { return DeleteFile(ctx, w, im.params.FileID) })
+	err := im.step(ctx, checkpoint{Phase: phaseDone, Report: im.at.Report}, func(ctx context.Context, s *step) error {
+		return DeleteFile(ctx, s.tx, im.params.FileID)
+	})
 	if errors.Is(err, job.ErrYield) {
 		return nil
 	}
 	return err
 }
 
-// explain adds to a failure what is left of the import.
-func (im *imports) explain(err error) error {
+// explain adds to a failure how many rows stay imported.
+func (im *fileImport) explain(err error) error {
 	var failure *job.Failure
 	if !errors.As(err, &failure) || im.at.Report.Created+im.at.Report.Updated == 0 || im.params.Options.DryRun {
 		return err
 	}
 	return job.Fail(failure.Code, "%s %d rows are imported; undo_change with the import_id %s takes them back.",
 		failure.Detail, im.at.Report.Total-im.at.Report.Failed, im.params.ImportID)
-}
-
-// chunks hands the values of seq on, most at a time, fewer of heavy ones.
-func chunks[T any](most int, seq iter.Seq[T], weigh func(*T) int, do func([]T) error) error {
-	var chunk []T
-	weight := 0
-	for v := range seq {
-		chunk = append(chunk, v)
-		weight += weigh(&v)
-		if len(chunk) < most && weight < stepWeight {
-			continue
-		}
-		if err := do(chunk); err != nil {
-			return err
-		}
-		chunk, weight = nil, 0
-	}
-	if len(chunk) == 0 {
-		return nil
-	}
-	return do(chunk)
-}
-
-func weighRecord(r *source.Record) int {
-	weight := len(r.Person.Bio)
-	for _, n := range r.Person.Notes {
-		weight += len(n)
-	}
-	return weight
 }

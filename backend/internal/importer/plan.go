@@ -1,9 +1,11 @@
 package importer
 
 import (
+	"context"
+	"fmt"
 	"slices"
-	"time"
 
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -11,56 +13,70 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// plan decides what becomes of records, one after the other. It writes nothing.
+// plan decides what happens to the people of entries. It writes nothing.
 type plan struct {
 	onMatch string
 	report  *Report
-	// others are the hashed keys of the file's people with ids of ours.
-	others map[string]bool
-	found  Found
-	groups *groupBook
-	// people are those of this plan by the keys of their records, onFile by their
-	// ids; order is the order in which the file named them.
+	// fileKeys are the hashed keys of the file's people with ids of ours.
+	fileKeys map[string]bool
+	found    Found
+	groups   *groupSet
+	// people are those of this plan by the keys of their records, onFile those on file
+	// by id; order is the order in which the file has them.
 	people map[string]*person
 	onFile map[string]*person
 	order  []*person
-	// overwritten are people on file for whom a record has spoken already.
+	// overwritten are the people on file whom a record has overwritten.
 	overwritten map[string]bool
 }
 
-// person is somebody whom records of the plan are about.
+// person is a person of the plan.
 type person struct {
-	// before is the record on file, nil for somebody new; after is as it shall be.
+	// before is the record on file, nil for a new person; after is the planned one.
 	before, after *people.Connection
 	changed       bool
 	// groupsBefore and groups are names.
 	groupsBefore, groups []string
-	notes                []string
-	newNotes             []string
+	notes, newNotes      []string
 	keys                 []string
-	// archived tells that somebody new is archived.
-	archived bool
+	archived             bool // and new
 }
 
-// take decides about a record.
-func (p *plan) take(e *entry) {
-	if e.archived {
-		p.takeArchived(e)
-		return
+// decide plans and reports what happens to each entry.
+func (p *plan) decide(entries []*entry) {
+	for _, e := range entries {
+		for _, warning := range e.warnings {
+			p.report.warn("row %d: %s", e.row, warning)
+		}
 	}
-	who, other := p.who(e)
+	for _, e := range entries {
+		switch {
+		case e.err != nil:
+			p.report.fail(e.row, e.err)
+		case e.archived:
+			p.decideArchived(e)
+		default:
+			p.decideOne(e)
+		}
+	}
+}
+
+func (p *plan) decideOne(e *entry) {
+	who, other := p.match(e)
 	if who == nil {
 		p.add(e)
-		p.estranged(e, other)
+		p.warnOfNamesake(e, other)
 		p.report.count(created)
 		return
 	}
-	p.know(e, who)
+	p.remember(e, who)
 	if p.onMatch == OnMatchSkip {
 		p.report.count(skipped)
 		return
 	}
-	p.mistaken(e, who)
+	if !names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
+		p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
+	}
 	overwrite := p.onMatch == OnMatchOverwrite && e.leader == "" && who.before != nil && !p.overwritten[who.before.ID]
 	after, changed, err := who.after.Blend(e.person, overwrite)
 	if err != nil {
@@ -79,9 +95,9 @@ func (p *plan) take(e *entry) {
 	}
 }
 
-// takeArchived decides about a record of an archived person: they are added, unless
-// they are on file, archived or not. Nothing of them is blended with anybody.
-func (p *plan) takeArchived(e *entry) {
+// decideArchived adds an archived person, unless they are on file, archived or not.
+// Their record is never blended with another one.
+func (p *plan) decideArchived(e *entry) {
 	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
 		if len(p.found.IDs[key]) > 0 || p.found.Archived[key] != "" || p.people[e.key] != nil {
 			p.report.count(skipped)
@@ -92,17 +108,18 @@ func (p *plan) takeArchived(e *entry) {
 	p.report.count(created)
 }
 
-// who returns the person of a record; or nil, and who else has its address.
-func (p *plan) who(e *entry) (*person, stranger) {
+// match returns the person of an entry, in the plan or on file; or nil, and another
+// person with the same address.
+func (p *plan) match(e *entry) (*person, namesake) {
 	for _, key := range []string{e.leader, e.key} {
 		if who := p.people[key]; who != nil {
-			return who, stranger{}
+			return who, namesake{}
 		}
 	}
-	found, other := p.found.find(e, p.others)
+	found, other := p.found.find(e, p.fileKeys)
 	if found == "" {
-		if other == (stranger{}) {
-			other = e.stranger
+		if other == (namesake{}) {
+			other = e.namesake
 		}
 		return nil, other
 	}
@@ -112,38 +129,28 @@ func (p *plan) who(e *entry) (*person, stranger) {
 		p.onFile[found] = who
 		p.order = append(p.order, who)
 	}
-	return p.onFile[found], stranger{}
+	return p.onFile[found], namesake{}
 }
 
-// add plans somebody new.
+// add plans a new person.
 func (p *plan) add(e *entry) {
 	who := &person{after: e.person, archived: e.archived}
 	p.join(who, e.groups)
 	who.note(e.notes)
 	p.order = append(p.order, who)
-	p.know(e, who)
+	p.remember(e, who)
 }
 
-// know remembers by which record somebody is known.
-func (p *plan) know(e *entry, who *person) {
+// remember adds the key of a record to a person's keys.
+func (p *plan) remember(e *entry, who *person) {
 	if p.people[e.key] == nil && len(p.found.IDs[MatchKey{By: byKey, Value: e.key}]) == 0 {
 		who.keys = append(who.keys, e.key)
 	}
 	p.people[e.key] = who
 }
 
-// mistaken warns of a record that may be about somebody else: it has a key of the
-// person, and a name that cannot be theirs.
-func (p *plan) mistaken(e *entry, who *person) {
-	if names.Compatible(names.Names{Full: who.after.Name, Nickname: who.after.Nickname}, e.names) {
-		return
-	}
-	p.report.warn("row %d: %s was taken for %s, who has the same key", e.row, text.Truncate(e.person.Name, 80), text.Truncate(who.after.Name, 80))
-}
-
-// estranged warns of a new person whose address somebody else has.
-func (p *plan) estranged(e *entry, other stranger) {
-	if other == (stranger{}) {
+func (p *plan) warnOfNamesake(e *entry, other namesake) {
+	if other == (namesake{}) {
 		return
 	}
 	what := map[string]string{byEmail: "e-mail address", byPhone: "phone number", byAddress: "web address"}[other.by]
@@ -154,15 +161,14 @@ func (p *plan) estranged(e *entry, other stranger) {
 // maxGroups is how many groups one person is in.
 const maxGroups = 50
 
-// join puts a person into groups, and tells whether they are in any that they were
-// not in.
+// join adds a person to groups, and reports whether they were not in one of them.
 func (p *plan) join(who *person, names []string) (changed bool) {
 	for _, name := range names {
 		same := func(other string) bool { return text.Fold(other) == text.Fold(name) }
 		if slices.ContainsFunc(who.groups, same) || len(who.groups) >= maxGroups {
 			continue
 		}
-		if p.groups.named(name) == nil {
+		if p.groups.get(name) == nil {
 			p.report.warn("the group %q was left out: there are %d groups already", name, groups.MaxGroups)
 			continue
 		}
@@ -172,14 +178,25 @@ func (p *plan) join(who *person, names []string) (changed bool) {
 	return changed
 }
 
-// maxChanged bounds the changed people on file that a dry run keeps in mind, for
-// records that share nothing with each other but them.
+// note adds notes whose texts are new.
+func (w *person) note(texts []string) (changed bool) {
+	for _, body := range texts {
+		if !slices.Contains(w.notes, body) {
+			w.notes, w.newNotes = append(slices.Clip(w.notes), body), append(w.newNotes, body)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// maxChanged bounds the changed people on file that a dry run remembers for records
+// that match only by what the dry run would have added.
 const maxChanged = 5000
 
-// forget drops, after a step of a dry run, who does not come up again.
-func (p *plan) forget(entries []*entry, leaders map[string]bool) {
+// forget drops, after a step of a dry run, the people whom later records cannot match.
+func (p *plan) forget(entries []*entry, repeated map[string]bool) {
 	for _, e := range entries {
-		if !leaders[e.key] {
+		if !repeated[e.key] {
 			delete(p.people, e.key)
 		}
 	}
@@ -191,68 +208,128 @@ func (p *plan) forget(entries []*entry, leaders map[string]bool) {
 	p.order, p.found = nil, Found{}
 }
 
-// note adds notes whose texts are not there.
-func (w *person) note(texts []string) (changed bool) {
-	for _, body := range texts {
-		if !slices.Contains(w.notes, body) {
-			w.notes, w.newNotes = append(slices.Clip(w.notes), body), append(w.newNotes, body)
-			changed = true
-		}
-	}
-	return changed
-}
-
-// groupBook knows the groups, and those that are to be made.
-type groupBook struct {
+// groupSet are the groups on file and those that an import adds, which get their ids
+// when they are written.
+type groupSet struct {
 	byName map[string]*groups.Group
-	made   []*groups.Group
-	newID  func() (string, error)
-	now    time.Time
-	err    error
-	// details are what the file says of its groups, by folded names.
+	added  []*groups.Group
+	// details are the file's records of groups. Both are by folded names.
 	details map[string]export.GroupRecord
 }
 
-func newGroupBook(list []groups.Group, now time.Time, newID func() (string, error)) *groupBook {
-	b := &groupBook{byName: map[string]*groups.Group{}, newID: newID, now: now}
-	for i := range list {
-		b.byName[list[i].FoldedName] = &list[i]
+func readGroups(ctx context.Context, on db.Reader, details map[string]export.GroupRecord) (*groupSet, error) {
+	onFile, err := groups.ListGroups(ctx, on)
+	s := &groupSet{byName: map[string]*groups.Group{}, details: details}
+	for i := range onFile {
+		s.byName[onFile[i].FoldedName] = &onFile[i]
 	}
-	return b
+	return s, err
 }
 
-// named returns the group with a name, a new one if need be; nil when there are too
-// many.
-func (b *groupBook) named(name string) *groups.Group {
+// get returns the group with a name. It adds one if need be, and returns nil when there
+// are too many.
+func (s *groupSet) get(name string) *groups.Group {
 	folded := text.Fold(name)
-	if g := b.byName[folded]; g != nil || len(b.byName) >= groups.MaxGroups {
+	if g := s.byName[folded]; g != nil || len(s.byName) >= groups.MaxGroups {
 		return g
 	}
-	g := &groups.Group{
-		ID: b.details[folded].ID, Name: text.Line(name), FoldedName: folded, Description: b.details[folded].Description, CadenceDays: b.details[folded].CadenceDays,
-		Version: 1, CreatedAt: b.now, UpdatedAt: b.now,
-	}
-	if g.ID == "" {
-		if g.ID, b.err = b.newID(); b.err != nil {
-			return nil
-		}
-	}
-	b.byName[folded] = g
-	b.made = append(b.made, g)
+	details := s.details[folded]
+	g := &groups.Group{Name: text.Line(name), FoldedName: folded, Description: details.Description, CadenceDays: details.CadenceDays, Version: 1}
+	s.byName[folded] = g
+	s.added = append(s.added, g)
 	return g
 }
 
-// byFolded returns the id of a group that is there.
-func (b *groupBook) byFolded(name string) string { return b.byName[text.Fold(name)].ID }
-
 // ids returns the sorted ids of groups.
-func (b *groupBook) ids(names []string) []string {
+func (s *groupSet) ids(names []string) []string {
 	out := make([]string, 0, len(names))
 	for _, name := range names {
-		if g := b.byName[text.Fold(name)]; g != nil {
+		if g := s.byName[text.Fold(name)]; g != nil {
 			out = append(out, g.ID)
 		}
 	}
 	slices.Sort(out)
+	return out
+}
+
+// Bounds of a report.
+const (
+	maxErrors   = 50
+	maxWarnings = 50
+	maxMessage  = 300 // characters
+)
+
+// Report is the result of an import: Created, Updated, Skipped and Failed sum up
+// to Total.
+type Report struct {
+	Total   int `json:"total"`
+	Created int `json:"created"`
+	Updated int `json:"updated"`
+	Skipped int `json:"skipped"`
+	Failed  int `json:"failed"`
+	// Errors are those of the first rows that failed.
+	Errors   []RowError `json:"errors"`
+	Format   string     `json:"format"`
+	Charset  string     `json:"charset"`
+	Warnings []string   `json:"warnings"`
+	ImportID string     `json:"import_id"`
+	DryRun   bool       `json:"dry_run"`
+}
+
+// RowError says what is wrong with a row.
+type RowError struct {
+	Row     int    `json:"row"`
+	Message string `json:"message"`
+}
+
+// outcome is what happened to a record.
+type outcome int
+
+const (
+	created outcome = iota
+	updated
+	skipped
+	failed
+)
+
+// count counts a record.
+func (r *Report) count(o outcome) {
+	r.Total++
+	switch o {
+	case created:
+		r.Created++
+	case updated:
+		r.Updated++
+	case skipped:
+		r.Skipped++
+	case failed:
+		r.Failed++
+	}
+}
+
+// fail counts a record that cannot be imported.
+func (r *Report) fail(row int, err error) {
+	r.count(failed)
+	if len(r.Errors) < maxErrors {
+		r.Errors = append(r.Errors, RowError{Row: row, Message: text.Truncate(err.Error(), maxMessage)})
+	}
+}
+
+// warn adds a warning unless it was given, or there are too many.
+func (r *Report) warn(format string, args ...any) {
+	if len(r.Warnings) >= maxWarnings {
+		return
+	}
+	warning := text.Truncate(fmt.Sprintf(format, args...), maxMessage)
+	if !slices.Contains(r.Warnings, warning) {
+		r.Warnings = append(r.Warnings, warning)
+	}
+}
+
+// clone returns a report that shares no list with r, so that a step that is rolled
+// back does not change r.
+func (r *Report) clone() Report {
+	out := *r
+	out.Errors, out.Warnings = slices.Clip(r.Errors), slices.Clip(r.Warnings)
 	return out
 }

@@ -2,45 +2,127 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Seed imports a file of ours into an account that has nothing, in the transaction of w.
-// Unlike an import that a member starts, all of it is one transaction, it costs nothing,
-// and people, notes, interactions, reminders, groups and relationships keep the ids that
-// the file has. It fails when anything in the file is refused or changed.
-func Seed(ctx context.Context, w *db.Tx, content []byte) (err error) {
-	im := &imports{into: w, records: source.MaxRecords, params: Params{Options: Options{Format: source.JSON}.Normal(), Free: true}}
-	if im.file, err = Open(content, "", im.params.Options); err != nil {
+// Seed writes a lossless export of ours into an account that has nothing. Unlike an
+// import it is one transaction, costs nothing, records no change, and everything keeps
+// its id. It fails if an object has no id, or if it would have to be refused or changed.
+func Seed(ctx context.Context, tx *db.Tx, content []byte) error {
+	f, err := source.Open(content, source.Options{Format: source.JSON})
+	if err != nil {
 		return err
 	}
-	im.begin()
-	if err := im.phases(ctx); err != nil {
-		return err
+	s := &seed{tx: tx, groups: map[string]string{}, related: map[people.Relationship]bool{}}
+	if len(f.Warnings) > 0 {
+		s.errs = append(s.errs, fmt.Errorf("%v", f.Warnings))
 	}
-	if r := im.at.Report; r.Failed > 0 || len(r.Warnings) > 0 {
-		return fmt.Errorf("the file isn't imported as it is: %v %v", r.Errors, r.Warnings)
+	s.addGroups(f)
+	s.addPeople(f)
+	s.addLists(f)
+	if err := errors.Join(s.errs...); err != nil {
+		return fmt.Errorf("the file cannot be imported as it is: %w", err)
 	}
-	return nil
+	return KeepBatch(ctx, tx, &s.rows)
 }
 
-// newID returns the id that the file has for an object of Seed, and otherwise a new one.
-func (im *imports) newID(w *db.Tx, prefix, kept string) (string, error) {
-	if im.into != nil && id.Valid(prefix, kept) {
-		return kept, nil
-	}
-	return w.NewID(prefix)
+// seed are the rows of a lossless export.
+type seed struct {
+	tx   *db.Tx
+	rows Batch
+	errs []error
+	// groups are ids by folded names.
+	groups  map[string]string
+	related map[people.Relationship]bool
 }
 
-// seeded resolves the keys of Seed: each key is the id of its person.
-func seeded(keys []string) *resolved {
-	c := &resolved{byKey: map[string]string{}, open: func(string) bool { return true }}
-	for _, key := range keys {
-		c.byKey[key] = key
+// check keeps an error of an object, and refuses an object without an id.
+func (s *seed) check(prefix, objectID string, err error) bool {
+	if err == nil && !id.Valid(prefix, objectID) {
+		err = fmt.Errorf("%q is no id of the kind %s", objectID, prefix)
 	}
-	return c
+	if err != nil {
+		s.errs = append(s.errs, err)
+	}
+	return err == nil
+}
+
+func (s *seed) addGroups(f *source.File) {
+	for g := range f.Groups() {
+		if !s.check(id.Group, g.Record.ID, g.Err) {
+			continue
+		}
+		folded := text.Fold(g.Record.Name)
+		s.groups[folded] = g.Record.ID
+		s.rows.Groups = append(s.rows.Groups, &groups.Group{
+			ID: g.Record.ID, Name: text.Line(g.Record.Name), FoldedName: folded, Description: g.Record.Description,
+			CadenceDays: g.Record.CadenceDays, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(),
+		})
+	}
+}
+
+func (s *seed) addPeople(f *source.File) {
+	r := newReader(source.JSON, nil)
+	for rec := range f.Records() {
+		e := r.entry(&rec)
+		if e.err == nil && len(e.warnings) > 0 {
+			e.err = fmt.Errorf("row %d: %v", e.row, e.warnings)
+		}
+		if !s.check(id.Connection, e.id, e.err) {
+			continue
+		}
+		c := e.person
+		c.ID, c.CreatedAt = e.id, orNow(rec.Person.CreatedAt, s.tx)
+		c.UpdatedAt = latest(c.UpdatedAt, c.CreatedAt)
+		if e.archived {
+			c.ArchivedAt = s.tx.Now()
+		}
+		s.rows.Created = append(s.rows.Created, c)
+		for _, name := range e.groups {
+			if groupID := s.groups[text.Fold(name)]; s.check(id.Group, groupID, nil) {
+				s.rows.Joined = append(s.rows.Joined, Link{ObjectID: groupID, ConnectionID: c.ID})
+			}
+		}
+		for _, rel := range rec.Person.Relationships {
+			row := people.Relationship{FromID: c.ID, ToID: rel.ConnectionID, Type: rel.Type}.Normal()
+			if s.related[row] || !s.check(id.Relationship, rel.ID, nil) {
+				continue
+			}
+			s.related[row] = true
+			row.ID, row.CreatedAt = rel.ID, s.tx.Now()
+			s.rows.Relationships = append(s.rows.Relationships, &row)
+		}
+	}
+}
+
+func (s *seed) addLists(f *source.File) {
+	for rec := range f.Notes() {
+		rec.Record.CreatedAt = orNow(rec.Record.CreatedAt, s.tx)
+		if n := noteOf(&rec.Record, rec.Record.ConnectionIDs); s.check(id.Note, rec.Record.ID, rec.Err) {
+			n.ID = rec.Record.ID
+			s.rows.Notes = append(s.rows.Notes, n)
+		}
+	}
+	for rec := range f.Interactions() {
+		rec.Record.CreatedAt = orNow(rec.Record.CreatedAt, s.tx)
+		if i := interactionOf(&rec.Record, rec.Record.ConnectionIDs); s.check(id.Interaction, rec.Record.ID, rec.Err) {
+			i.ID = rec.Record.ID
+			s.rows.Interactions = append(s.rows.Interactions, i)
+		}
+	}
+	for rec := range f.Reminders() {
+		rec.Record.CreatedAt = orNow(rec.Record.CreatedAt, s.tx)
+		if r := reminderOf(&rec.Record, rec.Record.ConnectionID); s.check(id.Reminder, rec.Record.ID, rec.Err) {
+			r.ID = rec.Record.ID
+			s.rows.Reminders = append(s.rows.Reminders, r)
+		}
+	}
 }

@@ -2,16 +2,87 @@ package importer
 
 import (
 	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Request is an import to be started.
+// JobKind is the kind of the job that imports a file.
+const JobKind = "file_import"
+
+// What to do with people who are on file.
+const (
+	OnMatchSkip       = "skip"
+	OnMatchFillBlanks = "fill_blanks"
+	OnMatchOverwrite  = "overwrite"
+)
+
+// Options say how to read a file and what to do with people who are on file.
+type Options struct {
+	Format        string   `json:"format,omitempty"`
+	Charset       string   `json:"charset,omitempty"`
+	DefaultRegion string   `json:"default_region,omitempty"`
+	OnMatch       string   `json:"on_match,omitempty"`
+	DryRun        bool     `json:"dry_run,omitempty"`
+	Tags          []string `json:"tags,omitempty"`
+}
+
+// Params are the parameters of a job.
+type Params struct {
+	ImportID string `json:"import_id"`
+	FileID   string `json:"file_id"`
+	Filename string `json:"filename"`
+	Sha256   string `json:"sha256"`
+	Options  Options
+	// Uploaded files outlive a dry run.
+	Uploaded bool `json:"uploaded,omitempty"`
+	// Free imports cost nothing for their rows.
+	Free bool `json:"free,omitempty"`
+}
+
+// Normal returns the options with their defaults written out.
+func (o Options) Normal() Options {
+	const auto = "auto"
+	if o.Format == auto {
+		o.Format = ""
+	}
+	if o.OnMatch == "" {
+		o.OnMatch = OnMatchFillBlanks
+	}
+	o.Charset, o.DefaultRegion = strings.ToLower(o.Charset), strings.ToUpper(o.DefaultRegion)
+	return o
+}
+
+// SameWork reports whether both imports read the same file with the same options.
+func (p Params) SameWork(other Params) bool {
+	a, b := p.Options.Normal(), other.Options.Normal()
+	sameTags := slices.Equal(a.Tags, b.Tags)
+	a.Tags, b.Tags = nil, nil
+	return sameTags && reflect.DeepEqual(a, b) && p.Sha256 == other.Sha256
+}
+
+// Open reads a file as the options say, or fails with fault.Invalid.
+func Open(content []byte, filename string, o Options) (*source.File, error) {
+	return source.Open(content, source.Options{
+		Filename: filename, Format: o.Format, Charset: o.Charset, DefaultRegion: o.DefaultRegion,
+	})
+}
+
+// Request is an import to start.
 type Request struct {
 	// File has the content. Without it UploadID names an upload; without that, the
 	// oldest upload that waits is imported.
@@ -23,7 +94,7 @@ type Request struct {
 	Free  bool
 }
 
-// checkAtOnce is up to which size a file is looked at before its import is started.
+// checkAtOnce is the size, in bytes, up to which Start checks that a file can be read.
 const checkAtOnce = 1 << 20
 
 // Start starts an import. A live one of the same file in the same way is returned
@@ -58,7 +129,7 @@ func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, 
 	return job.StartJob(ctx, w, job.Draft{Kind: JobKind, Params: p, Charged: r.Price})
 }
 
-// params says what to do with which file.
+// params returns the file to import and the parameters of the job.
 func (r Request) params(ctx context.Context, w *db.Tx) (p Params, f *File, err error) {
 	f = r.File
 	switch {
@@ -93,7 +164,7 @@ func (p Params) checkLive(live *job.Job) error {
 		"job %d is importing %s: wait for its end with get_job, or cancel it with cancel_job, and start this import then", live.Number, other.Filename)
 }
 
-// take keeps the file for this import. An upload that is only tried stays free for
+// take stores or claims the file for this import. An upload of a dry run stays free for
 // the real import.
 func (p *Params) take(ctx context.Context, w *db.Tx, f *File) error {
 	switch {
@@ -109,7 +180,7 @@ func (p *Params) take(ctx context.Context, w *db.Tx, f *File) error {
 	}
 }
 
-// Ended fails with fault.Conflict while an import is at work.
+// Ended fails with fault.Conflict while the job of an import is live.
 func Ended(ctx context.Context, w *db.Tx, importID string) error {
 	live, err := job.LiveJob(ctx, w, JobKind)
 	if err != nil || live == nil {
@@ -124,3 +195,118 @@ func Ended(ctx context.Context, w *db.Tx, importID string) error {
 	}
 	return fault.New(fault.Conflict, "job %d is still at this import: wait for its end with get_job, or cancel it with cancel_job", live.Number)
 }
+
+// KeepUpload stores a file that waits for an import, and sets its id.
+func KeepUpload(ctx context.Context, t *db.Tenant, page string, f *File) error {
+	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error { return InsertFile(ctx, tx, f) })
+}
+
+// StartImport starts an import on behalf of the member on a page. It costs nothing.
+func StartImport(ctx context.Context, t *db.Tenant, page string, r Request) (j *job.Job, err error) {
+	r.Free = true
+	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) (err error) {
+		j, _, err = Start(ctx, tx, r)
+		return err
+	})
+	return j, err
+}
+
+// CancelJob cancels a job on behalf of the member on a page.
+func CancelJob(ctx context.Context, t *db.Tenant, page string, number int32) error {
+	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+		_, err := job.CancelJob(ctx, tx, number)
+		return err
+	})
+}
+
+// UndoImport starts to undo an import on behalf of the member on a page.
+func UndoImport(ctx context.Context, t *db.Tenant, page, importID string) (j *job.Job, err error) {
+	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) (err error) {
+		j, _, err = StartUndo(ctx, tx, importID)
+		return err
+	})
+	return j, err
+}
+
+// MaxFile is how large a file may be, in bytes.
+const MaxFile = source.MaxBytes
+
+// File is a file that a member uploaded or passed to the tool, and its row.
+type File struct {
+	TenantID  tenant.ID `bun:",pk"`
+	ID        string    `bun:",pk"`
+	Name      string
+	Sha256    string
+	Size      int
+	Content   []byte
+	ImportID  string // the import that reads it; empty for an upload that waits
+	CreatedAt time.Time
+}
+
+// NewFile returns a file with a name and a content.
+func NewFile(name string, content []byte) *File {
+	sum := sha256.Sum256(content)
+	return &File{Name: name, Sha256: hex.EncodeToString(sum[:]), Size: len(content), Content: content}
+}
+
+// MaxUploads is how many uploads of a member wait for an import.
+const MaxUploads = 3
+
+// InsertFile stores a file and sets its id. It deletes the oldest uploads beyond MaxUploads.
+func InsertFile(ctx context.Context, tx *db.Tx, f *File) (err error) {
+	if f.ID, err = tx.NewID(id.File); err != nil {
+		return err
+	}
+	f.TenantID, f.CreatedAt = tx.TenantID(), tx.Now()
+	if _, err := tx.NewInsert().Model(f).Exec(ctx); err != nil || f.ImportID != "" {
+		return err
+	}
+	return tx.Delete(ctx, (*File)(nil), `import_id = '' AND id NOT IN (
+SELECT f.id FROM files f WHERE f.tenant_id = ? AND f.import_id = '' ORDER BY f.id DESC LIMIT ?)`, tx.TenantID(), MaxUploads)
+}
+
+// GetFile returns a file of the tenant, or fails with fault.NotFound.
+func GetFile(ctx context.Context, q db.Reader, fileID string) (*File, error) {
+	f := &File{}
+	err := q.From(f).Where("id = ?", fileID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no file %s; uploads are kept for a day, until they are imported", fileID)
+	}
+	return f, err
+}
+
+// WaitingFile returns the oldest uploaded file that has not been imported, or nil.
+func WaitingFile(ctx context.Context, tx *db.Tx) (*File, error) {
+	f := &File{}
+	err := tx.From(f).Where("import_id = ''").Order("id").Limit(1).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// ListUploads returns the uploads that wait for an import, the latest first,
+// without their contents.
+func ListUploads(ctx context.Context, q db.Reader) ([]File, error) {
+	var files []File
+	err := q.From(&files).ExcludeColumn("content").Where("import_id = ''").Order("id DESC").Scan(ctx)
+	return files, err
+}
+
+// TakeFile sets the import that reads a file: it is no longer an upload that waits.
+func TakeFile(ctx context.Context, tx *db.Tx, fileID, importID string) error {
+	_, err := tx.NewRaw("UPDATE files SET import_id = ? WHERE tenant_id = ? AND id = ?", importID, tx.TenantID(), fileID).Exec(ctx)
+	return err
+}
+
+// DeleteFile deletes a file, if it is there.
+func DeleteFile(ctx context.Context, tx *db.Tx, fileID string) error {
+	return tx.Delete(ctx, (*File)(nil), "id = ?", fileID)
+}
+
+// SweepFiles deletes old files, except those of members with a live import.
+const SweepFiles = `DELETE FROM files WHERE created_at <= ? AND NOT EXISTS (SELECT 1 FROM jobs j
+WHERE j.tenant_id = files.tenant_id AND j.state IN ('queued', 'running') AND j.kind = 'file_import')`
+
+// KeepFiles is how long an upload waits for its import.
+const KeepFiles = 24 * time.Hour

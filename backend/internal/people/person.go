@@ -96,19 +96,26 @@ func isProfile(normal string) bool {
 	return err == nil && strings.Contains(u.Hostname(), "linkedin.") && strings.HasPrefix(u.Path, "/in/")
 }
 
-// isShared tells an address that belongs to a desk, not to a person: a mailbox
-// like info@, or the front page of a site.
+// isShared reports whether an address may belong to several people: a mailbox like
+// info@, or the front page of a site.
 func (k key) isShared() bool {
 	switch k.kind {
 	case KindEmail:
 		local, _ := SplitEmail(k.value)
-		switch local {
-		case "info", "contact", "hello", "office", "mail", "admin", "team", "sales", "support", "kontakt", "contacto",
-			"help", "service", "reception", "enquiries", "inquiries", "press", "jobs", "hr", "billing", "noreply", "no-reply":
-			return true
-		}
+		return IsSharedMailbox(local)
 	case KindURL:
 		return !strings.ContainsAny(k.value, "/?")
+	}
+	return false
+}
+
+// IsSharedMailbox reports whether the local part of an address names a role, such as
+// info, rather than a person.
+func IsSharedMailbox(local string) bool {
+	switch local {
+	case "info", "contact", "hello", "office", "mail", "admin", "team", "sales", "support", "kontakt", "contacto",
+		"help", "service", "reception", "enquiries", "inquiries", "press", "jobs", "hr", "billing", "noreply", "no-reply":
+		return true
 	}
 	return false
 }

@@ -86,17 +86,17 @@ func TestLongNoteIsKeptInPieces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := records(open(t, content, source.Options{}))[0].Person
+			r := records(open(t, content, source.Options{}))[0]
 			var words []string
-			for _, piece := range p.Notes {
+			for _, piece := range r.Notes {
 				if n := len([]rune(piece)); n > 20_000 {
 					t.Errorf("a piece of %d characters", n)
 				}
 				words = append(words, piece)
 			}
 			without := func(s string) string { return strings.ReplaceAll(s, " ", "") }
-			if p.Bio != "" || without(strings.Join(words, "")) != without(note) {
-				t.Errorf("%d pieces do not make the note, with %d of bio", len(words), len(p.Bio))
+			if r.Person.Bio != "" || without(strings.Join(words, "")) != without(note) {
+				t.Errorf("%d pieces do not make the note, with %d of bio", len(words), len(r.Person.Bio))
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestHugeProperty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := records(open(t, "BEGIN:VCARD\r\nVERSION:2.1\r\nFN:Ben\r\n"+note+"\r\nNICKNAME:B\r\nEND:VCARD\r\n", source.Options{}))
-			if len(got) != 1 || got[0].Person.Nickname != "B" || got[0].Person.Bio != "" || got[0].Person.Notes != nil {
+			if len(got) != 1 || got[0].Person.Nickname != "B" || got[0].Person.Bio != "" || got[0].Notes != nil {
 				t.Fatalf("%+v", got[0].Warnings)
 			}
 			if want := []string{"NOTE was left out: it is longer than 1 MB"}; !slices.Equal(got[0].Warnings, want) {

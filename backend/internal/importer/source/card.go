@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -48,8 +49,8 @@ func (c *cards) record(card *card) Record {
 		}
 	}
 	r.positions()
-	for _, group := range c.groups[keyOf(d.Key)] {
-		if d.Key != "" {
+	for _, group := range c.groups[keyOf(d.ID)] {
+		if d.ID != "" {
 			d.group(group)
 		}
 	}
@@ -73,7 +74,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"NICKNAME": func(r *cardReader, p *property) {
 			r.set(&r.Nickname, "nickname", strings.Join(r.list(p, ','), ", "), maxNickname)
 		},
-		"UID":              func(r *cardReader, p *property) { r.fill(&r.Key, p) },
+		"UID":              func(r *cardReader, p *property) { r.fill(&r.ID, p) },
 		"ORG":              (*cardReader).org,
 		"TITLE":            func(r *cardReader, p *property) { r.titles = append(r.titles, r.text(p)) },
 		"ROLE":             func(r *cardReader, p *property) { r.roles = append(r.roles, r.text(p)) },
@@ -92,7 +93,7 @@ func cardReaders() map[string]func(*cardReader, *property) {
 		"RELATED":          (*cardReader).related,
 		"X-ABRELATEDNAMES": (*cardReader).related,
 		"X-SPOUSE": func(r *cardReader, p *property) {
-			r.relate(Relation{Name: r.text(p), Type: people.RelationSpouse})
+			r.relate(export.RelationshipRecord{Name: r.text(p), Type: people.RelationSpouse})
 		},
 		"X-EVOLUTION-ANNIVERSARY": func(r *cardReader, p *property) { r.day(people.DateAnniversary, p) },
 		"CREATED":                 func(r *cardReader, p *property) { r.CreatedAt = timestamp(r.text(p)) },
@@ -234,7 +235,7 @@ func (r *cardReader) related(p *property) {
 	if label := r.labels[p.group]; label != "" {
 		words = []string{label}
 	}
-	relation := Relation{Name: value, Type: people.RelationOther}
+	relation := export.RelationshipRecord{Name: value, Type: people.RelationOther}
 	for _, word := range words {
 		if of := relationOf(word); of != people.RelationOther {
 			relation.Type = of
@@ -242,7 +243,7 @@ func (r *cardReader) related(p *property) {
 		}
 	}
 	if key := keyOf(value); key != text.Line(value) {
-		relation.Name, relation.Key = "", key
+		relation.Name, relation.ConnectionID = "", key
 	}
 	r.relate(relation)
 }

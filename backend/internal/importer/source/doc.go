@@ -1,26 +1,26 @@
-// Package source reads people out of files.
+// Package source reads people from files.
 //
 //	bytes ─▶ unpack (ZIP) ─▶ character set ─▶ format ─▶ reader ─▶ records
 //
-// Open finds out what a file is and reads it through once, so that it can tell
-// what is wrong with the file as a whole, how many people are in it and what it
-// holds that has no place here. Records then reads it again, a record at a time:
-// what one record breaks, no other one pays for.
+// Open finds out what a file is and reads it through once, to report what is wrong with
+// the file as a whole, how many people it has and which of its fields are not imported.
+// Records then reads it again, one record at a time: an error of a record does not affect
+// the others. A person is an export.PersonRecord whatever the format of the file.
 //
 // The formats, and the files that read them:
 //
 //	linkedin_csv  LinkedIn's Connections.csv, or the ZIP of the whole export (table.go, layout.go)
-//	google_csv    Google Contacts, both headers (table.go, google.go)
+//	google_csv    Google Contacts, both headers (table.go, layout.go)
 //	outlook_csv   Outlook, both headers (table.go, layout.go)
-//	csv           any table whose header has words that headerwords.go knows, ours too (table.go)
-//	vcard         vCard 2.1, 3.0 and 4.0 (cards.go, card.go, cardlines.go)
+//	csv           any table with a header that headerwords.go knows, ours too (table.go)
+//	vcard         vCard 2.1, 3.0 and 4.0 (cards.go, card.go, cardlines.go, property.go)
 //	jscontact     JSContact 1.0 and 2.0 (RFC 9553, RFC 9982; jscontact.go, jscard.go)
 //	json          our own lossless export (document.go)
 //
-// What comes out keeps to the bounds of the contract: a text that is too long is
-// cut, an address that cannot be one is left out, and a warning of the record says
-// so. A record without anybody in it has an error instead.
+// Every reader fills a draft, which keeps to the bounds of the contract: it cuts a text
+// that is too long and leaves out an invalid address, with a warning of the record. A
+// record without a person has an error instead.
 //
-// The package holds no state, opens no files and knows nothing of who is on file
-// already: matching and writing are the importer's.
+// The package holds no state, opens no files and does not know the people on file:
+// matching and writing are in package importer.
 package source

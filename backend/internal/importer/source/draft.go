@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -14,8 +17,9 @@ import (
 // draft collects what a record says of a person, in whatever order it does, and
 // holds it to the bounds.
 type draft struct {
-	Person
+	export.PersonRecord
 
+	notes    []string
 	region   string
 	name     nameParts
 	handles  []ranked
@@ -27,7 +31,7 @@ type draft struct {
 
 // ranked is a handle and how much it is preferred: 1 is the most, 0 says nothing.
 type ranked struct {
-	Handle
+	export.HandleRecord
 
 	pref int
 }
@@ -75,7 +79,7 @@ func (d *draft) about(value string) {
 		d.Bio = short
 		return
 	}
-	d.Notes = append(d.Notes, pieces(value, maxNote)...)
+	d.notes = append(d.notes, pieces(value, maxNote)...)
 }
 
 // job returns the position of a number, a new one if need be.
@@ -89,7 +93,7 @@ func (d *draft) job(number string) *job {
 }
 
 // addPosition adds a position unless it is empty.
-func (d *draft) addPosition(p Position) {
+func (d *draft) addPosition(p export.PositionRecord) {
 	p.Organization = d.line("organisation", p.Organization, maxOrganization)
 	p.Title = d.line("job title", p.Title, maxTitle)
 	if !text.Visible(p.Organization + p.Title) {
@@ -130,16 +134,16 @@ func (d *draft) addLabelledDate(kind, label, value string, order dayOrder) {
 		d.warn("the date %q was left out: %v", shown(value), err)
 		return
 	}
-	d.keepDate(people.DateDraft{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
+	d.keepDate(export.DateRecord{Kind: kind, Label: d.line("label of a date", label, maxLabel), Date: day})
 }
 
-func (d *draft) keepDate(date people.DateDraft) {
+func (d *draft) keepDate(date export.DateRecord) {
 	switch {
-	case date.Date == "" || slices.Contains(d.Dates, date):
-	case len(d.Dates) == maxDates:
+	case date.Date == "" || slices.Contains(d.ImportantDates, date):
+	case len(d.ImportantDates) == maxDates:
 		d.warn("the date %q was left out: one person holds %d at most", date.Date, maxDates)
 	default:
-		d.Dates = append(d.Dates, date)
+		d.ImportantDates = append(d.ImportantDates, date)
 	}
 }
 
@@ -193,11 +197,11 @@ func (d *draft) cadence(value string) {
 }
 
 // relate adds what another person is to this one.
-func (d *draft) relate(r Relation) {
+func (d *draft) relate(r export.RelationshipRecord) {
 	r.Name = d.line("name of a relation", r.Name, maxName)
-	r.Key = keyOf(r.Key)
-	if (r.Key != "" || text.Visible(r.Name)) && len(d.Relations) < maxRelations && !slices.Contains(d.Relations, r) {
-		d.Relations = append(d.Relations, r)
+	r.ConnectionID = keyOf(r.ConnectionID)
+	if (r.ConnectionID != "" || text.Visible(r.Name)) && len(d.Relationships) < maxRelations && !slices.Contains(d.Relationships, r) {
+		d.Relationships = append(d.Relationships, r)
 	}
 }
 
@@ -218,11 +222,11 @@ func keyOf(value string) string {
 // record ends the draft: the person, or why there is none.
 func (d *draft) record(row int) Record {
 	for _, j := range d.jobs {
-		d.addPosition(Position{Organization: j.organization, Title: j.title, Current: true})
+		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
 	}
 	d.settleHandles()
 	d.settlePlace()
-	d.Key = keyOf(d.Key)
+	d.ID = keyOf(d.ID)
 	d.Name = d.line("name", d.name.String(), maxName)
 	guessed := !text.Visible(d.Name)
 	if guessed {
@@ -230,7 +234,7 @@ func (d *draft) record(row int) Record {
 			return Record{Row: row, Err: err, Warnings: d.warnings}
 		}
 	}
-	return Record{Row: row, Person: d.Person, Guessed: guessed, Warnings: d.warnings}
+	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, Warnings: d.warnings}
 }
 
 // guessName names a person without a name: as the domain does, after the first
@@ -255,10 +259,132 @@ func (d *draft) guessName() error {
 	return nil
 }
 
-func organizations(positions []Position) []string {
+func organizations(positions []export.PositionRecord) []string {
 	var names []string
 	for _, p := range positions {
 		names = append(names, p.Organization)
 	}
 	return names
+}
+
+// nameParts are the parts of a name as address books keep them.
+type nameParts struct{ full, prefix, given, middle, family, suffix string }
+
+// String is the name as a person would write it: in full as the file has it, else
+// put together from its parts.
+func (n nameParts) String() string {
+	if text.Visible(n.full) {
+		return n.full
+	}
+	given, family := tidyPart(n.given), tidyPart(n.family)
+	if family != "" && strings.HasSuffix(given, " "+family) { // the first name is all of it
+		family = ""
+	}
+	if joiner, ok := familyFirst(given, family); ok {
+		return family + joiner + given
+	}
+	words := []string{tidyPart(n.prefix), given, tidyPart(n.middle), family, tidyPart(n.suffix)}
+	if isCivil(words[0]) {
+		words[0] = ""
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
+
+// tidyPart bounds a part of a name before it is joined.
+func tidyPart(s string) string {
+	s, _ = line(s, maxName)
+	return s
+}
+
+// isCivil tells titles that everybody has from those that somebody earned.
+func isCivil(title string) bool {
+	switch strings.TrimSuffix(text.Fold(title), ".") {
+	case "mr", "mrs", "ms", "miss", "mx", "mister", "herr", "frau", "m", "mme", "mlle", "monsieur", "madame",
+		"sr", "sra", "srta", "sig", "signor", "signora", "sig.ra", "dhr", "mevr", "mw", "pan", "pani", "hr", "fr":
+		return true
+	}
+	return false
+}
+
+// familyFirst tells names that begin with the family name, and what stands after
+// it: those in Han, kana and Hangul. Japanese names have a space there; those that
+// are short and in Han alone are taken for Chinese ones, which have none.
+func familyFirst(given, family string) (joiner string, ok bool) {
+	both := family + given
+	if given == "" || family == "" || !only(both, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+		return "", false
+	}
+	const short = 3
+	if only(both, unicode.Hangul) || only(both, unicode.Han) && utf8.RuneCountInString(both) <= short {
+		return "", true
+	}
+	return " ", true
+}
+
+func only(s string, tables ...*unicode.RangeTable) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.In(r, tables...) && r != 'ー' && r != '々' })
+}
+
+// place is an address; those of one number belong together.
+type place struct {
+	number, street, city, region, country string
+	// whole is the address in one text.
+	whole string
+	pref  int
+}
+
+// place returns the address of a number, a new one if need be.
+func (d *draft) place(number string) *place {
+	for i := range d.places {
+		if d.places[i].number == number {
+			return &d.places[i]
+		}
+	}
+	d.places = append(d.places, place{number: number})
+	return &d.places[len(d.places)-1]
+}
+
+// location is where somebody of that address lives or works: the town and what is
+// around it, else the address as it is.
+func (p place) location() string {
+	town := joined(p.city, p.region, p.country)
+	whole := joined(strings.FieldsFunc(p.whole, func(r rune) bool { return r == '\n' || r == '\r' })...)
+	switch {
+	case p.city != "" || town != "" && whole == "":
+		return town
+	case whole != "":
+		return whole
+	}
+	return joined(p.street)
+}
+
+// joined joins what is visible with commas.
+func joined(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p, _ = line(p, maxLocation); text.Visible(p) {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// settlePlace makes the first of the preferred addresses the location.
+func (d *draft) settlePlace() {
+	best, left := place{}, 0
+	for _, p := range d.places {
+		if p.location() == "" {
+			continue
+		}
+		if best.location() != "" {
+			left++
+		}
+		if best.location() == "" || rank(p.pref) < rank(best.pref) {
+			best = p
+		}
+	}
+	d.set(&d.Location, "location", best.location(), maxLocation)
+	if left > 0 {
+		d.warn("of %d addresses only %q was kept", left+1, shown(d.Location))
+	}
 }

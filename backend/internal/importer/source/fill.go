@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
@@ -33,7 +34,7 @@ func (l *layout) fill(d *draft, cells []cell, order dayOrder) {
 		d.MetHow = l.metHow
 	}
 	if l.keyFromProfile {
-		d.Key = profileKey(d.handles)
+		d.ID = profileKey(d.handles)
 	}
 }
 
@@ -163,9 +164,9 @@ func (e entry) other(d *draft, f field) bool {
 	case fieldCadence:
 		d.cadence(e.value)
 	case fieldKey:
-		d.Key = e.value
+		d.ID = e.value
 	case fieldRelation:
-		d.relate(Relation{Name: e.value, Type: relationOf(e.label)})
+		d.relate(export.RelationshipRecord{Name: e.value, Type: relationOf(e.label)})
 	default:
 		return false
 	}

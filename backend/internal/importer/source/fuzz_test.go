@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/importer/source"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -118,15 +119,15 @@ func (c checker) checkRecord(t *testing.T, r source.Record) {
 		return
 	}
 	p := r.Person
-	if !text.Visible(p.Name) || p.CadenceDays < 0 || p.CadenceDays > 730 || len(p.Tags) > 50 || len(p.Groups) > 50 || len(p.Dates) > 20 || len(r.Warnings) > 20 {
+	if !text.Visible(p.Name) || p.CadenceDays < 0 || p.CadenceDays > 730 || len(p.Tags) > 50 || len(p.Groups) > 50 || len(p.ImportantDates) > 20 || len(r.Warnings) > 20 {
 		t.Fatalf("row %d: %+v", r.Row, r)
 	}
 	for _, field := range slices.Concat([]bounded{
-		{p.Name, 200}, {p.Nickname, 100}, {p.Location, 120}, {p.MetHow, 500}, {p.Key, 255}, {p.Source, 100},
+		{p.Name, 200}, {p.Nickname, 100}, {p.Location, 120}, {p.MetHow, 500}, {p.ID, 255}, {p.Source, 100},
 	}, all(p.Tags, 60), all(p.Groups, 80)) {
 		field.check(t, text.Line)
 	}
-	for _, field := range slices.Concat([]bounded{{p.Bio, 2000}}, all(p.Notes, 20_000)) {
+	for _, field := range slices.Concat([]bounded{{p.Bio, 2000}}, all(r.Notes, 20_000)) {
 		field.check(t, text.Clean)
 	}
 	c.checkHandles(t, p.Handles)
@@ -153,7 +154,7 @@ func (b bounded) check(t *testing.T, tidy func(string) string) {
 	}
 }
 
-func (c checker) checkHandles(t *testing.T, handles []source.Handle) {
+func (c checker) checkHandles(t *testing.T, handles []export.HandleRecord) {
 	limits := map[string]int{people.KindEmail: 254, people.KindPhone: 40, people.KindURL: 500}
 	seen, count := map[string]bool{}, map[string]int{}
 	for _, h := range handles {
@@ -172,14 +173,14 @@ func (c checker) checkHandles(t *testing.T, handles []source.Handle) {
 }
 
 // checkDays holds the dates to what connection.DateDraft takes.
-func checkDays(t *testing.T, p source.Person) {
+func checkDays(t *testing.T, p export.PersonRecord) {
 	days := []string{p.MetOn}
 	for _, at := range p.Positions {
 		bounded{at.Organization, 200}.check(t, text.Line)
 		bounded{at.Title, 160}.check(t, text.Line)
 		days = append(days, at.StartedOn, at.EndedOn)
 	}
-	for _, on := range p.Dates {
+	for _, on := range p.ImportantDates {
 		bounded{on.Label, 80}.check(t, text.Line)
 		if on.Date == "" {
 			t.Fatalf("%+v", on)

@@ -2,10 +2,18 @@ package source
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
 // email, phone and web add an address as the contract has it, or warn that it
@@ -41,7 +49,7 @@ func (d *draft) address(kind, value, label string, pref int, clean func(string) 
 		d.warn("%q was left out: %s", shown(value), wrong)
 		return
 	}
-	d.handles = append(d.handles, ranked{Handle{kind, good, d.line("label of an address", label, maxLabel)}, pref})
+	d.handles = append(d.handles, ranked{export.HandleRecord{Kind: kind, Value: good, Label: d.line("label of an address", label, maxLabel)}, pref})
 }
 
 // settleHandles puts the preferred handle of each kind first, in the places that
@@ -69,7 +77,7 @@ func (d *draft) settleHandles() {
 		default:
 			seen[key] = true
 			count[kind]++
-			d.Handles = append(d.Handles, h.Handle)
+			d.Handles = append(d.Handles, h.HandleRecord)
 		}
 	}
 }
@@ -104,4 +112,235 @@ func rank(pref int) int {
 		return 1000
 	}
 	return pref
+}
+
+// cleanEmail returns the address in value as the contract has addresses (those of
+// HTML's input element): without a name around it, the domain in ASCII.
+func cleanEmail(value string) (email, wrong string) {
+	for _, spelling := range []string{value, bareEmail(value)} {
+		local, domain := people.SplitEmail(spelling)
+		if !isASCII(domain) {
+			domain, _ = idna.Lookup.ToASCII(domain) // empty on failure, which is no domain
+		}
+		email = local + "@" + domain
+		switch {
+		case local == "" || !isLocal(local) || !isDomain(domain):
+			continue
+		case len(email) > maxEmail:
+			return "", "it is longer than e-mail addresses are"
+		}
+		return email, ""
+	}
+	return "", "it is no e-mail address"
+}
+
+// bareEmail takes off what stands around an address: Ana <ana@…>, mailto:ana@…,
+// quotation marks and separators.
+func bareEmail(value string) string {
+	if open := strings.LastIndexByte(value, '<'); open >= 0 && strings.HasSuffix(value, ">") {
+		value = value[open+1 : len(value)-1]
+	}
+	value = strings.Trim(value, " '\"<>,;")
+	const scheme = "mailto:"
+	if len(value) > len(scheme) && strings.EqualFold(value[:len(scheme)], scheme) {
+		value, _, _ = strings.Cut(value[len(scheme):], "?")
+	}
+	return value
+}
+
+// isLocal tells whether s may stand before the @.
+func isLocal(s string) bool {
+	for i := range len(s) {
+		if !isAlphanumeric(s[i]) && strings.IndexByte(".!#$%&'*+/=?^_`{|}~-", s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isDomain tells whether s is made of labels of letters, digits and hyphens.
+func isDomain(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for i := range len(label) {
+			if !isAlphanumeric(label[i]) && label[i] != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isAlphanumeric(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || isDigit(b)
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+func isASCII[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// cleanPhone returns a number as the contract has numbers: digits and what is
+// usual between them, an extension after an x. A number that already is such is
+// kept as it is spelled, unless it lacks the country code that region tells.
+func cleanPhone(value, region string) (phone, wrong string) {
+	phone = value
+	if !isPhone(phone) {
+		phone = plainPhone(value)
+	}
+	switch {
+	case strings.Contains(phone, "E+"):
+		return "", "a spreadsheet has rounded this phone number"
+	case !isPhone(phone):
+		return "", "it is no phone number"
+	}
+	if region == "" || strings.HasPrefix(phone, "+") || strings.HasPrefix(phone, "00") {
+		return phone, ""
+	}
+	number, err := phonenumbers.Parse(phone, region)
+	if err != nil || !phonenumbers.IsPossibleNumber(number) {
+		return phone, ""
+	}
+	extension := number.GetExtension()
+	number.Extension = nil
+	full := phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
+	if extension != "" {
+		full += " x" + extension
+	}
+	if !isPhone(full) {
+		return phone, ""
+	}
+	return full, ""
+}
+
+// plainPhone writes a number in ASCII: digits of any script, dashes, spaces, the
+// tel scheme (RFC 3966) and the ways to write an extension.
+func plainPhone(value string) string {
+	const scheme = "tel:"
+	if len(value) > len(scheme) && strings.EqualFold(value[:len(scheme)], scheme) {
+		value = withoutParameters(value[len(scheme):])
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKC.String(value) {
+		switch {
+		case r >= '٠' && r <= '٩':
+			b.WriteRune('0' + r - '٠')
+		case r >= '۰' && r <= '۹':
+			b.WriteRune('0' + r - '۰')
+		case r >= '०' && r <= '९':
+			b.WriteRune('0' + r - '०')
+		case unicode.Is(unicode.Pd, r) || r == '−':
+			b.WriteByte('-')
+		case unicode.IsSpace(r):
+			b.WriteByte(' ')
+		case unicode.Is(unicode.Cf, r): // marks of direction, which come with numbers copied from screens
+		default:
+			b.WriteRune(r)
+		}
+	}
+	plain := strings.TrimLeftFunc(b.String(), func(r rune) bool { return unicode.IsLetter(r) || r == ':' || r == ' ' })
+	return strings.Join(strings.Fields(plainExtension(plain)), " ")
+}
+
+// withoutParameters drops the parameters of a tel URI but its extension.
+func withoutParameters(uri string) string {
+	number, parameters, _ := strings.Cut(uri, ";")
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		if extension, ok := strings.CutPrefix(parameter, "ext="); ok {
+			return number + " x" + extension
+		}
+	}
+	return number
+}
+
+// plainExtension writes an extension with an x.
+func plainExtension(s string) string {
+	lower := strings.ToLower(s)
+	if len(lower) != len(s) {
+		return s
+	}
+	for _, word := range []string{"extension", "ext.", "ext", "x.", "#", ",,", ",", ";", "x"} {
+		at := strings.Index(lower, word)
+		if at <= 0 {
+			continue
+		}
+		extension := strings.Trim(s[at+len(word):], " .:,;#")
+		if extension == "" {
+			return strings.TrimSpace(s[:at])
+		}
+		return strings.TrimSpace(s[:at]) + " x" + extension
+	}
+	return s
+}
+
+// isPhone tells whether the contract takes the number.
+func isPhone(s string) bool {
+	const shortest = 3
+	if len(s) < shortest || len(s) > maxPhone-1 || s[0] != '+' && s[0] != '(' && !isDigit(s[0]) {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if !isDigit(s[i]) && strings.IndexByte(" ()./x-", s[i]) < 0 {
+			return false
+		}
+	}
+	return strings.ContainsFunc(s, unicode.IsDigit)
+}
+
+// cleanURL returns a web address as the contract has them, https or http. An
+// address without a scheme gets https; any other scheme is refused, since some of
+// them run what they hold.
+func cleanURL(value string) (address, wrong string) {
+	scheme, rest, found := strings.Cut(value, ":")
+	switch scheme = strings.ToLower(scheme); {
+	case found && (scheme == "https" || scheme == "http") && strings.HasPrefix(rest, "//"):
+		address = scheme + ":" + rest // the contract knows schemes in lower case only
+	case found && isScheme(scheme) && !isPort(rest):
+		return "", "only https and http addresses are kept"
+	default:
+		address = "https://" + strings.TrimLeft(value, "/")
+		if u, err := url.Parse(address); err != nil || !strings.Contains(u.Hostname(), ".") {
+			return "", "it is no web address"
+		}
+	}
+	address = strings.ReplaceAll(address, " ", "%20")
+	switch {
+	case strings.ContainsFunc(address, unusable) || strings.HasSuffix(address, "://"):
+		return "", "it is no web address"
+	case utf8.RuneCountInString(address) > maxURL:
+		return "", "it is longer than web addresses are kept"
+	}
+	return address, ""
+}
+
+// unusable tells white space and characters that nobody sees.
+func unusable(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.C) }
+
+// isScheme tells whether s is a scheme (RFC 3986, section 3.1).
+func isScheme(s string) bool {
+	for i := range len(s) {
+		if !isAlphanumeric(s[i]) && (i == 0 || strings.IndexByte("+-.", s[i]) < 0) {
+			return false
+		}
+	}
+	return s != "" && !isDigit(s[0])
+}
+
+// isPort tells the port of host:8080/path from what follows a scheme.
+func isPort(rest string) bool {
+	port, _, _ := strings.Cut(rest, "/")
+	for i := range len(port) {
+		if !isDigit(port[i]) {
+			return false
+		}
+	}
+	return port != ""
 }

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // jsCard reads a card into a draft.
 func (d *draft) jsCard(c *jsCard) {
-	d.Key = c.UID
+	d.ID = c.UID
 	d.CreatedAt, d.UpdatedAt = timestamp(c.Created), timestamp(c.Updated)
 	d.jsName(c.Name)
 	inOrder(c.Nicknames, noPref, func(_ string, n jsNickname) { d.set(&d.Nickname, "nickname", n.Name, maxNickname) })
@@ -176,7 +177,7 @@ func (d *draft) jsRelated(key string, r jsRelation) {
 		words = []string{""}
 	}
 	for _, word := range words {
-		d.relate(Relation{Key: key, Type: relationOf(word)})
+		d.relate(export.RelationshipRecord{ConnectionID: key, Type: relationOf(word)})
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // What is exported is read back, as far as the format holds it.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for format, held := range map[string]func(p export.Person) source.Person{
+	for format, held := range map[string]func(p export.Person) export.PersonRecord{
 		export.JSON: heldByJSON, export.CSV: heldByCSV, export.VCard: heldByVCard, export.JSContact: heldByJSContact,
 	} {
 		t.Run(format, func(t *testing.T) {
@@ -59,7 +59,7 @@ func sorted(format string) cmp.Option {
 	if format != export.JSContact {
 		return cmp.Options{}
 	}
-	return cmpopts.SortSlices(func(a, b source.Position) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
+	return cmpopts.SortSlices(func(a, b export.PositionRecord) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
 }
 
 // drawLine draws a text of one line with what formats must escape.
@@ -151,52 +151,52 @@ func drawPerson(t *rapid.T) export.Person {
 }
 
 // heldByJSON is all of it.
-func heldByJSON(p export.Person) source.Person {
-	out := source.Person{
-		Key: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
+func heldByJSON(p export.Person) export.PersonRecord {
+	out := export.PersonRecord{
+		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
 		CadenceDays: p.CadenceDays, Tags: p.Tags, Groups: p.Groups, Source: p.Source, SnoozedUntil: p.SnoozedUntil,
 		LastInteractionAt: p.LastInteractionAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	for _, h := range p.Handles {
-		out.Handles = append(out.Handles, source.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})
+		out.Handles = append(out.Handles, export.HandleRecord{Kind: h.Kind, Value: h.Value, Label: h.Label})
 	}
 	for _, at := range p.Positions {
-		out.Positions = append(out.Positions, source.Position{Organization: at.Organization, Title: at.Title, StartedOn: at.StartedOn, EndedOn: at.EndedOn, Current: at.Current})
+		out.Positions = append(out.Positions, export.PositionRecord{Organization: at.Organization, Title: at.Title, StartedOn: at.StartedOn, EndedOn: at.EndedOn, Current: at.Current})
 	}
 	for _, on := range p.Dates {
-		out.Dates = append(out.Dates, people.DateDraft{Kind: on.Kind, Label: on.Label, Date: on.String()})
+		out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: on.Kind, Label: on.Label, Date: on.String()})
 	}
 	for _, r := range p.Relations {
-		out.Relations = append(out.Relations, source.Relation{Key: r.ConnectionID, Name: r.Name, Type: r.Type})
+		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Name: r.Name, Type: r.Type})
 	}
 	return out
 }
 
 // handlesAs are the handles kind by kind, web addresses of one kind, labelled anew.
-func handlesAs(p export.Person, label func(people.Handle) string) []source.Handle {
-	var out []source.Handle
+func handlesAs(p export.Person, label func(people.Handle) string) []export.HandleRecord {
+	var out []export.HandleRecord
 	for _, kinds := range [][]string{{people.KindEmail}, {people.KindPhone}, {people.KindURL, people.KindSocial}} {
 		for _, h := range p.Handles {
 			if slices.Contains(kinds, h.Kind) {
-				out = append(out, source.Handle{Kind: kinds[0], Value: h.Value, Label: label(h)})
+				out = append(out, export.HandleRecord{Kind: kinds[0], Value: h.Value, Label: label(h)})
 			}
 		}
 	}
 	return out
 }
 
-func heldByCSV(p export.Person) source.Person {
+func heldByCSV(p export.Person) export.PersonRecord {
 	day := func(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 	out := heldByJSON(p)
-	out.Source, out.SnoozedUntil, out.UpdatedAt, out.Relations, out.Dates, out.Positions = "", time.Time{}, time.Time{}, nil, nil, nil
+	out.Source, out.SnoozedUntil, out.UpdatedAt, out.Relationships, out.ImportantDates, out.Positions = "", time.Time{}, time.Time{}, nil, nil, nil
 	out.CreatedAt, out.LastInteractionAt = day(p.CreatedAt), day(p.LastInteractionAt)
 	out.Handles = handlesAs(p, func(people.Handle) string { return "" })
 	if at := p.CurrentPosition(); at.Organization+at.Title != "" {
-		out.Positions = []source.Position{{Organization: at.Organization, Title: at.Title, Current: true}}
+		out.Positions = []export.PositionRecord{{Organization: at.Organization, Title: at.Title, Current: true}}
 	}
 	for _, on := range p.Dates {
-		if on.Kind == people.DateBirthday && out.Dates == nil {
-			out.Dates = []people.DateDraft{{Kind: on.Kind, Date: on.String()}}
+		if on.Kind == people.DateBirthday && out.ImportantDates == nil {
+			out.ImportantDates = []export.DateRecord{{Kind: on.Kind, Date: on.String()}}
 		}
 	}
 	return out
@@ -225,9 +225,9 @@ func relatedAs(relation string) string {
 	return "other"
 }
 
-func heldByVCard(p export.Person) source.Person {
-	out := source.Person{
-		Key: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
+func heldByVCard(p export.Person) export.PersonRecord {
+	out := export.PersonRecord{
+		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Tags: tagsAndGroups(p), UpdatedAt: p.UpdatedAt,
 		Positions: heldByCSV(p).Positions,
 	}
 	out.Handles = handlesAs(p, func(h people.Handle) string {
@@ -240,27 +240,27 @@ func heldByVCard(p export.Person) source.Person {
 	for _, kind := range []string{people.DateBirthday, people.DateAnniversary} {
 		at := slices.IndexFunc(p.Dates, func(d people.ImportantDate) bool { return d.Kind == kind })
 		if at >= 0 {
-			out.Dates = append(out.Dates, people.DateDraft{Kind: kind, Date: p.Dates[at].String()})
+			out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: kind, Date: p.Dates[at].String()})
 		}
 	}
-	slices.SortFunc(out.Dates, func(a, b people.DateDraft) int {
+	slices.SortFunc(out.ImportantDates, func(a, b export.DateRecord) int {
 		at := func(kind string) int {
 			return slices.IndexFunc(p.Dates, func(d people.ImportantDate) bool { return d.Kind == kind })
 		}
 		return at(a.Kind) - at(b.Kind)
 	})
 	for _, r := range p.Relations {
-		relation := source.Relation{Name: r.Name, Type: relatedAs(r.Type)}
-		if !slices.Contains(out.Relations, relation) {
-			out.Relations = append(out.Relations, relation)
+		relation := export.RelationshipRecord{Name: r.Name, Type: relatedAs(r.Type)}
+		if !slices.Contains(out.Relationships, relation) {
+			out.Relationships = append(out.Relationships, relation)
 		}
 	}
 	return out
 }
 
-func heldByJSContact(p export.Person) source.Person {
+func heldByJSContact(p export.Person) export.PersonRecord {
 	out := heldByVCard(p)
-	out.CreatedAt, out.Positions, out.Dates, out.Relations = p.CreatedAt, nil, nil, nil
+	out.CreatedAt, out.Positions, out.ImportantDates, out.Relationships = p.CreatedAt, nil, nil, nil
 	out.Handles = handlesAs(p, func(h people.Handle) string {
 		if label := strings.ToLower(h.Label); (label == "home" || label == "work") && h.Kind != people.KindURL && h.Kind != people.KindSocial {
 			return label
@@ -271,18 +271,18 @@ func heldByJSContact(p export.Person) source.Person {
 	})
 	for _, at := range p.Positions {
 		if at.Current {
-			out.Positions = append(out.Positions, source.Position{Organization: at.Organization, Title: at.Title, Current: true})
+			out.Positions = append(out.Positions, export.PositionRecord{Organization: at.Organization, Title: at.Title, Current: true})
 		}
 	}
 	for _, on := range p.Dates {
 		if on.Kind != people.DateOther {
-			out.Dates = append(out.Dates, people.DateDraft{Kind: on.Kind, Date: on.String()})
+			out.ImportantDates = append(out.ImportantDates, export.DateRecord{Kind: on.Kind, Date: on.String()})
 		}
 	}
 	for _, r := range p.Relations {
-		out.Relations = append(out.Relations, source.Relation{Key: r.ConnectionID, Type: relatedAs(r.Type)})
+		out.Relationships = append(out.Relationships, export.RelationshipRecord{ConnectionID: r.ConnectionID, Type: relatedAs(r.Type)})
 	}
-	slices.SortFunc(out.Relations, func(a, b source.Relation) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(out.Relationships, func(a, b export.RelationshipRecord) int { return strings.Compare(a.ConnectionID, b.ConnectionID) })
 	words := map[string]bool{}
 	for _, word := range append(slices.Clone(p.Tags), p.Groups...) {
 		words[word] = true

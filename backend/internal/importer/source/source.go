@@ -1,10 +1,17 @@
 package source
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/nyaruka/phonenumbers"
 )
@@ -68,10 +75,17 @@ type reader interface {
 type Record struct {
 	// Row is what a person would look for: the row in a spreadsheet, counted from 1
 	// at the top of the file, or the ordinal of a card or object.
-	Row    int
-	Person Person
-	// Guessed tells that the file has no name of the person: Name was made of an
-	// address, or of what else it says.
+	Row int
+	// Person is within the bounds of the contract. ID is the person's key in the source,
+	// the same each time that the source is read: the UID of a card, the id in our own
+	// files, the path of a LinkedIn profile, or empty. Name is never empty. Handles are in
+	// the order of the file, but the preferred one of a kind comes first of its kind; no
+	// two are the same address. Relationships have a ConnectionID (a key), a name or both.
+	Person export.PersonRecord
+	// Notes are texts that are too long for Bio.
+	Notes []string
+	// Guessed says that the file has no name of the person: Name was made of an
+	// address, or of another field.
 	Guessed bool
 	// Err is a *fault.Error (Invalid) when this record cannot be imported; Person is
 	// empty then.
@@ -156,4 +170,159 @@ func (o *Options) check() error {
 		return fault.InvalidField("default_region", "%q is no country; use a code of two letters, such as US", shown(o.DefaultRegion))
 	}
 	return nil
+}
+
+// detect finds the format of a text: what it begins with tells. Tables are not
+// told apart before their header is read: the format is empty for all of them.
+func detect(text []byte, filename string) (string, error) {
+	text = bytes.TrimLeft(text, " \t\r\n\x00\ufeff")
+	if len(text) == 0 {
+		return "", fault.New(fault.Invalid, "the file is empty")
+	}
+	switch {
+	case hasCard(text):
+		return VCard, nil
+	case text[0] == '{' || text[0] == '[':
+		return detectJSON(text)
+	case text[0] == '<':
+		return "", fault.New(fault.Invalid, "this is a web page or XML; export the contacts as CSV or vCard")
+	case bytes.HasPrefix(text, []byte("dn:")) || bytes.HasPrefix(text, []byte("version: 1\n")):
+		return "", fault.New(fault.Invalid, "this is LDIF; export the contacts as CSV or vCard")
+	case strings.EqualFold(path.Ext(filename), ".vcf"):
+		return "", fault.New(fault.Invalid, "the file holds no vCard: none begins with BEGIN:VCARD")
+	}
+	return "", nil
+}
+
+// hasCard tells whether a card begins on one of the first lines.
+func hasCard(text []byte) bool {
+	const enough = 64 << 10
+	for line := range bytes.FieldsFuncSeq(text[:min(len(text), enough)], func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if isEdge(line, "BEGIN:VCARD") {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse says what a file is that holds no text, and what to do about it.
+func refuse(data []byte) error {
+	for _, known := range []struct{ magic, advice string }{
+		{"\xd0\xcf\x11\xe0", "this is an old Excel or Outlook file; open it there and save it as CSV"},
+		{"!BDN", "this is an Outlook data file; export the contacts from Outlook as CSV"},
+		{"%PDF", "this is a PDF; export the contacts as CSV or vCard"},
+		{"\x1f\x8b", "the file is packed with gzip; unpack it first"},
+		{"Rar!", "the file is packed with RAR; unpack it first"},
+		{"7z\xbc\xaf", "the file is packed with 7-Zip; unpack it first"},
+		{"\x89PNG", "this is a picture"},
+		{"\xff\xd8\xff", "this is a picture"},
+		{"GIF8", "this is a picture"},
+		{"SQLite format 3", "this is a database; export the contacts as CSV or vCard"},
+	} {
+		if bytes.HasPrefix(data, []byte(known.magic)) {
+			return fault.New(fault.Invalid, "%s", known.advice)
+		}
+	}
+	return nil
+}
+
+// mostEntries is how many files a ZIP may hold; LinkedIn's have some fifty.
+const mostEntries = 10_000
+
+// unpack returns the file within a ZIP, or data itself.
+func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
+	if len(data) > MaxBytes {
+		return nil, fault.New(fault.Invalid, "the file is larger than 10 MiB; split it into several files")
+	}
+	if !bytes.HasPrefix(data, []byte("PK\x03\x04")) && !bytes.HasPrefix(data, []byte("PK\x05\x06")) {
+		return data, refuse(data)
+	}
+	// The directory is read as a whole, so it is counted first.
+	if bytes.Count(data, []byte("PK\x01\x02")) > mostEntries {
+		return nil, fault.New(fault.Invalid, "the ZIP holds more than %d files", mostEntries)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no entry is written anywhere
+		return nil, fault.Wrap(err, fault.Invalid, "the ZIP is damaged; export or download it again")
+	}
+	entry, err := choose(archive.File)
+	if err != nil {
+		return nil, err
+	}
+	content, err := expand(entry)
+	if err != nil {
+		return nil, err
+	}
+	o.Filename = path.Base(entry.Name)
+	f.warn(fmt.Sprintf("Of the ZIP, %s was read.", shown(entry.Name)))
+	if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
+		return nil, fault.New(fault.Invalid, "%s in the ZIP is a ZIP itself; unpack it first", shown(entry.Name))
+	}
+	return content, refuse(content)
+}
+
+// choose finds the file of a ZIP that holds people: LinkedIn's connections, the
+// people of an export of ours when one import takes them all, or the only one of a
+// kind that can be read.
+func choose(files []*zip.File) (*zip.File, error) {
+	var found, ours []*zip.File
+	for _, file := range files {
+		name := strings.ToLower(file.Name)
+		switch {
+		case path.Base(name) == "connections.csv":
+			return file, nil
+		case name == "[content_types].xml" || strings.HasPrefix(name, "xl/"):
+			return nil, fault.New(fault.Invalid, "this is an Excel workbook; save it as CSV (UTF-8) there")
+		case name == "content.xml" || name == "index/document.iwa":
+			return nil, fault.New(fault.Invalid, "this is a spreadsheet; save it as CSV there")
+		case strings.HasPrefix(name, "__macosx/"):
+		case ourPart(path.Base(name)):
+			found, ours = append(found, file), append(ours, file)
+		case path.Ext(name) == ".csv" || path.Ext(name) == ".vcf" || path.Ext(name) == ".json":
+			found = append(found, file)
+		}
+	}
+	if len(ours) == 1 {
+		return ours[0], nil
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fault.New(fault.Invalid, "the ZIP holds no Connections.csv and no other file of contacts")
+	}
+	return nil, fault.New(fault.Invalid, "the ZIP holds %d files that may be contacts and no Connections.csv; unpack it and import one of them", len(found))
+}
+
+// ourPart tells the documents of an export of ours: contacts.json, contacts-2.json …
+func ourPart(name string) bool {
+	ours, err := path.Match("contacts-[0-9]*.json", name)
+	return name == "contacts.json" || err == nil && ours
+}
+
+// expand unpacks an entry, whose size is taken from what comes out and not from
+// what it says of itself.
+func expand(entry *zip.File) ([]byte, error) {
+	tooLarge := fault.New(fault.Invalid, "%s is larger than 10 MiB when it is unpacked", shown(entry.Name))
+	const encrypted = 1
+	switch {
+	case entry.UncompressedSize64 > MaxBytes:
+		return nil, tooLarge
+	case entry.Flags&encrypted != 0:
+		return nil, fault.New(fault.Invalid, "the ZIP is protected by a password; unpack it first")
+	}
+	r, err := entry.Open()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "the ZIP is packed in a way that cannot be read; unpack it first")
+	}
+	defer r.Close() //nolint:errcheck // it reads from memory
+	content := bytes.NewBuffer(make([]byte, 0, entry.UncompressedSize64))
+	n, err := io.Copy(content, io.LimitReader(r, MaxBytes+1))
+	switch {
+	case n > MaxBytes:
+		return nil, tooLarge
+	case err != nil:
+		return nil, fault.Wrap(err, fault.Invalid, "%s in the ZIP is damaged; export or download it again", shown(entry.Name))
+	}
+	return content.Bytes(), nil
 }

@@ -1,0 +1,265 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// step is what one transaction of an import writes.
+type step struct {
+	tx           *db.Tx
+	params       *Params
+	groupDetails map[string]export.GroupRecord
+	report       *Report
+	rows         Batch
+	// effects are what the recorded change has, for undo. They are encoded after the
+	// rows are written, as these are on file then.
+	effects []history.Touch
+	price   int
+}
+
+func (s *step) touch(kind, objectID string, before, after any) {
+	s.effects = append(s.effects, history.Touch{Kind: kind, ID: objectID, Before: before, After: after})
+}
+
+// save writes the rows and records the change.
+func (s *step) save(ctx context.Context) error {
+	s.rows.ImportID = s.params.ImportID
+	if err := KeepBatch(ctx, s.tx, &s.rows); err != nil || len(s.effects) == 0 {
+		return err
+	}
+	_, err := history.Record(ctx, s.tx, history.Draft{Summary: "Imported " + s.params.Filename, Effects: s.effects, ImportID: s.params.ImportID})
+	return err
+}
+
+// plan adds the rows of a plan.
+func (s *step) plan(p *plan) error {
+	if p.groups != nil {
+		if err := s.groups(p.groups.added); err != nil {
+			return err
+		}
+	}
+	for _, who := range p.order {
+		if err := s.person(who); err != nil {
+			return err
+		}
+	}
+	for _, who := range p.order {
+		s.memberships(who, p.groups)
+	}
+	for _, who := range p.order {
+		if err := s.notes(who); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups adds new groups.
+func (s *step) groups(added []*groups.Group) (err error) {
+	for _, g := range added {
+		if g.ID, err = s.tx.NewID(id.Group); err != nil {
+			return err
+		}
+		g.CreatedAt, g.UpdatedAt = s.tx.Now(), s.tx.Now()
+		s.rows.Groups = append(s.rows.Groups, g)
+		s.touch(history.Group, g.ID, nil, g)
+	}
+	return nil
+}
+
+// person adds a new or changed person, and their keys.
+func (s *step) person(who *person) (err error) {
+	c := who.after
+	switch {
+	case who.before == nil:
+		if c.ID, err = s.tx.NewID(id.Connection); err != nil {
+			return err
+		}
+		if c.CreatedAt.IsZero() {
+			c.CreatedAt = s.tx.Now()
+		}
+		if c.UpdatedAt.IsZero() {
+			c.UpdatedAt = c.CreatedAt
+		}
+		if who.archived {
+			c.ArchivedAt = s.tx.Now() // the days until the purge begin anew
+		}
+		s.rows.Created = append(s.rows.Created, c)
+		s.touch(history.Connection, c.ID, nil, c)
+	case who.changed:
+		c.Version++
+		c.UpdatedAt = s.tx.Now()
+		s.rows.Replaced = append(s.rows.Replaced, c)
+		s.touch(history.Connection, c.ID, who.before, c)
+	}
+	for _, key := range who.keys {
+		s.rows.Keys = append(s.rows.Keys, Key{Key: key, ConnectionID: c.ID, Added: who.before == nil})
+	}
+	return nil
+}
+
+// memberships adds a person to the groups that they were not in.
+func (s *step) memberships(who *person, all *groupSet) {
+	if len(who.groups) == len(who.groupsBefore) {
+		return
+	}
+	for _, groupID := range all.ids(who.groups[len(who.groupsBefore):]) {
+		s.rows.Joined = append(s.rows.Joined, Link{ObjectID: groupID, ConnectionID: who.after.ID})
+	}
+	s.touch(history.Membership, who.after.ID, people.Groups{Groups: all.ids(who.groupsBefore)}, people.Groups{Groups: all.ids(who.groups)})
+}
+
+// notes adds a person's new notes.
+func (s *step) notes(who *person) (err error) {
+	for _, body := range who.newNotes {
+		n := &timeline.Note{Body: body, Version: 1, CreatedAt: s.tx.Now(), UpdatedAt: s.tx.Now(), ConnectionIDs: []string{who.after.ID}}
+		if n.ID, err = s.tx.NewID(id.Note); err != nil {
+			return err
+		}
+		s.rows.Notes = append(s.rows.Notes, n)
+		s.touch(history.Note, n.ID, nil, n)
+	}
+	return nil
+}
+
+// Batch is the rows of one step, with their ids.
+type Batch struct {
+	// ImportID is the import that adds Created.
+	ImportID string
+	Groups   []*groups.Group
+	// Created are new people, Replaced the next versions of people on file.
+	Created, Replaced []*people.Connection
+	// Joined adds people to groups.
+	Joined        []Link
+	Relationships []*people.Relationship
+	Notes         []*timeline.Note
+	Interactions  []*timeline.Interaction
+	Reminders     []*reminders.Reminder
+	// NotesAbout and MetBy are further people of notes and interactions on file.
+	NotesAbout, MetBy []Link
+	// Keys are further hashed keys of people.
+	Keys []Key
+}
+
+// Link is a person's place in a group, a note or an interaction.
+type Link struct{ ObjectID, ConnectionID string }
+
+// Key is a hashed key of a person, and whether this import added the person.
+type Key struct {
+	Key, ConnectionID string
+	Added             bool
+}
+
+// KeepBatch writes rows, with one statement for each table. It adds missing
+// organisations and tags, and gives those of the batch the spelling on file.
+func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
+	for _, g := range b.Groups {
+		g.TenantID = tx.TenantID()
+	}
+	for _, r := range b.Relationships {
+		r.TenantID = tx.TenantID()
+	}
+	for _, r := range b.Reminders {
+		r.TenantID = tx.TenantID()
+	}
+	for _, keep := range []func() error{
+		func() error { return tx.InsertAll(ctx, &b.Groups, len(b.Groups)) },
+		func() error { return people.InsertPeople(ctx, tx, b.Created) },
+		func() error { return people.ReplacePeople(ctx, tx, b.Replaced) },
+		func() error { return insertJoined(ctx, tx, b.Joined) },
+		func() error { return tx.InsertAll(ctx, &b.Relationships, len(b.Relationships)) },
+		func() error { return tx.InsertAll(ctx, &b.Reminders, len(b.Reminders)) },
+		func() error { return insertNotes(ctx, tx, b) },
+		func() error { return insertInteractions(ctx, tx, b) },
+		func() error { return insertKeys(ctx, tx, b) },
+	} {
+		if err := keep(); err != nil {
+			return fmt.Errorf("keep what was imported: %w", err)
+		}
+	}
+	for _, r := range b.Relationships {
+		tx.MarkDirty(r.FromID, r.ToID)
+	}
+	return nil
+}
+
+func insertJoined(ctx context.Context, tx *db.Tx, joined []Link) error {
+	links := make([]people.GroupConnection, len(joined))
+	for i, l := range joined {
+		links[i] = people.GroupConnection{TenantID: tx.TenantID(), GroupID: l.ObjectID, ConnectionID: l.ConnectionID}
+		tx.MarkDirty(l.ConnectionID)
+	}
+	return tx.InsertAll(ctx, &links, len(links))
+}
+
+func insertNotes(ctx context.Context, tx *db.Tx, b *Batch) error {
+	links := slices.Clone(b.NotesAbout)
+	for _, n := range b.Notes {
+		n.TenantID = tx.TenantID()
+		links = append(links, linksOf(n.ID, n.ConnectionIDs)...)
+	}
+	rows := make([]timeline.NoteConnection, len(links))
+	for i, l := range links {
+		rows[i] = timeline.NoteConnection{TenantID: tx.TenantID(), ConnectionID: l.ConnectionID, NoteID: l.ObjectID}
+		tx.MarkDirty(l.ConnectionID)
+	}
+	if err := tx.InsertAll(ctx, &b.Notes, len(b.Notes)); err != nil {
+		return err
+	}
+	return tx.InsertAll(ctx, &rows, len(rows))
+}
+
+func insertInteractions(ctx context.Context, tx *db.Tx, b *Batch) error {
+	links := slices.Clone(b.MetBy)
+	for _, i := range b.Interactions {
+		i.TenantID = tx.TenantID()
+		links = append(links, linksOf(i.ID, i.ConnectionIDs)...)
+	}
+	rows := make([]timeline.InteractionConnection, len(links))
+	for i, l := range links {
+		rows[i] = timeline.InteractionConnection{TenantID: tx.TenantID(), ConnectionID: l.ConnectionID, InteractionID: l.ObjectID}
+	}
+	if err := tx.InsertAll(ctx, &b.Interactions, len(b.Interactions)); err != nil {
+		return err
+	}
+	if err := tx.InsertAll(ctx, &rows, len(rows)); err != nil {
+		return err
+	}
+	return people.CountContacts(ctx, tx, people.DistinctIDs(people.IDs(links, func(l Link) string { return l.ConnectionID }))...)
+}
+
+func linksOf(objectID string, people []string) []Link {
+	links := make([]Link, len(people))
+	for i, c := range people {
+		links[i] = Link{ObjectID: objectID, ConnectionID: c}
+	}
+	return links
+}
+
+// insertKeys writes keys. A key of an archived person moves to the new one.
+func insertKeys(ctx context.Context, tx *db.Tx, b *Batch) error {
+	if len(b.Keys) == 0 {
+		return nil
+	}
+	rows := make([]people.SourceKeyRow, len(b.Keys))
+	for i, k := range b.Keys {
+		rows[i] = people.SourceKeyRow{TenantID: tx.TenantID(), Key: k.Key, ConnectionID: k.ConnectionID}
+		if k.Added {
+			rows[i].ImportID = b.ImportID
+		}
+	}
+	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, key) DO UPDATE").
+		Set("connection_id = EXCLUDED.connection_id").Set("import_id = EXCLUDED.import_id").Exec(ctx)
+	return err
+}
