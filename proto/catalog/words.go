@@ -35,7 +35,7 @@ func ScopeWords(scope string) Words {
 		"timeline": {
 			"Notes and contacts",
 			"Read your notes and the log of your meetings, calls and messages.",
-			"Add and change notes, and log meetings, calls and messages.",
+			"Add and change notes, log meetings, calls and messages, change what was logged, and delete notes and what was logged.",
 		},
 		"organize": {
 			"Groups and tags",
@@ -45,7 +45,7 @@ func ScopeWords(scope string) Words {
 		"reminders": {
 			"Reminders",
 			"See your reminders, birthdays and who is due for a contact.",
-			"Set and complete reminders, and set how often to keep in touch.",
+			"Set, change and complete reminders, and set how often to keep in touch.",
 		},
 		"insights": {
 			"Insights",

@@ -87,7 +87,8 @@ func (c Completion) again(r *Reminder, due time.Time) (bool, error) {
 		}
 		return false, fault.New(fault.Conflict, "%s is due on %s, not on %s: read it again and decide anew", r.ID, r.DueOn, c.DueOn)
 	default:
-		movedToday := r.Version > 1 && civil.Of(r.UpdatedAt, c.Zone).Equal(c.Today)
+		// Update starts the periods anew, so that what it moved is not taken for completed.
+		movedToday := r.Version > 1 && r.DueOn != r.StartsOn && civil.Of(r.UpdatedAt, c.Zone).Equal(c.Today)
 		return c.moves(r) && movedToday && due.After(c.Today), nil
 	}
 }

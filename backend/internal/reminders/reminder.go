@@ -9,7 +9,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // The states of a reminder.
@@ -44,9 +43,9 @@ const maxYears = 100
 // Create keeps a reminder and returns it with the id of the change. An empty
 // recurrence means RecursNever. It fails with fault.Invalid for a day before today.
 func Create(ctx context.Context, w *db.Tx, r Reminder, today time.Time) (*Reminder, string, error) {
-	r.Text = text.Line(r.Text)
-	if !text.Visible(r.Text) {
-		return nil, "", fault.InvalidField("text", "must hold at least one visible character")
+	var err error
+	if r.Text, err = cleanText(r.Text); err != nil {
+		return nil, "", err
 	}
 	if err := checkDue(r.DueOn, today); err != nil {
 		return nil, "", err

@@ -80,6 +80,16 @@ func (h *RPC) CreateReminder(ctx context.Context, u *db.Tx, req *remindersv1.Cre
 	return &remindersv1.CreateReminderResponse{Reminder: reminderMessage(r), ChangeId: changeID}, nil
 }
 
+func (h *RPC) UpdateReminder(ctx context.Context, u *db.Tx, req *remindersv1.UpdateReminderRequest) (*remindersv1.UpdateReminderResponse, error) {
+	r, changeID, err := Update(ctx, u, Patch{
+		ID: req.GetId(), Text: req.GetText(), DueOn: req.GetDueOn(), ConnectionID: req.GetConnectionId(), Recurrence: req.GetRecurrence(),
+	}, civil.Of(u.Now(), call.ZoneOf(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	return &remindersv1.UpdateReminderResponse{Reminder: reminderMessage(r), ChangeId: call.Optional(changeID)}, nil
+}
+
 func (h *RPC) CompleteReminder(ctx context.Context, u *db.Tx, req *remindersv1.CompleteReminderRequest) (*remindersv1.CompleteReminderResponse, error) {
 	zone := call.ZoneOf(ctx)
 	c := Completion{ID: req.GetId(), Outcome: Done, DueOn: req.GetDueOn(), Zone: zone, Today: civil.Of(u.Now(), zone)}

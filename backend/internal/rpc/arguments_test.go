@@ -187,6 +187,7 @@ func (s *speaker) words(kind, name string) []string {
 // The kinds of text that are not named after an id's prefix or a field.
 const (
 	kindAnyID = "any id"
+	kindEntry = "note or interaction"
 	kindAny   = "anything"
 	kindDay   = "day"
 	kindTime  = "time"
@@ -212,7 +213,9 @@ func kindOf(tool, field string, of *schema) string {
 	switch {
 	case strings.HasPrefix(of.Pattern, "^[a-z]{3}_"):
 		return kindAnyID
-	case of.Format == "date-time":
+	case strings.HasPrefix(of.Pattern, "^(not|int)_"):
+		return kindEntry
+	case strings.Contains(of.Pattern, "T[0-9]"):
 		return kindTime
 	case strings.Contains(of.Pattern, "[0-9]{4}"):
 		return kindDay

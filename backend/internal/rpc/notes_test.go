@@ -9,6 +9,8 @@ import (
 const (
 	updateNote  = "/kith.timeline.v1.TimelineService/UpdateNote"
 	searchNotes = "/kith.timeline.v1.TimelineService/SearchNotes"
+	updateCall  = "/kith.timeline.v1.TimelineService/UpdateInteraction"
+	deleteEntry = "/kith.timeline.v1.TimelineService/DeleteTimelineEntry"
 )
 
 func TestUpdateNote(t *testing.T) {
@@ -61,12 +63,20 @@ func TestRefusalsOfNotes(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		ana := b.made(t, `{"name":"Ana"}`)
 		id, _ := b.call(t, addNote, `{"connection_ids":["`+ana+`"],"body":"x"}`).at("note", "id").(string)
+		call, _ := b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"call"}`).at("interaction", "id").(string)
 		const unknownID, nothing = "con_00000000000000000000000000", "not_00000000000000000000000000"
 		for name, c := range map[string]struct{ procedure, body, code, says string }{
 			"change nothing on file": {updateNote, `{"id":"` + nothing + `","pinned":true}`, "not_found", nothing},
 			"change a stale version": {updateNote, `{"id":"` + id + `","pinned":true,"expected_version":4}`, "aborted", "version 1, not 4"},
 			"change to a blank":      {updateNote, `{"id":"` + id + `","body":" \u200b"}`, "invalid_argument", "body: "},
 			"change to nobody":       {updateNote, `{"id":"` + id + `","connection_ids":["` + unknownID + `"]}`, "not_found", unknownID},
+			"change no interaction":  {updateCall, `{"id":"int_00000000000000000000000000","kind":"call"}`, "not_found", "int_0"},
+			"leave nobody":           {updateCall, `{"id":"` + call + `","remove_connection_ids":["` + ana + `"]}`, "invalid_argument", "delete_timeline_entry"},
+			"nobody took part":       {updateCall, `{"id":"` + call + `","add_connection_ids":["` + unknownID + `"]}`, "not_found", unknownID},
+			"a call of tomorrow":     {updateCall, `{"id":"` + call + `","occurred_at":"2999-01-01T00:00:00Z"}`, "invalid_argument", "occurred_at: "},
+			"a call of some day":     {updateCall, `{"id":"` + call + `","occurred_at":"2999-01-01"}`, "invalid_argument", "today is " + inDays(0)},
+			"a call as a note":       {updateNote, `{"id":"` + call + `","pinned":true}`, "invalid_argument", "this is the id of an interaction"},
+			"delete a person":        {deleteEntry, `{"id":"` + ana + `"}`, "invalid_argument", "id must be the id of a note (not_…) or an interaction (int_…)"},
 			"search for nothing":     {searchNotes, `{"query":""}`, "invalid_argument", "query"},
 			"search about nobody":    {searchNotes, `{"query":"x","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"search with a cursor":   {searchNotes, `{"query":"x","cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument", "cursor"},
@@ -74,6 +84,92 @@ func TestRefusalsOfNotes(t *testing.T) {
 			if got := b.call(t, c.procedure, c.body); got.code() != c.code || !strings.Contains(got.message(), c.says) {
 				t.Errorf("%s: %v", name, got.body)
 			}
+		}
+	})
+}
+
+// contact is what follows from a person's interactions: the last contact and the strength.
+func (b *bundle) contact(t *testing.T, id string) string {
+	t.Helper()
+	got := b.call(t, get, `{"id":"`+id+`"}`)
+	return fmt.Sprint(got.at("connection", "last_interaction_at"), " ", got.at("connection", "strength"))
+}
+
+// What is deleted is found nowhere; undoing brings it back, with what follows from it.
+func TestDeleteTimelineEntry(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, ben := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`)
+		b.call(t, logCall, `{"connection_ids":["`+ana+`"],"kind":"email","occurred_at":"2020-01-01T10:00:00Z"}`)
+		older := b.contact(t, ana)
+		call, _ := b.call(t, logCall, `{"connection_ids":["`+ana+`","`+ben+`"],"kind":"call","summary":"about zithers","external_key":"k"}`).at("interaction", "id").(string)
+		note, _ := b.call(t, addNote, `{"connection_ids":["`+ben+`"],"body":"collects theremins"}`).at("note", "id").(string)
+		before := b.contact(t, ana)
+		for _, c := range []struct{ id, word string }{{call, "zithers"}, {note, "theremins"}} {
+			all := b.call(t, list, `{}`).size("entries")
+			gone := b.call(t, deleteEntry, `{"id":"`+c.id+`"}`)
+			change, _ := gone.at("change_id").(string)
+			if gone.at("deleted") != true || change == "" {
+				t.Fatalf("deleted: %v", gone.body)
+			}
+			if again := b.call(t, deleteEntry, `{"id":"`+c.id+`"}`); again.at("deleted") != false || again.at("change_id") != nil {
+				t.Errorf("deleted again: %v", again.body)
+			}
+			if got := b.call(t, searchPath, `{"query":"`+c.word+`"}`); got.size("hits") != 0 {
+				t.Errorf("%s finds %v", c.word, got.body)
+			}
+			if got := b.call(t, list, `{}`); got.size("entries") != all-1 {
+				t.Errorf("listed: %v", got.body)
+			}
+			if c.id == call && b.contact(t, ana) != older {
+				t.Errorf("contact %s, want %s", b.contact(t, ana), older)
+			}
+			if got := b.call(t, undoChange, `{"change_id":"`+change+`"}`); got.at("restored", 0, "id") != c.id || got.at("restored", 0, "action") != "restored" {
+				t.Fatalf("undone: %v", got.body)
+			}
+			if got := b.call(t, searchPath, `{"query":"`+c.word+`"}`); got.size("hits") == 0 {
+				t.Errorf("%s finds nobody after the undo", c.word)
+			}
+			if got := b.call(t, list, `{}`); got.size("entries") != all || b.contact(t, ana) != before {
+				t.Errorf("after the undo: %s, %v", b.contact(t, ana), got.body)
+			}
+		}
+	})
+}
+
+// An interaction is changed, with the last contact of all who took part before or after.
+func TestUpdateInteraction(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana, ben, cy := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`), b.made(t, `{"name":"Cy"}`)
+		call, _ := b.call(t, logCall, `{"connection_ids":["`+ana+`","`+ben+`"],"kind":"call","summary":"about zithers","occurred_at":"2026-01-05T10:00:00Z"}`).at("interaction", "id").(string)
+		b.call(t, setCadence, `{"connection_id":"`+cy+`","days":30}`)
+		before := [3]string{b.contact(t, ana), b.contact(t, ben), b.contact(t, cy)}
+		got := b.call(t, updateCall, `{"id":"`+call+`","kind":"meeting","summary":"about theremins","occurred_at":"2026-01-06","duration_minutes":30,
+"add_connection_ids":["`+cy+`","`+ana+`"],"remove_connection_ids":["`+ben+`"]}`)
+		change, _ := got.at("change_id").(string)
+		if change == "" || got.at("interaction", "kind") != "meeting" || got.at("interaction", "occurred_at") != "2026-01-06T12:00:00Z" || got.at("next_due") != "2026-02-05" ||
+			fmt.Sprint(got.at("interaction", "connection_ids")) != fmt.Sprint([]string{ana, cy}) || got.at("interaction", "duration_minutes") != 30.0 {
+			t.Fatalf("changed: %v", got.body)
+		}
+		for word, want := range map[string][]any{"theremins": {ana, cy}, "zithers": nil} {
+			found := b.call(t, searchPath, `{"query":"`+word+`","sort":"name"}`)
+			if found.size("hits") != len(want) || len(want) > 0 && (found.at("hits", 0, "id") != want[0] || found.at("hits", 1, "id") != want[1]) {
+				t.Errorf("%s finds %v", word, found.body)
+			}
+		}
+		if none := b.contact(t, ben); !strings.HasPrefix(none, "<nil> 0") || !strings.HasPrefix(b.contact(t, cy), "2026-01-06T12:00:00Z") {
+			t.Errorf("contacts: %s, %s", none, b.contact(t, cy))
+		}
+		if again := b.call(t, updateCall, `{"id":"`+call+`","kind":"meeting","occurred_at":"2026-01-06","add_connection_ids":["`+cy+`"]}`); again.code() != "" || again.at("change_id") != nil {
+			t.Errorf("the same again: %v", again.body)
+		}
+		b.call(t, undoChange, `{"change_id":"`+change+`"}`)
+		if after := [3]string{b.contact(t, ana), b.contact(t, ben), b.contact(t, cy)}; after != before {
+			t.Errorf("after the undo %v, before %v", after, before)
+		}
+		if found := b.call(t, searchPath, `{"query":"zithers","sort":"name"}`); found.at("hits", 0, "id") != ana || found.at("hits", 1, "id") != ben {
+			t.Errorf("after the undo: %v", found.body)
 		}
 	})
 }

@@ -10,6 +10,7 @@ const (
 	listDue          = "/kith.reminders.v1.ReminderService/ListDue"
 	createReminder   = "/kith.reminders.v1.ReminderService/CreateReminder"
 	completeReminder = "/kith.reminders.v1.ReminderService/CompleteReminder"
+	updateReminder   = "/kith.reminders.v1.ReminderService/UpdateReminder"
 	setCadence       = "/kith.reminders.v1.ReminderService/SetCadence"
 )
 
@@ -121,6 +122,11 @@ func TestRefusalsOfReminders(t *testing.T) {
 			"a word for a day":        {createReminder, `{"text":"x","due_on":"tomorrow"}`, "invalid_argument", "due_on must be a day such as 2026-11-20; today is " + inDays(0)},
 			"no such day":             {createReminder, `{"text":"x","due_on":"2027-02-29"}`, "invalid_argument", "due_on: "},
 			"in another millennium":   {createReminder, `{"text":"x","due_on":"3027-02-28"}`, "invalid_argument", "due_on: "},
+			"change nothing on file":  {updateReminder, `{"id":"` + nothing + `","text":"y"}`, "not_found", nothing},
+			"move to yesterday":       {updateReminder, `{"id":"` + id + `","due_on":"` + inDays(-1) + `"}`, "invalid_argument", "today is " + inDays(0)},
+			"move to a word":          {updateReminder, `{"id":"` + id + `","due_on":"in 3 weeks"}`, "invalid_argument", "today is " + inDays(0)},
+			"change to a blank":       {updateReminder, `{"id":"` + id + `","text":" ​"}`, "invalid_argument", "text: "},
+			"change to nobody":        {updateReminder, `{"id":"` + id + `","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"unknown recurrence":      {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","recurrence":"daily"}`, "invalid_argument", "recurrence"},
 			"about nobody":            {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"complete nothing":        {completeReminder, `{"id":"` + nothing + `"}`, "not_found", nothing},
@@ -158,6 +164,41 @@ func TestBirthdayLeavesOtherDatesAlone(t *testing.T) {
 		got = b.call(t, update, `{"id":"`+ana+`","remove_important_dates":[{"kind":"birthday","date":"1990-05-17"}]}`)
 		if dates, _ := got.at("connection", "important_dates").([]any); len(dates) != 0 || got.at("removed_important_dates", 0, "date") != "1990-05-17" {
 			t.Errorf("removed: %v", got.body)
+		}
+	})
+}
+
+// A reminder is moved with one call, which can be undone.
+func TestUpdateReminder(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		ana := b.made(t, `{"name":"Ana"}`)
+		id, _ := b.call(t, createReminder, `{"text":"Write","due_on":"`+inDays(1)+`","recurrence":"weekly"}`).at("reminder", "id").(string)
+		moved := b.call(t, updateReminder, `{"id":"`+id+`","due_on":"`+inDays(3)+`","text":"Call","connection_id":"`+ana+`"}`)
+		if moved.at("reminder", "due_on") != inDays(3) || moved.at("reminder", "text") != "Call" || moved.at("reminder", "recurrence") != "weekly" ||
+			moved.at("reminder", "version") != 2.0 || moved.at("change_id") == nil {
+			t.Fatalf("moved: %v", moved.body)
+		}
+		if got := b.call(t, listDue, `{"connection_id":"`+ana+`"}`); got.at("items", 0, "due_on") != inDays(3) {
+			t.Errorf("due: %v", got.body)
+		}
+		if got := b.call(t, updateReminder, `{"id":"`+id+`","due_on":"`+inDays(3)+`"}`); got.code() != "" || got.at("change_id") != nil {
+			t.Errorf("the same again: %v", got.body)
+		}
+		if got := b.call(t, completeReminder, `{"id":"`+id+`"}`); got.at("next_due") != inDays(10) {
+			t.Errorf("its weeks count from the new day: %v", got.body)
+		}
+		change, _ := b.call(t, completeReminder, `{"id":"`+id+`","outcome":"dismissed"}`).at("change_id").(string)
+		if got := b.call(t, updateReminder, `{"id":"`+id+`","due_on":"`+inDays(5)+`"}`); got.code() != "aborted" || !strings.Contains(got.message(), "dismissed") {
+			t.Errorf("one that is over: %v", got.body)
+		}
+		b.call(t, undoChange, `{"change_id":"`+change+`"}`)
+		last, _ := b.call(t, updateReminder, `{"id":"`+id+`","recurrence":"none","text":"Visit"}`).at("change_id").(string)
+		if got := b.call(t, undoChange, `{"change_id":"`+last+`"}`); got.at("restored", 0, "id") != id {
+			t.Errorf("undone: %v", got.body)
+		}
+		if got := b.call(t, listDue, `{"days":30,"kinds":["reminder"]}`); got.at("items", 0, "text") != "Call" || got.at("items", 0, "due_on") != inDays(10) {
+			t.Errorf("after the undo: %v", got.body)
 		}
 	})
 }

@@ -60,8 +60,10 @@ func (o Options) register(s *services) {
 	timeline := &timeline.RPC{DB: o.Store}
 	write(s, timelinev1connect.TimelineServiceAddNoteProcedure, timeline.AddNote)
 	read(s, timelinev1connect.TimelineServiceListTimelineProcedure, timeline.ListTimeline)
+	write(s, timelinev1connect.TimelineServiceDeleteTimelineEntryProcedure, timeline.DeleteTimelineEntry)
 	write(s, timelinev1connect.TimelineServiceLogInteractionProcedure, timeline.LogInteraction)
 	read(s, timelinev1connect.TimelineServiceSearchNotesProcedure, timeline.SearchNotes)
+	write(s, timelinev1connect.TimelineServiceUpdateInteractionProcedure, timeline.UpdateInteraction)
 	write(s, timelinev1connect.TimelineServiceUpdateNoteProcedure, timeline.UpdateNote)
 
 	groups := &groups.RPC{DB: o.Store}
@@ -74,6 +76,7 @@ func (o Options) register(s *services) {
 	write(s, remindersv1connect.ReminderServiceCreateReminderProcedure, reminders.CreateReminder)
 	read(s, remindersv1connect.ReminderServiceListDueProcedure, reminders.ListDue)
 	write(s, remindersv1connect.ReminderServiceSetCadenceProcedure, reminders.SetCadence)
+	write(s, remindersv1connect.ReminderServiceUpdateReminderProcedure, reminders.UpdateReminder)
 
 	insights := &insights.RPC{DB: o.Store, Index: o.Indexes, Search: o.Search, Now: o.Now}
 	read(s, insightsv1connect.InsightServiceFindPeopleAtProcedure, insights.FindPeopleAt)

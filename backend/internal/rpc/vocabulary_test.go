@@ -50,8 +50,11 @@ func (v *vocabulary) coin(kind string) string {
 	case kindBytes:
 		word = base64.StdEncoding.EncodeToString([]byte("Name\n" + word + "\n"))
 	}
-	if kind == kindAnyID {
+	switch kind {
+	case kindAnyID:
 		kind = "con_"
+	case kindEntry:
+		kind = "not_"
 	}
 	if isID(kind + unknownID) {
 		return kind + unknownID
@@ -72,6 +75,8 @@ func (v *vocabulary) of(kind string) []string {
 	switch kind {
 	case kindAnyID:
 		return v.all(func(kind string) bool { return isID(kind + unknownID) })
+	case kindEntry:
+		return v.all(func(kind string) bool { return kind == "not_" || kind == "int_" })
 	case kindAny:
 		return v.all(func(string) bool { return true })
 	default:
@@ -116,7 +121,7 @@ func unknownOf(kind string) []string {
 	case kindDay:
 		return []string{"2026-11-28", "2026-11-20", "2027-02-28", "2026-12-31", "2024-05", "1999", "--02-29", "2026-02-30", ""}
 	case kindTime:
-		return []string{"2026-11-20T10:00:00Z", "2020-02-29T23:59:59.999999999+14:00", "2026-11-22T11:00:00Z", "2031-01-01T00:00:00Z"}
+		return []string{"2026-11-20T10:00:00Z", "2026-11-20", "2026-11-21", "2020-02-29T23:59:59.999999999+14:00", "2026-11-22T11:00:00Z", "2031-01-01T00:00:00Z"}
 	case kindEmail:
 		return []string{"nobody@mail.example"}
 	case kindPhone:

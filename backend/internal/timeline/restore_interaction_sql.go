@@ -53,29 +53,38 @@ func (r interactionRestorer) Restore(ctx context.Context, id string, to json.Raw
 	if err != nil {
 		return err
 	}
-	var persons []string
 	if i != nil {
 		if err := r.check(ctx, id, i); err != nil {
 			return err
 		}
-		persons = slices.Clone(i.ConnectionIDs)
+		i.ID = id
 	}
+	return replaceInteraction(ctx, r.tx, present, i)
+}
+
+// replaceInteraction keeps an interaction in place of the one that is on file, with its
+// participants, and counts the last contact of both. present is nil for a new one, i to
+// delete; at least one of them is not.
+func replaceInteraction(ctx context.Context, tx *db.Tx, present, i *Interaction) (err error) {
+	var participants []string
 	if present != nil {
-		persons = append(persons, present.ConnectionIDs...)
-		if err := r.tx.Delete(ctx, (*InteractionConnection)(nil), "interaction_id = ?", id); err != nil {
+		participants = slices.Clone(present.ConnectionIDs)
+		if err := tx.Delete(ctx, (*InteractionConnection)(nil), "interaction_id = ?", present.ID); err != nil {
 			return err
 		}
 	}
-	if i == nil {
-		err = r.tx.Delete(ctx, (*Interaction)(nil), "id = ?", id)
-	} else {
-		i.TenantID, i.ID = r.tx.TenantID(), id
-		err = r.put(ctx, i)
+	switch {
+	case i != nil:
+		participants = append(participants, i.ConnectionIDs...)
+		i.TenantID = tx.TenantID()
+		err = putInteraction(ctx, tx, i)
+	case present != nil:
+		err = tx.Delete(ctx, (*Interaction)(nil), "id = ?", present.ID)
 	}
 	if err != nil {
 		return err
 	}
-	return people.CountContacts(ctx, r.tx, persons...)
+	return people.CountContacts(ctx, tx, participants...)
 }
 
 // check tells what keeps an interaction from coming back.
@@ -90,17 +99,17 @@ func (r interactionRestorer) check(ctx context.Context, id string, i *Interactio
 	return err
 }
 
-// put keeps an interaction in place of the one with its id, if any.
-func (r interactionRestorer) put(ctx context.Context, i *Interaction) error {
-	_, err := r.tx.NewInsert().Model(i).
+// putInteraction keeps an interaction in place of the one with its id, if any.
+func putInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
+	_, err := tx.NewInsert().Model(i).
 		On("CONFLICT (tenant_id, id) DO UPDATE").
 		Set("kind = EXCLUDED.kind").Set("occurred_at = EXCLUDED.occurred_at").
 		Set("duration_minutes = EXCLUDED.duration_minutes").Set("summary = EXCLUDED.summary").
 		Set("external_key = EXCLUDED.external_key").Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("restore interaction: %w", err)
+		return fmt.Errorf("replace interaction: %w", err)
 	}
-	return linkInteraction(ctx, r.tx, i)
+	return linkInteraction(ctx, tx, i)
 }
 
 // RestoreInteraction makes the restorer of interactions.

@@ -55,20 +55,36 @@ func (r noteRestorer) Restore(ctx context.Context, id string, to json.RawMessage
 			return err
 		}
 	}
+	if n == nil {
+		if present == nil {
+			return nil
+		}
+		return deleteNote(ctx, r.tx, present)
+	}
 	if present != nil {
-		r.tx.MarkDirty(present.ConnectionIDs...)
-		if err := r.tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", id); err != nil {
+		if err := unlinkNote(ctx, r.tx, present); err != nil {
 			return err
 		}
-	}
-	if n == nil {
-		return r.tx.Delete(ctx, (*Note)(nil), "id = ?", id)
 	}
 	n.TenantID, n.ID, n.Version = r.tx.TenantID(), id, n.Version+1
 	if present != nil {
 		n.Version = present.Version + 1
 	}
 	return r.put(ctx, n)
+}
+
+// deleteNote deletes a note that is on file.
+func deleteNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	if err := unlinkNote(ctx, tx, n); err != nil {
+		return err
+	}
+	return tx.Delete(ctx, (*Note)(nil), "id = ?", n.ID)
+}
+
+// unlinkNote takes a note from the people it is about.
+func unlinkNote(ctx context.Context, tx *db.Tx, n *Note) error {
+	tx.MarkDirty(n.ConnectionIDs...)
+	return tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", n.ID)
 }
 
 // put keeps a note in place of the one with its id, if any.

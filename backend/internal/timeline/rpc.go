@@ -111,11 +111,9 @@ func (h *RPC) LogInteraction(ctx context.Context, u *db.Tx, req *timelinev1.LogI
 	if err != nil {
 		return nil, err
 	}
-	res := &timelinev1.LogInteractionResponse{Interaction: InteractionMessage(logged.Interaction), ChangeId: call.Optional(logged.ChangeID)}
-	if due, ok := logged.NextDue(call.ZoneOf(ctx)); ok {
-		res.NextDue = call.Optional(due.Format(time.DateOnly))
-	}
-	return res, nil
+	return &timelinev1.LogInteractionResponse{
+		Interaction: InteractionMessage(logged.Interaction), NextDue: nextDue(ctx, logged), ChangeId: call.Optional(logged.ChangeID),
+	}, nil
 }
 
 func (h *RPC) UpdateNote(ctx context.Context, u *db.Tx, req *timelinev1.UpdateNoteRequest) (*timelinev1.UpdateNoteResponse, error) {
@@ -126,6 +124,40 @@ func (h *RPC) UpdateNote(ctx context.Context, u *db.Tx, req *timelinev1.UpdateNo
 		return nil, err
 	}
 	return &timelinev1.UpdateNoteResponse{Note: NoteMessage(n), ChangeId: call.Optional(changeID)}, nil
+}
+
+func (h *RPC) UpdateInteraction(ctx context.Context, u *db.Tx, req *timelinev1.UpdateInteractionRequest) (*timelinev1.UpdateInteractionResponse, error) {
+	at, err := call.ParseMoment(ctx, "occurred_at", req.OccurredAt, u.Now())
+	if err != nil {
+		return nil, err
+	}
+	changed, err := UpdateInteraction(ctx, u, InteractionPatch{
+		ID: req.GetId(), Kind: req.GetKind(), OccurredAt: at, Summary: req.Summary, DurationMinutes: req.DurationMinutes,
+		Add: req.GetAddConnectionIds(), Remove: req.GetRemoveConnectionIds(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &timelinev1.UpdateInteractionResponse{
+		Interaction: InteractionMessage(changed.Interaction), NextDue: nextDue(ctx, changed), ChangeId: call.Optional(changed.ChangeID),
+	}, nil
+}
+
+// nextDue returns the first day on which one of the participants is due; nil for none.
+func nextDue(ctx context.Context, l Logged) *string {
+	due, ok := l.NextDue(call.ZoneOf(ctx))
+	if !ok {
+		return nil
+	}
+	return call.Optional(due.Format(time.DateOnly))
+}
+
+func (h *RPC) DeleteTimelineEntry(ctx context.Context, u *db.Tx, req *timelinev1.DeleteTimelineEntryRequest) (*timelinev1.DeleteTimelineEntryResponse, error) {
+	deleted, changeID, err := DeleteEntry(ctx, u, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return &timelinev1.DeleteTimelineEntryResponse{Deleted: deleted, ChangeId: call.Optional(changeID)}, nil
 }
 
 func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesRequest) (*timelinev1.SearchNotesResponse, error) {

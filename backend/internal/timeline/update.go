@@ -1,8 +1,11 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -64,4 +67,79 @@ func UpdateNote(ctx context.Context, w *db.Tx, p NotePatch) (*Note, string, erro
 	}
 	changeID, err := history.Record(ctx, w, history.One("Changed a note", history.Note, p.ID, before, after))
 	return &after, changeID, err
+}
+
+// maxParticipants is how many people an interaction has at most.
+const maxParticipants = 50
+
+// InteractionPatch is what to change of an interaction; nil fields stay as they are.
+type InteractionPatch struct {
+	ID, Kind        string    // an empty kind stays as it is
+	OccurredAt      time.Time // zero stays as it is
+	Summary         *string
+	DurationMinutes *int32
+	// Remove are participants to leave out, Add those to add after that.
+	Add, Remove []string
+}
+
+// UpdateInteraction changes an interaction. A patch that changes nothing writes nothing.
+// It fails with fault.NotFound when there is none, or no person to add.
+func UpdateInteraction(ctx context.Context, w *db.Tx, p InteractionPatch) (Logged, error) {
+	before, err := interaction(ctx, w, p.ID)
+	if err != nil {
+		return Logged{}, err
+	}
+	if before == nil {
+		return Logged{}, fault.New(fault.NotFound, "there is no interaction %s", p.ID)
+	}
+	after := *before
+	if err := p.apply(&after, w.Now()); err != nil {
+		return Logged{}, err
+	}
+	if added := without(after.ConnectionIDs, before.ConnectionIDs); len(added) > 0 {
+		if _, err := people.Participants(ctx, w, added); err != nil {
+			return Logged{}, err
+		}
+	}
+	changeID := ""
+	if !reflect.DeepEqual(*before, after) {
+		if err := replaceInteraction(ctx, w, before, &after); err != nil {
+			return Logged{}, err
+		}
+		if changeID, err = history.Record(ctx, w, history.One("Changed: "+after.Kind, history.Interaction, p.ID, before, after)); err != nil {
+			return Logged{}, err
+		}
+	}
+	participants, err := stillThere(ctx, w, after.ConnectionIDs)
+	return logged(ctx, w, &after, participants, changeID, err)
+}
+
+func (p InteractionPatch) apply(i *Interaction, now time.Time) error {
+	i.Kind = cmp.Or(p.Kind, i.Kind)
+	if !p.OccurredAt.IsZero() && !p.OccurredAt.Equal(i.OccurredAt) {
+		i.OccurredAt = p.OccurredAt
+		if err := checkOccurred(i.OccurredAt, now); err != nil {
+			return err
+		}
+	}
+	if p.Summary != nil {
+		i.Summary = text.Clean(*p.Summary)
+	}
+	if p.DurationMinutes != nil {
+		i.DurationMinutes = *p.DurationMinutes
+	}
+	left := without(i.ConnectionIDs, p.Remove)
+	i.ConnectionIDs = slices.Sorted(slices.Values(append(left, without(p.Add, left)...)))
+	switch n := len(i.ConnectionIDs); {
+	case n == 0:
+		return fault.InvalidField("remove_connection_ids", "leaves nobody; delete_timeline_entry deletes the interaction")
+	case n > maxParticipants:
+		return fault.InvalidField("add_connection_ids", "one interaction has %d people at most", maxParticipants)
+	}
+	return nil
+}
+
+// without returns the ids that are not among others, as a list of its own.
+func without(ids, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(others, id) })
 }

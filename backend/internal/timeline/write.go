@@ -51,8 +51,8 @@ func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error
 	if i.OccurredAt.IsZero() {
 		i.OccurredAt = w.Now()
 	}
-	if i.OccurredAt.After(w.Now().Add(maxAhead)) {
-		return Logged{}, fault.InvalidField("occurred_at", "lies in the future; log a contact once it took place")
+	if err := checkOccurred(i.OccurredAt, w.Now()); err != nil {
+		return Logged{}, err
 	}
 	if i.ExternalKey != "" {
 		existing, err := FindInteraction(ctx, w, i.ExternalKey)
@@ -76,6 +76,14 @@ func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error
 	}
 	people, err := people.Participants(ctx, w, i.ConnectionIDs)
 	return logged(ctx, w, &i, people, changeID, err)
+}
+
+// checkOccurred fails with fault.Invalid for a time that lies ahead.
+func checkOccurred(at, now time.Time) error {
+	if at.After(now.Add(maxAhead)) {
+		return fault.InvalidField("occurred_at", "lies in the future; log a contact once it took place")
+	}
+	return nil
 }
 
 // stillThere returns the participants of an old interaction who were not archived

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
@@ -63,7 +64,7 @@ func newKeepsake(t *testing.T, a harness.Agent, member string) keepsake {
 	}), "interaction", "id")
 	k.group = harness.At[string](t, a.Call(t, "save_group", harness.Arguments{"name": k.groupName}), "group", "id")
 	a.Call(t, "update_membership", harness.Arguments{"connection_ids": people, "add_groups": []string{k.group}})
-	k.reminder = harness.At[string](t, a.Call(t, "create_reminder", harness.Arguments{"text": k.reminderText, "due_on": "2031-01-01", "connection_id": k.person}), "reminder", "id")
+	k.reminder = harness.At[string](t, a.Call(t, "create_reminder", harness.Arguments{"text": k.reminderText, "due_on": time.Now().UTC().Format(time.DateOnly), "connection_id": k.person}), "reminder", "id")
 	a.Call(t, "link_connections", harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague"})
 	for _, start := range []harness.Arguments{{"content": "Name\nThird Quagmire\n", "dry_run": true}, {"content": "Name\nNobody\n", "dry_run": true}, {"content": "Name\nThird Quagmire\n"}} {
 		job := a.AwaitJob(t, a.Call(t, "import_file", start)["task_id"])
@@ -201,6 +202,9 @@ func (k keepsake) thefts(own string) []attempt {
 		{tool: "add_note", arguments: harness.Arguments{"connection_ids": theirs, "body": "stolen"}, stranger: k.person},
 		{tool: "add_note", arguments: harness.Arguments{"connection_ids": both, "body": "stolen"}, stranger: k.person},
 		{tool: "update_note", arguments: harness.Arguments{"id": k.note, "body": "stolen"}, stranger: k.note},
+		{tool: "update_interaction", arguments: harness.Arguments{"id": k.interaction, "summary": "stolen"}, stranger: k.interaction},
+		{tool: "delete_timeline_entry", arguments: harness.Arguments{"id": k.note}, stranger: k.note, silent: true},
+		{tool: "delete_timeline_entry", arguments: harness.Arguments{"id": k.interaction}, stranger: k.interaction, silent: true},
 		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": theirs, "kind": "call"}, stranger: k.person},
 		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": both, "kind": "call"}, stranger: k.person},
 		{tool: "archive_connections", arguments: harness.Arguments{"ids": theirs}, stranger: k.person},
@@ -216,6 +220,7 @@ func (k keepsake) thefts(own string) []attempt {
 		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": both, "remove_tags": []string{k.tag}}, stranger: k.person},
 		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": []string{own}, "add_groups": []string{k.group}}, stranger: k.group},
 		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2031-01-01", "connection_id": k.person}, stranger: k.person},
+		{tool: "update_reminder", arguments: harness.Arguments{"id": k.reminder, "text": "stolen"}, stranger: k.reminder},
 		{tool: "complete_reminder", arguments: harness.Arguments{"id": k.reminder}, stranger: k.reminder},
 		{tool: "set_cadence", arguments: harness.Arguments{"connection_id": k.person, "days": 1}, stranger: k.person},
 		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change}, stranger: k.change},

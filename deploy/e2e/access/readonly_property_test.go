@@ -140,28 +140,33 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 	}
 	doomed := harness.NewWord()
 	reminder := a.Call(t, "create_reminder", harness.Arguments{"text": harness.NewWord(), "due_on": "2031-01-01"})
+	moved := a.Call(t, "create_reminder", harness.Arguments{"text": harness.NewWord(), "due_on": "2031-01-01"})
+	met := a.Call(t, "log_interaction", harness.Arguments{"connection_ids": []string{person()}, "kind": "call"})
 	group := harness.NewWord()
 	a.Call(t, "save_group", harness.Arguments{"name": group})
 	return map[string]harness.Arguments{
-		"create_connection":   {"name": harness.NewWord()},
-		"update_connection":   {"id": person(), "bio": harness.NewWord()},
-		"archive_connections": {"ids": []string{person()}},
-		"delete_connection":   {"id": a.Create(t, harness.Arguments{"name": doomed}), "confirm_name": doomed},
-		"merge_connections":   {"into_id": person(), "from_ids": []string{person()}, "dry_run": false},
-		"link_connections":    {"from_id": person(), "to_id": person(), "type": "friend"},
-		"add_note":            {"connection_ids": []string{person()}, "body": harness.NewWord()},
-		"log_interaction":     {"connection_ids": []string{person()}, "kind": "call"},
-		"update_note":         {"id": harness.At[string](t, note(), "note", "id"), "body": harness.NewWord()},
-		"save_group":          {"name": harness.NewWord()},
-		"update_membership":   {"connection_ids": []string{person()}, "add_groups": []string{group}},
-		"create_reminder":     {"text": harness.NewWord(), "due_on": "2031-01-01"},
-		"complete_reminder":   {"id": harness.At[string](t, reminder, "reminder", "id")},
-		"set_cadence":         {"connection_id": person(), "days": 30},
-		"update_my_profile":   {"headline": harness.NewWord()},
-		"undo_change":         {"change_id": harness.At[string](t, note(), "change_id")},
-		"import_file":         {"content": "Name,E-mail\n" + harness.NewWord() + ",somebody@mail.example\n"},
-		"embed_objects":       {},
-		"cancel_job":          {"task_id": a.ParkedJob(t)},
+		"create_connection":     {"name": harness.NewWord()},
+		"update_connection":     {"id": person(), "bio": harness.NewWord()},
+		"archive_connections":   {"ids": []string{person()}},
+		"delete_connection":     {"id": a.Create(t, harness.Arguments{"name": doomed}), "confirm_name": doomed},
+		"merge_connections":     {"into_id": person(), "from_ids": []string{person()}, "dry_run": false},
+		"link_connections":      {"from_id": person(), "to_id": person(), "type": "friend"},
+		"add_note":              {"connection_ids": []string{person()}, "body": harness.NewWord()},
+		"log_interaction":       {"connection_ids": []string{person()}, "kind": "call"},
+		"update_interaction":    {"id": harness.At[string](t, met, "interaction", "id"), "summary": harness.NewWord()},
+		"delete_timeline_entry": {"id": harness.At[string](t, note(), "note", "id")},
+		"update_note":           {"id": harness.At[string](t, note(), "note", "id"), "body": harness.NewWord()},
+		"save_group":            {"name": harness.NewWord()},
+		"update_membership":     {"connection_ids": []string{person()}, "add_groups": []string{group}},
+		"create_reminder":       {"text": harness.NewWord(), "due_on": "2031-01-01"},
+		"update_reminder":       {"id": harness.At[string](t, moved, "reminder", "id"), "due_on": "2031-01-02"},
+		"complete_reminder":     {"id": harness.At[string](t, reminder, "reminder", "id")},
+		"set_cadence":           {"connection_id": person(), "days": 30},
+		"update_my_profile":     {"headline": harness.NewWord()},
+		"undo_change":           {"change_id": harness.At[string](t, note(), "change_id")},
+		"import_file":           {"content": "Name,E-mail\n" + harness.NewWord() + ",somebody@mail.example\n"},
+		"embed_objects":         {},
+		"cancel_job":            {"task_id": a.ParkedJob(t)},
 	}
 }
 

@@ -23,7 +23,7 @@ func plausible() map[string][]any {
 		"tags": {"climate"}, "add_tags": {"climate"}, "remove_tags": {"prospect"}, "tag": {"climate"},
 		"body": {"Prefers mornings. Looking for a partner in Lagos."}, "summary": {"Coffee about the seed round"},
 		"kind": {"meeting", "file_import"}, "occurred_at": {"2026-01-31T09:00:00Z"}, "met_on": {"2026-01-31"},
-		"since": {"2026-01-01"}, "until": {"2026-02-01"}, "due_on": {"2026-02-14"}, "due_at": {"2026-02-14T09:00:00Z"},
+		"since": {"2026-01-01"}, "until": {"2026-02-01"}, "due_on": {"2030-02-14"}, "due_at": {"2026-02-14T09:00:00Z"},
 		"text": {"Send the deck"}, "note": {"Send the deck"}, "limit": {5}, "per_page": {5}, "days": {30}, "cadence_days": {90},
 		"filename": {"contacts.csv"}, "content": {"Name,E-mail\nAda Okafor,ada@example.com\n"}, "task_id": {1}, "wait_seconds": {20},
 		"username": {"demo"}, "duration_minutes": {45}, "question": {"Who works on storage?"}, "topic": {"energy storage"},
@@ -34,13 +34,15 @@ func plausible() map[string][]any {
 // alone would explain little.
 func shown(tool string) []string {
 	return map[string][]string{
-		"create_connection": {"name", "organization", "tags"},
-		"update_connection": {"title", "add_tags"},
-		"log_interaction":   {"summary"},
-		"list_timeline":     {"limit"},
-		"import_file":       {"filename", "content"},
-		"prepare_meeting":   {"connection_ids"},
-		"undo_change":       {"change_id"},
+		"create_connection":  {"name", "organization", "tags"},
+		"update_connection":  {"title", "add_tags"},
+		"log_interaction":    {"summary"},
+		"update_interaction": {"summary"},
+		"update_reminder":    {"due_on"},
+		"list_timeline":      {"limit"},
+		"import_file":        {"filename", "content"},
+		"prepare_meeting":    {"connection_ids"},
+		"undo_change":        {"change_id"},
 	}[tool]
 }
 

@@ -609,6 +609,143 @@ func (x *CreateReminderResponse) GetChangeId() string {
 	return ""
 }
 
+// The fields to change. Fields left out stay as they are.
+type UpdateReminderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reminder id, rem_..., from list_due.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What to do.
+	Text *string `protobuf:"bytes,2,opt,name=text,proto3,oneof" json:"text,omitempty"`
+	// YYYY-MM-DD, today or later.
+	DueOn *string `protobuf:"bytes,3,opt,name=due_on,proto3,oneof" json:"due_on,omitempty"`
+	// The person it is about.
+	ConnectionId *string `protobuf:"bytes,4,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
+	// Recurs from due_on.
+	Recurrence    *string `protobuf:"bytes,5,opt,name=recurrence,proto3,oneof" json:"recurrence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateReminderRequest) Reset() {
+	*x = UpdateReminderRequest{}
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateReminderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateReminderRequest) ProtoMessage() {}
+
+func (x *UpdateReminderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateReminderRequest.ProtoReflect.Descriptor instead.
+func (*UpdateReminderRequest) Descriptor() ([]byte, []int) {
+	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *UpdateReminderRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateReminderRequest) GetText() string {
+	if x != nil && x.Text != nil {
+		return *x.Text
+	}
+	return ""
+}
+
+func (x *UpdateReminderRequest) GetDueOn() string {
+	if x != nil && x.DueOn != nil {
+		return *x.DueOn
+	}
+	return ""
+}
+
+func (x *UpdateReminderRequest) GetConnectionId() string {
+	if x != nil && x.ConnectionId != nil {
+		return *x.ConnectionId
+	}
+	return ""
+}
+
+func (x *UpdateReminderRequest) GetRecurrence() string {
+	if x != nil && x.Recurrence != nil {
+		return *x.Recurrence
+	}
+	return ""
+}
+
+// The stored reminder.
+type UpdateReminderResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The reminder.
+	Reminder *Reminder `protobuf:"bytes,1,opt,name=reminder,proto3" json:"reminder,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateReminderResponse) Reset() {
+	*x = UpdateReminderResponse{}
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateReminderResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateReminderResponse) ProtoMessage() {}
+
+func (x *UpdateReminderResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateReminderResponse.ProtoReflect.Descriptor instead.
+func (*UpdateReminderResponse) Descriptor() ([]byte, []int) {
+	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UpdateReminderResponse) GetReminder() *Reminder {
+	if x != nil {
+		return x.Reminder
+	}
+	return nil
+}
+
+func (x *UpdateReminderResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
 // The reminder, and whether it is done or dismissed.
 type CompleteReminderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -624,7 +761,7 @@ type CompleteReminderRequest struct {
 
 func (x *CompleteReminderRequest) Reset() {
 	*x = CompleteReminderRequest{}
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[7]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +773,7 @@ func (x *CompleteReminderRequest) String() string {
 func (*CompleteReminderRequest) ProtoMessage() {}
 
 func (x *CompleteReminderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[7]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +786,7 @@ func (x *CompleteReminderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteReminderRequest.ProtoReflect.Descriptor instead.
 func (*CompleteReminderRequest) Descriptor() ([]byte, []int) {
-	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{7}
+	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CompleteReminderRequest) GetId() string {
@@ -688,7 +825,7 @@ type CompleteReminderResponse struct {
 
 func (x *CompleteReminderResponse) Reset() {
 	*x = CompleteReminderResponse{}
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[8]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +837,7 @@ func (x *CompleteReminderResponse) String() string {
 func (*CompleteReminderResponse) ProtoMessage() {}
 
 func (x *CompleteReminderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[8]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +850,7 @@ func (x *CompleteReminderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteReminderResponse.ProtoReflect.Descriptor instead.
 func (*CompleteReminderResponse) Descriptor() ([]byte, []int) {
-	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{8}
+	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CompleteReminderResponse) GetReminder() *Reminder {
@@ -752,7 +889,7 @@ type SetCadenceRequest struct {
 
 func (x *SetCadenceRequest) Reset() {
 	*x = SetCadenceRequest{}
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[9]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +901,7 @@ func (x *SetCadenceRequest) String() string {
 func (*SetCadenceRequest) ProtoMessage() {}
 
 func (x *SetCadenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[9]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +914,7 @@ func (x *SetCadenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCadenceRequest.ProtoReflect.Descriptor instead.
 func (*SetCadenceRequest) Descriptor() ([]byte, []int) {
-	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{9}
+	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetCadenceRequest) GetConnectionId() string {
@@ -818,7 +955,7 @@ type SetCadenceResponse struct {
 
 func (x *SetCadenceResponse) Reset() {
 	*x = SetCadenceResponse{}
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[10]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +967,7 @@ func (x *SetCadenceResponse) String() string {
 func (*SetCadenceResponse) ProtoMessage() {}
 
 func (x *SetCadenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[10]
+	mi := &file_kith_reminders_v1_reminders_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +980,7 @@ func (x *SetCadenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCadenceResponse.ProtoReflect.Descriptor instead.
 func (*SetCadenceResponse) Descriptor() ([]byte, []int) {
-	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{10}
+	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetCadenceResponse) GetCadenceDays() int32 {
@@ -942,7 +1079,26 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\v_recurrence\"\x80\x01\n" +
 	"\x16CreateReminderResponse\x12?\n" +
 	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12%\n" +
-	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tchange_id\"\xfc\x01\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\tchange_id\"\xae\x03\n" +
+	"\x15UpdateReminderRequest\x128\n" +
+	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12#\n" +
+	"\x04text\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xf4\x03H\x00R\x04text\x88\x01\x01\x12Y\n" +
+	"\x06due_on\x18\x03 \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x01R\x06due_on\x88\x01\x01\x12P\n" +
+	"\rconnection_id\x18\x04 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x02R\rconnection_id\x88\x01\x01\x12T\n" +
+	"\n" +
+	"recurrence\x18\x05 \x01(\tB/\xbaH,r*R\x04noneR\x06weeklyR\amonthlyR\tquarterlyR\x06yearlyH\x03R\n" +
+	"recurrence\x88\x01\x01B\a\n" +
+	"\x05_textB\t\n" +
+	"\a_due_onB\x10\n" +
+	"\x0e_connection_idB\r\n" +
+	"\v_recurrence\"\x93\x01\n" +
+	"\x16UpdateReminderResponse\x12?\n" +
+	"\breminder\x18\x01 \x01(\v2\x1b.kith.reminders.v1.ReminderB\x06\xbaH\x03\xc8\x01\x01R\breminder\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"\xfc\x01\n" +
 	"\x17CompleteReminderRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x125\n" +
 	"\aoutcome\x18\x02 \x01(\tB\x16\xbaH\x13r\x11R\x04doneR\tdismissedH\x00R\aoutcome\x88\x01\x01\x12Y\n" +
@@ -976,11 +1132,12 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id2\x9a\x04\n" +
+	"_change_id2\xa4\x05\n" +
 	"\x0fReminderService\x12o\n" +
 	"\aListDue\x12!.kith.reminders.v1.ListDueRequest\x1a\".kith.reminders.v1.ListDueResponse\"\x1d\xca\xf3\x18\x16\b\x04\x12\x10List what is due\x18\x01\x90\x02\x01\x12\x7f\n" +
 	"\x0eCreateReminder\x12(.kith.reminders.v1.CreateReminderRequest\x1a).kith.reminders.v1.CreateReminderResponse\"\x18\xca\xf3\x18\x14\b\x04\x12\x0eAdd a reminder\x18\x01\x12\x8b\x01\n" +
-	"\x10CompleteReminder\x12*.kith.reminders.v1.CompleteReminderRequest\x1a+.kith.reminders.v1.CompleteReminderResponse\"\x1e\xca\xf3\x18\x17\b\x04\x12\x13Complete a reminder\x90\x02\x02\x12\x86\x01\n" +
+	"\x10CompleteReminder\x12*.kith.reminders.v1.CompleteReminderRequest\x1a+.kith.reminders.v1.CompleteReminderResponse\"\x1e\xca\xf3\x18\x17\b\x04\x12\x13Complete a reminder\x90\x02\x02\x12\x87\x01\n" +
+	"\x0eUpdateReminder\x12(.kith.reminders.v1.UpdateReminderRequest\x1a).kith.reminders.v1.UpdateReminderResponse\" \xca\xf3\x18\x19\b\x04\x12\x11Change a reminder\x18\x01 \x01\x90\x02\x02\x12\x86\x01\n" +
 	"\n" +
 	"SetCadence\x12$.kith.reminders.v1.SetCadenceRequest\x1a%.kith.reminders.v1.SetCadenceResponse\"+\xca\xf3\x18$\b\x04\x12\x1cSet a keep-in-touch interval\x18\x01 \x01\x90\x02\x02BBZ@github.com/kith-crm/kith/proto/gen/kith/reminders/v1;remindersv1b\x06proto3"
 
@@ -996,7 +1153,7 @@ func file_kith_reminders_v1_reminders_proto_rawDescGZIP() []byte {
 	return file_kith_reminders_v1_reminders_proto_rawDescData
 }
 
-var file_kith_reminders_v1_reminders_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_kith_reminders_v1_reminders_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_kith_reminders_v1_reminders_proto_goTypes = []any{
 	(*Reminder)(nil),                 // 0: kith.reminders.v1.Reminder
 	(*ListDueRequest)(nil),           // 1: kith.reminders.v1.ListDueRequest
@@ -1005,31 +1162,36 @@ var file_kith_reminders_v1_reminders_proto_goTypes = []any{
 	(*DueItem)(nil),                  // 4: kith.reminders.v1.DueItem
 	(*CreateReminderRequest)(nil),    // 5: kith.reminders.v1.CreateReminderRequest
 	(*CreateReminderResponse)(nil),   // 6: kith.reminders.v1.CreateReminderResponse
-	(*CompleteReminderRequest)(nil),  // 7: kith.reminders.v1.CompleteReminderRequest
-	(*CompleteReminderResponse)(nil), // 8: kith.reminders.v1.CompleteReminderResponse
-	(*SetCadenceRequest)(nil),        // 9: kith.reminders.v1.SetCadenceRequest
-	(*SetCadenceResponse)(nil),       // 10: kith.reminders.v1.SetCadenceResponse
-	(*timestamppb.Timestamp)(nil),    // 11: google.protobuf.Timestamp
+	(*UpdateReminderRequest)(nil),    // 7: kith.reminders.v1.UpdateReminderRequest
+	(*UpdateReminderResponse)(nil),   // 8: kith.reminders.v1.UpdateReminderResponse
+	(*CompleteReminderRequest)(nil),  // 9: kith.reminders.v1.CompleteReminderRequest
+	(*CompleteReminderResponse)(nil), // 10: kith.reminders.v1.CompleteReminderResponse
+	(*SetCadenceRequest)(nil),        // 11: kith.reminders.v1.SetCadenceRequest
+	(*SetCadenceResponse)(nil),       // 12: kith.reminders.v1.SetCadenceResponse
+	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
 }
 var file_kith_reminders_v1_reminders_proto_depIdxs = []int32{
-	11, // 0: kith.reminders.v1.Reminder.created_at:type_name -> google.protobuf.Timestamp
+	13, // 0: kith.reminders.v1.Reminder.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 1: kith.reminders.v1.ListDueResponse.items:type_name -> kith.reminders.v1.DueItem
 	3,  // 2: kith.reminders.v1.ListDueResponse.counts:type_name -> kith.reminders.v1.DueCounts
 	0,  // 3: kith.reminders.v1.CreateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	0,  // 4: kith.reminders.v1.CompleteReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
-	1,  // 5: kith.reminders.v1.ReminderService.ListDue:input_type -> kith.reminders.v1.ListDueRequest
-	5,  // 6: kith.reminders.v1.ReminderService.CreateReminder:input_type -> kith.reminders.v1.CreateReminderRequest
-	7,  // 7: kith.reminders.v1.ReminderService.CompleteReminder:input_type -> kith.reminders.v1.CompleteReminderRequest
-	9,  // 8: kith.reminders.v1.ReminderService.SetCadence:input_type -> kith.reminders.v1.SetCadenceRequest
-	2,  // 9: kith.reminders.v1.ReminderService.ListDue:output_type -> kith.reminders.v1.ListDueResponse
-	6,  // 10: kith.reminders.v1.ReminderService.CreateReminder:output_type -> kith.reminders.v1.CreateReminderResponse
-	8,  // 11: kith.reminders.v1.ReminderService.CompleteReminder:output_type -> kith.reminders.v1.CompleteReminderResponse
-	10, // 12: kith.reminders.v1.ReminderService.SetCadence:output_type -> kith.reminders.v1.SetCadenceResponse
-	9,  // [9:13] is the sub-list for method output_type
-	5,  // [5:9] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	0,  // 4: kith.reminders.v1.UpdateReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	0,  // 5: kith.reminders.v1.CompleteReminderResponse.reminder:type_name -> kith.reminders.v1.Reminder
+	1,  // 6: kith.reminders.v1.ReminderService.ListDue:input_type -> kith.reminders.v1.ListDueRequest
+	5,  // 7: kith.reminders.v1.ReminderService.CreateReminder:input_type -> kith.reminders.v1.CreateReminderRequest
+	9,  // 8: kith.reminders.v1.ReminderService.CompleteReminder:input_type -> kith.reminders.v1.CompleteReminderRequest
+	7,  // 9: kith.reminders.v1.ReminderService.UpdateReminder:input_type -> kith.reminders.v1.UpdateReminderRequest
+	11, // 10: kith.reminders.v1.ReminderService.SetCadence:input_type -> kith.reminders.v1.SetCadenceRequest
+	2,  // 11: kith.reminders.v1.ReminderService.ListDue:output_type -> kith.reminders.v1.ListDueResponse
+	6,  // 12: kith.reminders.v1.ReminderService.CreateReminder:output_type -> kith.reminders.v1.CreateReminderResponse
+	10, // 13: kith.reminders.v1.ReminderService.CompleteReminder:output_type -> kith.reminders.v1.CompleteReminderResponse
+	8,  // 14: kith.reminders.v1.ReminderService.UpdateReminder:output_type -> kith.reminders.v1.UpdateReminderResponse
+	12, // 15: kith.reminders.v1.ReminderService.SetCadence:output_type -> kith.reminders.v1.SetCadenceResponse
+	11, // [11:16] is the sub-list for method output_type
+	6,  // [6:11] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_kith_reminders_v1_reminders_proto_init() }
@@ -1044,13 +1206,15 @@ func file_kith_reminders_v1_reminders_proto_init() {
 	file_kith_reminders_v1_reminders_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_reminders_v1_reminders_proto_msgTypes[11].OneofWrappers = []any{}
+	file_kith_reminders_v1_reminders_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_reminders_v1_reminders_proto_rawDesc), len(file_kith_reminders_v1_reminders_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

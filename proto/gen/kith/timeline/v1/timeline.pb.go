@@ -956,6 +956,271 @@ func (x *UpdateNoteResponse) GetChangeId() string {
 	return ""
 }
 
+// The fields to change. Fields left out stay as they are.
+type UpdateInteractionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Interaction id, int_...
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What it was.
+	Kind *string `protobuf:"bytes,2,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// Day (YYYY-MM-DD) or RFC 3339 time.
+	OccurredAt *string `protobuf:"bytes,3,opt,name=occurred_at,proto3,oneof" json:"occurred_at,omitempty"`
+	// What it was about.
+	Summary *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	// 0-10080.
+	DurationMinutes *int32 `protobuf:"varint,5,opt,name=duration_minutes,proto3,oneof" json:"duration_minutes,omitempty"`
+	// Took part, too.
+	AddConnectionIds []string `protobuf:"bytes,6,rep,name=add_connection_ids,proto3" json:"add_connection_ids,omitempty"`
+	// Did not take part.
+	RemoveConnectionIds []string `protobuf:"bytes,7,rep,name=remove_connection_ids,proto3" json:"remove_connection_ids,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *UpdateInteractionRequest) Reset() {
+	*x = UpdateInteractionRequest{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateInteractionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateInteractionRequest) ProtoMessage() {}
+
+func (x *UpdateInteractionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateInteractionRequest.ProtoReflect.Descriptor instead.
+func (*UpdateInteractionRequest) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *UpdateInteractionRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateInteractionRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *UpdateInteractionRequest) GetOccurredAt() string {
+	if x != nil && x.OccurredAt != nil {
+		return *x.OccurredAt
+	}
+	return ""
+}
+
+func (x *UpdateInteractionRequest) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
+func (x *UpdateInteractionRequest) GetDurationMinutes() int32 {
+	if x != nil && x.DurationMinutes != nil {
+		return *x.DurationMinutes
+	}
+	return 0
+}
+
+func (x *UpdateInteractionRequest) GetAddConnectionIds() []string {
+	if x != nil {
+		return x.AddConnectionIds
+	}
+	return nil
+}
+
+func (x *UpdateInteractionRequest) GetRemoveConnectionIds() []string {
+	if x != nil {
+		return x.RemoveConnectionIds
+	}
+	return nil
+}
+
+// The stored interaction.
+type UpdateInteractionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The interaction.
+	Interaction *Interaction `protobuf:"bytes,1,opt,name=interaction,proto3" json:"interaction,omitempty"`
+	// Earliest day (YYYY-MM-DD) when one of these people is due again; absent if none has a keep-in-touch interval.
+	NextDue *string `protobuf:"bytes,2,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateInteractionResponse) Reset() {
+	*x = UpdateInteractionResponse{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateInteractionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateInteractionResponse) ProtoMessage() {}
+
+func (x *UpdateInteractionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateInteractionResponse.ProtoReflect.Descriptor instead.
+func (*UpdateInteractionResponse) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UpdateInteractionResponse) GetInteraction() *Interaction {
+	if x != nil {
+		return x.Interaction
+	}
+	return nil
+}
+
+func (x *UpdateInteractionResponse) GetNextDue() string {
+	if x != nil && x.NextDue != nil {
+		return *x.NextDue
+	}
+	return ""
+}
+
+func (x *UpdateInteractionResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
+// The entry to delete.
+type DeleteTimelineEntryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// not_... or int_...
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteTimelineEntryRequest) Reset() {
+	*x = DeleteTimelineEntryRequest{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteTimelineEntryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteTimelineEntryRequest) ProtoMessage() {}
+
+func (x *DeleteTimelineEntryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteTimelineEntryRequest.ProtoReflect.Descriptor instead.
+func (*DeleteTimelineEntryRequest) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeleteTimelineEntryRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// What was deleted.
+type DeleteTimelineEntryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether it existed.
+	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,2,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteTimelineEntryResponse) Reset() {
+	*x = DeleteTimelineEntryResponse{}
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteTimelineEntryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteTimelineEntryResponse) ProtoMessage() {}
+
+func (x *DeleteTimelineEntryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteTimelineEntryResponse.ProtoReflect.Descriptor instead.
+func (*DeleteTimelineEntryResponse) Descriptor() ([]byte, []int) {
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DeleteTimelineEntryResponse) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+func (x *DeleteTimelineEntryResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
 // The words to look for.
 type SearchNotesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -973,7 +1238,7 @@ type SearchNotesRequest struct {
 
 func (x *SearchNotesRequest) Reset() {
 	*x = SearchNotesRequest{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1250,7 @@ func (x *SearchNotesRequest) String() string {
 func (*SearchNotesRequest) ProtoMessage() {}
 
 func (x *SearchNotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[12]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1263,7 @@ func (x *SearchNotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchNotesRequest.ProtoReflect.Descriptor instead.
 func (*SearchNotesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{12}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SearchNotesRequest) GetQuery() string {
@@ -1044,7 +1309,7 @@ type SearchNotesResponse struct {
 
 func (x *SearchNotesResponse) Reset() {
 	*x = SearchNotesResponse{}
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1321,7 @@ func (x *SearchNotesResponse) String() string {
 func (*SearchNotesResponse) ProtoMessage() {}
 
 func (x *SearchNotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[13]
+	mi := &file_kith_timeline_v1_timeline_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1334,7 @@ func (x *SearchNotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchNotesResponse.ProtoReflect.Descriptor instead.
 func (*SearchNotesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{13}
+	return file_kith_timeline_v1_timeline_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SearchNotesResponse) GetEntries() []*TimelineEntry {
@@ -1195,6 +1460,35 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x04note\x18\x01 \x01(\v2\x16.kith.timeline.v1.NoteB\x06\xbaH\x03\xc8\x01\x01R\x04note\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
+	"_change_id\"\xb7\x05\n" +
+	"\x18UpdateInteractionRequest\x128\n" +
+	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^int_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12R\n" +
+	"\x04kind\x18\x02 \x01(\tB9\xbaH6r4R\ameetingR\x04callR\x05emailR\amessageR\x05eventR\x05introR\x05otherH\x00R\x04kind\x88\x01\x01\x12\xa6\x01\n" +
+	"\voccurred_at\x18\x03 \x01(\tB\x7f\xbaH|rz\x18(2v^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?$H\x01R\voccurred_at\x88\x01\x01\x12'\n" +
+	"\asummary\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x02R\asummary\x88\x01\x01\x12;\n" +
+	"\x10duration_minutes\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe0N(\x00H\x03R\x10duration_minutes\x88\x01\x01\x12^\n" +
+	"\x12add_connection_ids\x18\x06 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x12add_connection_ids\x12d\n" +
+	"\x15remove_connection_ids\x18\a \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x15remove_connection_idsB\a\n" +
+	"\x05_kindB\x0e\n" +
+	"\f_occurred_atB\n" +
+	"\n" +
+	"\b_summaryB\x13\n" +
+	"\x11_duration_minutes\"\xd5\x01\n" +
+	"\x19UpdateInteractionResponse\x12G\n" +
+	"\vinteraction\x18\x01 \x01(\v2\x1d.kith.timeline.v1.InteractionB\x06\xbaH\x03\xc8\x01\x01R\vinteraction\x12(\n" +
+	"\bnext_due\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
+	"\t_next_dueB\f\n" +
+	"\n" +
+	"_change_id\"\\\n" +
+	"\x1aDeleteTimelineEntryRequest\x12>\n" +
+	"\x02id\x18\x01 \x01(\tB.\xbaH+\xc8\x01\x01r&\x18\x1e2\"^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\"q\n" +
+	"\x1bDeleteTimelineEntryResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted\x12*\n" +
+	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
 	"_change_id\"\x81\x02\n" +
 	"\x12SearchNotesRequest\x12#\n" +
 	"\x05query\x18\x01 \x01(\tB\r\xbaH\n" +
@@ -1210,14 +1504,16 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\b\xbaH\x05\x92\x01\x02\x102R\aentries\x12\x1a\n" +
 	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor2\xe8\x04\n" +
+	"\f_next_cursor2\xa2\a\n" +
 	"\x0fTimelineService\x12}\n" +
 	"\fListTimeline\x12%.kith.timeline.v1.ListTimelineRequest\x1a&.kith.timeline.v1.ListTimelineResponse\"\x1e\xca\xf3\x18\x17\b\x02\x12\x11Read the timeline\x18\x01\x90\x02\x01\x12d\n" +
 	"\aAddNote\x12 .kith.timeline.v1.AddNoteRequest\x1a!.kith.timeline.v1.AddNoteResponse\"\x14\xca\xf3\x18\x10\b\x02\x12\n" +
 	"Add a note\x18\x01\x12\x81\x01\n" +
 	"\x0eLogInteraction\x12'.kith.timeline.v1.LogInteractionRequest\x1a(.kith.timeline.v1.LogInteractionResponse\"\x1c\xca\xf3\x18\x18\b\x02\x12\x12Log an interaction\x18\x01\x12u\n" +
 	"\n" +
-	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1c\xca\xf3\x18\x15\b\x02\x12\rChange a note\x18\x01 \x01\x90\x02\x02\x12u\n" +
+	"UpdateNote\x12#.kith.timeline.v1.UpdateNoteRequest\x1a$.kith.timeline.v1.UpdateNoteResponse\"\x1c\xca\xf3\x18\x15\b\x02\x12\rChange a note\x18\x01 \x01\x90\x02\x02\x12\x92\x01\n" +
+	"\x11UpdateInteraction\x12*.kith.timeline.v1.UpdateInteractionRequest\x1a+.kith.timeline.v1.UpdateInteractionResponse\"$\xca\xf3\x18\x1d\b\x02\x12\x15Change an interaction\x18\x01 \x01\x90\x02\x02\x12\xa2\x01\n" +
+	"\x13DeleteTimelineEntry\x12,.kith.timeline.v1.DeleteTimelineEntryRequest\x1a-.kith.timeline.v1.DeleteTimelineEntryResponse\".\xca\xf3\x18'\b\x02\x12\x1fDelete a note or an interaction\x18\x01 \x01\x90\x02\x02\x12u\n" +
 	"\vSearchNotes\x12$.kith.timeline.v1.SearchNotesRequest\x1a%.kith.timeline.v1.SearchNotesResponse\"\x19\xca\xf3\x18\x12\b\x02\x12\fSearch notes\x18\x01\x90\x02\x01B@Z>github.com/kith-crm/kith/proto/gen/kith/timeline/v1;timelinev1b\x06proto3"
 
 var (
@@ -1232,51 +1528,60 @@ func file_kith_timeline_v1_timeline_proto_rawDescGZIP() []byte {
 	return file_kith_timeline_v1_timeline_proto_rawDescData
 }
 
-var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_kith_timeline_v1_timeline_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_kith_timeline_v1_timeline_proto_goTypes = []any{
-	(*Note)(nil),                   // 0: kith.timeline.v1.Note
-	(*Interaction)(nil),            // 1: kith.timeline.v1.Interaction
-	(*ListTimelineRequest)(nil),    // 2: kith.timeline.v1.ListTimelineRequest
-	(*ListTimelineResponse)(nil),   // 3: kith.timeline.v1.ListTimelineResponse
-	(*TimelineEntry)(nil),          // 4: kith.timeline.v1.TimelineEntry
-	(*Participant)(nil),            // 5: kith.timeline.v1.Participant
-	(*AddNoteRequest)(nil),         // 6: kith.timeline.v1.AddNoteRequest
-	(*AddNoteResponse)(nil),        // 7: kith.timeline.v1.AddNoteResponse
-	(*LogInteractionRequest)(nil),  // 8: kith.timeline.v1.LogInteractionRequest
-	(*LogInteractionResponse)(nil), // 9: kith.timeline.v1.LogInteractionResponse
-	(*UpdateNoteRequest)(nil),      // 10: kith.timeline.v1.UpdateNoteRequest
-	(*UpdateNoteResponse)(nil),     // 11: kith.timeline.v1.UpdateNoteResponse
-	(*SearchNotesRequest)(nil),     // 12: kith.timeline.v1.SearchNotesRequest
-	(*SearchNotesResponse)(nil),    // 13: kith.timeline.v1.SearchNotesResponse
-	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
+	(*Note)(nil),                        // 0: kith.timeline.v1.Note
+	(*Interaction)(nil),                 // 1: kith.timeline.v1.Interaction
+	(*ListTimelineRequest)(nil),         // 2: kith.timeline.v1.ListTimelineRequest
+	(*ListTimelineResponse)(nil),        // 3: kith.timeline.v1.ListTimelineResponse
+	(*TimelineEntry)(nil),               // 4: kith.timeline.v1.TimelineEntry
+	(*Participant)(nil),                 // 5: kith.timeline.v1.Participant
+	(*AddNoteRequest)(nil),              // 6: kith.timeline.v1.AddNoteRequest
+	(*AddNoteResponse)(nil),             // 7: kith.timeline.v1.AddNoteResponse
+	(*LogInteractionRequest)(nil),       // 8: kith.timeline.v1.LogInteractionRequest
+	(*LogInteractionResponse)(nil),      // 9: kith.timeline.v1.LogInteractionResponse
+	(*UpdateNoteRequest)(nil),           // 10: kith.timeline.v1.UpdateNoteRequest
+	(*UpdateNoteResponse)(nil),          // 11: kith.timeline.v1.UpdateNoteResponse
+	(*UpdateInteractionRequest)(nil),    // 12: kith.timeline.v1.UpdateInteractionRequest
+	(*UpdateInteractionResponse)(nil),   // 13: kith.timeline.v1.UpdateInteractionResponse
+	(*DeleteTimelineEntryRequest)(nil),  // 14: kith.timeline.v1.DeleteTimelineEntryRequest
+	(*DeleteTimelineEntryResponse)(nil), // 15: kith.timeline.v1.DeleteTimelineEntryResponse
+	(*SearchNotesRequest)(nil),          // 16: kith.timeline.v1.SearchNotesRequest
+	(*SearchNotesResponse)(nil),         // 17: kith.timeline.v1.SearchNotesResponse
+	(*timestamppb.Timestamp)(nil),       // 18: google.protobuf.Timestamp
 }
 var file_kith_timeline_v1_timeline_proto_depIdxs = []int32{
-	14, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
-	14, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
-	14, // 2: kith.timeline.v1.Interaction.occurred_at:type_name -> google.protobuf.Timestamp
-	14, // 3: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
+	18, // 0: kith.timeline.v1.Note.created_at:type_name -> google.protobuf.Timestamp
+	18, // 1: kith.timeline.v1.Note.updated_at:type_name -> google.protobuf.Timestamp
+	18, // 2: kith.timeline.v1.Interaction.occurred_at:type_name -> google.protobuf.Timestamp
+	18, // 3: kith.timeline.v1.Interaction.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 4: kith.timeline.v1.ListTimelineResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	14, // 5: kith.timeline.v1.TimelineEntry.occurred_at:type_name -> google.protobuf.Timestamp
+	18, // 5: kith.timeline.v1.TimelineEntry.occurred_at:type_name -> google.protobuf.Timestamp
 	5,  // 6: kith.timeline.v1.TimelineEntry.participants:type_name -> kith.timeline.v1.Participant
 	0,  // 7: kith.timeline.v1.AddNoteResponse.note:type_name -> kith.timeline.v1.Note
 	1,  // 8: kith.timeline.v1.LogInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
 	0,  // 9: kith.timeline.v1.UpdateNoteResponse.note:type_name -> kith.timeline.v1.Note
-	4,  // 10: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
-	2,  // 11: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
-	6,  // 12: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
-	8,  // 13: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
-	10, // 14: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
-	12, // 15: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
-	3,  // 16: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
-	7,  // 17: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
-	9,  // 18: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
-	11, // 19: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
-	13, // 20: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	1,  // 10: kith.timeline.v1.UpdateInteractionResponse.interaction:type_name -> kith.timeline.v1.Interaction
+	4,  // 11: kith.timeline.v1.SearchNotesResponse.entries:type_name -> kith.timeline.v1.TimelineEntry
+	2,  // 12: kith.timeline.v1.TimelineService.ListTimeline:input_type -> kith.timeline.v1.ListTimelineRequest
+	6,  // 13: kith.timeline.v1.TimelineService.AddNote:input_type -> kith.timeline.v1.AddNoteRequest
+	8,  // 14: kith.timeline.v1.TimelineService.LogInteraction:input_type -> kith.timeline.v1.LogInteractionRequest
+	10, // 15: kith.timeline.v1.TimelineService.UpdateNote:input_type -> kith.timeline.v1.UpdateNoteRequest
+	12, // 16: kith.timeline.v1.TimelineService.UpdateInteraction:input_type -> kith.timeline.v1.UpdateInteractionRequest
+	14, // 17: kith.timeline.v1.TimelineService.DeleteTimelineEntry:input_type -> kith.timeline.v1.DeleteTimelineEntryRequest
+	16, // 18: kith.timeline.v1.TimelineService.SearchNotes:input_type -> kith.timeline.v1.SearchNotesRequest
+	3,  // 19: kith.timeline.v1.TimelineService.ListTimeline:output_type -> kith.timeline.v1.ListTimelineResponse
+	7,  // 20: kith.timeline.v1.TimelineService.AddNote:output_type -> kith.timeline.v1.AddNoteResponse
+	9,  // 21: kith.timeline.v1.TimelineService.LogInteraction:output_type -> kith.timeline.v1.LogInteractionResponse
+	11, // 22: kith.timeline.v1.TimelineService.UpdateNote:output_type -> kith.timeline.v1.UpdateNoteResponse
+	13, // 23: kith.timeline.v1.TimelineService.UpdateInteraction:output_type -> kith.timeline.v1.UpdateInteractionResponse
+	15, // 24: kith.timeline.v1.TimelineService.DeleteTimelineEntry:output_type -> kith.timeline.v1.DeleteTimelineEntryResponse
+	17, // 25: kith.timeline.v1.TimelineService.SearchNotes:output_type -> kith.timeline.v1.SearchNotesResponse
+	19, // [19:26] is the sub-list for method output_type
+	12, // [12:19] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_kith_timeline_v1_timeline_proto_init() }
@@ -1293,13 +1598,16 @@ func file_kith_timeline_v1_timeline_proto_init() {
 	file_kith_timeline_v1_timeline_proto_msgTypes[11].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[12].OneofWrappers = []any{}
 	file_kith_timeline_v1_timeline_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[15].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[16].OneofWrappers = []any{}
+	file_kith_timeline_v1_timeline_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_timeline_v1_timeline_proto_rawDesc), len(file_kith_timeline_v1_timeline_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -42,6 +42,9 @@ const (
 	// ReminderServiceCompleteReminderProcedure is the fully-qualified name of the ReminderService's
 	// CompleteReminder RPC.
 	ReminderServiceCompleteReminderProcedure = "/kith.reminders.v1.ReminderService/CompleteReminder"
+	// ReminderServiceUpdateReminderProcedure is the fully-qualified name of the ReminderService's
+	// UpdateReminder RPC.
+	ReminderServiceUpdateReminderProcedure = "/kith.reminders.v1.ReminderService/UpdateReminder"
 	// ReminderServiceSetCadenceProcedure is the fully-qualified name of the ReminderService's
 	// SetCadence RPC.
 	ReminderServiceSetCadenceProcedure = "/kith.reminders.v1.ReminderService/SetCadence"
@@ -59,6 +62,9 @@ type ReminderServiceClient interface {
 	// Mark a reminder as done, or dismiss it. A recurring one that is done moves to
 	// next_due; a dismissed one ends. Undo with change_id.
 	CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error)
+	// Move an open reminder or change it. Fields left out stay as they are.
+	// Overwrites; undo with change_id.
+	UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error)
 	// Set how often to be in touch with a person, or snooze them. Overwrites; undo
 	// with change_id.
 	SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error)
@@ -95,6 +101,13 @@ func NewReminderServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
+		updateReminder: connect.NewClient[v1.UpdateReminderRequest, v1.UpdateReminderResponse](
+			httpClient,
+			baseURL+ReminderServiceUpdateReminderProcedure,
+			connect.WithSchema(reminderServiceMethods.ByName("UpdateReminder")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 		setCadence: connect.NewClient[v1.SetCadenceRequest, v1.SetCadenceResponse](
 			httpClient,
 			baseURL+ReminderServiceSetCadenceProcedure,
@@ -110,6 +123,7 @@ type reminderServiceClient struct {
 	listDue          *connect.Client[v1.ListDueRequest, v1.ListDueResponse]
 	createReminder   *connect.Client[v1.CreateReminderRequest, v1.CreateReminderResponse]
 	completeReminder *connect.Client[v1.CompleteReminderRequest, v1.CompleteReminderResponse]
+	updateReminder   *connect.Client[v1.UpdateReminderRequest, v1.UpdateReminderResponse]
 	setCadence       *connect.Client[v1.SetCadenceRequest, v1.SetCadenceResponse]
 }
 
@@ -140,6 +154,15 @@ func (c *reminderServiceClient) CompleteReminder(ctx context.Context, req *v1.Co
 	return nil, err
 }
 
+// UpdateReminder calls kith.reminders.v1.ReminderService.UpdateReminder.
+func (c *reminderServiceClient) UpdateReminder(ctx context.Context, req *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error) {
+	response, err := c.updateReminder.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // SetCadence calls kith.reminders.v1.ReminderService.SetCadence.
 func (c *reminderServiceClient) SetCadence(ctx context.Context, req *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error) {
 	response, err := c.setCadence.CallUnary(ctx, connect.NewRequest(req))
@@ -161,6 +184,9 @@ type ReminderServiceHandler interface {
 	// Mark a reminder as done, or dismiss it. A recurring one that is done moves to
 	// next_due; a dismissed one ends. Undo with change_id.
 	CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error)
+	// Move an open reminder or change it. Fields left out stay as they are.
+	// Overwrites; undo with change_id.
+	UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error)
 	// Set how often to be in touch with a person, or snooze them. Overwrites; undo
 	// with change_id.
 	SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error)
@@ -193,6 +219,13 @@ func NewReminderServiceHandler(svc ReminderServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
+	reminderServiceUpdateReminderHandler := connect.NewUnaryHandlerSimple(
+		ReminderServiceUpdateReminderProcedure,
+		svc.UpdateReminder,
+		connect.WithSchema(reminderServiceMethods.ByName("UpdateReminder")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	reminderServiceSetCadenceHandler := connect.NewUnaryHandlerSimple(
 		ReminderServiceSetCadenceProcedure,
 		svc.SetCadence,
@@ -208,6 +241,8 @@ func NewReminderServiceHandler(svc ReminderServiceHandler, opts ...connect.Handl
 			reminderServiceCreateReminderHandler.ServeHTTP(w, r)
 		case ReminderServiceCompleteReminderProcedure:
 			reminderServiceCompleteReminderHandler.ServeHTTP(w, r)
+		case ReminderServiceUpdateReminderProcedure:
+			reminderServiceUpdateReminderHandler.ServeHTTP(w, r)
 		case ReminderServiceSetCadenceProcedure:
 			reminderServiceSetCadenceHandler.ServeHTTP(w, r)
 		default:
@@ -229,6 +264,10 @@ func (UnimplementedReminderServiceHandler) CreateReminder(context.Context, *v1.C
 
 func (UnimplementedReminderServiceHandler) CompleteReminder(context.Context, *v1.CompleteReminderRequest) (*v1.CompleteReminderResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.reminders.v1.ReminderService.CompleteReminder is not implemented"))
+}
+
+func (UnimplementedReminderServiceHandler) UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.reminders.v1.ReminderService.UpdateReminder is not implemented"))
 }
 
 func (UnimplementedReminderServiceHandler) SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error) {

@@ -45,6 +45,12 @@ const (
 	// TimelineServiceUpdateNoteProcedure is the fully-qualified name of the TimelineService's
 	// UpdateNote RPC.
 	TimelineServiceUpdateNoteProcedure = "/kith.timeline.v1.TimelineService/UpdateNote"
+	// TimelineServiceUpdateInteractionProcedure is the fully-qualified name of the TimelineService's
+	// UpdateInteraction RPC.
+	TimelineServiceUpdateInteractionProcedure = "/kith.timeline.v1.TimelineService/UpdateInteraction"
+	// TimelineServiceDeleteTimelineEntryProcedure is the fully-qualified name of the TimelineService's
+	// DeleteTimelineEntry RPC.
+	TimelineServiceDeleteTimelineEntryProcedure = "/kith.timeline.v1.TimelineService/DeleteTimelineEntry"
 	// TimelineServiceSearchNotesProcedure is the fully-qualified name of the TimelineService's
 	// SearchNotes RPC.
 	TimelineServiceSearchNotesProcedure = "/kith.timeline.v1.TimelineService/SearchNotes"
@@ -65,6 +71,11 @@ type TimelineServiceClient interface {
 	// Change a note's text, pin or people. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
+	// Change an interaction. Fields left out stay as they are. Overwrites; undo with
+	// change_id.
+	UpdateInteraction(context.Context, *v1.UpdateInteractionRequest) (*v1.UpdateInteractionResponse, error)
+	// Delete a note or an interaction. Undo with change_id.
+	DeleteTimelineEntry(context.Context, *v1.DeleteTimelineEntryRequest) (*v1.DeleteTimelineEntryResponse, error)
 	// Find notes and interactions by their words, best matches first, with their
 	// people. Use it for "who told me about X"; for a person, use search_connections.
 	// Changes nothing.
@@ -108,6 +119,20 @@ func NewTimelineServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
+		updateInteraction: connect.NewClient[v1.UpdateInteractionRequest, v1.UpdateInteractionResponse](
+			httpClient,
+			baseURL+TimelineServiceUpdateInteractionProcedure,
+			connect.WithSchema(timelineServiceMethods.ByName("UpdateInteraction")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
+		deleteTimelineEntry: connect.NewClient[v1.DeleteTimelineEntryRequest, v1.DeleteTimelineEntryResponse](
+			httpClient,
+			baseURL+TimelineServiceDeleteTimelineEntryProcedure,
+			connect.WithSchema(timelineServiceMethods.ByName("DeleteTimelineEntry")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 		searchNotes: connect.NewClient[v1.SearchNotesRequest, v1.SearchNotesResponse](
 			httpClient,
 			baseURL+TimelineServiceSearchNotesProcedure,
@@ -120,11 +145,13 @@ func NewTimelineServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // timelineServiceClient implements TimelineServiceClient.
 type timelineServiceClient struct {
-	listTimeline   *connect.Client[v1.ListTimelineRequest, v1.ListTimelineResponse]
-	addNote        *connect.Client[v1.AddNoteRequest, v1.AddNoteResponse]
-	logInteraction *connect.Client[v1.LogInteractionRequest, v1.LogInteractionResponse]
-	updateNote     *connect.Client[v1.UpdateNoteRequest, v1.UpdateNoteResponse]
-	searchNotes    *connect.Client[v1.SearchNotesRequest, v1.SearchNotesResponse]
+	listTimeline        *connect.Client[v1.ListTimelineRequest, v1.ListTimelineResponse]
+	addNote             *connect.Client[v1.AddNoteRequest, v1.AddNoteResponse]
+	logInteraction      *connect.Client[v1.LogInteractionRequest, v1.LogInteractionResponse]
+	updateNote          *connect.Client[v1.UpdateNoteRequest, v1.UpdateNoteResponse]
+	updateInteraction   *connect.Client[v1.UpdateInteractionRequest, v1.UpdateInteractionResponse]
+	deleteTimelineEntry *connect.Client[v1.DeleteTimelineEntryRequest, v1.DeleteTimelineEntryResponse]
+	searchNotes         *connect.Client[v1.SearchNotesRequest, v1.SearchNotesResponse]
 }
 
 // ListTimeline calls kith.timeline.v1.TimelineService.ListTimeline.
@@ -163,6 +190,24 @@ func (c *timelineServiceClient) UpdateNote(ctx context.Context, req *v1.UpdateNo
 	return nil, err
 }
 
+// UpdateInteraction calls kith.timeline.v1.TimelineService.UpdateInteraction.
+func (c *timelineServiceClient) UpdateInteraction(ctx context.Context, req *v1.UpdateInteractionRequest) (*v1.UpdateInteractionResponse, error) {
+	response, err := c.updateInteraction.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteTimelineEntry calls kith.timeline.v1.TimelineService.DeleteTimelineEntry.
+func (c *timelineServiceClient) DeleteTimelineEntry(ctx context.Context, req *v1.DeleteTimelineEntryRequest) (*v1.DeleteTimelineEntryResponse, error) {
+	response, err := c.deleteTimelineEntry.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // SearchNotes calls kith.timeline.v1.TimelineService.SearchNotes.
 func (c *timelineServiceClient) SearchNotes(ctx context.Context, req *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error) {
 	response, err := c.searchNotes.CallUnary(ctx, connect.NewRequest(req))
@@ -187,6 +232,11 @@ type TimelineServiceHandler interface {
 	// Change a note's text, pin or people. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error)
+	// Change an interaction. Fields left out stay as they are. Overwrites; undo with
+	// change_id.
+	UpdateInteraction(context.Context, *v1.UpdateInteractionRequest) (*v1.UpdateInteractionResponse, error)
+	// Delete a note or an interaction. Undo with change_id.
+	DeleteTimelineEntry(context.Context, *v1.DeleteTimelineEntryRequest) (*v1.DeleteTimelineEntryResponse, error)
 	// Find notes and interactions by their words, best matches first, with their
 	// people. Use it for "who told me about X"; for a person, use search_connections.
 	// Changes nothing.
@@ -226,6 +276,20 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
+	timelineServiceUpdateInteractionHandler := connect.NewUnaryHandlerSimple(
+		TimelineServiceUpdateInteractionProcedure,
+		svc.UpdateInteraction,
+		connect.WithSchema(timelineServiceMethods.ByName("UpdateInteraction")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
+	timelineServiceDeleteTimelineEntryHandler := connect.NewUnaryHandlerSimple(
+		TimelineServiceDeleteTimelineEntryProcedure,
+		svc.DeleteTimelineEntry,
+		connect.WithSchema(timelineServiceMethods.ByName("DeleteTimelineEntry")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	timelineServiceSearchNotesHandler := connect.NewUnaryHandlerSimple(
 		TimelineServiceSearchNotesProcedure,
 		svc.SearchNotes,
@@ -243,6 +307,10 @@ func NewTimelineServiceHandler(svc TimelineServiceHandler, opts ...connect.Handl
 			timelineServiceLogInteractionHandler.ServeHTTP(w, r)
 		case TimelineServiceUpdateNoteProcedure:
 			timelineServiceUpdateNoteHandler.ServeHTTP(w, r)
+		case TimelineServiceUpdateInteractionProcedure:
+			timelineServiceUpdateInteractionHandler.ServeHTTP(w, r)
+		case TimelineServiceDeleteTimelineEntryProcedure:
+			timelineServiceDeleteTimelineEntryHandler.ServeHTTP(w, r)
 		case TimelineServiceSearchNotesProcedure:
 			timelineServiceSearchNotesHandler.ServeHTTP(w, r)
 		default:
@@ -268,6 +336,14 @@ func (UnimplementedTimelineServiceHandler) LogInteraction(context.Context, *v1.L
 
 func (UnimplementedTimelineServiceHandler) UpdateNote(context.Context, *v1.UpdateNoteRequest) (*v1.UpdateNoteResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.UpdateNote is not implemented"))
+}
+
+func (UnimplementedTimelineServiceHandler) UpdateInteraction(context.Context, *v1.UpdateInteractionRequest) (*v1.UpdateInteractionResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.UpdateInteraction is not implemented"))
+}
+
+func (UnimplementedTimelineServiceHandler) DeleteTimelineEntry(context.Context, *v1.DeleteTimelineEntryRequest) (*v1.DeleteTimelineEntryResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.timeline.v1.TimelineService.DeleteTimelineEntry is not implemented"))
 }
 
 func (UnimplementedTimelineServiceHandler) SearchNotes(context.Context, *v1.SearchNotesRequest) (*v1.SearchNotesResponse, error) {
