@@ -78,61 +78,62 @@ func callOf(query string) string {
 // are not here yet.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t) // of the rows that leave the backend as it is
 	t.Run("body never parsed: bad JSON", func(t *testing.T) {
 		t.Parallel()
-		post(t, newEdge(t), "/mcp/v1", `{`).wantError(t, 400, -32700, "null")
+		post(t, e, "/mcp/v1", `{`).wantError(t, 400, -32700, "null")
 	})
 	t.Run("body never parsed: too large", func(t *testing.T) {
 		t.Parallel()
 		body := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("a", 2<<20) + `"}}`
-		post(t, newEdge(t), "/mcp/v1", body).wantError(t, 413, -32600, "null")
+		post(t, e, "/mcp/v1", body).wantError(t, 413, -32600, "null")
 	})
 	t.Run("body never parsed: wrong media type", func(t *testing.T) {
 		t.Parallel()
-		post(t, newEdge(t), "/mcp/v1", ping, "Content-Type", "text/plain").wantError(t, 415, -32600, "null")
+		post(t, e, "/mcp/v1", ping, "Content-Type", "text/plain").wantError(t, 415, -32600, "null")
 	})
 	t.Run("body never parsed: batch", func(t *testing.T) {
 		t.Parallel()
-		post(t, newEdge(t), "/mcp/v1", "["+ping+"]").wantError(t, 400, -32600, "null")
+		post(t, e, "/mcp/v1", "["+ping+"]").wantError(t, 400, -32600, "null")
 	})
 	t.Run("body never parsed: unsupported version header", func(t *testing.T) {
 		t.Parallel()
-		post(t, newEdge(t), "/mcp/v1", ping, "MCP-Protocol-Version", "2024-11-05").wantError(t, 400, -32600, "null")
+		post(t, e, "/mcp/v1", ping, "MCP-Protocol-Version", "2024-11-05").wantError(t, 400, -32600, "null")
 	})
 	t.Run("unknown method", func(t *testing.T) {
 		t.Parallel()
-		post(t, newEdge(t), "/mcp/v1", strings.Replace(ping, "ping", "x", 1)).wantError(t, 200, -32601, "1")
+		post(t, e, "/mcp/v1", strings.Replace(ping, "ping", "x", 1)).wantError(t, 200, -32601, "1")
 	})
 	t.Run("unknown tool", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Replace(callRight, "get_account", "no_such_tool", 1)
-		post(t, newEdge(t), "/mcp/v1", body, bearerOf(backendtest.TokenAll)...).wantError(t, 200, -32602, "1")
+		post(t, e, "/mcp/v1", body, bearerOf(backendtest.TokenAll)...).wantError(t, 200, -32602, "1")
 	})
 	t.Run("bad cursor", func(t *testing.T) {
 		t.Parallel()
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`
-		post(t, newEdge(t), "/mcp/v1", body).wantError(t, 200, -32602, "1")
+		post(t, e, "/mcp/v1", body).wantError(t, 200, -32602, "1")
 	})
 	t.Run("bad tool arguments", func(t *testing.T) {
 		t.Parallel()
-		a := post(t, newEdge(t), "/mcp/v1", callWrong, bearerOf(backendtest.TokenAll)...)
+		a := post(t, e, "/mcp/v1", callWrong, bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, "- query must not be empty")
 	})
 	t.Run("refused: missing group scope", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Replace(callRight, "get_account", "list_timeline", 1)
-		a := post(t, newEdge(t), "/mcp/v1", body, bearerOf(backendtest.TokenReader)...)
+		a := post(t, e, "/mcp/v1", body, bearerOf(backendtest.TokenReader)...)
 		a.wantRefusal(t, "missing_scope", "timeline")
 	})
 	t.Run("refused: missing write", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Replace(callRight, "get_account", "create_connection", 1)
-		a := post(t, newEdge(t), "/mcp/v1", body, bearerOf(backendtest.TokenReader)...)
+		a := post(t, e, "/mcp/v1", body, bearerOf(backendtest.TokenReader)...)
 		a.wantRefusal(t, "missing_scope", "connections write")
 	})
 	t.Run("refused: a token that is limited to other tools", func(t *testing.T) {
 		t.Parallel()
-		a := post(t, newEdge(t), "/mcp/v1", callRight, bearerOf(backendtest.TokenLimited)...)
+		a := post(t, e, "/mcp/v1", callRight, bearerOf(backendtest.TokenLimited)...)
 		a.wantRefusal(t, "limited_to_tools", "")
 		const says = "this token is limited to named tools, and get_account is not one of them. It may call search_connections."
 		if !strings.Contains(a.body, says) || !strings.Contains(a.body, `"allowed_tools":["search_connections"]`) {
@@ -143,24 +144,24 @@ func TestErrorTable(t *testing.T) {
 		t.Parallel()
 		body := strings.Replace(callRight, "get_account", "create_connection", 1)
 		for _, path := range []string{"/mcp/sandbox", "/sandbox/mcp/v1", "/sandbox/mcp/sandbox"} {
-			post(t, newEdge(t), path, body).wantRefusal(t, "read_only_account", "connections write")
+			post(t, e, path, body).wantRefusal(t, "read_only_account", "connections write")
 		}
 	})
 	t.Run("out of credits", func(t *testing.T) {
 		t.Parallel()
-		a := post(t, newEdge(t), "/mcp/v1", callOf(backendtest.QueryBroke), bearerOf(backendtest.TokenAll)...)
+		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryBroke), bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, "reset at 2026-12-01")
 	})
 	t.Run("no token on tools/call", func(t *testing.T) {
 		t.Parallel()
-		a := post(t, newEdge(t), "/mcp/v1", callRight)
+		a := post(t, e, "/mcp/v1", callRight)
 		a.wantChallenge(t, `Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1"`)
 	})
 	t.Run("a dead token on any method", func(t *testing.T) {
 		t.Parallel()
 		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "no/such"} {
 			body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"name":"get_account"}}`
-			a := post(t, newEdge(t), "/mcp/v1", body, bearerOf("dead")...)
+			a := post(t, e, "/mcp/v1", body, bearerOf("dead")...)
 			a.wantChallenge(t, `error="invalid_token"`)
 		}
 	})
@@ -168,7 +169,7 @@ func TestErrorTable(t *testing.T) {
 		t.Parallel()
 		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "no/such"} {
 			body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`
-			a := post(t, newEdge(t), "/mcp", body)
+			a := post(t, e, "/mcp", body)
 			a.wantChallenge(t, `Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp"`)
 		}
 	})
@@ -184,7 +185,7 @@ func TestErrorTable(t *testing.T) {
 	})
 	t.Run("a fault of ours", func(t *testing.T) {
 		t.Parallel()
-		a := post(t, newEdge(t), "/mcp/v1", callOf(backendtest.QueryBroken), bearerOf(backendtest.TokenAll)...)
+		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryBroken), bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, a.header.Get("X-Request-Id"))
 		if strings.Contains(a.body, "hunter2") {
 			t.Errorf("the cause is shown: %s", a.body)
@@ -219,6 +220,7 @@ func (a answer) wantChallenge(t *testing.T, part string) {
 
 func TestToolCallsAreObserved(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for name, test := range map[string]struct {
 		body, token string
 		want        string
@@ -234,13 +236,13 @@ func TestToolCallsAreObserved(t *testing.T) {
 		"internal":        {callOf(backendtest.QueryBroken), backendtest.TokenAll, "search_connections internal"},
 		"not implemented": {strings.Replace(callRight, "get_account", "list_timeline", 1), backendtest.TokenAll, "list_timeline internal"},
 	} {
-		e := newEdge(t)
+		e.tools.calls = nil
 		post(t, e, "/mcp/v1", test.body, bearerOf(test.token)...)
 		if len(e.tools.calls) != 1 || e.tools.calls[0] != test.want {
 			t.Errorf("%s: observed %q, want %q", name, e.tools.calls, test.want)
 		}
 	}
-	e := newEdge(t)
+	e.tools.calls = nil
 	e.backend.Fail(errors.New("connection refused"))
 	post(t, e, "/mcp/v1", callRight, bearerOf(backendtest.TokenAll)...)
 	if len(e.tools.calls) != 1 || e.tools.calls[0] != "get_account unavailable" {
@@ -267,6 +269,7 @@ func TestAbandonedToolCallsAreObserved(t *testing.T) {
 // The caller's credential must reach the backend, and in the sandbox must not.
 func TestWhoseCredentialTheBackendSees(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for path, want := range map[string]string{
 		"/mcp/v1":              "Bearer " + backendtest.TokenAll,
 		"/mcp":                 "Bearer " + backendtest.TokenAll,
@@ -274,9 +277,9 @@ func TestWhoseCredentialTheBackendSees(t *testing.T) {
 		"/sandbox/mcp/v1":      "Bearer " + backendtest.TokenSandbox,
 		"/sandbox/mcp/sandbox": "Bearer " + backendtest.TokenSandbox,
 	} {
-		e := newEdge(t)
+		sent := len(e.backend.Requests())
 		a := post(t, e, path, callRight, bearerOf(backendtest.TokenAll)...)
-		calls := e.backend.Requests()
+		calls := e.backend.Requests()[sent:]
 		if len(calls) != 1 || calls[0].Get("Authorization") != want ||
 			calls[0].Get("Kith-Request-Id") != a.header.Get("X-Request-Id") {
 			t.Errorf("%s: calls %v", path, calls)

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 
 // toolLog is what was observed of tool calls.
 type toolLog struct {
+	mu    sync.Mutex
 	calls []string
 }
 
 func (l *toolLog) Observe(_ context.Context, tool string, outcome metrics.Outcome, _ time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.calls = append(l.calls, tool+" "+outcome.String())
 }
 

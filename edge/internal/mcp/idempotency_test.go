@@ -30,13 +30,13 @@ func mcpPaths() []string {
 
 func TestKeysThatAreNone(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for name, keys := range map[string][]string{
 		"empty": {""}, "256 bytes": {strings.Repeat("k", 256)}, "UTF-8": {"schlüssel"}, "two lines": {"a", "b"},
 		"two equal lines": {"a", "a"}, "tab": {"a\tb"}, "DEL": {"a\x7f"}, "line feed": {"a\nb"}, "NUL": {"\x00"},
 	} {
 		for _, path := range mcpPaths() {
 			for _, body := range []string{callOf("zoe"), ping} {
-				e := newEdge(t)
 				w := withKey(t, e, path, body, keys...)
 				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code":-32600`) {
 					t.Errorf("%s on %s: %d %s", name, path, w.Code, w.Body)
@@ -51,13 +51,14 @@ func TestKeysThatAreNone(t *testing.T) {
 
 func TestKeysAreForwardedVerbatim(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for _, key := range []string{"k", strings.Repeat("k", 255), "a, b", `"quoted"`, "a  b", "~!@#$%^&*()"} {
 		for _, path := range mcpPaths() {
-			e := newEdge(t)
+			sent := len(e.backend.Requests())
 			if w := withKey(t, e, path, callOf("zoe"), key); w.Code != http.StatusOK {
 				t.Errorf("%q on %s: %d %s", key, path, w.Code, w.Body)
 			}
-			h := e.backend.Requests()[0]
+			h := e.backend.Requests()[sent]
 			if h.Get("Kith-Idempotency-Key") != key || len(h.Get("Kith-Request-Fingerprint")) != 64 {
 				t.Errorf("%q on %s: %v", key, path, h)
 			}
@@ -83,6 +84,7 @@ func TestInnerHeadersAreNotBelieved(t *testing.T) {
 // sandbox; the same bytes are the same, under each path of the operation.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	prints := map[string]string{}
 	for _, c := range []struct{ name, path, body string }{
 		{"one", "/mcp/v1", callOf("zoe")}, {"one", "/mcp", callOf("zoe")},
@@ -92,9 +94,9 @@ func TestFingerprint(t *testing.T) {
 	} {
 		name := c.name
 		for range 2 {
-			e := newEdge(t)
+			sent := len(e.backend.Requests())
 			withKey(t, e, c.path, c.body, "k")
-			print := e.backend.Requests()[0].Get("Kith-Request-Fingerprint")
+			print := e.backend.Requests()[sent].Get("Kith-Request-Fingerprint")
 			if other, seen := prints[print]; seen && other != name {
 				t.Errorf("%s and %s have the same fingerprint", name, other)
 			}
@@ -111,11 +113,11 @@ func TestFingerprint(t *testing.T) {
 
 func TestPureMethodsIgnoreTheKey(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for _, method := range []string{"initialize", "ping", "tools/list"} {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"protocolVersion":"2025-06-18"}}`
 		for _, path := range mcpPaths() {
 			for range 2 {
-				e := newEdge(t)
 				w := withKey(t, e, path, body, backendtest.KeyInFlight)
 				if w.Code != http.StatusOK || w.Header().Get("Idempotency-Replayed") != "" {
 					t.Errorf("%s on %s: %d %s", method, path, w.Code, w.Body)
@@ -132,8 +134,9 @@ func TestPureMethodsIgnoreTheKey(t *testing.T) {
 
 func TestInFlight(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for _, path := range mcpPaths() {
-		w := withKey(t, newEdge(t), path, callOf("zoe"), backendtest.KeyInFlight)
+		w := withKey(t, e, path, callOf("zoe"), backendtest.KeyInFlight)
 		if w.Code != http.StatusConflict || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-32600`) {
 			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 		}
@@ -142,8 +145,9 @@ func TestInFlight(t *testing.T) {
 
 func TestKeyOfAnotherRequest(t *testing.T) {
 	t.Parallel()
+	e := newEdge(t)
 	for _, path := range mcpPaths() {
-		w := withKey(t, newEdge(t), path, callOf("zoe"), backendtest.KeyReused)
+		w := withKey(t, e, path, callOf("zoe"), backendtest.KeyReused)
 		if w.Code != http.StatusUnprocessableEntity || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), `"code":-32600`) {
 			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 		}
