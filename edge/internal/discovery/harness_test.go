@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,12 +97,24 @@ func options(t testing.TB) discovery.Options {
 	}
 }
 
+var (
+	sharing sync.Mutex
+	shared  *discovery.Documents // those of a server with everything
+)
+
+// build makes documents; those of no change are made once, for all tests.
 func build(t testing.TB, change func(*discovery.Options)) *discovery.Documents {
 	t.Helper()
-	o := options(t)
-	if change != nil {
-		change(&o)
+	if change == nil {
+		sharing.Lock()
+		defer sharing.Unlock()
+		if shared == nil {
+			shared = build(t, func(*discovery.Options) {})
+		}
+		return shared
 	}
+	o := options(t)
+	change(&o)
 	d, err := discovery.New(o)
 	if err != nil {
 		t.Fatal(err)

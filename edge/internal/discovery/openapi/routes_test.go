@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -25,9 +26,26 @@ func eachVariant(t *testing.T, run func(t *testing.T, o openapi.Options, documen
 			t.Parallel()
 			o := options(t)
 			change(&o)
-			run(t, o, load(t, build(t, change)))
+			run(t, o, sharedDocument(t, name, change))
 		})
 	}
+}
+
+var (
+	sharing sync.Mutex
+	shared  = map[string]*openapi3.T{} // by the kind of server
+)
+
+// sharedDocument is the document of a kind of server, which is made and read once for
+// all tests. None may change it.
+func sharedDocument(t *testing.T, name string, change func(*openapi.Options)) *openapi3.T {
+	t.Helper()
+	sharing.Lock()
+	defer sharing.Unlock()
+	if shared[name] == nil {
+		shared[name] = load(t, build(t, change))
+	}
+	return shared[name]
 }
 
 // operation returns what the document has for a route and a method.
@@ -140,7 +158,7 @@ func TestCredentials(t *testing.T) {
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	o := options(t)
-	document := load(t, build(t, nil))
+	document := sharedDocument(t, "whole", nil)
 	copies := 0
 	for _, r := range o.Routes {
 		if r.CopyOf == "" {
