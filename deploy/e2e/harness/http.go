@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,15 @@ func CheckPreflight(t *testing.T, got Response, method string) {
 	if got.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Error("OPTIONS: credentials of the browser are allowed")
 	}
+}
+
+// Head returns the status and the headers of these names, to be compared as a whole.
+func (a Response) Head(names ...string) map[string]string {
+	head := map[string]string{"status": strconv.Itoa(a.Status)}
+	for _, name := range names {
+		head[name] = a.Header.Get(name)
+	}
+	return head
 }
 
 // CheckSame fails the test with the differences, if there are any.

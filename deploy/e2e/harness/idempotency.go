@@ -68,8 +68,10 @@ func (d IdempotentEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight
 		early := <-arrivals
 		f.Refused = append(f.Refused, early.answer)
 		delete(conns, early.conn)
-		if got := early.answer; got.Status != http.StatusConflict || got.Header.Get("Retry-After") != "1" || got.Header.Get("Idempotency-Replayed") != "" || !strings.Contains(got.Body, "Idempotency-Key") {
-			t.Errorf("while the first is at work: got %d %v %s", got.Status, got.Header, got.Body)
+		CheckSame(t, "while the first is at work", early.answer.Head("Retry-After", "Idempotency-Replayed"),
+			map[string]string{"status": "409", "Retry-After": "1", "Idempotency-Replayed": ""})
+		if !strings.Contains(early.answer.Body, "Idempotency-Key") {
+			t.Errorf("while the first is at work: got %s", early.answer.Body)
 		}
 	}
 	for conn := range conns {

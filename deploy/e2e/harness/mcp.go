@@ -76,9 +76,10 @@ func CheckMalformed(t *testing.T, got Response, status, code int) {
 		t.Fatalf("got %d %s, want %d", got.Status, got.Body, status)
 	}
 	r := got.Reply(t)
-	if r.Error == nil || r.Error.Code != code || r.Error.Message == "" || string(r.ID) != "null" || r.Result != nil {
-		t.Errorf("got %s, want the error %d with the id null", got.Body, code)
+	if r.Error == nil || r.Error.Message == "" {
+		t.Fatalf("got %s, want the error %d", got.Body, code)
 	}
+	CheckSame(t, "code, id and result", []any{r.Error.Code, string(r.ID), string(r.Result)}, []any{code, "null", ""})
 	CheckJSONBody(t, got)
 }
 

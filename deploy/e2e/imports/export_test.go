@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/imports -run TestDownloadIsImported
+
 package imports
 
 import (

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/imports -run TestImportsOnThePage
 // A person imports a large file on the settings page, and takes it back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/jobs -run TestFleetOfWorkers
+
 package jobs
 
 import (
@@ -81,7 +83,10 @@ func newCrowd(t *testing.T, s *harness.Service, members int) *crowd {
 		FileID   string `json:"file_id"`
 	}
 	err := c.db.QueryRowContext(t.Context(), "SELECT params FROM jobs WHERE kind = 'file_import'").Scan(&text)
-	if err != nil || json.Unmarshal([]byte(text), &params) != nil || params.ImportID == "" || params.FileID == "" {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &params); err != nil || params.ImportID == "" || params.FileID == "" {
 		t.Fatalf("the import has the parameters %s (%v)", text, err)
 	}
 	s.Backend.Stop() // it does not say who it is

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestSDKOfMember
 // The official SDK's client at work for a member.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run 'TestProtocolErrors|TestVersionNegotiation|TestVersionHeader|TestNotifications|TestDeprecatedPath'
+
 package mcp
 
 import (
@@ -44,9 +46,10 @@ func TestProtocolErrors(t *testing.T) {
 				for _, a := range []harness.Agent{live, s.Agent(harness.PathDeprecated, live.Bearer), s.SandboxAgent(), s.Agent(harness.PathSandboxOld, "")} {
 					got := a.Post(t, test.body)
 					r := got.Reply(t)
-					if got.Status != http.StatusOK || r.Error == nil || r.Error.Code != test.code || string(r.ID) != `"a"` {
-						t.Errorf("%s: got %d %s, want 200 and %d", a.Path, got.Status, got.Body, test.code)
+					if r.Error == nil {
+						t.Fatalf("%s: got %d %s, want 200 and %d", a.Path, got.Status, got.Body, test.code)
 					}
+					harness.CheckSame(t, a.Path, []any{got.Status, r.Error.Code, string(r.ID)}, []any{http.StatusOK, test.code, `"a"`})
 					harness.CheckJSONBody(t, got)
 				}
 			})

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestSDKInSandbox
 // The official SDK's client in the sandbox, without a credential.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

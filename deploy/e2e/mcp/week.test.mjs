@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestAssistantsWeek
 // A week of an assistant that works for a member with the official SDK's client:
 // every tool, each answer by its values, and every credit.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/oauth -run TestConformanceOfAuthorization
 // The official conformance suite looks at the authorization server; a person with
 // a browser does what it asks a person for.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/oauth -run TestWalkOpenIDClient
 // openid-client walks from discovery to revocation; a person with a browser does
 // what only a person can.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/oauth -run TestWalkSDK
 // The official SDK's own auth(), from the 401 of a tool call to revocation; a
 // person with a browser does what only a person can.
 import assert from 'node:assert/strict';

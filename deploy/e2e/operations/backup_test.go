@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestBackup|TestRestoreOfSomethingElse'
+
 package operations
 
 import (

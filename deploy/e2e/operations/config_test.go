@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestConfig|TestConfigMasksEveryPassword|TestVersion'
+
 package operations
 
 import (

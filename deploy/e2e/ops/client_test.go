@@ -167,8 +167,11 @@ func (c *client) result(t *testing.T, tool string, args arguments) map[string]an
 			IsError    bool           `json:"isError"`
 		}
 	}
-	if err != nil || json.Unmarshal([]byte(got.body), &reply) != nil || reply.Result.Structured == nil || reply.Result.IsError {
-		t.Fatalf("%s: %v: got %d %s", tool, err, got.status, got.body)
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if err := json.Unmarshal([]byte(got.body), &reply); err != nil || reply.Result.Structured == nil || reply.Result.IsError {
+		t.Fatalf("%s: got %d %s", tool, got.status, got.body)
 	}
 	return reply.Result.Structured
 }

@@ -1,3 +1,5 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/publicapi -run 'TestPrintedLine|TestPrintedAddresses|TestPrintedAddressesOfUnusualListeners|TestSandboxRequests|TestSandboxOff'
+
 package publicapi
 
 import (
@@ -107,7 +109,8 @@ func TestSandboxRequests(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.Body), &index); err != nil || got.Status != http.StatusOK {
 			t.Fatalf("got %d %s", got.Status, got.Body)
 		}
-		if index.Object != "sandbox" || !index.Seeded || index.DemoAccount.Username != harness.Demo || len(index.Limits) == 0 || len(index.Try) < 3 {
+		harness.CheckSame(t, "the index", []any{index.Object, index.Seeded, index.DemoAccount.Username}, []any{"sandbox", true, harness.Demo})
+		if len(index.Limits) == 0 || len(index.Try) < 3 {
 			t.Errorf("the index is %s", got.Body)
 		}
 		if profile := strings.TrimPrefix(index.DemoAccount.URL, s.Base); s.Send(t, http.MethodGet, profile, "").Status != http.StatusOK {
@@ -139,7 +142,8 @@ func TestSandboxRequests(t *testing.T) {
 				if err := json.Unmarshal([]byte(printed), &body); err != nil {
 					t.Fatalf("no JSON: %s", printed)
 				}
-				if body["error"] != nil || body["code"] != nil || strings.Contains(printed, `"isError":true`) || len(printed) < 200 {
+				harness.CheckSame(t, "error and code", []any{body["error"], body["code"]}, []any{nil, nil})
+				if strings.Contains(printed, `"isError":true`) || len(printed) < 200 {
 					t.Errorf("got %s", printed)
 				}
 				if hits, has := body["data"].([]any); has && len(hits) == 0 {

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestOtherSites
 // What another site can do with the browser of a member who is signed in: nothing.
 // The attacker is better off than in life: it knows the form tokens of the member.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestAtTheKeyboard
 // Sign-in and consent with the keyboard alone: Tab, Enter, the space bar and letters.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestMailedLinks
 // Where mail is sent: sign-up, a forgotten password and an address to confirm, by
 // the links in real emails.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestPages
 // A person's time with Kith, from sign-up to deletion, page by page in a browser.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

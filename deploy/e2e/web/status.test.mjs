@@ -1,3 +1,4 @@
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestStatusPage
 // The status page of the admin listener, as an operator's browser shows it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
