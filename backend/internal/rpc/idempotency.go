@@ -2,16 +2,12 @@ package rpc
 
 import (
 	"context"
-	"net/http"
 
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/idempotency"
-	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/observability/metrics"
-	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Headers of a request that may be repeated, and of the answer to it.
@@ -45,29 +41,6 @@ func (c *invocation) keyOutcome(err error) string {
 	default:
 		return metrics.KeyDropped
 	}
-}
-
-// maxFingerprint bounds a fingerprint, in characters; SHA-256 in hex has 64.
-const maxFingerprint = 128
-
-// keyOf returns the key of a request, or nil when it has none. RPCs that are no
-// tools are not repeated, so a key means nothing there.
-func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.Key, error) {
-	lines := h.Values(HeaderIdempotencyKey)
-	if len(lines) == 0 || rule.Tool == nil {
-		return nil, nil
-	}
-	print := h.Get(HeaderFingerprint)
-	if len(lines) > 1 || !idempotency.Valid(lines[0]) || len(print) == 0 || len(print) > maxFingerprint {
-		return nil, fault.New(fault.Invalid, "send one %s of 1 to 255 printable ASCII characters, with a %s", HeaderIdempotencyKey, HeaderFingerprint)
-	}
-	k := &idempotency.Key{Scope: p.Credential.ID, Name: lines[0], Fingerprint: print, Tenant: p.Tenant}
-	if p.ReadOnly {
-		// All visitors of the sandbox share a credential, so their addresses tell them
-		// apart, and each keeps no more than a caller without a credential.
-		k.Scope, k.Tenant = idempotency.AddressScope(h.Get(HeaderSandboxVisitor)), ""
-	}
-	return k, nil
 }
 
 // claim takes the call's key. When another call has it, the answer is that call's

@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,7 +8,6 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/account"
-	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
@@ -35,13 +32,18 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/sandbox/v1/sandboxv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/sunset/v1/sunsetv1connect"
 	"github.com/kith-crm/kith/proto/gen/kith/timeline/v1/timelinev1connect"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // register lists every RPC with its handler.
 func (o Options) register(s *services) {
+	o.registerNetwork(s)
+	o.registerDue(s)
+	o.registerJobs(s)
+	o.registerMembers(s)
+}
+
+// registerNetwork lists the RPCs of people, of what happened with them, and of groups.
+func (o Options) registerNetwork(s *services) {
 	people := &people.RPC{DB: o.Store, Kinds: o.Kinds}
 	write(s, connectionsv1connect.ConnectionServiceArchiveConnectionsProcedure, people.ArchiveConnections)
 	write(s, connectionsv1connect.ConnectionServiceCreateConnectionProcedure, people.CreateConnection)
@@ -70,7 +72,10 @@ func (o Options) register(s *services) {
 	read(s, organizev1connect.OrganizeServiceListGroupsProcedure, groups.ListGroups)
 	write(s, organizev1connect.OrganizeServiceSaveGroupProcedure, groups.SaveGroup)
 	write(s, organizev1connect.OrganizeServiceUpdateMembershipProcedure, groups.UpdateMembership)
+}
 
+// registerDue lists the RPCs of reminders, and those that read several features.
+func (o Options) registerDue(s *services) {
 	reminders := &reminders.RPC{DB: o.Store, Now: o.Now}
 	write(s, remindersv1connect.ReminderServiceCompleteReminderProcedure, reminders.CompleteReminder)
 	write(s, remindersv1connect.ReminderServiceCreateReminderProcedure, reminders.CreateReminder)
@@ -86,7 +91,10 @@ func (o Options) register(s *services) {
 	read(s, insightsv1connect.InsightServiceGetNetworkStatsProcedure, insights.GetNetworkStats)
 	read(s, insightsv1connect.InsightServicePrepareMeetingProcedure, insights.PrepareMeeting)
 	read(s, insightsv1connect.InsightServiceSuggestIntroductionsProcedure, insights.SuggestIntroductions)
+}
 
+// registerJobs lists the RPCs of changes and their undo, of imports and of other jobs.
+func (o Options) registerJobs(s *services) {
 	changes := &history.RPC{DB: o.Store}
 	read(s, accountv1connect.AccountServiceListChangesProcedure, changes.ListChanges)
 
@@ -100,7 +108,10 @@ func (o Options) register(s *services) {
 	jobs := &job.RPC{DB: o.Store, Jobs: o.Jobs, BaseURL: o.BaseURL, Now: o.Now}
 	write(s, jobsv1connect.JobServiceCancelJobProcedure, jobs.CancelJob)
 	read(s, jobsv1connect.JobServiceGetJobProcedure, jobs.GetJob)
+}
 
+// registerMembers lists the RPCs of the account, the directory and the sandbox.
+func (o Options) registerMembers(s *services) {
 	self := &accounts{rpcs: o.Catalog, ledger: o.Ledger, provider: o.Search.Provider(), now: o.Now}
 	read(s, accountv1connect.AccountServiceGetAccountProcedure, self.GetAccount)
 	read(s, accessv1connect.AccessServiceGetPrincipalProcedure, self.GetPrincipal)
@@ -136,36 +147,4 @@ func (s *services) names() []string {
 		names[service] = struct{}{}
 	}
 	return slices.Sorted(maps.Keys(names))
-}
-
-// read serves an RPC that writes nothing.
-func read[Req, Res any](s *services, procedure string, fn func(context.Context, *Req) (*Res, error)) {
-	method := methodOf(procedure)
-	options := append(slices.Clip(s.options), connect.WithSchema(method))
-	if declared, ok := method.Options().(*descriptorpb.MethodOptions); ok && declared.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
-		options = append(options, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
-	}
-	s.procedures = append(s.procedures, procedure)
-	s.mux.Handle(procedure, connect.NewUnaryHandlerSimple(procedure, fn, options...))
-}
-
-// write serves an RPC that runs in one transaction of the caller's tenant.
-func write[Req, Res any](s *services, procedure string, fn func(context.Context, *db.Tx, *Req) (*Res, error)) {
-	read(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {
-		tx, ok := ctx.Value(txKey{}).(*db.Tx)
-		if !ok {
-			return nil, errors.New("no transaction: the contract declares this RPC as reading")
-		}
-		return fn(ctx, tx, req)
-	})
-}
-
-// txKey is where the pipeline keeps the transaction of a call, for write alone.
-type txKey struct{}
-
-// methodOf returns a procedure's description in the contract, which has all of them.
-func methodOf(procedure string) protoreflect.MethodDescriptor {
-	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(procedure, "/"), "/", "."))
-	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)
-	return found.(protoreflect.MethodDescriptor) //nolint:forcetypeassert // its generated name says so
 }

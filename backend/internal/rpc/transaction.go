@@ -2,17 +2,24 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/proto/catalog"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // Headers of an answer that tell what the call cost.
@@ -37,7 +44,7 @@ type transactions struct {
 	keyOutcome func(outcome string) // may be nil
 }
 
-// invocation is one call on its way through an transactions.
+// invocation is one call on its way through transactions.
 type invocation struct {
 	rule      *catalog.RPC
 	principal *tenant.Principal
@@ -166,4 +173,59 @@ func tellReceipt(h http.Header, r billing.Receipt) {
 	h[HeaderCharged] = []string{strconv.Itoa(r.Charged)}
 	h[HeaderRemaining] = []string{strconv.Itoa(r.Remaining)}
 	h[HeaderReset] = []string{r.ResetsAt.UTC().Format(time.RFC3339)}
+}
+
+// maxFingerprint bounds a fingerprint, in characters; SHA-256 in hex has 64.
+const maxFingerprint = 128
+
+// keyOf returns the key of a request, or nil when it has none. RPCs that are no
+// tools are not repeated, so a key means nothing there.
+func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.Key, error) {
+	lines := h.Values(HeaderIdempotencyKey)
+	if len(lines) == 0 || rule.Tool == nil {
+		return nil, nil
+	}
+	print := h.Get(HeaderFingerprint)
+	if len(lines) > 1 || !idempotency.Valid(lines[0]) || len(print) == 0 || len(print) > maxFingerprint {
+		return nil, fault.New(fault.Invalid, "send one %s of 1 to 255 printable ASCII characters, with a %s", HeaderIdempotencyKey, HeaderFingerprint)
+	}
+	k := &idempotency.Key{Scope: p.Credential.ID, Name: lines[0], Fingerprint: print, Tenant: p.Tenant}
+	if p.ReadOnly {
+		// All visitors of the sandbox share a credential, so their addresses tell them
+		// apart, and each keeps no more than a caller without a credential.
+		k.Scope, k.Tenant = idempotency.AddressScope(h.Get(HeaderSandboxVisitor)), ""
+	}
+	return k, nil
+}
+
+// read serves an RPC that writes nothing.
+func read[Req, Res any](s *services, procedure string, fn func(context.Context, *Req) (*Res, error)) {
+	method := methodOf(procedure)
+	options := append(slices.Clip(s.options), connect.WithSchema(method))
+	if declared, ok := method.Options().(*descriptorpb.MethodOptions); ok && declared.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
+		options = append(options, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
+	}
+	s.procedures = append(s.procedures, procedure)
+	s.mux.Handle(procedure, connect.NewUnaryHandlerSimple(procedure, fn, options...))
+}
+
+// write serves an RPC that runs in one transaction of the caller's tenant.
+func write[Req, Res any](s *services, procedure string, fn func(context.Context, *db.Tx, *Req) (*Res, error)) {
+	read(s, procedure, func(ctx context.Context, req *Req) (*Res, error) {
+		tx, ok := ctx.Value(txKey{}).(*db.Tx)
+		if !ok {
+			return nil, errors.New("no transaction: the contract declares this RPC as reading")
+		}
+		return fn(ctx, tx, req)
+	})
+}
+
+// txKey is where the pipeline keeps the transaction of a call, for write alone.
+type txKey struct{}
+
+// methodOf returns a procedure's description in the contract, which has all of them.
+func methodOf(procedure string) protoreflect.MethodDescriptor {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(procedure, "/"), "/", "."))
+	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	return found.(protoreflect.MethodDescriptor) //nolint:forcetypeassert // its generated name says so
 }
