@@ -25,13 +25,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kith-crm/kith/observability/metrics"
-	"github.com/kith-crm/kith/proto/catalog"
-
 	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 	"github.com/kith-crm/kith/edge/internal/route"
 	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // Protocol versions of MCP that are spoken.
@@ -42,10 +41,6 @@ const (
 
 // Versions returns the protocol versions that are spoken, the default first.
 func Versions() []string { return []string{version20250618, version20250326} }
-
-func supportedVersion(version string) bool {
-	return version == version20250618 || version == version20250326
-}
 
 // Methods of JSON-RPC requests.
 const (

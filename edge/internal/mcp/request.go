@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
@@ -297,4 +296,8 @@ func (e *endpoint) fingerprint(r *http.Request, body []byte) string {
 	h.Write([]byte(r.Method + "\n" + operation + "\napplication/json\n"))
 	h.Write(body)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+func supportedVersion(version string) bool {
+	return version == version20250618 || version == version20250326
 }
