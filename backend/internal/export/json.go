@@ -171,6 +171,23 @@ func NewPersonRecord(c *people.Connection) PersonRecord {
 	return r
 }
 
+// Connection returns what the record says of the person: handles and positions of the
+// lists, and no id, source or time.
+func (p *PersonRecord) Connection() people.Connection {
+	c := people.Connection{
+		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, CadenceDays: p.CadenceDays,
+	}
+	for _, h := range p.Handles {
+		c.Handles = append(c.Handles, people.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})
+	}
+	for _, o := range p.Positions {
+		c.Positions = append(c.Positions, people.Position{
+			Organization: o.Organization, Title: o.Title, StartedOn: o.StartedOn, EndedOn: o.EndedOn, Current: o.Current,
+		})
+	}
+	return c
+}
+
 // NewNoteRecord returns the record of a note.
 func NewNoteRecord(n *timeline.Note) NoteRecord {
 	return NoteRecord{n.ID, list(n.ConnectionIDs), n.Body, n.Pinned, n.CreatedAt.UTC(), n.UpdatedAt.UTC()}

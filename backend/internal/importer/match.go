@@ -129,10 +129,8 @@ const maxTags = 50
 // connectionOf returns the row of a person. Only files of ours say where and when a
 // person was added.
 func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connection {
-	c := people.Connection{
-		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow,
-		CadenceDays: p.CadenceDays, SnoozedUntil: moment(p.SnoozedUntil), Source: people.SourceImport, Version: 1, Tags: slices.Concat(tags, p.Tags),
-	}
+	c := p.Connection()
+	c.Source, c.Version, c.SnoozedUntil = people.SourceImport, 1, moment(p.SnoozedUntil)
 	if own {
 		c.CreatedAt, c.UpdatedAt = moment(p.CreatedAt), moment(p.UpdatedAt)
 		switch p.Source {
@@ -140,15 +138,8 @@ func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connec
 			c.Source = p.Source
 		}
 	}
+	c.Tags = slices.Concat(tags, p.Tags)
 	c.Tags = c.Tags[:min(len(c.Tags), maxTags)]
-	for _, h := range p.Handles {
-		c.Handles = append(c.Handles, people.Handle{Kind: h.Kind, Value: h.Value, Label: h.Label})
-	}
-	for _, o := range p.Positions {
-		c.Positions = append(c.Positions, people.Position{
-			Organization: o.Organization, Title: o.Title, StartedOn: o.StartedOn, EndedOn: o.EndedOn, Current: o.Current,
-		})
-	}
 	return c
 }
 

@@ -97,9 +97,9 @@ func person(row int, p export.PersonRecord, warning string) Record {
 		d.warn("%s", warning)
 	}
 	d.ID, d.name.full, d.Starred, d.Source, d.ArchivedAt = p.ID, p.Name, p.Starred, shown(p.Source), p.ArchivedAt
-	d.set(&d.Nickname, "nickname", p.Nickname, maxNickname)
-	d.set(&d.Location, "location", p.Location, maxLocation)
-	d.set(&d.MetHow, "way they met", p.MetHow, maxMetHow)
+	for _, t := range (&draft{PersonRecord: p}).texts() {
+		d.setText(t.name, *t.value)
+	}
 	d.about(p.Bio)
 	d.metOn(p.MetOn, monthFirst)
 	if p.CadenceDays < 0 || p.CadenceDays > maxCadence {

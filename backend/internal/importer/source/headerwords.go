@@ -12,7 +12,9 @@ type headerWord struct {
 func headerWords() []headerWord {
 	var all []headerWord
 	for _, t := range new(draft).texts() {
-		all = append(all, headerWord{meaning{fieldText, t.name}, t.headers})
+		if t.headers != "" {
+			all = append(all, headerWord{meaning{fieldText, t.name}, t.headers})
+		}
 	}
 	for _, part := range [][]headerWord{nameWords(), workWords(), addressWords(), placeWords(), relationWords(), ignoredWords()} {
 		all = append(all, part...)
@@ -34,6 +36,7 @@ type textField struct {
 func (d *draft) texts() []textField {
 	return []textField{
 		{"nickname", "nickname", &d.Nickname, maxNickname, "nickname|nick name|nick|alias|known as|spitzname|surnom|apodo|apelido|soprannome|bijnaam|pseudonim"},
+		{"location", "location", &d.Location, maxLocation, ""}, // tables have it in parts
 		{"met_how", "way they met", &d.MetHow, maxMetHow, "met how|how we met|how met|met through|met at|met where|where we met"},
 	}
 }
