@@ -28,7 +28,7 @@ func TestSandboxRepeatsAnonymousPaths(t *testing.T) {
 			continue
 		}
 		own := !r.Anonymous || r.Protocol == route.Page || r.Pattern == "/"
-		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports"} {
+		for _, path := range []string{"/oauth/", "/.well-known/oauth-", "/settings", "/assets/kith", "/assets/imports", "/mcp/v1/server-card"} {
 			own = own || strings.HasPrefix(r.Pattern, path)
 		}
 		copied := slices.ContainsFunc(rows, func(c route.Route) bool { return c.Pattern == "/sandbox"+r.Pattern && c.Original() == r.Name })

@@ -54,7 +54,7 @@ func newAPICatalog(s *site) (*httpapi.Document, error) {
 		contexts = append(contexts, contextJSON{
 			Anchor:      s.BaseURL + r.Pattern,
 			ServiceDoc:  append(s.targets("text/html", pathPeopleDocs), s.targets("text/markdown", pathAgentDocs)...),
-			ServiceMeta: s.targets("application/json", s.metaOf(r)),
+			ServiceMeta: s.metaOf(r),
 		})
 	}
 	body, err := json.Marshal(linksetJSON{append([]contextJSON{index}, contexts...)}, jsontext.WithIndent("  "))
@@ -66,13 +66,13 @@ func newAPICatalog(s *site) (*httpapi.Document, error) {
 	}), nil
 }
 
-// metaOf returns the path of the machine-readable description of an MCP server: the
-// metadata of the resource, or the description of the sandbox.
-func (s *site) metaOf(r route.Route) string {
+// metaOf returns the machine-readable descriptions of an MCP server: the metadata of the
+// resource and the server card, or the description of the sandbox.
+func (s *site) metaOf(r route.Route) []targetJSON {
 	if r.SandboxOnly {
-		return route.SandboxPrefix
+		return s.targets("application/json", route.SandboxPrefix)
 	}
-	return route.ResourcePrefix + r.Pattern
+	return append(s.targets("application/json", route.ResourcePrefix+r.Pattern), s.targets(typeServerCard, route.PathServerCard)...)
 }
 
 func (s *site) targets(media, path string) []targetJSON {

@@ -53,6 +53,7 @@ func (o Options) check() error {
 // Every handler answers GET and HEAD, with a strong entity tag.
 type Documents struct {
 	index, llms, apiCatalog      *httpapi.Document
+	serverCard, aiCatalog        *httpapi.Document
 	openAPI                      *httpapi.Document // nil where no route serves it
 	peopleDocs, agentDocs        route.Handler
 	errorList, errorPage, landed route.Handler
@@ -88,6 +89,12 @@ func (d *Documents) build(o Options) error {
 		return err
 	}
 	if d.apiCatalog, err = newAPICatalog(s); err != nil {
+		return err
+	}
+	if d.serverCard, err = newServerCard(s); err != nil {
+		return err
+	}
+	if d.aiCatalog, err = newAICatalog(s); err != nil {
 		return err
 	}
 	if d.openAPI, err = s.newOpenAPI(); err != nil {
@@ -131,6 +138,12 @@ func (d *Documents) LLMs() route.Handler { return d.llms.Serve }
 
 // APICatalog returns the handler of GET /.well-known/api-catalog.
 func (d *Documents) APICatalog() route.Handler { return d.apiCatalog.Serve }
+
+// ServerCard returns the handler of GET /mcp/v1/server-card.
+func (d *Documents) ServerCard() route.Handler { return d.serverCard.Serve }
+
+// AICatalog returns the handler of GET /.well-known/ai-catalog.json.
+func (d *Documents) AICatalog() route.Handler { return d.aiCatalog.Serve }
 
 // PeopleDocs returns the handler of GET /docs/mcp: HTML unless Accept prefers
 // Markdown.

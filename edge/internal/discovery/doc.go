@@ -2,7 +2,8 @@
 // documents are made once, when the process starts, from Markdown files and from
 // what the code runs on:
 //
-//	pages/*.md, templates/ ┐         ┌ /v1, /llms.txt, /.well-known/api-catalog
+//	pages/*.md, templates/ ┐         ┌ /v1, /llms.txt, /.well-known/api-catalog,
+//	                       │         │ /.well-known/ai-catalog.json, /mcp/v1/server-card
 //	routes, rate policies  │         ├ /mcp/docs, /docs/mcp
 //	tool catalogue         ├→ site ──┼ /docs/errors, /docs/errors/{code}
 //	error codes, requests  ┘         ├ /, its script and its stylesheet

@@ -10,8 +10,11 @@ import (
 )
 
 var (
-	markdownLink  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	wholeAddress  = regexp.MustCompile(regexp.QuoteMeta(base) + `[^"'\x60\s|)\\<>]*`)
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	wholeAddress = regexp.MustCompile(regexp.QuoteMeta(base) + `[^"'\x60\s|)\\<>]*`)
+	// outside are the clients' documentation, and the links that open a client.
+	outside = regexp.MustCompile(`^(https://(code\.claude\.com|support\.claude\.com|chatgpt\.com|developers\.openai\.com|cursor\.com|` +
+		`code\.visualstudio\.com|block\.github\.io)/|cursor://anysphere\.cursor-deeplink/|vscode:mcp/install\?|goose://extension\?)`)
 	headingAnchor = regexp.MustCompile("(?m)^#{1,6} `?([^`\n]+?)`?$")
 )
 
@@ -35,8 +38,8 @@ func checkLinks(t *testing.T, matcher *route.Matcher, document string, links []s
 	for _, link := range links {
 		path, own := strings.CutPrefix(link, base)
 		switch {
-		case strings.HasPrefix(link, "#"):
-			continue // checked where the anchors are known
+		case strings.HasPrefix(link, "#"), outside.MatchString(link):
+			continue // anchors are checked where they are known
 		case strings.HasPrefix(link, "/"):
 			path = link
 		case !own:
@@ -80,7 +83,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			checkMarkdownLinks(t, matcher, variant+"/"+name, text(t, p.handler, p.argument, "text/markdown"))
 		}
 		checkMarkdownLinks(t, matcher, variant+"/llms.txt", get(d.LLMs(), "").Body.String())
-		for name, handler := range map[string]route.Handler{"/v1": d.AgentIndex(), "api-catalog": d.APICatalog()} {
+		for name, handler := range map[string]route.Handler{"/v1": d.AgentIndex(), "api-catalog": d.APICatalog(), "server card": d.ServerCard(), "AI catalogue": d.AICatalog()} {
 			body := get(handler, "").Body.String()
 			checkLinks(t, matcher, variant+name, wholeAddress.FindAllString(body, -1))
 		}

@@ -37,6 +37,8 @@ func Routes(o Options) []route.Route {
 		{Name: "docs-errors", Pattern: pathErrors, Summary: "All error codes.", Build: of((*Documents).ErrorList)},
 		{Name: "docs-error", Pattern: pathErrors + "/{code}", Summary: "What an error means and what to do about it.", Build: of((*Documents).Error)},
 		{Name: "api-catalog", Pattern: pathAPICatalog, Summary: "The API catalogue (RFC 9727).", Build: of((*Documents).APICatalog)},
+		{Name: "mcp-server-card", Pattern: route.PathServerCard, Summary: "The card of the MCP server (experimental, SEP-2127).", Build: of((*Documents).ServerCard)},
+		{Name: "ai-catalog", Pattern: pathAICatalog, Summary: "The AI catalogue, which names the server card (experimental).", Build: of((*Documents).AICatalog)},
 		{Name: assetName(pathStylesheet), Pattern: pathStylesheet, Summary: "The stylesheet of the documents.", Build: of(func(d *Documents) route.Handler { return d.stylesheet.serve })},
 		{Name: assetName(pathScript), Pattern: pathScript, Summary: "The script of the landing page.", Build: of(func(d *Documents) route.Handler { return d.script.serve })},
 	}

@@ -16,7 +16,8 @@ import (
 // everyHandler has each document under its path.
 func everyHandler(d *discovery.Documents) map[string]route.Handler {
 	all := map[string]route.Handler{
-		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/openapi.json": d.OpenAPI(), "/.well-known/api-catalog": d.APICatalog(), "/docs/mcp": d.PeopleDocs(),
+		"/v1": d.AgentIndex(), "/llms.txt": d.LLMs(), "/openapi.json": d.OpenAPI(), "/.well-known/api-catalog": d.APICatalog(),
+		"/.well-known/ai-catalog.json": d.AICatalog(), "/mcp/v1/server-card": d.ServerCard(), "/docs/mcp": d.PeopleDocs(),
 		"/mcp/docs": d.AgentDocs(), "/docs/errors": d.ErrorList(), "/docs/errors/{code}": d.Error(), "/": d.Landing(),
 	}
 	maps.Copy(all, d.Assets())

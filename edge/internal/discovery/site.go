@@ -16,6 +16,7 @@ const (
 	pathLLMs       = "/llms.txt"
 	pathOpenAPI    = "/openapi.json"
 	pathAPICatalog = "/.well-known/api-catalog"
+	pathAICatalog  = "/.well-known/ai-catalog.json"
 	pathPeopleDocs = "/docs/mcp"
 	pathAgentDocs  = "/mcp/docs"
 	pathErrors     = "/docs/errors"
