@@ -78,7 +78,9 @@ func (a Agent) Post(t *testing.T, body string, headers ...string) Response {
 	if a.Bearer != "" {
 		lines = append(lines, "Authorization: Bearer "+a.Bearer)
 	}
-	return a.Service.Send(t, http.MethodPost, a.Path, body, lines...)
+	got := a.Service.Send(t, http.MethodPost, a.Path, body, lines...)
+	answers.keep(body, got.Body)
+	return got
 }
 
 // Request is a JSON-RPC request as text; params nil leaves them out.

@@ -1,5 +1,7 @@
 // What the SDK tests share: a client that is connected, and calls that succeed.
 import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
@@ -8,6 +10,11 @@ export function setting(name) {
   const value = process.env[name];
   assert.ok(value, `${name} is not set: these tests are run by go test ./e2e`);
   return value;
+}
+
+/** Keeps a structured answer, which the Go test validates at the end of the run. */
+export function keep(tool, content) {
+  if (content) appendFileSync(join(setting('KITH_ANSWERS'), `node-${process.pid}.jsonl`), `${JSON.stringify({ tool, content })}\n`);
 }
 
 /**
@@ -20,6 +27,12 @@ export async function connect(path, { token, fetch, headers: others } = {}) {
   const client = new Client({ name: 'kith-e2e', version: '1.0.0' });
   await client.connect(transport);
   const { tools } = await client.listTools();
+  const callTool = client.callTool.bind(client);
+  client.callTool = async (params, ...rest) => {
+    const result = await callTool(params, ...rest);
+    keep(params.name, result.structuredContent);
+    return result;
+  };
   return { client, tools };
 }
 

@@ -73,8 +73,11 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer closeCollector()
 	everyTrace = traces
+	if answers, err = newSeenAnswers(dir); err != nil {
+		return 1, err
+	}
 	code = m.Run()
-	return code, errors.Join(shared.stop(), originals.remove(), rateHeaders.check(), everyTrace.check())
+	return code, errors.Join(shared.stop(), originals.remove(), rateHeaders.check(), everyTrace.check(), answers.check())
 }
 
 // buildAll builds kith once for all packages, into .tmp/e2e. What is up to date

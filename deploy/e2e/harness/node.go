@@ -52,7 +52,7 @@ func nodeBinary(t *testing.T) string {
 func RunNode(t *testing.T, settings map[string]string, args ...string) Outcome {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), nodeBinary(t), args...)
-	command.Env = append(BareEnvironment(), Environment(settings)...)
+	command.Env = append(append(BareEnvironment(), Environment(settings)...), answersFolder+"="+answers.folder)
 	return RunToEnd(t, command, "")
 }
 

@@ -1,5 +1,5 @@
 // Calls without a client library, to see what a bearer is worth at this moment.
-import { setting } from './client.mjs';
+import { keep, setting } from './client.mjs';
 
 /** Runs a tool with a bearer; the answer has status, challenge and message. */
 export async function callWith(bearer, tool = 'get_account', args = {}, path = '/mcp/v1') {
@@ -7,7 +7,9 @@ export async function callWith(bearer, tool = 'get_account', args = {}, path = '
     method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${bearer}` },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: args } }),
   });
-  return { status: response.status, challenge: response.headers.get('www-authenticate'), message: await response.json() };
+  const message = await response.json();
+  keep(tool, message.result?.structuredContent);
+  return { status: response.status, challenge: response.headers.get('www-authenticate'), message };
 }
 
 /** Waits until the condition holds. */
