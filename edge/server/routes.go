@@ -26,7 +26,7 @@ func (p *parts) routes() []route.Route {
 			Username: p.SandboxUsername, Requests: p.SandboxRequests, Policies: p.policies,
 		}),
 		discovery.ResourceRoutes(p.BaseURL, p.catalog),
-		agentidentity.Routes(agentidentity.Options{Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL}),
+		agentidentity.Routes(agentidentity.Options{Catalog: p.catalog, Backend: p.backend, Problems: p.problems, Logger: p.Logger, BaseURL: p.BaseURL}),
 		discovery.Routes(discovery.Options{
 			BaseURL: p.BaseURL, Version: p.Version, Catalog: p.catalog, Protocols: mcp.Versions(), Problems: p.problems,
 			Policies: p.policies, Requests: p.SandboxRequests, DemoUsername: p.SandboxUsername,

@@ -50,6 +50,9 @@ func CheckChallenge(t *testing.T, a Agent, body, parameter string, headers ...st
 	if len(challenges) != 1 || !strings.HasPrefix(challenges[0], "Bearer ") || !strings.Contains(challenges[0], metadata) {
 		t.Errorf("WWW-Authenticate is %q, want one Bearer with %s", challenges, metadata)
 	}
+	if !strings.Contains(strings.Join(challenges, ""), `, scope="connections `) {
+		t.Errorf("WWW-Authenticate is %q, want the scopes to ask for in it", challenges)
+	}
 	if has := strings.Contains(strings.Join(challenges, ""), "error="); has != (parameter != "") {
 		t.Errorf("WWW-Authenticate is %q, want %q in it", challenges, parameter)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/kith-crm/kith/proto/catalog"
+
 	"github.com/kith-crm/kith/edge/internal/batch"
 	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
@@ -34,6 +36,7 @@ const maxBody = 4 << 10
 
 // Options are what the endpoint needs. All are required.
 type Options struct {
+	Catalog  *catalog.Catalog
 	Backend  *upstream.Client
 	Problems *httpapi.Problems
 	Logger   *slog.Logger
@@ -67,7 +70,7 @@ func Routes(o Options) []route.Route {
 func New(o Options) *Endpoint {
 	e := &Endpoint{options: o, failures: httpapi.BackendErrors{
 		Problems: o.Problems, Logger: o.Logger, NeedsBearer: "service_auth needs a live bearer token.",
-		Challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent),
+		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	for _, r := range o.Routes {
 		if r.Anonymous && (r.Batchable || r.Original() == batch.RouteBatch || r.SandboxOnly && r.CopyOf == "") {

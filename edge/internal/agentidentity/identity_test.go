@@ -11,6 +11,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/kith-crm/kith/proto/catalog"
+
 	"github.com/kith-crm/kith/edge/internal/agentidentity"
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
@@ -29,8 +31,12 @@ func ask(t *testing.T, backend *backendtest.Backend, body string, headers ...str
 	if err != nil {
 		t.Fatal(err)
 	}
+	tools, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	endpoint := agentidentity.New(agentidentity.Options{
-		Backend: client, Problems: httpapi.NewProblems(base), Logger: slog.New(slog.DiscardHandler), BaseURL: base,
+		Catalog: tools, Backend: client, Problems: httpapi.NewProblems(base), Logger: slog.New(slog.DiscardHandler), BaseURL: base,
 		Routes: route.Mounted(server.Routes(), true),
 	})
 	r := httptest.NewRequest(http.MethodPost, "/agent/identity", strings.NewReader(body))
@@ -113,7 +119,7 @@ func TestRefusals(t *testing.T) {
 		status              int
 		code, challenge     string
 	}{
-		"no bearer":       {`{"type":"service_auth"}`, "", 401, "unauthenticated", `Bearer resource_metadata="` + base + `/.well-known/oauth-protected-resource/mcp/v1"`},
+		"no bearer":       {`{"type":"service_auth"}`, "", 401, "unauthenticated", `Bearer resource_metadata="` + base + `/.well-known/oauth-protected-resource/mcp/v1", scope="connections timeline organize reminders insights imports directory account write"`},
 		"dead bearer":     {`{"type":"service_auth"}`, "Bearer kith_pat_dead", 401, "unauthenticated", "invalid_token"},
 		"other scheme":    {`{"type":"service_auth"}`, "Basic YTpi", 401, "unauthenticated", "invalid_token"},
 		"unknown type":    {`{"type":"root"}`, "", 400, "unsupported_identity_type", ""},

@@ -51,12 +51,36 @@ func token68(s string) bool {
 	return true
 }
 
-// Challenge returns the value of WWW-Authenticate that asks for a credential and
-// names the metadata of the resource (RFC 9728, section 5.1).
-func Challenge(resourceMetadata string) string {
-	return `Bearer resource_metadata="` + resourceMetadata + `"`
+// Challenge makes the values of WWW-Authenticate for one resource (RFC 6750, section 3).
+// The zero value belongs to a path that takes no credential.
+type Challenge struct {
+	resource, scopes string
 }
 
-// InvalidToken is added to a challenge when a credential was presented (RFC 6750,
-// section 3.1).
-const InvalidToken = `, error="invalid_token", error_description="The access token is expired, revoked or malformed"`
+// NewChallenge returns the challenge of the resource that has its metadata at an address
+// (RFC 9728, section 5.1). scopes are those that a client should ask for.
+func NewChallenge(resourceMetadata string, scopes []string) Challenge {
+	return Challenge{resource: `Bearer resource_metadata="` + resourceMetadata + `"`, scopes: scope(scopes)}
+}
+
+// scope is the parameter that names scopes, or nothing for none.
+func scope(scopes []string) string {
+	if len(scopes) == 0 {
+		return ""
+	}
+	return `, scope="` + strings.Join(scopes, " ") + `"`
+}
+
+// Missing is the value if no credential was presented.
+func (c Challenge) Missing() string { return c.resource + c.scopes }
+
+// InvalidToken is the value if a dead credential was presented.
+func (c Challenge) InvalidToken() string {
+	return c.resource + `, error="invalid_token", error_description="The access token is expired, revoked or malformed"` + c.scopes
+}
+
+// InsufficientScope is the value if a live credential lacks the scopes that are
+// required, or is refused for another reason, when there are none.
+func (c Challenge) InsufficientScope(required []string) string {
+	return c.resource + `, error="insufficient_scope"` + scope(required)
+}

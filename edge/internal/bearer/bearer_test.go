@@ -40,3 +40,21 @@ func TestReadBearer(t *testing.T) {
 		}
 	}
 }
+
+// A client learns where to get a token, and which scopes to ask for: all that the
+// resource has, or those that the call lacks.
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	c := NewChallenge("https://kith.example/x", []string{"timeline", "write"})
+	for _, test := range []struct{ got, want string }{
+		{c.Missing(), `Bearer resource_metadata="https://kith.example/x", scope="timeline write"`},
+		{c.InvalidToken(), `Bearer resource_metadata="https://kith.example/x", error="invalid_token", error_description="The access token is expired, revoked or malformed", scope="timeline write"`},
+		{c.InsufficientScope([]string{"imports", "write"}), `Bearer resource_metadata="https://kith.example/x", error="insufficient_scope", scope="imports write"`},
+		{c.InsufficientScope(nil), `Bearer resource_metadata="https://kith.example/x", error="insufficient_scope"`},
+		{NewChallenge("https://kith.example/x", nil).Missing(), `Bearer resource_metadata="https://kith.example/x"`},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %s, want %s", test.got, test.want)
+		}
+	}
+}

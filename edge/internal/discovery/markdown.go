@@ -30,7 +30,7 @@ func (s *site) parsePages() (*texttemplate.Template, error) {
 	return texttemplate.New("").Funcs(texttemplate.FuncMap{
 		"text": escapeText, "code": codeSpan, "bounds": bounds, "serves": s.serves,
 		"batchVersion": func() string { return versionWithBatches },
-		"challenge":    func() string { return bearer.Challenge("…") + bearer.InvalidToken },
+		"challenge":    func() string { return bearer.NewChallenge("…", []string{"…"}).InvalidToken() },
 	}).ParseFS(pageFiles, "pages/*.md")
 }
 

@@ -41,9 +41,10 @@ func BackendCode(kind upstream.Kind, ofDomain Code) Code {
 type BackendErrors struct {
 	Problems *Problems
 	Logger   *slog.Logger
-	// Challenge is the WWW-Authenticate of a 401 and a 403, and NeedsBearer the
+	// Challenge is for the WWW-Authenticate of a 401 and a 403, and NeedsBearer the
 	// detail of a 401; both are empty for paths that take no credential.
-	Challenge, NeedsBearer string
+	Challenge   bearer.Challenge
+	NeedsBearer string
 	// InvalidDetail is the detail of a 400, InvalidField the parameter at fault where
 	// the backend names none; empty for the backend's own sentence and no parameter.
 	InvalidDetail, InvalidField string
@@ -54,7 +55,7 @@ type BackendErrors struct {
 func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error, ofDomain Code) {
 	failure := upstream.AsError(err)
 	code := BackendCode(failure.Kind, ofDomain)
-	if b.Challenge == "" && code != InvalidParameter && code != Unavailable {
+	if b.Challenge == (bearer.Challenge{}) && code != InvalidParameter && code != Unavailable {
 		code = Internal // there is no credential that could be at fault
 	}
 	switch code {
@@ -78,10 +79,10 @@ func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error,
 
 // WriteUnauthenticated asks for a live bearer. presented says that one was sent.
 func (b *BackendErrors) WriteUnauthenticated(w http.ResponseWriter, r *http.Request, presented bool) {
-	challenge := b.Challenge
+	challenge := b.Challenge.Missing()
 	if presented {
 		requestlog.FromContext(r.Context()).Dead = true
-		challenge += bearer.InvalidToken
+		challenge = b.Challenge.InvalidToken()
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
 	b.Problems.Write(w, r, Unauthenticated, b.NeedsBearer)
@@ -91,12 +92,11 @@ func (b *BackendErrors) WriteUnauthenticated(w http.ResponseWriter, r *http.Requ
 // names the scopes that are needed (RFC 6750, section 3.1), unless the refusal is for
 // another reason.
 func (b *BackendErrors) writeInsufficientScope(w http.ResponseWriter, r *http.Request, err *upstream.Error) {
-	challenge, detail := b.Challenge+`, error="insufficient_scope"`, sentence(err.Message)
+	detail := sentence(err.Message)
 	if scopes := strings.Join(err.RequiredScopes, " "); scopes != "" {
-		challenge += `, scope="` + scopes + `"`
 		detail = "The credential lacks a scope; this needs " + scopes + "."
 	}
-	w.Header().Set("WWW-Authenticate", challenge)
+	w.Header().Set("WWW-Authenticate", b.Challenge.InsufficientScope(err.RequiredScopes))
 	b.Problems.Write(w, r, InsufficientScope, detail)
 }
 

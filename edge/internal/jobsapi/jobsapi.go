@@ -62,7 +62,7 @@ type API struct {
 func New(o Options) (*API, error) {
 	a := &API{options: o, starters: map[string]string{}, failures: httpapi.BackendErrors{
 		Problems: o.Problems, Logger: o.Logger, NeedsBearer: "Jobs need a live bearer token.",
-		Challenge: bearer.Challenge(o.BaseURL + route.ResourcePrefix + route.PathMCPCurrent),
+		Challenge: bearer.NewChallenge(o.BaseURL+route.ResourcePrefix+route.PathMCPCurrent, o.Catalog.Scopes()),
 	}}
 	reader, ok := o.Catalog.Tool(toolGetJob)
 	if !ok {

@@ -78,7 +78,7 @@ func TestServeJob(t *testing.T) {
 		"queued":            {"7", "t", queued, nil, 200, `"job_id":7`, "Retry-After: 1"},
 		"ended":             {"7", "t", ended, nil, 200, `"state":"succeeded"`, "Retry-After: "},
 		"is never kept":     {"7", "t", ended, nil, 200, ``, "Cache-Control: no-store"},
-		"no credential":     {"7", "", queued, nil, 401, "unauthenticated", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1"`},
+		"no credential":     {"7", "", queued, nil, 401, "unauthenticated", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", scope="connections timeline organize reminders insights imports directory account write"`},
 		"a dead one":        {"7", "t", "", refusal(upstream.Unauthenticated, ""), 401, "unauthenticated", ""},
 		"none of theirs":    {"8", "t", "", refusal(upstream.ToolFailed, "there is no job 8"), 404, "There is no job 8.", ""},
 		"beyond numbers":    {"99999999999", "t", queued, nil, 404, "There is no job 99999999999.", ""},

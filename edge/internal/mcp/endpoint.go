@@ -23,7 +23,7 @@ type endpoint struct {
 	*Dispatcher
 
 	policy    credentialPolicy
-	challenge string
+	challenge bearer.Challenge
 }
 
 // call is one JSON-RPC message on its way through the endpoint.

@@ -209,11 +209,14 @@ func (a answer) wantRefusal(t *testing.T, reason, scopes string) {
 	}
 }
 
+// allScopes is the part of a challenge that says which scopes to ask for.
+const allScopes = `, scope="connections timeline organize reminders insights imports directory account write"`
+
 func (a answer) wantChallenge(t *testing.T, part string) {
 	t.Helper()
 	a.wantError(t, 401, -32000, "1")
 	lines := a.header.Values("WWW-Authenticate")
-	if len(lines) != 1 || strings.Count(lines[0], "Bearer ") != 1 || !strings.Contains(lines[0], part) {
+	if len(lines) != 1 || strings.Count(lines[0], "Bearer ") != 1 || !strings.Contains(lines[0], part) || !strings.HasSuffix(lines[0], allScopes) {
 		t.Errorf("challenges %q, want one with %q", lines, part)
 	}
 }

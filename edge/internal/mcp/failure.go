@@ -8,7 +8,6 @@ import (
 
 	"github.com/kith-crm/kith/observability/metrics"
 
-	"github.com/kith-crm/kith/edge/internal/bearer"
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 	"github.com/kith-crm/kith/edge/internal/requestlog"
 	"github.com/kith-crm/kith/edge/internal/upstream"
@@ -46,9 +45,9 @@ func answerError(code int, message string) *failure {
 func (e *endpoint) writeFailure(w http.ResponseWriter, r *http.Request, id []byte, f *failure) {
 	switch f.challenge {
 	case challengeMissing:
-		w.Header().Set("WWW-Authenticate", e.challenge)
+		w.Header().Set("WWW-Authenticate", e.challenge.Missing())
 	case challengeInvalid:
-		w.Header().Set("WWW-Authenticate", e.challenge+bearer.InvalidToken)
+		w.Header().Set("WWW-Authenticate", e.challenge.InvalidToken())
 	case challengeNone:
 	}
 	if f.status == http.StatusServiceUnavailable || f.status == http.StatusConflict {

@@ -171,6 +171,6 @@ func (d *Dispatcher) mount(path string, policy credentialPolicy) *endpoint {
 	return &endpoint{
 		Dispatcher: d,
 		policy:     policy,
-		challenge:  bearer.Challenge(d.options.BaseURL + route.ResourcePrefix + path),
+		challenge:  bearer.NewChallenge(d.options.BaseURL+route.ResourcePrefix+path, d.options.Catalog.Scopes()),
 	}
 }
