@@ -74,7 +74,7 @@ $(BIN)/golangci-lint: Makefile
 	GOBIN=$(BIN) GOWORK=off go install $(GOLANGCI) && touch $@
 
 # The race detector leaves SQLite alone, which is C translated to Go: tests are twice as fast. End-to-end tests watch
-# the services that they start instead of themselves. `make lint` vets.
+# the services that they start instead of themselves, and wait much: four packages run at once. `make lint` vets.
 UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false
 
 .PHONY: test
@@ -86,7 +86,7 @@ test-inside:
 	go test -vet=off -race $(UNWATCHED) -timeout 45m $$(go list work | grep -v deploy/e2e)
 
 test-outside:
-	KITH_TEST_RACE=1 go test -vet=off -timeout 45m $$(go list work | grep deploy/e2e)
+	KITH_TEST_RACE=1 go test -vet=off -p 4 -timeout 45m $$(go list work | grep deploy/e2e)
 
 .PHONY: quick
 quick: ## Test what differs from main and what depends on it, on SQLite

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"flag"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,6 +16,13 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 	"pgregory.net/rapid"
 )
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", examples); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // Whatever two members ask of all tools, in any order and with each other's ids,
 // names and keys: what the one does neither changes anything of the other's nor
