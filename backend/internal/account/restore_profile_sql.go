@@ -12,13 +12,12 @@ import (
 // profileRestorer puts the member's own page back.
 type profileRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer.
-func (r profileRestorer) Current(ctx context.Context, _ string) (any, error) {
+func (r profileRestorer) get(ctx context.Context, _ string) (any, error) {
 	return GetOwnProfile(ctx, r.tx)
 }
 
-// Restore implements history.Restorer. A page is never removed.
-func (r profileRestorer) Restore(ctx context.Context, _ string, to json.RawMessage) error {
+// put restores the page, which is never removed.
+func (r profileRestorer) put(ctx context.Context, _ string, to json.RawMessage) error {
 	var p Profile
 	if err := json.Unmarshal(to, &p); err != nil {
 		return fmt.Errorf("read recorded profile: %w", err)
@@ -32,4 +31,7 @@ func (r profileRestorer) Restore(ctx context.Context, _ string, to json.RawMessa
 }
 
 // RestoreProfile makes the restorer of profiles.
-func RestoreProfile(tx *db.Tx) history.Restorer { return profileRestorer{tx} }
+func RestoreProfile(tx *db.Tx) history.Restorer {
+	r := profileRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
+}

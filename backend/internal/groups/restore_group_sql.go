@@ -14,8 +14,7 @@ import (
 // groupRestorer puts groups back. Who is in them is told by memberships.
 type groupRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer.
-func (r groupRestorer) Current(ctx context.Context, id string) (any, error) {
+func (r groupRestorer) get(ctx context.Context, id string) (any, error) {
 	g, err := GetGroup(ctx, r.tx, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
@@ -23,8 +22,7 @@ func (r groupRestorer) Current(ctx context.Context, id string) (any, error) {
 	return g, err
 }
 
-// Restore implements history.Restorer.
-func (r groupRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
+func (r groupRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
 	var g *Group
 	if err := json.Unmarshal(to, &g); err != nil {
 		return fmt.Errorf("read recorded group: %w", err)
@@ -65,4 +63,7 @@ func (r groupRestorer) remove(ctx context.Context, id string) error {
 }
 
 // RestoreGroup makes the restorer of groups.
-func RestoreGroup(tx *db.Tx) history.Restorer { return groupRestorer{tx} }
+func RestoreGroup(tx *db.Tx) history.Restorer {
+	r := groupRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
+}

@@ -148,7 +148,7 @@ func (d *fixture) count() int {
 
 // kinds restores things.
 func (d *fixture) kinds() history.Kinds {
-	return history.Kinds{"thing": func(tx *db.Tx) history.Restorer { return thing{d, tx} }}
+	return history.Kinds{"thing": func(tx *db.Tx) history.Restorer { r := thing{d, tx}; return history.Single{Get: r.get, Put: r.put} }}
 }
 
 func (d *fixture) undo(id string, dryRun bool) (out history.Undone, err error) {
@@ -175,7 +175,7 @@ type thing struct {
 	tx *db.Tx
 }
 
-func (r thing) Current(ctx context.Context, id string) (any, error) {
+func (r thing) get(ctx context.Context, id string) (any, error) {
 	var body string
 	err := r.tx.NewRaw("SELECT body FROM things WHERE id = ?", id).Scan(ctx, &body)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -184,7 +184,7 @@ func (r thing) Current(ctx context.Context, id string) (any, error) {
 	return json.RawMessage(body), errors.Join(err, r.d.fail)
 }
 
-func (r thing) Restore(ctx context.Context, id string, to json.RawMessage) error {
+func (r thing) put(ctx context.Context, id string, to json.RawMessage) error {
 	if reason := r.d.blocked[id]; reason != "" {
 		return fault.New(fault.Conflict, "%s", reason)
 	}

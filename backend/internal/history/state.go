@@ -128,8 +128,12 @@ func sorted(list []any) []any {
 	return out
 }
 
-// overlay returns present with the recorded fields in place of its own.
+// overlay returns present with the recorded fields in place of its own; null when nothing
+// is recorded.
 func overlay(present, recorded state) (json.RawMessage, error) {
+	if recorded == nil {
+		return encodeState(nil)
+	}
 	out := make(state, len(present)+len(recorded))
 	maps.Copy(out, present)
 	maps.Copy(out, recorded)

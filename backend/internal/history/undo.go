@@ -2,25 +2,12 @@ package history
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
-
-// Restorer reads and puts back the objects of one kind, within one transaction.
-type Restorer interface {
-	// Current returns an object as it is now, in the form in which writes record
-	// it, or nil when it is not on file.
-	Current(ctx context.Context, id string) (any, error)
-	// Restore puts an object into a state, which has all fields; null removes
-	// it. It fails with fault.Conflict, before it writes anything, when something
-	// else is in the way; the message names it.
-	Restore(ctx context.Context, id string, to json.RawMessage) error
-}
 
 // Kinds makes the restorer of each kind of object for a transaction.
 type Kinds map[string]func(*db.Tx) Restorer
@@ -70,7 +57,7 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (U
 	}
 	var out Undone
 	err = w.Attempt(ctx, func(ctx context.Context) (bool, error) {
-		u := undo{restorers: kinds.in(w), each: c.ImportID != ""}
+		u := undo{restorers: kinds.in(w), imported: c.ImportID != ""}
 		if err := u.revertAll(ctx, c); err != nil {
 			return false, err
 		}
@@ -94,7 +81,7 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (U
 // and the change stays in force for them. What is written belongs to undoID, as the
 // change does to its import.
 func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID string) (Undone, error) {
-	u := undo{restorers: kinds.in(w), each: true}
+	u := undo{restorers: kinds.in(w), imported: true}
 	if err := u.revertAll(ctx, c); err != nil {
 		return Undone{}, err
 	}
@@ -110,70 +97,32 @@ func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID stri
 // undo is an undo in progress.
 type undo struct {
 	restorers map[string]Restorer
-	// each tells that every object counts by itself: those of an import may have been
+	// imported tells that every object counts by itself: those of an import may have been
 	// taken back in part.
-	each      bool
+	imported  bool
 	done      []Effect
 	conflicts []Conflict
 }
 
-// revert takes one effect back, or notes what is in the way.
-func (u *undo) revert(ctx context.Context, e Effect) error {
-	restorer, ok := u.restorers[e.Kind]
-	if !ok {
-		u.conflict(e, "this version cannot put back a "+e.Kind, nil)
-		return nil
-	}
-	before, errBefore := decode(e.Before)
-	after, errAfter := decode(e.After)
-	present, errPresent := currentState(ctx, restorer, e.ID)
-	if err := errors.Join(errBefore, errAfter, errPresent); err != nil {
-		return fmt.Errorf("undo %s %s: %w", e.Kind, e.ID, err)
-	}
-	if reason, fields := changedSince(after, present); reason != "" {
-		if !u.spent(before, present) {
-			u.conflict(e, reason, fields)
-		}
-		return nil
-	}
-	target, err := encodeState(nil)
-	if before != nil {
-		target, err = overlay(present, before)
-	}
-	if err != nil {
-		return err
-	}
-	if err := restorer.Restore(ctx, e.ID, target); fault.Is(err, fault.Conflict) {
-		u.conflict(e, err.Error(), nil)
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("undo %s %s: %w", e.Kind, e.ID, err)
-	}
-	now, err := currentState(ctx, restorer, e.ID)
-	if err != nil {
-		return err
-	}
-	return u.did(e, present, now, before, after)
-}
-
 // spent tells that an object needs no taking back: it is as before, or gone.
 func (u *undo) spent(before, present state) bool {
-	if !u.each || present == nil {
-		return u.each
+	if !u.imported || present == nil {
+		return u.imported
 	}
 	reason, _ := changedSince(before, present)
 	return reason == ""
 }
 
-// did notes what was put back, as an effect that can itself be undone. Of an
-// object that was there all the time it keeps the recorded fields only.
-func (u *undo) did(e Effect, from, to, before, after state) error {
+// did notes what was restored, as an effect that can itself be undone. Of an object that
+// existed all the time it keeps the recorded fields only.
+func (u *undo) did(r reversal, now state) error {
+	from, to := r.present, now
 	if from != nil && to != nil {
-		from, to = restrict(from, before, after), restrict(to, before, after)
+		from, to = restrict(from, r.before, r.after), restrict(to, r.before, r.after)
 	}
 	was, errFrom := encodeState(orNil(from))
 	is, errTo := encodeState(orNil(to))
-	u.done = append(u.done, Effect{Kind: e.Kind, ID: e.ID, Before: was, After: is})
+	u.done = append(u.done, Effect{Kind: r.Kind, ID: r.ID, Before: was, After: is})
 	return errors.Join(errFrom, errTo)
 }
 
@@ -183,18 +132,6 @@ func orNil(s state) any {
 		return nil
 	}
 	return s
-}
-
-func currentState(ctx context.Context, r Restorer, id string) (state, error) {
-	object, err := r.Current(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	data, err := encodeState(object)
-	if err != nil {
-		return nil, err
-	}
-	return decode(data)
 }
 
 // changedSince tells how an object differs from what a change left, and in which
@@ -216,10 +153,6 @@ func changedSince(after, present state) (reason string, fields []string) {
 		fields[i] = wireName(name)
 	}
 	return "it was changed since: " + strings.Join(fields, ", "), fields
-}
-
-func (u *undo) conflict(e Effect, reason string, fields []string) {
-	u.conflicts = append(u.conflicts, Conflict{Kind: e.Kind, ID: e.ID, Reason: reason, Fields: fields})
 }
 
 // record keeps the undo as a change, and which changes are in force now: taking

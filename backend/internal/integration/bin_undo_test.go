@@ -83,11 +83,11 @@ func TestTheRestOfAnUndoThatRemovedPeople(t *testing.T) {
 		both := do(t, s, owner, func(ctx context.Context, u *db.Tx) (string, error) {
 			draft := history.Draft{Summary: "Imported 2"}
 			for kind, id := range map[string]string{history.Connection: xylo, history.Note: note} {
-				state, err := kinds.All()[kind](u).Current(ctx, id)
+				states, err := kinds.All()[kind](u).Current(ctx, []string{id})
 				if err != nil {
 					return "", err
 				}
-				draft.Effects = append(draft.Effects, history.Touch{Kind: kind, ID: id, After: state})
+				draft.Effects = append(draft.Effects, history.Touch{Kind: kind, ID: id, After: states[id]})
 			}
 			return history.Record(ctx, u, draft)
 		})

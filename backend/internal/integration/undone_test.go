@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/kinds"
@@ -111,8 +112,8 @@ func restoreAll(ctx context.Context, u *db.Tx, v victim) (any, error) {
 	} {
 		restorer := kinds.All()[kind](u)
 		for id, state := range states {
-			object, err := restorer.Current(ctx, id)
-			seen, errs = append(seen, object), append(errs, err)
+			objects, err := restorer.Current(ctx, []string{id})
+			seen, errs = append(seen, objects), append(errs, err)
 			data, err := json.Marshal(state)
 			if err != nil {
 				return nil, err
@@ -120,7 +121,10 @@ func restoreAll(ctx context.Context, u *db.Tx, v victim) (any, error) {
 			// Each in an attempt of its own: a refusal must not hide the next one.
 			for _, to := range []json.RawMessage{data, json.RawMessage("null")} {
 				errs = append(errs, u.Attempt(ctx, func(ctx context.Context) (bool, error) {
-					err := restorer.Restore(ctx, id, to)
+					conflicts, err := restorer.Restore(ctx, map[string]json.RawMessage{id: to})
+					if reason := conflicts[id]; reason != "" {
+						err = fault.New(fault.Conflict, "%s", reason)
+					}
 					return err == nil, err
 				}))
 			}

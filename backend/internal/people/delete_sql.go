@@ -55,7 +55,7 @@ func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind str
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	whole, err := history.CurrentAll(ctx, r, ids)
+	whole, err := r.Current(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

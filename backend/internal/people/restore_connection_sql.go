@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -14,45 +15,6 @@ import (
 
 // connectionRestorer puts connections back, with the lists that are theirs.
 type connectionRestorer struct{ tx *db.Tx }
-
-// Current implements history.Restorer.
-func (r connectionRestorer) Current(ctx context.Context, id string) (any, error) {
-	people, err := r.CurrentAll(ctx, []string{id})
-	return people[id], err
-}
-
-// Restore implements history.Restorer. The version grows, so that a caller who
-// holds the one before is told.
-func (r connectionRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
-	var c *Connection
-	if err := json.Unmarshal(to, &c); err != nil {
-		return fmt.Errorf("read recorded connection: %w", err)
-	}
-	if c == nil {
-		return r.remove(ctx, id)
-	}
-	present, err := GetConnection(ctx, r.tx, id)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return err
-	}
-	c.ID = id
-	if taken := r.dropTakenRows(ctx, c); taken != nil {
-		return taken
-	}
-	if err != nil {
-		err = r.bringBack(ctx, c)
-	} else {
-		c.Version, c.LastInteractionAt = present.Version+1, present.LastInteractionAt
-		if present.ArchivedAt.IsZero() && !c.ArchivedAt.IsZero() {
-			c.ArchivedAt = r.tx.Now() // the days until the purge begin anew
-		}
-		err = ReplaceConnection(ctx, r.tx, c)
-	}
-	if err != nil {
-		return err
-	}
-	return CountContacts(ctx, r.tx, id)
-}
 
 // bringBack inserts connections that are not on file.
 func (r connectionRestorer) bringBack(ctx context.Context, people ...*Connection) error {
@@ -74,60 +36,49 @@ func (r connectionRestorer) bringBack(ctx context.Context, people ...*Connection
 	return err
 }
 
-// dropTakenRows takes the ids away from those entries of a connection's lists whose
-// rows are another connection's by now: a merge moves rows, and what it moved stays
-// where it is when an undo puts back the person that it came from. (The undo may
-// still fail to find the other one as it was.) They get new ids.
-func (r connectionRestorer) dropTakenRows(ctx context.Context, c *Connection) error {
-	lists := map[string][]*string{}
-	for i := range c.Handles {
-		lists["handles"] = append(lists["handles"], &c.Handles[i].ID)
+// dropTakenRows takes the ids away from those entries of connections' lists whose rows
+// are another connection's by now: a merge moves rows, and what it moved stays where it
+// is when an undo restores the person that it came from. (The undo may still fail to find
+// the other one as it was.) They get new ids.
+func (r connectionRestorer) dropTakenRows(ctx context.Context, people map[string]*Connection) error {
+	type entry struct {
+		id    *string
+		owner string
 	}
-	for i := range c.Positions {
-		lists["positions"] = append(lists["positions"], &c.Positions[i].ID)
-	}
-	for i := range c.Dates {
-		lists["important_dates"] = append(lists["important_dates"], &c.Dates[i].ID)
-	}
-	for table, ids := range lists {
-		wanted := make([]string, len(ids))
-		for i, rowID := range ids {
-			wanted[i] = *rowID
+	lists := map[string][]entry{}
+	for _, c := range people {
+		for i := range c.Handles {
+			lists["handles"] = append(lists["handles"], entry{&c.Handles[i].ID, c.ID})
 		}
-		var taken []string
-		err := r.tx.NewRaw("SELECT id FROM ? WHERE tenant_id = ? AND id IN (?) AND connection_id <> ?",
-			bun.Ident(table), r.tx.TenantID(), bun.List(wanted), c.ID).Scan(ctx, &taken)
+		for i := range c.Positions {
+			lists["positions"] = append(lists["positions"], entry{&c.Positions[i].ID, c.ID})
+		}
+		for i := range c.Dates {
+			lists["important_dates"] = append(lists["important_dates"], entry{&c.Dates[i].ID, c.ID})
+		}
+	}
+	for table, entries := range lists {
+		ids := make([]string, len(entries))
+		for i, e := range entries {
+			ids[i] = *e.id
+		}
+		var rows []struct{ ID, ConnectionID string }
+		err := r.tx.NewRaw("SELECT id, connection_id FROM ? WHERE tenant_id = ? AND id IN (?)",
+			bun.Ident(table), r.tx.TenantID(), bun.List(ids)).Scan(ctx, &rows)
 		if err != nil {
 			return fmt.Errorf("look for rows in use: %w", err)
 		}
-		for _, rowID := range ids {
-			if slices.Contains(taken, *rowID) {
-				*rowID = ""
+		owners := make(map[string]string, len(rows))
+		for _, row := range rows {
+			owners[row.ID] = row.ConnectionID
+		}
+		for _, e := range entries {
+			if owner, used := owners[*e.id]; used && owner != e.owner {
+				*e.id = ""
 			}
 		}
 	}
 	return nil
-}
-
-// remove deletes a connection that nothing came to hang on.
-func (r connectionRestorer) remove(ctx context.Context, id string) error {
-	for _, of := range []struct{ query, what string }{
-		{"SELECT note_id FROM note_connections WHERE tenant_id = ? AND connection_id = ? LIMIT 1", "is a note about them"},
-		{"SELECT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id = ? LIMIT 1", "is an interaction with them"},
-		{"SELECT id FROM reminders WHERE tenant_id = ? AND connection_id = ? LIMIT 1", "is a reminder about them"},
-		{"SELECT id FROM relationships WHERE tenant_id = ? AND ? IN (from_id, to_id) LIMIT 1", "relates them to somebody"},
-		{"SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id = ? LIMIT 1", "has them in it"},
-		{"SELECT id FROM connections WHERE tenant_id = ? AND merged_into = ? LIMIT 1", "was merged into them"},
-	} {
-		found, err := r.tx.FirstID(ctx, of.query, r.tx.TenantID(), id)
-		if err != nil {
-			return err
-		}
-		if found != "" {
-			return fault.New(fault.Conflict, "something came to hang on it: %s %s", found, of.what)
-		}
-	}
-	return removeConnections(ctx, r.tx, id)
 }
 
 // removeConnections deletes connections with the rows that are theirs alone.
@@ -186,8 +137,8 @@ func NeedConnections(ctx context.Context, tx *db.Tx, ids ...string) error {
 // RestoreConnection makes the restorer of connections.
 func RestoreConnection(tx *db.Tx) history.Restorer { return connectionRestorer{tx} }
 
-// CurrentAll implements history.Bulk.
-func (r connectionRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
+// Current implements history.Restorer.
+func (r connectionRestorer) Current(ctx context.Context, ids []string) (map[string]any, error) {
 	people, err := connectionsByID(ctx, r.tx, ids)
 	out := make(map[string]any, len(people))
 	for i := range people {
@@ -227,132 +178,85 @@ func connectionsByID(ctx context.Context, tx *db.Tx, ids []string) ([]Connection
 	return people, fillSourceKeys(ctx, tx, people)
 }
 
-// RestoreAll implements history.Bulk.
-func (r connectionRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
-	var gone, kept []string
-	back := map[string]*Connection{}
+// Restore implements history.Restorer. The version grows, so that a caller who holds the
+// one before is told.
+func (r connectionRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	conflicts, err := r.remove(ctx, history.TakeRemovals(to))
+	if err != nil || len(to) == 0 {
+		return conflicts, err
+	}
+	wanted := make(map[string]*Connection, len(to))
 	for id, data := range to {
-		var c *Connection
-		if err := json.Unmarshal(data, &c); err != nil {
+		c := &Connection{}
+		if err := json.Unmarshal(data, c); err != nil {
 			return nil, fmt.Errorf("read recorded connection: %w", err)
 		}
-		if c == nil {
-			gone = append(gone, id)
-			continue
-		}
 		c.ID = id
-		back[id], kept = c, append(kept, id)
+		wanted[id] = c
 	}
-	inTheWay, err := r.removeAll(ctx, gone)
-	if err != nil || len(kept) == 0 {
-		return inTheWay, err
-	}
-	present, err := connectionsByID(ctx, r.tx, kept)
-	if err != nil {
+	if err := r.dropTakenRows(ctx, wanted); err != nil {
 		return nil, err
 	}
-	var made, changed []*Connection
-	for i := range present {
-		was := &present[i]
-		c := back[was.ID]
-		delete(back, was.ID)
+	ids := slices.Collect(maps.Keys(wanted))
+	var present []Connection
+	if err := r.tx.From(&present).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, err
+	}
+	var changed []*Connection
+	for _, was := range present {
+		c := wanted[was.ID]
+		delete(wanted, was.ID)
 		c.Version, c.LastInteractionAt = was.Version+1, was.LastInteractionAt
 		if was.ArchivedAt.IsZero() && !c.ArchivedAt.IsZero() {
 			c.ArchivedAt = r.tx.Now() // the days until the purge begin anew
 		}
 		changed = append(changed, c)
 	}
-	for _, c := range back {
-		made = append(made, c)
-	}
-	if err := r.bringBack(ctx, made...); err != nil {
+	if err := r.bringBack(ctx, slices.Collect(maps.Values(wanted))...); err != nil {
 		return nil, err
 	}
 	if err := ReplacePeople(ctx, r.tx, changed); err != nil {
 		return nil, err
 	}
-	return inTheWay, CountContacts(ctx, r.tx, kept...)
+	return conflicts, CountContacts(ctx, r.tx, ids...)
 }
 
-// removeAll is remove for many connections.
-func (r connectionRestorer) removeAll(ctx context.Context, ids []string) (map[string]string, error) {
-	inTheWay := map[string]string{}
+// remove deletes connections, except those that something came to hang on, and returns
+// what that is.
+func (r connectionRestorer) remove(ctx context.Context, ids []string) (map[string]string, error) {
+	conflicts := map[string]string{}
 	if len(ids) == 0 {
-		return inTheWay, nil
+		return conflicts, nil
 	}
 	for _, of := range []struct{ query, what string }{
-		{"SELECT connection_id, note_id AS object_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?)", "is a note about them"},
-		{"SELECT connection_id, interaction_id AS object_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?)", "is an interaction with them"},
-		{"SELECT connection_id, id AS object_id FROM reminders WHERE tenant_id = ? AND connection_id IN (?)", "is a reminder about them"},
-		{"SELECT from_id AS connection_id, id AS object_id FROM relationships WHERE tenant_id = ? AND from_id IN (?)", "relates them to somebody"},
-		{"SELECT to_id AS connection_id, id AS object_id FROM relationships WHERE tenant_id = ? AND to_id IN (?)", "relates them to somebody"},
-		{"SELECT connection_id, group_id AS object_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?)", "has them in it"},
-		{"SELECT merged_into AS connection_id, id AS object_id FROM connections WHERE tenant_id = ? AND merged_into IN (?)", "was merged into them"},
+		{"SELECT connection_id, min(note_id) AS object_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is a note about them"},
+		{"SELECT connection_id, min(interaction_id) AS object_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is an interaction with them"},
+		{"SELECT connection_id, min(id) AS object_id FROM reminders WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "is a reminder about them"},
+		{"SELECT from_id AS connection_id, min(id) AS object_id FROM relationships WHERE tenant_id = ? AND from_id IN (?) GROUP BY from_id", "relates them to somebody"},
+		{"SELECT to_id AS connection_id, min(id) AS object_id FROM relationships WHERE tenant_id = ? AND to_id IN (?) GROUP BY to_id", "relates them to somebody"},
+		{"SELECT connection_id, min(group_id) AS object_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?) GROUP BY connection_id", "has them in it"},
+		{"SELECT merged_into AS connection_id, min(id) AS object_id FROM connections WHERE tenant_id = ? AND merged_into IN (?) GROUP BY merged_into", "was merged into them"},
 	} {
 		var rows []struct{ ConnectionID, ObjectID string }
 		if err := r.tx.NewRaw(of.query, r.tx.TenantID(), bun.List(ids)).Scan(ctx, &rows); err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			inTheWay[row.ConnectionID] = "something came to hang on it: " + row.ObjectID + " " + of.what
+			if conflicts[row.ConnectionID] == "" {
+				conflicts[row.ConnectionID] = "something came to hang on it: " + row.ObjectID + " " + of.what
+			}
 		}
 	}
 	free := make([]string, 0, len(ids))
 	for _, id := range ids {
-		if inTheWay[id] == "" {
+		if conflicts[id] == "" {
 			free = append(free, id)
 		}
 	}
 	if len(free) == 0 {
-		return inTheWay, nil
+		return conflicts, nil
 	}
-	return inTheWay, removeConnections(ctx, r.tx, free...)
-}
-
-// CurrentAll implements history.Bulk.
-func (r membershipRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
-	var known []string
-	err := r.tx.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?)", r.tx.TenantID(), bun.List(ids)).Scan(ctx, &known)
-	if err != nil {
-		return nil, err
-	}
-	var links []GroupConnection
-	if err := r.tx.From(&links).Where("connection_id IN (?)", bun.List(ids)).Order("group_id").Scan(ctx); err != nil {
-		return nil, err
-	}
-	groups := make(map[string][]string, len(known))
-	for _, l := range links {
-		groups[l.ConnectionID] = append(groups[l.ConnectionID], l.GroupID)
-	}
-	out := make(map[string]any, len(known))
-	for _, id := range known {
-		out[id] = Groups{Groups: groups[id]}
-	}
-	return out, nil
-}
-
-// RestoreAll implements history.Bulk. Only taking people out of all groups is done
-// at once.
-func (r membershipRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
-	var free []string
-	for id, data := range to {
-		var state Groups
-		if err := json.Unmarshal(data, &state); err != nil {
-			return nil, fmt.Errorf("read recorded membership: %w", err)
-		}
-		if len(state.Groups) == 0 {
-			free = append(free, id)
-			delete(to, id)
-		}
-	}
-	if len(free) > 0 {
-		r.tx.MarkDirty(free...)
-		if err := r.tx.Delete(ctx, (*GroupConnection)(nil), "connection_id IN (?)", bun.List(free)); err != nil {
-			return nil, err
-		}
-	}
-	_, inTheWay, err := history.RestoreEach(ctx, r, to)
-	return inTheWay, err
+	return conflicts, removeConnections(ctx, r.tx, free...)
 }
 
 // DistinctIDs sorts ids and drops those that repeat.

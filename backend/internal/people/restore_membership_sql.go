@@ -8,24 +8,60 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/uptrace/bun"
 )
 
 // membershipRestorer puts people back into the groups that they were in; its ids
 // are the people's.
 type membershipRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer. Whoever is on file is in some groups, or none.
-func (r membershipRestorer) Current(ctx context.Context, id string) (any, error) {
-	missing, err := missingConnection(ctx, r.tx, []string{id})
-	if err != nil || missing != "" {
+// Current implements history.Restorer. Every person is in some groups, or none.
+func (r membershipRestorer) Current(ctx context.Context, ids []string) (map[string]any, error) {
+	var known []string
+	err := r.tx.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?)", r.tx.TenantID(), bun.List(ids)).Scan(ctx, &known)
+	if err != nil {
 		return nil, err
 	}
-	groups, err := groupsOf(ctx, r.tx, id)
-	return Groups{Groups: groups}, err
+	var links []GroupConnection
+	if err := r.tx.From(&links).Where("connection_id IN (?)", bun.List(ids)).Order("group_id").Scan(ctx); err != nil {
+		return nil, err
+	}
+	groups := make(map[string][]string, len(known))
+	for _, l := range links {
+		groups[l.ConnectionID] = append(groups[l.ConnectionID], l.GroupID)
+	}
+	out := make(map[string]any, len(known))
+	for _, id := range known {
+		out[id] = Groups{Groups: groups[id]}
+	}
+	return out, nil
 }
 
-// Restore implements history.Restorer.
-func (r membershipRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
+// Restore implements history.Restorer. Only taking people out of all groups is done
+// at once.
+func (r membershipRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	var free []string
+	for id, data := range to {
+		var state Groups
+		if err := json.Unmarshal(data, &state); err != nil {
+			return nil, fmt.Errorf("read recorded membership: %w", err)
+		}
+		if len(state.Groups) == 0 {
+			free = append(free, id)
+			delete(to, id)
+		}
+	}
+	if len(free) > 0 {
+		r.tx.MarkDirty(free...)
+		if err := r.tx.Delete(ctx, (*GroupConnection)(nil), "connection_id IN (?)", bun.List(free)); err != nil {
+			return nil, err
+		}
+	}
+	return history.Single{Put: r.put}.Restore(ctx, to)
+}
+
+// put puts a person into groups.
+func (r membershipRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
 	var state Groups
 	if err := json.Unmarshal(to, &state); err != nil {
 		return fmt.Errorf("read recorded membership: %w", err)

@@ -15,8 +15,7 @@ import (
 // relationshipRestorer puts relationships back.
 type relationshipRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer.
-func (r relationshipRestorer) Current(ctx context.Context, id string) (any, error) {
+func (r relationshipRestorer) get(ctx context.Context, id string) (any, error) {
 	row := &Relationship{}
 	err := r.tx.From(row).Where("id = ?", id).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -25,8 +24,7 @@ func (r relationshipRestorer) Current(ctx context.Context, id string) (any, erro
 	return row, err
 }
 
-// Restore implements history.Restorer.
-func (r relationshipRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
+func (r relationshipRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
 	var row *Relationship
 	if err := json.Unmarshal(to, &row); err != nil {
 		return fmt.Errorf("read recorded relationship: %w", err)
@@ -53,4 +51,7 @@ func (r relationshipRestorer) Restore(ctx context.Context, id string, to json.Ra
 }
 
 // RestoreRelationship makes the restorer of relationships.
-func RestoreRelationship(tx *db.Tx) history.Restorer { return relationshipRestorer{tx} }
+func RestoreRelationship(tx *db.Tx) history.Restorer {
+	r := relationshipRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
+}

@@ -14,8 +14,7 @@ import (
 // reminderRestorer puts reminders back.
 type reminderRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer.
-func (r reminderRestorer) Current(ctx context.Context, id string) (any, error) {
+func (r reminderRestorer) get(ctx context.Context, id string) (any, error) {
 	found, err := GetReminder(ctx, r.tx, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
@@ -23,8 +22,7 @@ func (r reminderRestorer) Current(ctx context.Context, id string) (any, error) {
 	return found, err
 }
 
-// Restore implements history.Restorer.
-func (r reminderRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
+func (r reminderRestorer) put(ctx context.Context, id string, to json.RawMessage) error {
 	var wanted *Reminder
 	if err := json.Unmarshal(to, &wanted); err != nil {
 		return fmt.Errorf("read recorded reminder: %w", err)
@@ -51,4 +49,7 @@ func (r reminderRestorer) Restore(ctx context.Context, id string, to json.RawMes
 }
 
 // RestoreReminder makes the restorer of reminders.
-func RestoreReminder(tx *db.Tx) history.Restorer { return reminderRestorer{tx} }
+func RestoreReminder(tx *db.Tx) history.Restorer {
+	r := reminderRestorer{tx}
+	return history.Single{Get: r.get, Put: r.put}
+}

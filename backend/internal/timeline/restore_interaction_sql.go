@@ -19,15 +19,6 @@ import (
 // contact is counted anew.
 type interactionRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer.
-func (r interactionRestorer) Current(ctx context.Context, id string) (any, error) {
-	i, err := interaction(ctx, r.tx, id)
-	if i == nil {
-		return nil, err
-	}
-	return i, err
-}
-
 // interaction returns an interaction with its participants, archived ones too, or nil.
 func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error) {
 	i := &Interaction{}
@@ -43,23 +34,21 @@ func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error
 	return &met[0], err
 }
 
-// Restore implements history.Restorer.
-func (r interactionRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
-	var i *Interaction
+// restore puts an interaction into a state that is not null.
+func (r interactionRestorer) restore(ctx context.Context, id string, to json.RawMessage) error {
+	var i Interaction
 	if err := json.Unmarshal(to, &i); err != nil {
 		return fmt.Errorf("read recorded interaction: %w", err)
+	}
+	i.ID = id
+	if err := r.check(ctx, id, &i); err != nil {
+		return err
 	}
 	present, err := interaction(ctx, r.tx, id)
 	if err != nil {
 		return err
 	}
-	if i != nil {
-		if err := r.check(ctx, id, i); err != nil {
-			return err
-		}
-		i.ID = id
-	}
-	return replaceInteraction(ctx, r.tx, present, i)
+	return replaceInteraction(ctx, r.tx, present, &i)
 }
 
 // replaceInteraction keeps an interaction in place of the one that is on file, with its
@@ -115,8 +104,8 @@ func putInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 // RestoreInteraction makes the restorer of interactions.
 func RestoreInteraction(tx *db.Tx) history.Restorer { return interactionRestorer{tx} }
 
-// CurrentAll implements history.Bulk.
-func (r interactionRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
+// Current implements history.Restorer.
+func (r interactionRestorer) Current(ctx context.Context, ids []string) (map[string]any, error) {
 	var rows []Interaction
 	if err := r.tx.From(&rows).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil || len(rows) == 0 {
 		return nil, err
@@ -129,11 +118,13 @@ func (r interactionRestorer) CurrentAll(ctx context.Context, ids []string) (map[
 	return out, err
 }
 
-// RestoreAll implements history.Bulk.
-func (r interactionRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
-	gone, inTheWay, err := history.RestoreEach(ctx, r, to)
+// Restore implements history.Restorer. It removes interactions at once and restores
+// others one by one.
+func (r interactionRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	gone := history.TakeRemovals(to)
+	conflicts, err := history.Single{Put: r.restore}.Restore(ctx, to)
 	if err != nil || len(gone) == 0 {
-		return inTheWay, err
+		return conflicts, err
 	}
 	persons, err := people.People(ctx, r.tx, "interaction_connections", "interaction_id", gone)
 	if err != nil {
@@ -146,5 +137,5 @@ func (r interactionRestorer) RestoreAll(ctx context.Context, to map[string]json.
 	for _, about := range persons {
 		met = append(met, about...)
 	}
-	return inTheWay, people.CountContacts(ctx, r.tx, people.DistinctIDs(met)...)
+	return conflicts, people.CountContacts(ctx, r.tx, people.DistinctIDs(met)...)
 }

@@ -16,15 +16,6 @@ import (
 // noteRestorer puts notes back, with the people that they are about.
 type noteRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer.
-func (r noteRestorer) Current(ctx context.Context, id string) (any, error) {
-	n, err := note(ctx, r.tx, id)
-	if n == nil {
-		return nil, err
-	}
-	return n, err
-}
-
 // note returns a note with the people that it is about, archived ones too, or nil.
 func note(ctx context.Context, tx *db.Tx, id string) (*Note, error) {
 	n := &Note{}
@@ -40,37 +31,27 @@ func note(ctx context.Context, tx *db.Tx, id string) (*Note, error) {
 	return &notes[0], err
 }
 
-// Restore implements history.Restorer.
-func (r noteRestorer) Restore(ctx context.Context, id string, to json.RawMessage) error {
-	var n *Note
+// restore puts a note into a state that is not null.
+func (r noteRestorer) restore(ctx context.Context, id string, to json.RawMessage) error {
+	var n Note
 	if err := json.Unmarshal(to, &n); err != nil {
 		return fmt.Errorf("read recorded note: %w", err)
+	}
+	if err := people.NeedConnections(ctx, r.tx, n.ConnectionIDs...); err != nil {
+		return err
 	}
 	present, err := note(ctx, r.tx, id)
 	if err != nil {
 		return err
 	}
-	if n != nil {
-		if err := people.NeedConnections(ctx, r.tx, n.ConnectionIDs...); err != nil {
-			return err
-		}
-	}
-	if n == nil {
-		if present == nil {
-			return nil
-		}
-		return deleteNote(ctx, r.tx, present)
-	}
+	n.TenantID, n.ID, n.Version = r.tx.TenantID(), id, n.Version+1
 	if present != nil {
+		n.Version = present.Version + 1
 		if err := unlinkNote(ctx, r.tx, present); err != nil {
 			return err
 		}
 	}
-	n.TenantID, n.ID, n.Version = r.tx.TenantID(), id, n.Version+1
-	if present != nil {
-		n.Version = present.Version + 1
-	}
-	return r.put(ctx, n)
+	return r.put(ctx, &n)
 }
 
 // deleteNote deletes a note that is on file.
@@ -102,8 +83,8 @@ func (r noteRestorer) put(ctx context.Context, n *Note) error {
 // RestoreNote makes the restorer of notes.
 func RestoreNote(tx *db.Tx) history.Restorer { return noteRestorer{tx} }
 
-// CurrentAll implements history.Bulk.
-func (r noteRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]any, error) {
+// Current implements history.Restorer.
+func (r noteRestorer) Current(ctx context.Context, ids []string) (map[string]any, error) {
 	var rows []Note
 	if err := r.tx.From(&rows).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil || len(rows) == 0 {
 		return nil, err
@@ -116,11 +97,13 @@ func (r noteRestorer) CurrentAll(ctx context.Context, ids []string) (map[string]
 	return out, err
 }
 
-// RestoreAll implements history.Bulk.
-func (r noteRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
-	gone, inTheWay, err := history.RestoreEach(ctx, r, to)
+// Restore implements history.Restorer. It removes notes at once and restores others one
+// by one.
+func (r noteRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	gone := history.TakeRemovals(to)
+	conflicts, err := history.Single{Put: r.restore}.Restore(ctx, to)
 	if err != nil || len(gone) == 0 {
-		return inTheWay, err
+		return conflicts, err
 	}
 	people, err := people.People(ctx, r.tx, "note_connections", "note_id", gone)
 	if err != nil {
@@ -129,5 +112,5 @@ func (r noteRestorer) RestoreAll(ctx context.Context, to map[string]json.RawMess
 	for _, about := range people {
 		r.tx.MarkDirty(about...)
 	}
-	return inTheWay, r.tx.Delete(ctx, (*Note)(nil), "id IN (?)", bun.List(gone))
+	return conflicts, r.tx.Delete(ctx, (*Note)(nil), "id IN (?)", bun.List(gone))
 }

@@ -1,0 +1,204 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// Restorer reads and restores the objects of one kind within one transaction, many at
+// once: a step of an import has hundreds of effects.
+type Restorer interface {
+	// Current returns objects as they are now, by id, in the form in which writes record
+	// them. Those that don't exist are left out.
+	Current(ctx context.Context, ids []string) (map[string]any, error)
+	// Restore puts objects into states, by id, each with all fields; null removes the
+	// object. It returns the reasons why some could not be restored, by id, and leaves
+	// those objects as they are.
+	Restore(ctx context.Context, to map[string]json.RawMessage) (conflicts map[string]string, err error)
+}
+
+// Single is a Restorer of a kind of which imports restore few objects: it works on one
+// after the other.
+type Single struct {
+	// Get returns an object, or nil when it doesn't exist.
+	Get func(ctx context.Context, id string) (any, error)
+	// Put puts an object into a state. It fails with fault.Conflict, before it writes
+	// anything, when the object can't be restored; the message says why.
+	Put func(ctx context.Context, id string, to json.RawMessage) error
+}
+
+// Current implements Restorer.
+func (s Single) Current(ctx context.Context, ids []string) (map[string]any, error) {
+	out := make(map[string]any, len(ids))
+	for _, id := range ids {
+		object, err := s.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if object != nil {
+			out[id] = object
+		}
+	}
+	return out, nil
+}
+
+// Restore implements Restorer.
+func (s Single) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
+	conflicts := map[string]string{}
+	for id, data := range to {
+		if err := s.Put(ctx, id, data); fault.Is(err, fault.Conflict) {
+			conflicts[id] = err.Error()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return conflicts, nil
+}
+
+// TakeRemovals takes the ids of the objects that are to be removed out of to.
+func TakeRemovals(to map[string]json.RawMessage) (ids []string) {
+	maps.DeleteFunc(to, func(id string, data json.RawMessage) bool {
+		removed := string(data) == "null"
+		if removed {
+			ids = append(ids, id)
+		}
+		return removed
+	})
+	return ids
+}
+
+// maxRun bounds how many objects are restored at once.
+const maxRun = 500
+
+// revertAll takes the effects of a change back, the last one first. Those of an import
+// go in runs of many objects of one kind. Those of another change go one at a time,
+// since a merge moves rows from one person to another, in an order that counts.
+func (u *undo) revertAll(ctx context.Context, c *Change) error {
+	effects := slices.DeleteFunc(slices.Clone(c.Effects), func(e Effect) bool { return e.empty() })
+	most := 1
+	if c.ImportID != "" {
+		most = maxRun
+	}
+	for len(effects) > 0 {
+		from := len(effects) - 1
+		seen := map[string]bool{effects[from].ID: true}
+		for from > 0 && effects[from-1].Kind == effects[from].Kind && !seen[effects[from-1].ID] && len(seen) < most {
+			from--
+			seen[effects[from].ID] = true
+		}
+		if err := u.revert(ctx, effects[from:]); err != nil {
+			return fmt.Errorf("undo %d of %s: %w", len(effects)-from, effects[from].Kind, err)
+		}
+		effects = effects[:from]
+	}
+	return nil
+}
+
+// reversal is an effect that is being taken back.
+type reversal struct {
+	Effect
+
+	before, after, present state
+	conflict               string   // why the object stays as it is; empty when it does not
+	fields                 []string // that were changed since
+}
+
+// revert takes back effects on different objects of one kind, the last one first, or
+// notes what is in the way.
+func (u *undo) revert(ctx context.Context, effects []Effect) error {
+	restorer, ok := u.restorers[effects[0].Kind]
+	if !ok {
+		for _, e := range slices.Backward(effects) {
+			u.conflicts = append(u.conflicts, Conflict{Kind: e.Kind, ID: e.ID, Reason: "this version cannot put back a " + e.Kind})
+		}
+		return nil
+	}
+	present, err := states(ctx, restorer, effects)
+	if err != nil {
+		return err
+	}
+	reversals, targets, err := u.plan(effects, present)
+	if err != nil || len(reversals) == 0 {
+		return err
+	}
+	conflicts, err := restorer.Restore(ctx, targets)
+	if err != nil {
+		return err
+	}
+	var restored []Effect
+	for i, r := range reversals {
+		if r.conflict == "" {
+			reversals[i].conflict = conflicts[r.ID]
+		}
+		if reversals[i].conflict == "" && r.before != nil {
+			restored = append(restored, r.Effect)
+		}
+	}
+	now, err := states(ctx, restorer, restored)
+	if err != nil {
+		return err
+	}
+	for _, r := range reversals {
+		if r.conflict != "" {
+			u.conflicts = append(u.conflicts, Conflict{Kind: r.Kind, ID: r.ID, Reason: r.conflict, Fields: r.fields})
+		} else if err := u.did(r, now[r.ID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan returns what to do with each effect, the last one first, and the states to put
+// objects into. Effects that need nothing are left out.
+func (u *undo) plan(effects []Effect, present map[string]state) (reversals []reversal, targets map[string]json.RawMessage, err error) {
+	targets = map[string]json.RawMessage{}
+	for _, e := range slices.Backward(effects) {
+		before, errBefore := decode(e.Before)
+		after, errAfter := decode(e.After)
+		if err := errors.Join(errBefore, errAfter); err != nil {
+			return nil, nil, err
+		}
+		r := reversal{Effect: e, before: before, after: after, present: present[e.ID]}
+		if r.conflict, r.fields = changedSince(after, r.present); r.conflict == "" {
+			if targets[e.ID], err = overlay(r.present, before); err != nil {
+				return nil, nil, err
+			}
+		} else if u.spent(before, r.present) {
+			continue
+		}
+		reversals = append(reversals, r)
+	}
+	return reversals, targets, nil
+}
+
+// states returns the objects of effects as they are now, by id.
+func states(ctx context.Context, restorer Restorer, effects []Effect) (map[string]state, error) {
+	out := make(map[string]state, len(effects))
+	if len(effects) == 0 {
+		return out, nil
+	}
+	ids := make([]string, len(effects))
+	for i, e := range effects {
+		ids[i] = e.ID
+	}
+	objects, err := restorer.Current(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, object := range objects {
+		data, err := encodeState(object)
+		if err != nil {
+			return nil, err
+		}
+		if out[id], err = decode(data); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
