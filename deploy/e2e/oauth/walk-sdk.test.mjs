@@ -176,3 +176,18 @@ test('auth() by itself, and a person who says no', async () => {
   assert.equal(await auth(keeper, options), 'AUTHORIZED', 'a refresh does not do');
   assert.equal(keeper.pairs.length, 2);
 });
+
+// The backend's own tests walk the whole way of such a client: here, the document's host
+// is one of the inside, which a service refuses.
+test('a client with a metadata document does not register; its document is not fetched from the inside', async () => {
+  const keeper = new Keeper('SDK with a document');
+  keeper.clientMetadataUrl = 'https://agent.kith.localhost/client.json';
+  assert.equal(await auth(keeper, { serverUrl: `${base}/mcp/v1` }), 'REDIRECT');
+  assert.equal(keeper.asked[0].searchParams.get('client_id'), keeper.clientMetadataUrl);
+  assert.equal(keeper.asked[0].searchParams.get('scope'), keeper.discoveryState().resourceMetadata.scopes_supported.join(' '));
+
+  await ada.page.goto(keeper.asked[0].href);
+  await expectHeading(ada.page, 'The application cannot be checked');
+  await ada.page.getByText('agent.kith.localhost').waitFor();
+  assert.equal(ada.page.url(), keeper.asked[0].href);
+});
