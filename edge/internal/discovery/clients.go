@@ -32,7 +32,7 @@ func (s *site) Clients() []client {
 		Language: "text", Config: "claude mcp add --transport http kith " + address,
 	}, {
 		Name: "Claude", Docs: "https://support.claude.com/en/articles/11175166-getting-started-with-custom-connectors-using-remote-mcp",
-		Steps: "On the web and in Claude Desktop: **Customize**, **Connectors**, **+**, **Add custom connector**, the name Kith and the address " +
+		Steps: "On the web and in Claude Desktop, under **Customize** → **Connectors**, **+**, **Add custom connector**, the name Kith and the address " + //nolint:misspell // as Claude spells it
 			codeSpan(address) + ", then **Connect**. Claude connects from its own servers, so the address must be public and https. " +
 			"For any other, put this into `claude_desktop_config.json` (**Settings**, **Developer**, **Edit Config**):",
 		Language: "json", Config: `{"mcpServers": {"kith": {"command": "npx", "args": ["-y", "mcp-remote", "` + address + `"]}}}`,
