@@ -39,12 +39,13 @@ func needs() map[string][]string {
 		"history": {"call", "db", "text"}, // below the features: each brings its own Restorer
 
 		// The account and what is paid for.
-		"account":      {"history", "periodic"},
-		"billing":      {"account"},
-		"idempotency":  {"billing"}, // a call's key is stored with its price
-		"job":          {"billing"}, // a job's units are paid for as it works
-		"oauth":        {"idempotency"},
-		"oauth/signin": {"account"},
+		"account":         {"history", "periodic"},
+		"billing":         {"account"},
+		"idempotency":     {"billing"}, // a call's key is stored with its price
+		"job":             {"billing"}, // a job's units are paid for as it works
+		"oauth":           {"idempotency", "oauth/clientdoc"},
+		"oauth/clientdoc": {"fault"}, // fetches a client's metadata document
+		"oauth/signin":    {"account"},
 
 		// Features.
 		"people":    {"history", "search/index"},
@@ -56,7 +57,7 @@ func needs() map[string][]string {
 		"export":    {"oauth", "oauth/signin", "reminders", "search", "timeline"},
 
 		"importer/source": {"export"}, // reads the lossless export
-		"importer":        {"importer/source", "insights"},
+		"importer":        {"importer/source"},
 
 		// What knows several features.
 		"kinds":     {"account", "groups", "reminders", "timeline"},
@@ -64,7 +65,7 @@ func needs() map[string][]string {
 		"retention": {"importer"},
 		"sunset":    {"call", "db"},
 
-		"rpc": {"demo", "rpc/arguments", "sunset"},
+		"rpc": {"demo", "insights", "rpc/arguments", "sunset"},
 		"web": {"account/password", "importer", "mail"},
 	}
 }
