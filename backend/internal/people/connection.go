@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -247,4 +248,50 @@ func (p Patch) applyFields(c *Connection) {
 	if p.Starred != nil {
 		c.Starred = *p.Starred
 	}
+}
+
+// check holds a record to the rules that no single field can break alone.
+func (c *Connection) check() error {
+	if !text.Visible(c.Name) {
+		return fault.InvalidField("name", "must hold at least one visible character")
+	}
+	if err := checkPartialDate("met_on", c.MetOn); err != nil {
+		return err
+	}
+	return c.checkLimits()
+}
+
+func (c *Connection) addTags(tags []string) {
+	for _, tag := range tags {
+		tag = text.Line(tag)
+		if tag != "" && !slices.ContainsFunc(c.Tags, sameTag(tag)) {
+			c.Tags = append(c.Tags, tag)
+		}
+	}
+}
+
+func sameTag(tag string) func(string) bool {
+	folded := text.Fold(tag)
+	return func(other string) bool { return text.Fold(other) == folded }
+}
+
+// Limits of one connection.
+const (
+	maxHandlesOfKind = 20
+	maxTags          = 50
+)
+
+func (c *Connection) checkLimits() error {
+	for _, kind := range []string{KindEmail, KindPhone, KindURL} {
+		if len(c.Values(kind)) > maxHandlesOfKind {
+			return fault.InvalidField(kind+"s", "one person holds %d at most", maxHandlesOfKind)
+		}
+	}
+	if len(c.Tags) > maxTags {
+		return fault.InvalidField("tags", "one person holds %d at most", maxTags)
+	}
+	if len(c.Dates) > maxDates {
+		return fault.InvalidField("important_dates", "one person holds %d at most", maxDates)
+	}
+	return nil
 }

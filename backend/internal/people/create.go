@@ -105,17 +105,6 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 	return c, c.check()
 }
 
-// check holds a record to the rules that no single field can break alone.
-func (c *Connection) check() error {
-	if !text.Visible(c.Name) {
-		return fault.InvalidField("name", "must hold at least one visible character")
-	}
-	if err := checkPartialDate("met_on", c.MetOn); err != nil {
-		return err
-	}
-	return c.checkLimits()
-}
-
 func (c *Connection) addHandles(kind string, values []string) {
 	for _, value := range values {
 		value = text.Line(value)
@@ -137,24 +126,10 @@ func (c *Connection) removeHandles(kind string, values []string) {
 	}
 }
 
-func (c *Connection) addTags(tags []string) {
-	for _, tag := range tags {
-		tag = text.Line(tag)
-		if tag != "" && !slices.ContainsFunc(c.Tags, sameTag(tag)) {
-			c.Tags = append(c.Tags, tag)
-		}
-	}
-}
-
 func (c *Connection) removeTags(tags []string) {
 	for _, tag := range tags {
 		c.Tags = slices.DeleteFunc(c.Tags, sameTag(tag))
 	}
-}
-
-func sameTag(tag string) func(string) bool {
-	folded := text.Fold(tag)
-	return func(other string) bool { return text.Fold(other) == folded }
 }
 
 // setPosition makes organisation and title the primary position. The one that was

@@ -150,3 +150,14 @@ func lastOfPath(address string) string {
 	}
 	return last
 }
+
+// IsSharedMailbox reports whether the local part of an address names a role, such as
+// info, rather than a person.
+func IsSharedMailbox(local string) bool {
+	switch local {
+	case "info", "contact", "hello", "office", "mail", "admin", "team", "sales", "support", "kontakt", "contacto",
+		"help", "service", "reception", "enquiries", "inquiries", "press", "jobs", "hr", "billing", "noreply", "no-reply":
+		return true
+	}
+	return false
+}

@@ -11,12 +11,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Limits of one connection.
-const (
-	maxHandlesOfKind = 20
-	maxTags          = 50
-)
-
 // Edit is what to change of a list: Replace first, then Remove, then Add.
 type Edit struct{ Replace, Add, Remove []string }
 
@@ -151,19 +145,4 @@ func (c *Connection) editTags(e Edit) {
 	list.addTags(e.Add)
 	c.Tags = slices.DeleteFunc(c.Tags, func(tag string) bool { return !slices.ContainsFunc(list.Tags, sameTag(tag)) })
 	c.addTags(list.Tags)
-}
-
-func (c *Connection) checkLimits() error {
-	for _, kind := range []string{KindEmail, KindPhone, KindURL} {
-		if len(c.Values(kind)) > maxHandlesOfKind {
-			return fault.InvalidField(kind+"s", "one person holds %d at most", maxHandlesOfKind)
-		}
-	}
-	if len(c.Tags) > maxTags {
-		return fault.InvalidField("tags", "one person holds %d at most", maxTags)
-	}
-	if len(c.Dates) > maxDates {
-		return fault.InvalidField("important_dates", "one person holds %d at most", maxDates)
-	}
-	return nil
 }

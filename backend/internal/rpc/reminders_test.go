@@ -125,7 +125,7 @@ func TestRefusalsOfReminders(t *testing.T) {
 			"change nothing on file":  {updateReminder, `{"id":"` + nothing + `","text":"y"}`, "not_found", nothing},
 			"move to yesterday":       {updateReminder, `{"id":"` + id + `","due_on":"` + inDays(-1) + `"}`, "invalid_argument", "today is " + inDays(0)},
 			"move to a word":          {updateReminder, `{"id":"` + id + `","due_on":"in 3 weeks"}`, "invalid_argument", "today is " + inDays(0)},
-			"change to a blank":       {updateReminder, `{"id":"` + id + `","text":" ​"}`, "invalid_argument", "text: "},
+			"change to a blank":       {updateReminder, `{"id":"` + id + `","text":" ` + "\u200b" + `"}`, "invalid_argument", "text: "},
 			"change to nobody":        {updateReminder, `{"id":"` + id + `","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
 			"unknown recurrence":      {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","recurrence":"daily"}`, "invalid_argument", "recurrence"},
 			"about nobody":            {createReminder, `{"text":"x","due_on":"` + inDays(1) + `","connection_id":"` + unknownID + `"}`, "not_found", unknownID},
