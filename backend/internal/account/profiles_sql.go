@@ -60,9 +60,9 @@ func ListPublicProfiles(ctx context.Context, s *db.DB, words []string, after Pos
 	return rows, err
 }
 
-// ListMemberProfiles is ListPublicProfiles for members, who see more pages and more
+// listMemberProfiles is ListPublicProfiles for members, who see more pages and more
 // of them. Callers reduce what is returned to that audience.
-func ListMemberProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
+func listMemberProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	var rows []Profile
 	err := listed(shownProfiles(s, &rows, Members), "member_text", words, after, limit).Scan(ctx)
 	return rows, err

@@ -36,7 +36,7 @@ func (h *RPC) SearchDirectory(ctx context.Context, req *directoryv1.SearchDirect
 			return nil, err
 		}
 	}
-	found, err := ListMemberProfiles(ctx, h.DB, q.Words, after, size+1)
+	found, err := listMemberProfiles(ctx, h.DB, q.Words, after, size+1)
 	if err != nil {
 		return nil, err
 	}

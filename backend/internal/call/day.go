@@ -17,8 +17,8 @@ func ZoneOf(ctx context.Context) *time.Location {
 	return time.UTC
 }
 
-// ParseDay reads a day of the calendar, as package civil keeps it; nil is the zero time.
-func ParseDay(field string, value *string) (time.Time, error) {
+// parseDay reads a day of the calendar, as package civil keeps it; nil is the zero time.
+func parseDay(field string, value *string) (time.Time, error) {
 	if value == nil {
 		return time.Time{}, nil
 	}
@@ -32,7 +32,7 @@ func ParseDay(field string, value *string) (time.Time, error) {
 // StartOfDay returns the moment at which a day, or the one so many days after it, begins
 // for the caller's member; nil is the zero time.
 func StartOfDay(ctx context.Context, field string, value *string, after int) (time.Time, error) {
-	day, err := ParseDay(field, value)
+	day, err := parseDay(field, value)
 	if err != nil || value == nil {
 		return day, err
 	}
@@ -62,7 +62,7 @@ func ParseMoment(ctx context.Context, field string, value *string, now time.Time
 
 func momentOfDay(ctx context.Context, field string, value *string, now time.Time) (time.Time, error) {
 	zone := ZoneOf(ctx)
-	day, err := ParseDay(field, value)
+	day, err := parseDay(field, value)
 	if err != nil {
 		return day, err
 	}

@@ -30,9 +30,9 @@ type Demo struct {
 	Fill func(ctx context.Context, tx *db.Tx) error
 }
 
-// DemoDay returns the username of the demo account and the day (YYYY-MM-DD) for which it
+// demoDay returns the username of the demo account and the day (YYYY-MM-DD) for which it
 // is seeded; both are empty before the first seeding.
-func DemoDay(ctx context.Context, s *db.DB) (username, day string, err error) {
+func demoDay(ctx context.Context, s *db.DB) (username, day string, err error) {
 	err = s.NewRaw("SELECT username, seeded_for FROM sandbox_states").Scan(ctx, &username, &day)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

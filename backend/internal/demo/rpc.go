@@ -14,7 +14,7 @@ import (
 type RPC struct{ DB *db.DB }
 
 func (h *RPC) GetSandbox(ctx context.Context, _ *sandboxv1.GetSandboxRequest) (*sandboxv1.GetSandboxResponse, error) {
-	username, seededFor, err := DemoDay(ctx, h.DB)
+	username, seededFor, err := demoDay(ctx, h.DB)
 	if err != nil || username == "" {
 		return &sandboxv1.GetSandboxResponse{}, err
 	}

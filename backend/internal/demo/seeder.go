@@ -42,7 +42,7 @@ func NewSeeder(s *db.DB, tools *catalog.Catalog, now func() time.Time, logger *s
 // Seed seeds the account unless it is already that of today, and reports whether it did.
 func (s *Seeder) Seed(ctx context.Context) (seeded bool, err error) {
 	today := s.now().UTC()
-	_, day, err := DemoDay(ctx, s.store)
+	_, day, err := demoDay(ctx, s.store)
 	if err != nil {
 		return false, err
 	}

@@ -98,7 +98,7 @@ func (w *document) advance(to int) {
 func shapeOf(object any) (list string, shape any) {
 	switch o := object.(type) {
 	case *people.Connection:
-		return "connections", NewPersonRecord(o)
+		return "connections", newPersonRecord(o)
 	case *people.Organization:
 		return "organizations", organizationShape{o.ID, o.Name, o.Domain, o.CreatedAt}
 	case *groups.Group:
@@ -108,11 +108,11 @@ func shapeOf(object any) (list string, shape any) {
 	case *people.Relationship:
 		return "relationships", relationshipShape{o.ID, o.FromID, o.ToID, o.Type, o.CreatedAt}
 	case *reminders.Reminder:
-		return "reminders", NewReminderRecord(o)
+		return "reminders", newReminderRecord(o)
 	case *timeline.Note:
-		return "notes", NewNoteRecord(o)
+		return "notes", newNoteRecord(o)
 	case *timeline.Interaction:
-		return "interactions", NewInteractionRecord(o)
+		return "interactions", newInteractionRecord(o)
 	case *history.Change:
 		return "changes", changeShape{
 			o.ID, o.CredentialID, o.CredentialName, o.Tool, o.Summary, o.Effects, o.UndoneBy, o.Undoes, o.CreatedAt,

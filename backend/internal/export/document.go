@@ -70,13 +70,13 @@ func (d *DocumentWriter) Add(p People) error {
 	}
 	var errs []error
 	for i := range p.Notes {
-		errs = append(errs, d.hold(notesList, p.Notes[i].ID, NewNoteRecord(&p.Notes[i])))
+		errs = append(errs, d.hold(notesList, p.Notes[i].ID, newNoteRecord(&p.Notes[i])))
 	}
 	for i := range p.Interactions {
-		errs = append(errs, d.hold(interactionsList, p.Interactions[i].ID, NewInteractionRecord(&p.Interactions[i])))
+		errs = append(errs, d.hold(interactionsList, p.Interactions[i].ID, newInteractionRecord(&p.Interactions[i])))
 	}
 	for i := range p.Reminders {
-		errs = append(errs, d.hold(remindersList, p.Reminders[i].ID, NewReminderRecord(&p.Reminders[i])))
+		errs = append(errs, d.hold(remindersList, p.Reminders[i].ID, newReminderRecord(&p.Reminders[i])))
 	}
 	for _, g := range p.Groups {
 		errs = append(errs, d.hold(groupsList, g.ID, GroupRecord{Name: g.Name, Description: g.Description, CadenceDays: g.CadenceDays}))

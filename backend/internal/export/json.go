@@ -139,7 +139,7 @@ func leftOut(archived bool) []string {
 }
 
 func recordOf(p *Person) PersonRecord {
-	r := NewPersonRecord(&p.Connection)
+	r := newPersonRecord(&p.Connection)
 	for i := range r.Positions {
 		r.Positions[i].OrganizationID = ""
 	}
@@ -150,8 +150,8 @@ func recordOf(p *Person) PersonRecord {
 	return r
 }
 
-// NewPersonRecord returns the record of a connection, without relationships.
-func NewPersonRecord(c *people.Connection) PersonRecord {
+// newPersonRecord returns the record of a connection, without relationships.
+func newPersonRecord(c *people.Connection) PersonRecord {
 	r := PersonRecord{
 		ID: c.ID, Name: c.Name, Nickname: c.Nickname, Location: c.Location, Bio: c.Bio, Starred: c.Starred, MetOn: c.MetOn,
 		MetHow: c.MetHow, Source: c.Source, CadenceDays: c.CadenceDays, SnoozedUntil: c.SnoozedUntil.UTC(),
@@ -188,20 +188,20 @@ func (p *PersonRecord) Connection() people.Connection {
 	return c
 }
 
-// NewNoteRecord returns the record of a note.
-func NewNoteRecord(n *timeline.Note) NoteRecord {
+// newNoteRecord returns the record of a note.
+func newNoteRecord(n *timeline.Note) NoteRecord {
 	return NoteRecord{n.ID, list(n.ConnectionIDs), n.Body, n.Pinned, n.CreatedAt.UTC(), n.UpdatedAt.UTC()}
 }
 
-// NewInteractionRecord returns the record of an interaction.
-func NewInteractionRecord(i *timeline.Interaction) InteractionRecord {
+// newInteractionRecord returns the record of an interaction.
+func newInteractionRecord(i *timeline.Interaction) InteractionRecord {
 	return InteractionRecord{
 		i.ID, list(i.ConnectionIDs), i.Kind, i.OccurredAt.UTC(), i.DurationMinutes, i.Summary, i.ExternalKey, i.CreatedAt.UTC(),
 	}
 }
 
-// NewReminderRecord returns the record of a reminder.
-func NewReminderRecord(r *reminders.Reminder) ReminderRecord {
+// newReminderRecord returns the record of a reminder.
+func newReminderRecord(r *reminders.Reminder) ReminderRecord {
 	return ReminderRecord{
 		r.ID, r.ConnectionID, r.Text, r.DueOn, r.StartsOn, r.Recurrence, r.State, r.CreatedAt.UTC(), r.UpdatedAt.UTC(),
 	}

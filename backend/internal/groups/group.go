@@ -162,7 +162,7 @@ func Find(groups []Group, idOrName string) (*Group, error) {
 		}
 	}
 	if id.Valid(id.Group, idOrName) {
-		return nil, NoGroup(idOrName)
+		return nil, noGroup(idOrName)
 	}
 	if g := byName(groups, idOrName); g != nil {
 		return g, nil
@@ -170,8 +170,8 @@ func Find(groups []Group, idOrName string) (*Group, error) {
 	return nil, unknown(groups, idOrName)
 }
 
-// NoGroup says that there is no group with an id.
-func NoGroup(groupID string) error { return fault.New(fault.NotFound, "there is no group %s", groupID) }
+// noGroup says that there is no group with an id.
+func noGroup(groupID string) error { return fault.New(fault.NotFound, "there is no group %s", groupID) }
 
 func byName(groups []Group, name string) *Group {
 	folded := text.Fold(name)

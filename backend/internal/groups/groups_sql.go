@@ -42,7 +42,7 @@ func GetGroup(ctx context.Context, tx *db.Tx, groupID string) (*Group, error) {
 JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
 WHERE l.tenant_id = ? AND l.group_id = ?TableAlias.id) AS people`, tx.TenantID()).Where("id = ?", groupID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, NoGroup(groupID)
+		return nil, noGroup(groupID)
 	}
 	return g, err
 }

@@ -155,7 +155,7 @@ func portraits(ctx context.Context, q db.Reader, who []string, now time.Time) (m
 				ID: c.ID, Name: c.Name, Organization: current.Organization, Title: current.Title,
 				LastInteractionAt: c.LastInteractionAt, Strength: strengths[c.ID],
 			},
-			Traits: TraitsOf(c, byPerson[c.ID]),
+			Traits: traitsOf(c, byPerson[c.ID]),
 		}
 	}
 	return out, err

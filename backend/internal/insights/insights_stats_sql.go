@@ -24,7 +24,7 @@ func GetStats(ctx context.Context, t *db.Tenant, now time.Time, zone *time.Locat
 		if err != nil {
 			return err
 		}
-		out.Overdue = CountOverdue(keeping, now, zone)
+		out.Overdue = countOverdue(keeping, now, zone)
 		if err := counts(ctx, q, out); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (r MeetingRows) shared(kind string) []Evidence {
 	}
 	byKey := map[string]*holders{}
 	for _, c := range r.People {
-		for _, t := range TraitsOf(&c, ofPerson(r.Groups, c.ID)) {
+		for _, t := range traitsOf(&c, ofPerson(r.Groups, c.ID)) {
 			if t.Kind != kind {
 				continue
 			}

@@ -31,8 +31,8 @@ const (
 	FadingAfter = 182 * 24 * time.Hour
 )
 
-// CountOverdue counts the people whose interval is over by half or more.
-func CountOverdue(people []people.Connection, now time.Time, zone *time.Location) int {
+// countOverdue counts the people whose interval is over by half or more.
+func countOverdue(people []people.Connection, now time.Time, zone *time.Location) int {
 	n, today := 0, civil.Of(now, zone)
 	for i := range people {
 		if c := &people[i]; c.Overdue(today, zone) && !c.Snoozed(today) {

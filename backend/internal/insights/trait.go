@@ -42,8 +42,8 @@ type Trait struct {
 	Current bool
 }
 
-// TraitsOf returns the traits of a person, each once.
-func TraitsOf(c *people.Connection, groups []Membership) []Trait {
+// traitsOf returns the traits of a person, each once.
+func traitsOf(c *people.Connection, groups []Membership) []Trait {
 	var out []Trait
 	add := func(t Trait) {
 		if t.Key == "" {

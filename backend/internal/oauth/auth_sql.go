@@ -70,7 +70,7 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 // MarkUsed notes when a credential, a personal token or a grant, was last used.
 func MarkUsed(ctx context.Context, s *db.DB, credentialID string, at time.Time) error {
 	if id.Valid(id.Grant, credentialID) {
-		return MarkGrantUsed(ctx, s, credentialID, at)
+		return markGrantUsed(ctx, s, credentialID, at)
 	}
 	return account.MarkTokenUsed(ctx, s, credentialID, at)
 }

@@ -55,7 +55,7 @@ func answerRequest(ctx context.Context, s *db.DB, tx db.Querier, r *Request, cod
 	if _, err := tx.NewRaw("INSERT INTO consent_answers (request_hash, code_hash) VALUES (?, ?)", r.Hash, codeHash).Exec(ctx); err != nil || code == nil {
 		return err
 	}
-	scopes, err := Choose(r.Scopes, code.Scopes)
+	scopes, err := chooseScopes(r.Scopes, code.Scopes)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func repeatAnswer(ctx context.Context, s *db.DB, tx db.Querier, r *Request, firs
 	if code == nil || code.Hash != first.String {
 		return sql.ErrNoRows
 	}
-	scopes, err := Choose(r.Scopes, code.Scopes)
+	scopes, err := chooseScopes(r.Scopes, code.Scopes)
 	if err != nil {
 		return sql.ErrNoRows // the first answer had scopes that could be chosen
 	}

@@ -123,9 +123,9 @@ func CodeOf(requestSecret, sessionHash string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Choose is Narrow for the member's answer, which has to name an area of those
+// chooseScopes is Narrow for the member's answer, which has to name an area of those
 // asked for: writing alone permits nothing.
-func Choose(asked, chosen string) (string, error) {
+func chooseScopes(asked, chosen string) (string, error) {
 	kept, err := Narrow(asked, chosen)
 	if err == nil && kept == catalog.ScopeWrite && asked != catalog.ScopeWrite {
 		err = fault.InvalidField("scope", "choose an area beside it: by itself, %s permits nothing", catalog.ScopeWrite)

@@ -271,8 +271,8 @@ AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []an
 	return err
 }
 
-// MarkGrantUsed notes when a grant was last used. It never moves a time back.
-func MarkGrantUsed(ctx context.Context, s *db.DB, grantID string, at time.Time) error {
+// markGrantUsed notes when a grant was last used. It never moves a time back.
+func markGrantUsed(ctx context.Context, s *db.DB, grantID string, at time.Time) error {
 	_, err := s.NewWrite(
 		"UPDATE grants SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, grantID, at).Exec(ctx)
 	return err

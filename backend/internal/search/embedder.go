@@ -89,7 +89,7 @@ func EmbedJob(data *db.DB, ledger *billing.Ledger, provider vector.Provider) job
 // fails with fault.Invalid when the provider is not allowed by the member.
 func StartEmbedding(ctx context.Context, u *db.Tx, provider vector.Provider, host string, p EmbedParams, price int) (j *job.Job, started bool, err error) {
 	if !Allowed(provider, host) {
-		return nil, false, fault.New(fault.Invalid, "%s", NotAllowed(provider))
+		return nil, false, fault.New(fault.Invalid, "%s", notAllowed(provider))
 	}
 	return job.StartJob(ctx, u, job.Draft{Kind: EmbedKind, Params: p, Charged: price})
 }
@@ -134,7 +134,7 @@ func (w *work) result() EmbedResult {
 func (w *work) allowed(ctx context.Context) error {
 	m, err := account.GetMemberByID(ctx, w.store, w.run.Job.TenantID)
 	if err == nil && !Allowed(w.provider, m.EmbeddingsHost) {
-		err = job.Fail(codeNotAllowed, "%s", NotAllowed(w.provider))
+		err = job.Fail(codeNotAllowed, "%s", notAllowed(w.provider))
 	}
 	return err
 }

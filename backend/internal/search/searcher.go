@@ -142,7 +142,7 @@ func (s *Searcher) mayUse(caller *tenant.Principal) (may bool, note string) {
 	case caller.EmbeddedVersion == 0:
 		return false, noVectors
 	case !Allowed(s.provider, caller.EmbeddingsHost):
-		return false, NotAllowed(s.provider)
+		return false, notAllowed(s.provider)
 	default:
 		return true, ""
 	}
@@ -154,8 +154,8 @@ const noVectors = "No vectors are on file yet. Start embed_objects to make them.
 // in sends nothing anywhere.
 func Allowed(p vector.Provider, host string) bool { return p.Host() == "" || p.Host() == host }
 
-// NotAllowed says what to do about a provider that is not allowed.
-func NotAllowed(p vector.Provider) string {
+// notAllowed says what to do about a provider that is not allowed.
+func notAllowed(p vector.Provider) string {
 	return fmt.Sprintf("The member does not allow that texts are sent to the embedding provider %s. They can allow it on the settings page, under Search.", p.Host())
 }
 
