@@ -99,7 +99,7 @@ func isTrue(value string) bool {
 // them where they are few; data always has them.
 func unknownNames(header, kind string, unknown, known []string) *failure {
 	var text strings.Builder
-	text.WriteString(header + " has no valid name of a " + kind + " in ")
+	text.WriteString(header + ": unknown " + kind + " ")
 	for i, name := range unknown[:min(len(unknown), maxUnknown)] {
 		if i > 0 {
 			text.WriteString(" and ")
