@@ -179,6 +179,7 @@ type Draft struct {
 	Emails, Phones, URLs, Tags                                        []string
 	Starred                                                           bool
 	Dates                                                             []DateDraft
+	Jobs                                                              []JobDraft
 	Source                                                            string
 	// OnDuplicate is one of the OnDuplicate constants; empty means OnDuplicateReturn.
 	OnDuplicate string
@@ -194,6 +195,7 @@ type Patch struct {
 	// Emails, Phones, URLs and Tags replace the list on file unless empty.
 	Emails, Phones, URLs, Tags Edit
 	Dates                      DateEdit
+	Jobs                       JobEdit
 }
 
 // textField is a text of a person: its name in the contract, where it is, and how
@@ -289,6 +291,9 @@ func (c *Connection) checkLimits() error {
 	}
 	if len(c.Tags) > maxTags {
 		return fault.InvalidField("tags", "one person holds %d at most", maxTags)
+	}
+	if len(c.Positions) > maxPositions {
+		return fault.InvalidField("positions", "one person holds %d at most", maxPositions)
 	}
 	if len(c.Dates) > maxDates {
 		return fault.InvalidField("important_dates", "one person holds %d at most", maxDates)

@@ -99,6 +99,9 @@ func (d Draft) connection(now time.Time) (*Connection, error) {
 		return nil, err
 	}
 	c.setPosition(text.Line(d.Organization), text.Line(d.Title))
+	if err := c.addJobs("positions", d.Jobs); err != nil {
+		return nil, err
+	}
 	if c.Name == "" {
 		c.Name = GuessName(c.Handles)
 	}

@@ -127,6 +127,14 @@ func dateMessages(dates []ImportantDate) []*connectionsv1.ImportantDate {
 	return out
 }
 
+func jobDrafts(jobs []*connectionsv1.Job) []JobDraft {
+	out := make([]JobDraft, len(jobs))
+	for i, j := range jobs {
+		out[i] = JobDraft{Organization: j.GetOrganization(), Title: j.GetTitle(), StartedOn: j.GetStartedOn(), EndedOn: j.GetEndedOn()}
+	}
+	return out
+}
+
 func dateDrafts(dates []*connectionsv1.ImportantDate) []DateDraft {
 	out := make([]DateDraft, len(dates))
 	for i, d := range dates {
@@ -186,7 +194,7 @@ func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 		Location: req.GetLocation(), Bio: req.GetBio(), MetOn: req.GetMetOn(), MetHow: req.GetMetHow(),
 		Emails: req.GetEmails(), Phones: req.GetPhones(), URLs: req.GetUrls(), Tags: req.GetTags(),
 		Starred: req.GetStarred(), Source: SourceAgent, OnDuplicate: req.GetOnDuplicate(),
-		Dates: dateDrafts(req.GetImportantDates()),
+		Dates: dateDrafts(req.GetImportantDates()), Jobs: jobDrafts(req.GetPositions()),
 	})
 	if err != nil {
 		return nil, err
@@ -217,6 +225,7 @@ func (h *RPC) UpdateConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 			Replace: dateDrafts(req.GetImportantDates()), Add: dateDrafts(req.GetAddImportantDates()),
 			Remove: dateDrafts(req.GetRemoveImportantDates()),
 		},
+		Jobs: JobEdit{Add: jobDrafts(req.GetAddPositions()), Remove: jobDrafts(req.GetRemovePositions())},
 	})
 	if err != nil {
 		return nil, err

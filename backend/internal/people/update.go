@@ -18,6 +18,9 @@ type Edit struct{ Replace, Add, Remove []string }
 // then Remove, then Add.
 type DateEdit struct{ Replace, Add, Remove []DateDraft }
 
+// JobEdit is what to change of the positions: Remove first, then Add.
+type JobEdit struct{ Add, Remove []JobDraft }
+
 // Update changes a connection that is not archived. A patch that changes nothing
 // writes nothing.
 func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
@@ -51,6 +54,10 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 func (p Patch) apply(c *Connection) error {
 	p.applyFields(c)
 	p.applyPosition(c)
+	c.removeJobs(p.Jobs.Remove)
+	if err := c.addJobs("add_positions", p.Jobs.Add); err != nil {
+		return err
+	}
 	c.editHandles(KindEmail, p.Emails)
 	c.editHandles(KindPhone, p.Phones)
 	c.editHandles(KindURL, p.URLs)

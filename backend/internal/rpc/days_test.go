@@ -2,6 +2,8 @@ package rpc_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +72,48 @@ func TestDaysAreTheMembers(t *testing.T) {
 		}
 		if got := b.call(t, createReminder, `{"text":"x","due_on":"tomorrow"}`); got.message() != "due_on must be a day such as 2026-11-20; today is 2026-11-22" {
 			t.Errorf("a word: %v", got.body)
+		}
+	})
+}
+
+// A job change with its start is one call, which get_connection shows and undo reverts.
+func TestJobChange(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b *bundle) {
+		positions := func(id string) string {
+			got := b.call(t, get, `{"id":"`+id+`","include":["positions"]}`)
+			var out []string
+			for i := range got.size("positions") {
+				p, _ := got.at("positions", i).(map[string]any)
+				out = append(out, fmt.Sprint(p["organization"], " ", p["title"], " ", p["started_on"], "..", p["ended_on"]))
+			}
+			return strings.Join(out, "; ")
+		}
+		ana := b.made(t, `{"name":"Ana","positions":[{"organization":"Orbital","ended_on":"2019"},{"organization":"Helios","title":"CTO","started_on":"2020-05"}]}`)
+		const before = "Helios CTO 2020-05..; Orbital  ..2019"
+		if got := positions(ana); got != before {
+			t.Fatalf("made: %s", got)
+		}
+		changed := b.call(t, update, `{"id":"`+ana+`","add_positions":[{"organization":"Zenith","title":"CEO","started_on":"2026-11"}],"remove_positions":[{"organization":"orbital"}]}`)
+		change, _ := changed.at("change_id").(string)
+		if got := positions(ana); got != "Zenith CEO 2026-11..; Helios CTO 2020-05..2026-11" || changed.at("connection", "organization") != "Zenith" {
+			t.Errorf("changed: %s, %v", got, changed.body)
+		}
+		if got := b.call(t, searchPath, `{"company":"Zenith"}`); got.at("hits", 0, "id") != ana {
+			t.Errorf("found: %v", got.body)
+		}
+		b.call(t, undoChange, `{"change_id":"`+change+`"}`)
+		if got := positions(ana); got != before {
+			t.Errorf("after the undo: %s", got)
+		}
+		for body, says := range map[string]string{
+			`{"started_on":"2020"}`:                               "add_positions[0] needs an organization or a title",
+			`{"title":"x","started_on":"last month"}`:             "add_positions[0].started_on must be a date such as 2026-11-20, 2026-11 or 2026, or empty; today is " + inDays(0),
+			`{"title":"x","started_on":"2020","ended_on":"2019"}`: "add_positions[0].ended_on: 2019 lies before started_on, 2020",
+		} {
+			if got := b.call(t, update, `{"id":"`+ana+`","add_positions":[`+body+`]}`); got.code() != "invalid_argument" || !strings.Contains(got.message(), says) {
+				t.Errorf("%s: %v", body, got.body)
+			}
 		}
 	})
 }

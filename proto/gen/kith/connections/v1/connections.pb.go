@@ -1023,8 +1023,10 @@ type CreateConnectionRequest struct {
 	OnDuplicate *string `protobuf:"bytes,14,opt,name=on_duplicate,proto3,oneof" json:"on_duplicate,omitempty"`
 	// Birthday and other yearly dates.
 	ImportantDates []*ImportantDate `protobuf:"bytes,15,rep,name=important_dates,proto3" json:"important_dates,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Jobs with dates.
+	Positions     []*Job `protobuf:"bytes,16,rep,name=positions,proto3" json:"positions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateConnectionRequest) Reset() {
@@ -1162,6 +1164,86 @@ func (x *CreateConnectionRequest) GetImportantDates() []*ImportantDate {
 	return nil
 }
 
+func (x *CreateConnectionRequest) GetPositions() []*Job {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
+}
+
+// A job to add, or to remove.
+type Job struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Organisation.
+	Organization *string `protobuf:"bytes,1,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
+	// Job title.
+	Title *string `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	// YYYY[-MM[-DD]].
+	StartedOn *string `protobuf:"bytes,3,opt,name=started_on,proto3,oneof" json:"started_on,omitempty"`
+	// Left out: current, ends the former one.
+	EndedOn       *string `protobuf:"bytes,4,opt,name=ended_on,proto3,oneof" json:"ended_on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Job) Reset() {
+	*x = Job{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Job) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Job) ProtoMessage() {}
+
+func (x *Job) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Job.ProtoReflect.Descriptor instead.
+func (*Job) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Job) GetOrganization() string {
+	if x != nil && x.Organization != nil {
+		return *x.Organization
+	}
+	return ""
+}
+
+func (x *Job) GetTitle() string {
+	if x != nil && x.Title != nil {
+		return *x.Title
+	}
+	return ""
+}
+
+func (x *Job) GetStartedOn() string {
+	if x != nil && x.StartedOn != nil {
+		return *x.StartedOn
+	}
+	return ""
+}
+
+func (x *Job) GetEndedOn() string {
+	if x != nil && x.EndedOn != nil {
+		return *x.EndedOn
+	}
+	return ""
+}
+
 // The new connection, or the existing one.
 type CreateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1181,7 +1263,7 @@ type CreateConnectionResponse struct {
 
 func (x *CreateConnectionResponse) Reset() {
 	*x = CreateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1275,7 @@ func (x *CreateConnectionResponse) String() string {
 func (*CreateConnectionResponse) ProtoMessage() {}
 
 func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1288,7 @@ func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*CreateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateConnectionResponse) GetConnection() *Connection {
@@ -1252,7 +1334,7 @@ type SameAddress struct {
 
 func (x *SameAddress) Reset() {
 	*x = SameAddress{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1346,7 @@ func (x *SameAddress) String() string {
 func (*SameAddress) ProtoMessage() {}
 
 func (x *SameAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1359,7 @@ func (x *SameAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SameAddress.ProtoReflect.Descriptor instead.
 func (*SameAddress) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SameAddress) GetId() string {
@@ -1356,13 +1438,17 @@ type UpdateConnectionRequest struct {
 	AddImportantDates []*ImportantDate `protobuf:"bytes,25,rep,name=add_important_dates,proto3" json:"add_important_dates,omitempty"`
 	// To remove, as stored; other without a label matches any.
 	RemoveImportantDates []*ImportantDate `protobuf:"bytes,26,rep,name=remove_important_dates,proto3" json:"remove_important_dates,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Jobs with dates, such as a job change; a stored one gets the dates.
+	AddPositions []*Job `protobuf:"bytes,27,rep,name=add_positions,proto3" json:"add_positions,omitempty"`
+	// All that match.
+	RemovePositions []*Job `protobuf:"bytes,28,rep,name=remove_positions,proto3" json:"remove_positions,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1460,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1473,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -1572,6 +1658,20 @@ func (x *UpdateConnectionRequest) GetRemoveImportantDates() []*ImportantDate {
 	return nil
 }
 
+func (x *UpdateConnectionRequest) GetAddPositions() []*Job {
+	if x != nil {
+		return x.AddPositions
+	}
+	return nil
+}
+
+func (x *UpdateConnectionRequest) GetRemovePositions() []*Job {
+	if x != nil {
+		return x.RemovePositions
+	}
+	return nil
+}
+
 // The connection after the change.
 type UpdateConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1587,7 +1687,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1699,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1712,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -1647,7 +1747,7 @@ type ResolvePeopleRequest struct {
 
 func (x *ResolvePeopleRequest) Reset() {
 	*x = ResolvePeopleRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1759,7 @@ func (x *ResolvePeopleRequest) String() string {
 func (*ResolvePeopleRequest) ProtoMessage() {}
 
 func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1772,7 @@ func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResolvePeopleRequest) GetEntries() []string {
@@ -1693,7 +1793,7 @@ type ResolvePeopleResponse struct {
 
 func (x *ResolvePeopleResponse) Reset() {
 	*x = ResolvePeopleResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1805,7 @@ func (x *ResolvePeopleResponse) String() string {
 func (*ResolvePeopleResponse) ProtoMessage() {}
 
 func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1818,7 @@ func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
@@ -1743,7 +1843,7 @@ type ResolvedEntry struct {
 
 func (x *ResolvedEntry) Reset() {
 	*x = ResolvedEntry{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1855,7 @@ func (x *ResolvedEntry) String() string {
 func (*ResolvedEntry) ProtoMessage() {}
 
 func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1868,7 @@ func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
 func (*ResolvedEntry) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ResolvedEntry) GetEntry() string {
@@ -1809,7 +1909,7 @@ type ResolvedPerson struct {
 
 func (x *ResolvedPerson) Reset() {
 	*x = ResolvedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1821,7 +1921,7 @@ func (x *ResolvedPerson) String() string {
 func (*ResolvedPerson) ProtoMessage() {}
 
 func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1834,7 +1934,7 @@ func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
 func (*ResolvedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResolvedPerson) GetId() string {
@@ -1878,7 +1978,7 @@ type ArchiveConnectionsRequest struct {
 
 func (x *ArchiveConnectionsRequest) Reset() {
 	*x = ArchiveConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +1990,7 @@ func (x *ArchiveConnectionsRequest) String() string {
 func (*ArchiveConnectionsRequest) ProtoMessage() {}
 
 func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1903,7 +2003,7 @@ func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ArchiveConnectionsRequest) GetIds() []string {
@@ -1935,7 +2035,7 @@ type ArchiveConnectionsResponse struct {
 
 func (x *ArchiveConnectionsResponse) Reset() {
 	*x = ArchiveConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2047,7 @@ func (x *ArchiveConnectionsResponse) String() string {
 func (*ArchiveConnectionsResponse) ProtoMessage() {}
 
 func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2060,7 @@ func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ArchiveConnectionsResponse) GetChanged() int32 {
@@ -1997,7 +2097,7 @@ type DeleteConnectionRequest struct {
 
 func (x *DeleteConnectionRequest) Reset() {
 	*x = DeleteConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2109,7 @@ func (x *DeleteConnectionRequest) String() string {
 func (*DeleteConnectionRequest) ProtoMessage() {}
 
 func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2122,7 @@ func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteConnectionRequest) GetId() string {
@@ -2058,7 +2158,7 @@ type DeleteConnectionResponse struct {
 
 func (x *DeleteConnectionResponse) Reset() {
 	*x = DeleteConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2070,7 +2170,7 @@ func (x *DeleteConnectionResponse) String() string {
 func (*DeleteConnectionResponse) ProtoMessage() {}
 
 func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2083,7 +2183,7 @@ func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteConnectionResponse) GetDeleted() bool {
@@ -2136,7 +2236,7 @@ type FindDuplicatesRequest struct {
 
 func (x *FindDuplicatesRequest) Reset() {
 	*x = FindDuplicatesRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2148,7 +2248,7 @@ func (x *FindDuplicatesRequest) String() string {
 func (*FindDuplicatesRequest) ProtoMessage() {}
 
 func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2161,7 +2261,7 @@ func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FindDuplicatesRequest) GetConnectionId() string {
@@ -2198,7 +2298,7 @@ type FindDuplicatesResponse struct {
 
 func (x *FindDuplicatesResponse) Reset() {
 	*x = FindDuplicatesResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2310,7 @@ func (x *FindDuplicatesResponse) String() string {
 func (*FindDuplicatesResponse) ProtoMessage() {}
 
 func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2323,7 @@ func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
@@ -2257,7 +2357,7 @@ type DuplicatePair struct {
 
 func (x *DuplicatePair) Reset() {
 	*x = DuplicatePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2369,7 @@ func (x *DuplicatePair) String() string {
 func (*DuplicatePair) ProtoMessage() {}
 
 func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2382,7 @@ func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
 func (*DuplicatePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DuplicatePair) GetFirst() *ResolvedPerson {
@@ -2328,7 +2428,7 @@ type MergeConnectionsRequest struct {
 
 func (x *MergeConnectionsRequest) Reset() {
 	*x = MergeConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2340,7 +2440,7 @@ func (x *MergeConnectionsRequest) String() string {
 func (*MergeConnectionsRequest) ProtoMessage() {}
 
 func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2353,7 +2453,7 @@ func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MergeConnectionsRequest) GetIntoId() string {
@@ -2396,7 +2496,7 @@ type MergeConnectionsResponse struct {
 
 func (x *MergeConnectionsResponse) Reset() {
 	*x = MergeConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2508,7 @@ func (x *MergeConnectionsResponse) String() string {
 func (*MergeConnectionsResponse) ProtoMessage() {}
 
 func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2521,7 @@ func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MergeConnectionsResponse) GetConnection() *Connection {
@@ -2474,7 +2574,7 @@ type MergeConflict struct {
 
 func (x *MergeConflict) Reset() {
 	*x = MergeConflict{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2486,7 +2586,7 @@ func (x *MergeConflict) String() string {
 func (*MergeConflict) ProtoMessage() {}
 
 func (x *MergeConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2499,7 +2599,7 @@ func (x *MergeConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
 func (*MergeConflict) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MergeConflict) GetField() string {
@@ -2540,7 +2640,7 @@ type LinkConnectionsRequest struct {
 
 func (x *LinkConnectionsRequest) Reset() {
 	*x = LinkConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2552,7 +2652,7 @@ func (x *LinkConnectionsRequest) String() string {
 func (*LinkConnectionsRequest) ProtoMessage() {}
 
 func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2565,7 +2665,7 @@ func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LinkConnectionsRequest) GetFromId() string {
@@ -2609,7 +2709,7 @@ type LinkConnectionsResponse struct {
 
 func (x *LinkConnectionsResponse) Reset() {
 	*x = LinkConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2721,7 @@ func (x *LinkConnectionsResponse) String() string {
 func (*LinkConnectionsResponse) ProtoMessage() {}
 
 func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2734,7 @@ func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
@@ -2672,7 +2772,7 @@ type ExportConnectionsRequest struct {
 
 func (x *ExportConnectionsRequest) Reset() {
 	*x = ExportConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2684,7 +2784,7 @@ func (x *ExportConnectionsRequest) String() string {
 func (*ExportConnectionsRequest) ProtoMessage() {}
 
 func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2697,7 +2797,7 @@ func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExportConnectionsRequest) GetFormat() string {
@@ -2761,7 +2861,7 @@ type ExportConnectionsResponse struct {
 
 func (x *ExportConnectionsResponse) Reset() {
 	*x = ExportConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2773,7 +2873,7 @@ func (x *ExportConnectionsResponse) String() string {
 func (*ExportConnectionsResponse) ProtoMessage() {}
 
 func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2786,7 +2886,7 @@ func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExportConnectionsResponse) GetContent() string {
@@ -2949,7 +3049,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"started_on\x12#\n" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
-	"\acurrent\x18\x05 \x01(\bR\acurrent\"\xbb\b\n" +
+	"\acurrent\x18\x05 \x01(\bR\acurrent\"\xfd\b\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12(\n" +
@@ -2969,7 +3069,8 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\aR\x06met_on\x88\x01\x01\x12'\n" +
 	"\amet_how\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\bR\amet_how\x88\x01\x01\x12N\n" +
 	"\fon_duplicate\x18\x0e \x01(\tB%\xbaH\"r R\x0freturn_existingR\x06createR\x05errorH\tR\fon_duplicate\x88\x01\x01\x12V\n" +
-	"\x0fimportant_dates\x18\x0f \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
+	"\x0fimportant_dates\x18\x0f \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12@\n" +
+	"\tpositions\x18\x10 \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\tpositions:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
 	"\x1ccreate_connection.identified\x12*give at least one of name, emails and urls\x1a>has(this.name) || size(this.emails) > 0 || size(this.urls) > 0B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -2982,7 +3083,23 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\a_met_onB\n" +
 	"\n" +
 	"\b_met_howB\x0f\n" +
-	"\r_on_duplicate\"\xb0\x02\n" +
+	"\r_on_duplicate\"\xcb\x03\n" +
+	"\x03Job\x123\n" +
+	"\forganization\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\forganization\x88\x01\x01\x12%\n" +
+	"\x05title\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xa0\x01H\x01R\x05title\x88\x01\x01\x12j\n" +
+	"\n" +
+	"started_on\x18\x03 \x01(\tBE\xbaHBr@\x18\n" +
+	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\x02R\n" +
+	"started_on\x88\x01\x01\x12f\n" +
+	"\bended_on\x18\x04 \x01(\tBE\xbaHBr@\x18\n" +
+	"2<^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$H\x03R\bended_on\x88\x01\x01:]\xbaHZ\x1aX\n" +
+	"\tjob.named\x12 needs an organization or a title\x1a)has(this.organization) || has(this.title)B\x0f\n" +
+	"\r_organizationB\b\n" +
+	"\x06_titleB\r\n" +
+	"\v_started_onB\v\n" +
+	"\t_ended_on\"\xb0\x02\n" +
 	"\x18CreateConnectionResponse\x12G\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
@@ -2996,7 +3113,7 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vSameAddress\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1c\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x1b\n" +
-	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xd5\f\n" +
+	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xef\r\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
 	"\x10expected_version\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x00R\x10expected_version\x88\x01\x01\x12#\n" +
@@ -3032,7 +3149,9 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\vremove_tags\x18\x17 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18<R\vremove_tags\x12V\n" +
 	"\x0fimportant_dates\x18\x18 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12^\n" +
 	"\x13add_important_dates\x18\x19 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x13add_important_dates\x12d\n" +
-	"\x16remove_important_dates\x18\x1a \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x16remove_important_datesB\x13\n" +
+	"\x16remove_important_dates\x18\x1a \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x16remove_important_dates\x12H\n" +
+	"\radd_positions\x18\x1b \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\radd_positions\x12N\n" +
+	"\x10remove_positions\x18\x1c \x03(\v2\x18.kith.connections.v1.JobB\b\xbaH\x05\x92\x01\x02\x10\x14R\x10remove_positionsB\x13\n" +
 	"\x11_expected_versionB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_nicknameB\x0f\n" +
@@ -3187,7 +3306,7 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
@@ -3199,88 +3318,92 @@ var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*Relationship)(nil),               // 7: kith.connections.v1.Relationship
 	(*Position)(nil),                   // 8: kith.connections.v1.Position
 	(*CreateConnectionRequest)(nil),    // 9: kith.connections.v1.CreateConnectionRequest
-	(*CreateConnectionResponse)(nil),   // 10: kith.connections.v1.CreateConnectionResponse
-	(*SameAddress)(nil),                // 11: kith.connections.v1.SameAddress
-	(*UpdateConnectionRequest)(nil),    // 12: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),   // 13: kith.connections.v1.UpdateConnectionResponse
-	(*ResolvePeopleRequest)(nil),       // 14: kith.connections.v1.ResolvePeopleRequest
-	(*ResolvePeopleResponse)(nil),      // 15: kith.connections.v1.ResolvePeopleResponse
-	(*ResolvedEntry)(nil),              // 16: kith.connections.v1.ResolvedEntry
-	(*ResolvedPerson)(nil),             // 17: kith.connections.v1.ResolvedPerson
-	(*ArchiveConnectionsRequest)(nil),  // 18: kith.connections.v1.ArchiveConnectionsRequest
-	(*ArchiveConnectionsResponse)(nil), // 19: kith.connections.v1.ArchiveConnectionsResponse
-	(*DeleteConnectionRequest)(nil),    // 20: kith.connections.v1.DeleteConnectionRequest
-	(*DeleteConnectionResponse)(nil),   // 21: kith.connections.v1.DeleteConnectionResponse
-	(*FindDuplicatesRequest)(nil),      // 22: kith.connections.v1.FindDuplicatesRequest
-	(*FindDuplicatesResponse)(nil),     // 23: kith.connections.v1.FindDuplicatesResponse
-	(*DuplicatePair)(nil),              // 24: kith.connections.v1.DuplicatePair
-	(*MergeConnectionsRequest)(nil),    // 25: kith.connections.v1.MergeConnectionsRequest
-	(*MergeConnectionsResponse)(nil),   // 26: kith.connections.v1.MergeConnectionsResponse
-	(*MergeConflict)(nil),              // 27: kith.connections.v1.MergeConflict
-	(*LinkConnectionsRequest)(nil),     // 28: kith.connections.v1.LinkConnectionsRequest
-	(*LinkConnectionsResponse)(nil),    // 29: kith.connections.v1.LinkConnectionsResponse
-	(*ExportConnectionsRequest)(nil),   // 30: kith.connections.v1.ExportConnectionsRequest
-	(*ExportConnectionsResponse)(nil),  // 31: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 32: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 33: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 34: google.protobuf.Timestamp
+	(*Job)(nil),                        // 10: kith.connections.v1.Job
+	(*CreateConnectionResponse)(nil),   // 11: kith.connections.v1.CreateConnectionResponse
+	(*SameAddress)(nil),                // 12: kith.connections.v1.SameAddress
+	(*UpdateConnectionRequest)(nil),    // 13: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 14: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 15: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 16: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 17: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 18: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 19: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 20: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 21: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 22: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 23: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 24: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 25: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 26: kith.connections.v1.MergeConnectionsRequest
+	(*MergeConnectionsResponse)(nil),   // 27: kith.connections.v1.MergeConnectionsResponse
+	(*MergeConflict)(nil),              // 28: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 29: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 30: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 31: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 32: kith.connections.v1.ExportConnectionsResponse
+	(*v1.Note)(nil),                    // 33: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 34: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 35: google.protobuf.Timestamp
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
 	5,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	32, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	33, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	33, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	34, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
 	8,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
-	34, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	34, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	34, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	35, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	35, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	35, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
 	6,  // 8: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
 	7,  // 9: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	34, // 10: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	35, // 10: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
 	6,  // 11: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	5,  // 12: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	11, // 13: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	6,  // 14: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	6,  // 15: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	6,  // 16: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	5,  // 17: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	6,  // 18: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	16, // 19: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	17, // 20: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	34, // 21: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	24, // 22: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	17, // 23: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	17, // 24: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	5,  // 25: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	27, // 26: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	7,  // 27: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	0,  // 28: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 29: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	9,  // 30: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	12, // 31: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	14, // 32: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	18, // 33: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	20, // 34: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	22, // 35: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	25, // 36: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	28, // 37: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	30, // 38: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 39: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 40: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	10, // 41: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	13, // 42: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	15, // 43: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	19, // 44: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	21, // 45: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	23, // 46: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	26, // 47: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	29, // 48: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	31, // 49: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	39, // [39:50] is the sub-list for method output_type
-	28, // [28:39] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	10, // 12: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
+	5,  // 13: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	12, // 14: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	6,  // 15: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	6,  // 16: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	6,  // 17: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	10, // 18: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	10, // 19: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	5,  // 20: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	6,  // 21: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	17, // 22: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	18, // 23: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	35, // 24: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	25, // 25: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	18, // 26: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	18, // 27: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	5,  // 28: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	28, // 29: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	7,  // 30: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	0,  // 31: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 32: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	9,  // 33: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	13, // 34: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	15, // 35: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	19, // 36: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	21, // 37: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	23, // 38: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	26, // 39: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	29, // 40: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	31, // 41: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 42: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 43: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	11, // 44: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	14, // 45: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	16, // 46: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	20, // 47: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	22, // 48: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	24, // 49: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	27, // 50: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	30, // 51: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	32, // 52: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	42, // [42:53] is the sub-list for method output_type
+	31, // [31:42] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -3293,25 +3416,26 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[11].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[13].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[18].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[14].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[19].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[21].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[20].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[22].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[25].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[23].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[26].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[28].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[30].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[31].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
