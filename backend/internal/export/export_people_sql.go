@@ -6,15 +6,13 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/uptrace/bun"
 )
 
-// PeopleFilter says whom to write out; filters that are set must all hold.
+// PeopleFilter says whom to write out: everyone, unless there are ids.
 type PeopleFilter struct {
-	IDs          []string
-	GroupID, Tag string
+	IDs []string
 	// After is the last id of the page before, Limit how many people to return.
 	After string
 	Limit int
@@ -30,9 +28,9 @@ const MaxTimeline = 2_000_000
 
 // ListPeople returns a page of people with all that is on file about them, in the
 // order of their ids, and whether there are more. With Timeline, their reminders and
-// groups come too, and unless people are chosen by ids, group or tag, the first page
+// groups come too, and unless people are chosen by ids, the first page
 // holds all groups and the reminders about nobody. An id of a person that is not on
-// file is fault.NotFound; a group or tag that is not has nobody. The number of
+// file is fault.NotFound. The number of
 // statements is fixed.
 func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People, more bool, err error) {
 	err = t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -88,13 +86,6 @@ func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, e
 			return nil, err
 		}
 		query = query.Where("id IN (?)", bun.List(f.IDs))
-	}
-	if f.GroupID != "" {
-		query = query.Where("id IN (SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?)", q.TenantID(), f.GroupID)
-	}
-	if f.Tag != "" {
-		query = query.Where("id IN (SELECT l.connection_id FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id WHERE l.tenant_id = ? AND t.folded_name = ?)",
-			q.TenantID(), text.Fold(text.Clean(f.Tag)))
 	}
 	var who []string
 	err := query.Scan(ctx, &who)
@@ -188,7 +179,7 @@ func liveOr(archived bool) string {
 
 // fillArrangements adds reminders and groups.
 func fillArrangements(ctx context.Context, q db.Reader, who []string, f PeopleFilter, out *People) error {
-	whole := f.After == "" && len(f.IDs) == 0 && f.GroupID == "" && f.Tag == ""
+	whole := f.After == "" && len(f.IDs) == 0
 	about, in := "connection_id IN (?)", "id IN (SELECT group_id FROM group_connections WHERE tenant_id = ? AND connection_id IN (?))"
 	if whole {
 		about, in = "connection_id IS NULL OR "+about, "tenant_id = ? OR id IN (?)"

@@ -8,8 +8,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/internal/search"
-	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
@@ -22,15 +20,19 @@ const (
 
 // exportQuery is what a cursor of export_connections belongs to.
 type exportQuery struct {
-	Format, Group, Tag string
-	IDs                []string
+	Format, Selection string
+	IDs               []string
 }
 
 // ExportConnections implements the RPC.
 func (h *RPC) ExportConnections(ctx context.Context, req *connectionsv1.ExportConnectionsRequest) (*connectionsv1.ExportConnectionsResponse, error) {
-	q := exportQuery{req.GetFormat(), req.GetGroup(), req.GetTag(), req.GetIds()}
+	q := exportQuery{req.GetFormat(), req.GetSelection(), req.GetIds()}
+	ids, err := call.People(ctx, q.IDs, req.Selection, h.Selected)
+	if err != nil {
+		return nil, err
+	}
 	f := PeopleFilter{
-		IDs: q.IDs, Tag: q.Tag, Limit: call.LimitOf(req.Limit, defaultExport), Timeline: q.Format == JSON,
+		IDs: ids, Limit: call.LimitOf(req.Limit, defaultExport), Timeline: q.Format == JSON,
 	}
 	if req.Cursor != nil {
 		if err := cursor.Decode(req.GetCursor(), q, &f.After); err != nil {
@@ -39,16 +41,7 @@ func (h *RPC) ExportConnections(ctx context.Context, req *connectionsv1.ExportCo
 	}
 	p := tenant.PrincipalFrom(ctx)
 	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
-	if q.Group != "" {
-		var err error
-		if f.GroupID, _, err = search.FindGroup(ctx, data, q.Group); err != nil {
-			return nil, err
-		}
-	}
 	page, more, err := ListPeople(ctx, data, f)
-	if err == nil && len(page.People) == 0 {
-		err = search.CheckKnown(ctx, h.Index, index.Query{Tag: q.Tag})
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +69,7 @@ func (h *RPC) ExportConnections(ctx context.Context, req *connectionsv1.ExportCo
 
 // exportRPC implements the RPCs that export people.
 type RPC struct {
-	DB    *db.DB
-	Index *search.IndexCache
+	DB *db.DB
+	// Selected reads selections of search_connections.
+	Selected call.Selector
 }

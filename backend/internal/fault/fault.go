@@ -71,6 +71,32 @@ func InvalidField(field, format string, args ...any) *Error {
 	return &Error{Code: Invalid, Message: field + ": " + message, Fields: []Field{{field, message}}}
 }
 
+// Join returns one Invalid error with the fields of all that are Invalid; nil when all
+// errors are nil. The first that is not Invalid is returned alone.
+func Join(errs ...error) error {
+	var joined *Error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		var e *Error
+		if !errors.As(err, &e) || e.Code != Invalid {
+			return err
+		}
+		if joined == nil {
+			joined = &Error{Code: Invalid}
+		} else {
+			joined.Message += "; "
+		}
+		joined.Message += e.Message
+		joined.Fields = append(joined.Fields, e.Fields...)
+	}
+	if joined == nil {
+		return nil
+	}
+	return joined
+}
+
 // Is tells whether err carries the code.
 func Is(err error, code Code) bool {
 	var e *Error

@@ -80,7 +80,7 @@ func (w *writer) save(p groups.Patch) (saved groups.Saved, err error) {
 	return saved, err
 }
 
-func (w *writer) move(p groups.MembershipPatch) (moved groups.Moved, err error) {
+func (w *writer) move(p groups.MembershipPatch) (moved people.Acted, err error) {
 	w.t.Helper()
 	err = w.Write(w.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
 		moved, err = groups.UpdateMembership(ctx, tx, p)
@@ -93,7 +93,7 @@ func (w *writer) move(p groups.MembershipPatch) (moved groups.Moved, err error) 
 func (w *writer) held(ids ...string) (members []groups.Membership, retagged []string) {
 	w.t.Helper()
 	w.do(func(ctx context.Context, tx *db.Tx) (err error) {
-		if members, err = groups.ListMemberships(ctx, tx, ids); err != nil {
+		if _, members, err = groups.ListMemberships(ctx, tx, ids); err != nil {
 			return err
 		}
 		list, err := people.ListConnections(ctx, tx, ids)
@@ -243,7 +243,7 @@ func TestUpdateMembership(t *testing.T) {
 			w := newWriter(t, named("Book club", "Rowers"), members()...)
 			c.patch.ConnectionIDs = []string{"con_1", "con_2"}
 			got, err := w.move(c.patch)
-			if err != nil || got.Changed != c.changed || got.Unchanged != 2-c.changed || (got.ChangeID != "") != (c.changed > 0) {
+			if err != nil || len(got.Changed) != c.changed || got.Unchanged != 2-c.changed || (got.ChangeID != "") != (c.changed > 0) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			held, retagged := w.held("con_1", "con_2")

@@ -34,36 +34,32 @@ type tags struct{ Tags []string }
 type MembershipPatch struct {
 	ConnectionIDs                                []string
 	AddGroups, RemoveGroups, AddTags, RemoveTags []string
-}
-
-// Moved is what UpdateMembership did.
-type Moved struct {
-	Changed, Unchanged int
-	// ChangeID is empty when nothing was written.
-	ChangeID string
+	// DryRun only tells who would change.
+	DryRun bool
 }
 
 // UpdateMembership puts people into groups and out of them, and tags them.
 // Whoever is so already is left alone.
-func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (Moved, error) {
+func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (people.Acted, error) {
 	groups, err := ListGroups(ctx, w)
 	if err != nil {
-		return Moved{}, err
+		return people.Acted{}, err
 	}
 	step, err := p.resolve(groups)
 	if err != nil {
-		return Moved{}, err
+		return people.Acted{}, err
 	}
-	before, err := ListMemberships(ctx, w, p.ConnectionIDs)
+	persons, before, err := ListMemberships(ctx, w, p.ConnectionIDs)
 	if err != nil {
-		return Moved{}, err
+		return people.Acted{}, err
 	}
+	var out people.Acted
 	var after, was []Membership
 	var retagged []string
-	for _, m := range before {
+	for i, m := range before {
 		moved := step.apply(m)
 		if err := moved.check(); err != nil {
-			return Moved{}, err
+			return people.Acted{}, err
 		}
 		differs := !slices.Equal(m.Tags, moved.Tags)
 		if differs {
@@ -71,14 +67,15 @@ func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (Moved, 
 		}
 		if differs || !slices.Equal(m.GroupIDs, moved.GroupIDs) {
 			after, was = append(after, moved), append(was, m)
+			out.Changed = append(out.Changed, persons[i])
 		}
 	}
-	out := Moved{Changed: len(after), Unchanged: len(before) - len(after)}
-	if len(after) == 0 {
+	out.Unchanged = len(before) - len(after)
+	if len(after) == 0 || p.DryRun {
 		return out, nil
 	}
 	if err := ReplaceMemberships(ctx, w, after, retagged); err != nil {
-		return Moved{}, err
+		return people.Acted{}, err
 	}
 	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: p.summary(len(after)), Effects: effectsOf(was, after)})
 	return out, err
@@ -94,19 +91,20 @@ func (m Membership) check() error {
 	return nil
 }
 
-// effectsOf are the effects of a move, two for a person whose groups and tags changed.
+// effectsOf are the effects of a move: those on groups, then those on tags, so that an
+// undo takes many back at once.
 func effectsOf(before, after []Membership) []history.Touch {
-	var out []history.Touch
+	var groups, tagged []history.Touch
 	for i, m := range after {
 		was := before[i]
 		if !slices.Equal(was.GroupIDs, m.GroupIDs) {
-			out = append(out, history.Touch{Kind: history.Membership, ID: m.ConnectionID, Before: people.Groups{Groups: was.GroupIDs}, After: people.Groups{Groups: m.GroupIDs}})
+			groups = append(groups, history.Touch{Kind: history.Membership, ID: m.ConnectionID, Before: people.Groups{Groups: was.GroupIDs}, After: people.Groups{Groups: m.GroupIDs}})
 		}
 		if !slices.Equal(was.Tags, m.Tags) {
-			out = append(out, history.Touch{Kind: history.Connection, ID: m.ConnectionID, Before: tags{was.Tags}, After: tags{m.Tags}})
+			tagged = append(tagged, history.Touch{Kind: history.Connection, ID: m.ConnectionID, Before: tags{was.Tags}, After: tags{m.Tags}})
 		}
 	}
-	return out
+	return append(groups, tagged...)
 }
 
 // summary says in one line what happens, such as "Added 3 people to Book club".

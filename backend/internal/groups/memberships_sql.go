@@ -2,6 +2,7 @@ package groups
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -9,12 +10,18 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ListMemberships returns where people belong, in the order of ids; fault.NotFound
-// names one who is not on file.
-func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]Membership, error) {
-	if _, err := people.Participants(ctx, tx, ids); err != nil {
-		return nil, err
+// ListMemberships returns people without their lists, and where they belong, both in the
+// order of ids; fault.NotFound names one who is not on file.
+func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Connection, []Membership, error) {
+	persons, err := people.Participants(ctx, tx, ids)
+	if err != nil {
+		return nil, nil, err
 	}
+	place := make(map[string]int, len(ids))
+	for i, connectionID := range ids {
+		place[connectionID] = i
+	}
+	slices.SortFunc(persons, func(a, b people.Connection) int { return place[a.ID] - place[b.ID] })
 	out := make([]Membership, len(ids))
 	byID := make(map[string]*Membership, len(ids))
 	for i, connectionID := range ids {
@@ -23,20 +30,20 @@ func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]Membership
 	}
 	var groups []people.GroupConnection
 	if err := tx.From(&groups).Where("connection_id IN (?)", bun.List(ids)).Order("group_id").Scan(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, l := range groups {
 		m := byID[l.ConnectionID]
 		m.GroupIDs = append(m.GroupIDs, l.GroupID)
 	}
 	var tags []struct{ ConnectionID, Name string }
-	err := tx.NewRaw(`SELECT l.connection_id, t.name FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id
+	err = tx.NewRaw(`SELECT l.connection_id, t.name FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id
 WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY t.folded_name`, tx.TenantID(), bun.List(ids)).Scan(ctx, &tags)
 	for _, l := range tags {
 		m := byID[l.ConnectionID]
 		m.Tags = append(m.Tags, l.Name)
 	}
-	return out, err
+	return persons, out, err
 }
 
 // ReplaceMemberships keeps where people belong in place of what was on file. Tags

@@ -12,6 +12,8 @@ import (
 // groupTools implements OrganizeService.
 type RPC struct {
 	DB *db.DB
+	// Selected reads selections of search_connections.
+	Selected call.Selector
 }
 
 func (h *RPC) ListGroups(ctx context.Context, _ *organizev1.ListGroupsRequest) (*organizev1.ListGroupsResponse, error) {
@@ -50,15 +52,19 @@ func (h *RPC) SaveGroup(ctx context.Context, u *db.Tx, req *organizev1.SaveGroup
 }
 
 func (h *RPC) UpdateMembership(ctx context.Context, u *db.Tx, req *organizev1.UpdateMembershipRequest) (*organizev1.UpdateMembershipResponse, error) {
+	ids, err := call.People(ctx, req.GetConnectionIds(), req.Selection, h.Selected)
+	if err != nil {
+		return nil, err
+	}
 	moved, err := UpdateMembership(ctx, u, MembershipPatch{
-		ConnectionIDs: req.GetConnectionIds(), AddGroups: req.GetAddGroups(), RemoveGroups: req.GetRemoveGroups(),
+		ConnectionIDs: ids, DryRun: req.GetDryRun(), AddGroups: req.GetAddGroups(), RemoveGroups: req.GetRemoveGroups(),
 		AddTags: req.GetAddTags(), RemoveTags: req.GetRemoveTags(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &organizev1.UpdateMembershipResponse{
-		Changed: int32(moved.Changed), Unchanged: int32(moved.Unchanged), ChangeId: call.Optional(moved.ChangeID),
+		Changed: int32(len(moved.Changed)), Unchanged: int32(moved.Unchanged), ChangeId: call.Optional(moved.ChangeID), Names: moved.Names(),
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,13 +77,14 @@ func TakeRemovals(to map[string]json.RawMessage) (ids []string) {
 // maxRun bounds how many objects are restored at once.
 const maxRun = 500
 
-// revertAll takes the effects of a change back, the last one first. Those of an import
-// go in runs of many objects of one kind. Those of another change go one at a time,
-// since a merge moves rows from one person to another, in an order that counts.
+// revertAll takes the effects of a change back, the last one first. Those of an import,
+// and those that touch only fields of their own objects, go in runs of many objects of
+// one kind. Those of another change go one at a time, since a merge moves rows from one
+// person to another, in an order that counts.
 func (u *undo) revertAll(ctx context.Context, c *Change) error {
 	effects := slices.DeleteFunc(slices.Clone(c.Effects), func(e Effect) bool { return e.empty() })
 	most := 1
-	if c.ImportID != "" {
+	if c.ImportID != "" || !slices.ContainsFunc(effects, Effect.mayMoveRows) {
 		most = maxRun
 	}
 	for len(effects) > 0 {
@@ -98,6 +100,13 @@ func (u *undo) revertAll(ctx context.Context, c *Change) error {
 		effects = effects[:from]
 	}
 	return nil
+}
+
+// mayMoveRows tells whether the effect holds lists of a person, which may have come from
+// another person, or is of a kind of object that may have.
+func (e Effect) mayMoveRows() bool {
+	whole := []byte(`"Handles"`) // as Connection is recorded as a whole
+	return e.Kind != Membership && (e.Kind != Connection || bytes.Contains(e.Before, whole) || bytes.Contains(e.After, whole))
 }
 
 // reversal is an effect that is being taken back.

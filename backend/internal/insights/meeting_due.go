@@ -8,6 +8,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 )
 
 const (
@@ -75,13 +76,13 @@ func dateSentence(d people.ImportantDate, on time.Time) string {
 // cadence tells an interval that is over: due at its end, overdue at half as much
 // again, and neither while the person is snoozed.
 func (r MeetingRows) cadence(c *people.Connection, today time.Time, zone *time.Location) []Evidence {
-	due, counts := c.NextDue(zone)
-	if !counts || due.After(today) || c.Snoozed(today) {
+	due, counts := c.Cadence().NextDue(zone)
+	if !counts || due.After(today) || c.Cadence().Snoozed(today) {
 		return nil
 	}
-	days, from := c.Cadence()
+	days, from := c.Cadence().Days()
 	state := "Due"
-	if c.Overdue(today, zone) {
+	if c.Cadence().Overdue(today, zone) {
 		state = "Overdue"
 	}
 	last := "none is on file"
@@ -90,7 +91,7 @@ func (r MeetingRows) cadence(c *people.Connection, today time.Time, zone *time.L
 	}
 	group := ""
 	for _, g := range r.Groups {
-		if from == people.CadenceGroup && g.ConnectionID == c.ID && g.CadenceDays == days {
+		if from == cadence.Group && g.ConnectionID == c.ID && g.CadenceDays == days {
 			group = g.GroupID
 		}
 	}

@@ -35,7 +35,7 @@ const (
 func countOverdue(people []people.Connection, now time.Time, zone *time.Location) int {
 	n, today := 0, civil.Of(now, zone)
 	for i := range people {
-		if c := &people[i]; c.Overdue(today, zone) && !c.Snoozed(today) {
+		if c := &people[i]; c.Cadence().Overdue(today, zone) && !c.Cadence().Snoozed(today) {
 			n++
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-func archive(t *testing.T, s *db.DB, owner tenant.ID, away bool, ids ...string) people.Archived {
+func archive(t *testing.T, s *db.DB, owner tenant.ID, away bool, ids ...string) people.Acted {
 	t.Helper()
-	return do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Archived, error) {
-		return people.Archive(ctx, u, ids, away)
+	return do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Acted, error) {
+		return people.Archive(ctx, u, ids, away, false)
 	})
 }
 
@@ -71,10 +71,10 @@ func TestArchivedPeopleAreNotFound(t *testing.T) {
 		bo := create(t, s, owner, people.Draft{Name: "Bo"})
 		addNote(t, s, owner, ana.ID)
 		addNote(t, s, owner, ana.ID, bo.ID)
-		if got := archive(t, s, owner, true, ana.ID); got.Changed != 1 || got.ChangeID == "" {
+		if got := archive(t, s, owner, true, ana.ID); len(got.Changed) != 1 || got.ChangeID == "" {
 			t.Fatalf("archived: %+v", got)
 		}
-		if got := archive(t, s, owner, true, ana.ID); got.Changed != 0 || got.Unchanged != 1 || got.ChangeID != "" {
+		if got := archive(t, s, owner, true, ana.ID); len(got.Changed) != 0 || got.Unchanged != 1 || got.ChangeID != "" {
 			t.Errorf("again: %+v", got)
 		}
 		c, err := people.GetConnection(t.Context(), data, ana.ID)
@@ -115,7 +115,7 @@ func TestArchivedPeopleAreNotFound(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if got := archive(t, s, owner, false, ana.ID, bo.ID); got.Changed != 1 || got.Unchanged != 1 {
+		if got := archive(t, s, owner, false, ana.ID, bo.ID); len(got.Changed) != 1 || got.Unchanged != 1 {
 			t.Errorf("brought back: %+v", got)
 		}
 		entries, err = timeline.ListTimeline(t.Context(), data, timeline.Query{ConnectionID: ana.ID, Limit: 10})
@@ -142,7 +142,7 @@ func TestUndoOfArchiving(t *testing.T) {
 		}
 		merged := merge(t, s, owner, false, ana.ID, bo.ID)
 		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-			_, err := people.Archive(ctx, u, []string{bo.ID}, false)
+			_, err := people.Archive(ctx, u, []string{bo.ID}, false, false)
 			return err
 		})
 		if !fault.Is(err, fault.Conflict) {

@@ -109,7 +109,8 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		},
 		"DeleteGroup": func(ctx context.Context, v victim) (any, error) { return nil, groups.DeleteGroup(ctx, u, v.group) },
 		"ListMemberships": func(ctx context.Context, v victim) (any, error) {
-			return groups.ListMemberships(ctx, u, []string{v.connection})
+			_, members, err := groups.ListMemberships(ctx, u, []string{v.connection})
+			return members, err
 		},
 		"ReplaceMemberships": func(ctx context.Context, v victim) (any, error) {
 			return nil, groups.ReplaceMemberships(ctx, u, []groups.Membership{

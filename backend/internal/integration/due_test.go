@@ -60,7 +60,7 @@ func TestListDue(t *testing.T) {
 				return err
 			}
 			for id, days := range map[string]int{ana.ID: 1, gone.ID: 1} {
-				if _, err := people.SetCadence(ctx, u, people.CadencePatch{ID: id, Days: new(days)}); err != nil {
+				if _, err := people.SetCadence(ctx, u, people.CadencePatch{IDs: []string{id}, Days: new(days)}); err != nil {
 					return err
 				}
 			}

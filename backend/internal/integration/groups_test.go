@@ -26,9 +26,9 @@ func saveGroup(t *testing.T, s *db.DB, owner tenant.ID, p groups.Patch) (out gro
 	return out, err
 }
 
-func updateMembership(t *testing.T, s *db.DB, owner tenant.ID, p groups.MembershipPatch) groups.Moved {
+func updateMembership(t *testing.T, s *db.DB, owner tenant.ID, p groups.MembershipPatch) people.Acted {
 	t.Helper()
-	var out groups.Moved
+	var out people.Acted
 	err := write(t, s, owner, func(ctx context.Context, u *db.Tx) (err error) {
 		out, err = groups.UpdateMembership(ctx, u, p)
 		return err
@@ -111,7 +111,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		changes := updateMembership(t, s, owner, groups.MembershipPatch{ConnectionIDs: []string{ben.ID}, RemoveGroups: []string{"Go"}})
-		if changes.Changed != 1 {
+		if len(changes.Changed) != 1 {
 			t.Errorf("left: %+v", changes)
 		}
 		if tags, err := groups.ListTags(t.Context(), s.Tenant(owner, true), 1); err != nil || len(tags) != 1 || tags[0] != (groups.Tag{Name: "Rower", People: 2}) {
@@ -181,7 +181,7 @@ func TestMembershipOfFifty(t *testing.T) {
 		}
 		began := time.Now()
 		got := updateMembership(t, s, owner, groups.MembershipPatch{ConnectionIDs: ids, AddGroups: []string{"All"}, AddTags: []string{"a", "b", "c"}})
-		if got.Changed != 50 {
+		if len(got.Changed) != 50 {
 			t.Errorf("%+v", got)
 		}
 		t.Logf("fifty people took %v", time.Since(began))

@@ -76,8 +76,8 @@ func TestArchivalThatWasRedoneIsUndone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
 		owner := dbtest.Member(t, s, "maria")
 		id := createWritten(t, s, owner, people.Draft{Name: "Ana"}).Connection.ID
-		archived := do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Archived, error) {
-			return people.Archive(ctx, u, []string{id}, true)
+		archived := do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Acted, error) {
+			return people.Archive(ctx, u, []string{id}, true, false)
 		})
 		wantUndone(t, s, owner, wantUndone(t, s, owner, archived.ChangeID))
 		wantUndone(t, s, owner, archived.ChangeID)

@@ -126,8 +126,8 @@ func TestUndoOfEverythingLeavesNothing(t *testing.T) {
 			if rapid.Bool().Draw(rt, "merge") {
 				merge(t, s, owner, false, ids[0], ids[1])
 			}
-			do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Archived, error) {
-				return people.Archive(ctx, u, ids[:1], true)
+			do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Acted, error) {
+				return people.Archive(ctx, u, ids[:1], true, false)
 			})
 			changes, err := history.ListChanges(t.Context(), s.Tenant(owner, false), history.Query{Limit: 1000})
 			if err != nil {

@@ -10,9 +10,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// Archived is what Archive did.
-type Archived struct {
-	Changed, Unchanged int
+// Acted is what a write did to several people, or would do.
+type Acted struct {
+	// Changed are those who are not as they were, without their lists.
+	Changed   []Connection
+	Unchanged int
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 }
@@ -20,11 +22,12 @@ type Archived struct {
 // shelf is the part of a connection's state that archiving touches.
 type shelf struct{ ArchivedAt time.Time }
 
-// Archive puts people away, or brings them back; who is so already stays so.
-func Archive(ctx context.Context, w *db.Tx, ids []string, away bool) (Archived, error) {
+// Archive archives people, or restores them; who is so already stays so. With dryRun it
+// only tells.
+func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Acted, error) {
 	people, err := ListConnections(ctx, w, ids)
 	if err != nil {
-		return Archived{}, err
+		return Acted{}, err
 	}
 	var at time.Time
 	if away {
@@ -37,21 +40,17 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away bool) (Archived, 
 			continue
 		}
 		if c.MergedInto != "" {
-			return Archived{}, fault.New(fault.Conflict, "%s was merged into %s: undo that merge to have both again", c.ID, c.MergedInto)
+			return Acted{}, fault.New(fault.Conflict, "%s was merged into %s: undo that merge to have both again", c.ID, c.MergedInto)
 		}
 		moved = append(moved, c)
 		effects = append(effects, history.Touch{Kind: history.Connection, ID: c.ID, Before: shelf{c.ArchivedAt}, After: shelf{at}})
 	}
-	out := Archived{Changed: len(moved), Unchanged: len(people) - len(moved)}
-	if len(moved) == 0 {
+	out := Acted{Changed: moved, Unchanged: len(people) - len(moved)}
+	if len(moved) == 0 || dryRun {
 		return out, nil
 	}
-	movedIDs := make([]string, len(moved))
-	for i, c := range moved {
-		movedIDs[i] = c.ID
-	}
-	if err := SetArchived(ctx, w, movedIDs, at); err != nil {
-		return Archived{}, err
+	if err := SetArchived(ctx, w, IDs(moved, idOf), at); err != nil {
+		return Acted{}, err
 	}
 	verb := "Brought back "
 	if away {
@@ -60,6 +59,8 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away bool) (Archived, 
 	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: verb + namesOf(moved), Effects: effects})
 	return out, err
 }
+
+func idOf(c Connection) string { return c.ID }
 
 // namesOf names people in a line: one, two, or the first and how many more.
 func namesOf(people []Connection) string {

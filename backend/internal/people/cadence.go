@@ -2,33 +2,21 @@ package people
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 	"github.com/uptrace/bun"
 )
 
-// Where a keep-in-touch interval comes from.
-const (
-	CadenceOwn   = "own"
-	CadenceGroup = "group"
-	CadenceNone  = "none"
-)
-
-// Cadence returns the keep-in-touch interval that counts, in days, and where it
-// comes from: the person's own, else the shortest of their groups.
-func (c *Connection) Cadence() (days int, from string) {
-	switch {
-	case c.CadenceDays > 0:
-		return c.CadenceDays, CadenceOwn
-	case c.GroupCadence > 0:
-		return c.GroupCadence, CadenceGroup
-	default:
-		return 0, CadenceNone
+// Cadence is how often the member wants to be in touch with the person.
+func (c *Connection) Cadence() cadence.Cadence {
+	return cadence.Cadence{
+		OwnDays: c.CadenceDays, GroupDays: c.GroupCadence, SnoozedUntil: c.SnoozedUntil,
+		LastContactAt: c.LastInteractionAt, CreatedAt: c.CreatedAt,
 	}
 }
 
@@ -58,81 +46,74 @@ func (c *Connection) LastContact(zone *time.Location) (time.Time, bool) {
 	return civil.Of(c.LastInteractionAt, zone), true
 }
 
-// countedFrom is the day that the interval begins on: that of the last contact,
-// or that on which the person was added.
-func (c *Connection) countedFrom(zone *time.Location) time.Time {
-	if last, ok := c.LastContact(zone); ok {
-		return last
-	}
-	return civil.Of(c.CreatedAt, zone)
-}
-
-// NextDue returns the day on which the person falls due for a contact, as seen in
-// a zone; false when no interval counts. A snooze that goes on longer puts it off.
-func (c *Connection) NextDue(zone *time.Location) (time.Time, bool) {
-	days, _ := c.Cadence()
-	if days == 0 {
-		return time.Time{}, false
-	}
-	due := c.countedFrom(zone).AddDate(0, 0, days)
-	if c.SnoozedUntil.After(due) {
-		due = civil.Of(c.SnoozedUntil, time.UTC)
-	}
-	return due, true
-}
-
-// Overdue tells whether one and a half intervals are over on a day.
-func (c *Connection) Overdue(today time.Time, zone *time.Location) bool {
-	days, _ := c.Cadence()
-	return days > 0 && 2*civil.Between(c.countedFrom(zone), today) > 3*days
-}
-
-// Snoozed tells whether the person is to be left alone on a day. SnoozedUntil is a
-// day itself, the same in every zone.
-func (c *Connection) Snoozed(today time.Time) bool { return c.SnoozedUntil.After(today) }
-
-// CadencePatch is what to change of how often a person is contacted; nil fields
-// stay as they are.
+// CadencePatch is what to change of how often people are contacted; nil fields stay as
+// they are.
 type CadencePatch struct {
-	ID string
-	// Days is the person's own interval; 0 takes it away.
+	IDs []string
+	// Days is the people's own interval; 0 takes it away.
 	Days *int
 	// SnoozeUntil is the day (YYYY-MM-DD) until which they are left alone; empty
 	// ends a snooze.
 	SnoozeUntil *string
 	// Today is the member's.
 	Today time.Time
+	// DryRun only tells who would change.
+	DryRun bool
 }
 
-// SetCadence changes how often a person is to be contacted. A patch that changes
-// nothing writes nothing.
-func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Written, error) {
-	before, err := live(ctx, w, p.ID)
+// rhythm is the part of a connection's state that SetCadence touches.
+type rhythm struct {
+	CadenceDays  int
+	SnoozedUntil time.Time
+}
+
+// SetCadence changes how often people are to be contacted. Whoever is so already is
+// left alone.
+func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Acted, error) {
+	people, err := ListConnections(ctx, w, p.IDs)
 	if err != nil {
-		return Written{}, err
+		return Acted{}, err
 	}
-	after := before.clone()
-	if p.Days != nil {
-		after.CadenceDays = *p.Days
-	}
+	var snoozed time.Time
 	if p.SnoozeUntil != nil {
-		if after.SnoozedUntil, err = snooze(*p.SnoozeUntil, p.Today); err != nil {
-			return Written{}, err
+		if snoozed, err = snooze(*p.SnoozeUntil, p.Today); err != nil {
+			return Acted{}, err
 		}
 	}
-	if after.SnoozedUntil.Equal(before.SnoozedUntil) {
-		after.SnoozedUntil = before.SnoozedUntil // equal moments may differ in their zones
+	out := Acted{}
+	var effects []history.Touch
+	changes := map[rhythm][]string{}
+	for _, c := range people {
+		if err := c.checkLive(); err != nil {
+			return Acted{}, err
+		}
+		before := rhythm{c.CadenceDays, c.SnoozedUntil}
+		after := before
+		if p.Days != nil {
+			after.CadenceDays = *p.Days
+		}
+		if p.SnoozeUntil != nil && !snoozed.Equal(before.SnoozedUntil) {
+			after.SnoozedUntil = snoozed
+		}
+		if after == before {
+			out.Unchanged++
+			continue
+		}
+		c.CadenceDays, c.SnoozedUntil = after.CadenceDays, after.SnoozedUntil
+		out.Changed = append(out.Changed, c)
+		changes[after] = append(changes[after], c.ID)
+		effects = append(effects, history.Touch{Kind: history.Connection, ID: c.ID, Before: before, After: after})
 	}
-	if reflect.DeepEqual(before, after) {
-		return Written{Connection: before}, nil
+	if len(effects) == 0 || p.DryRun {
+		return out, nil
 	}
-	after.Version++
-	after.UpdatedAt = w.Now()
-	if err := ReplaceConnection(ctx, w, after); err != nil {
-		return Written{}, err
+	for after, ids := range changes {
+		if err := setCadences(ctx, w, ids, after); err != nil {
+			return Acted{}, err
+		}
 	}
-	changeID, err := history.Record(ctx, w, history.One("Changed how often to be in touch with "+after.Name, history.Connection, p.ID, before, after))
-	return Written{Connection: after, ChangeID: changeID}, err
+	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: "Set the keep-in-touch interval of " + namesOf(out.Changed), Effects: effects})
+	return out, err
 }
 
 // snooze reads the day of a snooze, which must lie ahead.

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestNextDue(t *testing.T) {
 		"the clocks go forward":        {people.Connection{CadenceDays: 1, LastInteractionAt: at("2026-03-28T22:30:00Z")}, "Europe/Berlin", "2026-03-29"},
 		"late on the long day":         {people.Connection{CadenceDays: 1, LastInteractionAt: at("2026-10-25T22:59:00Z")}, "Europe/Berlin", "2026-10-26"},
 	} {
-		got, ok := c.person.NextDue(civil.Zone(c.zone))
+		got, ok := c.person.Cadence().NextDue(civil.Zone(c.zone))
 		if ok != (c.want != "") || ok && !got.Equal(on(t, c.want)) {
 			t.Errorf("%s: %v, %v; want %s", name, got, ok, c.want)
 		}
@@ -63,7 +64,7 @@ func TestOverdue(t *testing.T) {
 		want          bool
 	}{{0, 900, false}, {30, 30, false}, {30, 45, false}, {30, 46, true}, {1, 1, false}, {1, 2, true}, {7, 10, false}, {7, 11, true}} {
 		person := people.Connection{CadenceDays: c.cadence, LastInteractionAt: noon}
-		if got := person.Overdue(on(t, "2026-03-01").AddDate(0, 0, c.days), time.UTC); got != c.want {
+		if got := person.Cadence().Overdue(on(t, "2026-03-01").AddDate(0, 0, c.days), time.UTC); got != c.want {
 			t.Errorf("every %d days, after %d: %v", c.cadence, c.days, got)
 		}
 	}
@@ -72,9 +73,9 @@ func TestOverdue(t *testing.T) {
 func TestSetCadence(t *testing.T) {
 	t.Parallel()
 	today := on(t, "2026-03-01")
-	set := func(t *testing.T, w *writer, p people.CadencePatch) (people.Written, error) {
+	set := func(t *testing.T, w *writer, p people.CadencePatch) (people.Acted, error) {
 		t.Helper()
-		p.ID, p.Today = "con_1", today
+		p.IDs, p.Today = []string{"con_1"}, today
 		return w.setCadence(p)
 	}
 	person := func() *people.Connection {
@@ -95,23 +96,29 @@ func TestSetCadence(t *testing.T) {
 			t.Parallel()
 			w, before := newWriter(t, person()), person()
 			got, err := set(t, w, c.patch)
-			if err != nil || got.ChangeID == "" || got.Connection.Version != 4 || got.Connection.CadenceDays != c.days {
-				t.Fatalf("%+v, %v", got.Connection, err)
+			if err != nil || got.ChangeID == "" || len(got.Changed) != 1 {
+				t.Fatalf("%+v, %v", got, err)
 			}
-			if snoozed := got.Connection.SnoozedUntil; snoozed.IsZero() != (c.snoozed == "") || c.snoozed != "" && !snoozed.Equal(on(t, c.snoozed)) {
+			held := w.held("con_1")
+			if held.Version != 4 || held.CadenceDays != c.days || got.Changed[0].CadenceDays != c.days {
+				t.Errorf("on file: %+v", held)
+			}
+			if snoozed := held.SnoozedUntil; snoozed.IsZero() != (c.snoozed == "") || c.snoozed != "" && !snoozed.Equal(on(t, c.snoozed)) {
 				t.Errorf("snoozed until %v", snoozed)
 			}
-			if !got.Connection.LastInteractionAt.Equal(noon) {
+			if !held.LastInteractionAt.Equal(noon) {
 				t.Error("it counts as a contact")
 			}
-			w.wantChange(t, "con_1", before)
+			if e := w.changes()[0].Effects[0]; e.ID != "con_1" || string(e.Before) != fmt.Sprintf(`{"CadenceDays":%d,"SnoozedUntil":"2026-03-09T00:00:00Z"}`, before.CadenceDays) {
+				t.Errorf("recorded %s", e.Before)
+			}
 		})
 	}
 	t.Run("what changes nothing writes nothing", func(t *testing.T) {
 		t.Parallel()
 		w := newWriter(t, person())
 		got, err := set(t, w, people.CadencePatch{Days: new(30), SnoozeUntil: new("2026-03-09")})
-		if err != nil || got.ChangeID != "" || got.Connection.Version != 3 {
+		if err != nil || got.ChangeID != "" || got.Unchanged != 1 || len(got.Changed) != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 		w.wantNothingWritten(t)
@@ -123,7 +130,7 @@ func TestSetCadence(t *testing.T) {
 			_, err := set(t, w, people.CadencePatch{SnoozeUntil: new(until)})
 			wantInvalid(t, err, "snooze_until")
 		}
-		if _, err := w.setCadence(people.CadencePatch{ID: "con_9", Days: new(1)}); !fault.Is(err, fault.NotFound) {
+		if _, err := w.setCadence(people.CadencePatch{IDs: []string{"con_9"}, Days: new(1)}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("nobody: %v", err)
 		}
 		w.wantNothingWritten(t)

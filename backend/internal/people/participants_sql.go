@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/uptrace/bun"
@@ -17,12 +16,7 @@ func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, e
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
 		return nil, err
 	}
-	for _, wanted := range ids {
-		if !slices.ContainsFunc(rows, func(c Connection) bool { return c.ID == wanted }) {
-			return nil, NoConnection(wanted)
-		}
-	}
-	return rows, nil
+	return rows, allOnFile(rows, ids)
 }
 
 // Live fails with fault.NotFound unless the connection is on file and not archived.

@@ -2,9 +2,11 @@ package people
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -13,12 +15,16 @@ import (
 
 // ArchiveConnections implements the RPC.
 func (h *RPC) ArchiveConnections(ctx context.Context, u *db.Tx, req *connectionsv1.ArchiveConnectionsRequest) (*connectionsv1.ArchiveConnectionsResponse, error) {
-	done, err := Archive(ctx, u, req.GetIds(), req.Archived == nil || req.GetArchived())
+	ids, err := call.People(ctx, req.GetIds(), req.Selection, h.Selected)
+	if err != nil {
+		return nil, err
+	}
+	done, err := Archive(ctx, u, ids, req.Archived == nil || req.GetArchived(), req.GetDryRun())
 	if err != nil {
 		return nil, err
 	}
 	return &connectionsv1.ArchiveConnectionsResponse{
-		Changed: int32(done.Changed), Unchanged: int32(done.Unchanged), ChangeId: call.Optional(done.ChangeID),
+		Changed: int32(len(done.Changed)), Unchanged: int32(done.Unchanged), ChangeId: call.Optional(done.ChangeID), Names: done.Names(),
 	}, nil
 }
 
@@ -44,7 +50,11 @@ const (
 func (h *RPC) MergeConnections(ctx context.Context, u *db.Tx, req *connectionsv1.MergeConnectionsRequest) (*connectionsv1.MergeConnectionsResponse, error) {
 	dryRun := req.DryRun == nil || req.GetDryRun()
 	res := &connectionsv1.MergeConnectionsResponse{Merged: !dryRun}
-	done, err := Merge(ctx, u, req.GetIntoId(), req.GetFromIds(), dryRun, func(ctx context.Context, c *Connection) error {
+	from, err := h.mergedInto(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	done, err := Merge(ctx, u, req.GetIntoId(), from, dryRun, func(ctx context.Context, c *Connection) error {
 		var err error
 		res.Connection, err = WholeConnection(ctx, u, c)
 		return err
@@ -59,6 +69,25 @@ func (h *RPC) MergeConnections(ctx context.Context, u *db.Tx, req *connectionsv1
 		})
 	}
 	return res, nil
+}
+
+// maxMerged is how many people a selection to be merged may stand for.
+const maxMerged = 20
+
+// mergedInto returns who is to be merged into another person.
+func (h *RPC) mergedInto(ctx context.Context, req *connectionsv1.MergeConnectionsRequest) ([]string, error) {
+	from, err := call.People(ctx, req.GetFromIds(), req.Selection, h.Selected)
+	if err != nil || req.Selection == nil {
+		return from, err
+	}
+	if len(from) > maxMerged {
+		return nil, fault.InvalidField("selection", "stands for %d people; at most %d are merged into one at a time", len(from), maxMerged)
+	}
+	from = slices.DeleteFunc(from, func(id string) bool { return id == req.GetIntoId() })
+	if len(from) == 0 {
+		return nil, fault.InvalidField("selection", "stands for nobody but into_id")
+	}
+	return from, nil
 }
 
 // LinkConnections implements the RPC.
@@ -186,6 +215,13 @@ func pairMember(p Candidate) *connectionsv1.ResolvedPerson {
 type RPC struct {
 	DB    *db.DB
 	Kinds history.Kinds
+	// Selected reads selections of search_connections.
+	Selected call.Selector
+}
+
+// Names returns the names of the first who changed.
+func (a Acted) Names() []string {
+	return call.FirstNames(a.Changed, func(c Connection) string { return c.Name })
 }
 
 func (h *RPC) CreateConnection(ctx context.Context, u *db.Tx, req *connectionsv1.CreateConnectionRequest) (*connectionsv1.CreateConnectionResponse, error) {

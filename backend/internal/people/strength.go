@@ -49,6 +49,20 @@ func Sum(score int) float64 { return -scale * math.Log(1-float64(score)/100) }
 // ahead counts as one of now.
 func Decay(age time.Duration) float64 { return math.Exp2(-float64(max(age, 0)) / float64(HalfLife)) }
 
+// TiesEpoch is the moment to which kept sums of contacts are decayed. All contacts decay
+// alike, so that the order of such sums is that of the strengths at any time.
+var TiesEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Tie is what a contact adds to a sum at TiesEpoch.
+func Tie(kind string, at time.Time) float64 {
+	return Weights()[kind] * math.Exp2(float64(at.Sub(TiesEpoch))/float64(HalfLife))
+}
+
+// ScoreOf returns the score at a time of a sum of Ties.
+func ScoreOf(ties float64, now time.Time) int {
+	return Score(ties * math.Exp2(-float64(now.Sub(TiesEpoch))/float64(HalfLife)))
+}
+
 // Of returns the strength that contacts give at a time.
 func Of(contacts []Contact, now time.Time) Strength {
 	var s Strength

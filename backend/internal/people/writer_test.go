@@ -62,11 +62,15 @@ func (w *writer) update(p people.Patch) (people.Written, error) {
 	return w.do(func(ctx context.Context, tx *db.Tx) (people.Written, error) { return people.Update(ctx, tx, p) })
 }
 
-func (w *writer) setCadence(p people.CadencePatch) (people.Written, error) {
-	return w.do(func(ctx context.Context, tx *db.Tx) (people.Written, error) { return people.SetCadence(ctx, tx, p) })
+func (w *writer) setCadence(p people.CadencePatch) (people.Acted, error) {
+	return write(w, func(ctx context.Context, tx *db.Tx) (people.Acted, error) { return people.SetCadence(ctx, tx, p) })
 }
 
-func (w *writer) do(fn func(ctx context.Context, tx *db.Tx) (people.Written, error)) (out people.Written, err error) {
+func (w *writer) do(fn func(ctx context.Context, tx *db.Tx) (people.Written, error)) (people.Written, error) {
+	return write(w, fn)
+}
+
+func write[T any](w *writer, fn func(ctx context.Context, tx *db.Tx) (T, error)) (out T, err error) {
 	w.t.Helper()
 	err = w.Write(w.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
 		out, err = fn(ctx, tx)

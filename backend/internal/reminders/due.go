@@ -191,15 +191,15 @@ func dateText(d people.ImportantDate, on time.Time) string {
 
 // cadenceDue returns the entry of a person who falls due within the query's days.
 func cadenceDue(c *people.Connection, q DueQuery) (Due, bool) {
-	due, ok := c.NextDue(q.Zone)
-	if !ok || due.After(q.Until) || c.Snoozed(q.Today) {
+	due, ok := c.Cadence().NextDue(q.Zone)
+	if !ok || due.After(q.Until) || c.Cadence().Snoozed(q.Today) {
 		return Due{}, false
 	}
 	out := Due{
-		Kind: KindCadence, DueOn: due.Format(time.DateOnly), Overdue: c.Overdue(q.Today, q.Zone),
+		Kind: KindCadence, DueOn: due.Format(time.DateOnly), Overdue: c.Cadence().Overdue(q.Today, q.Zone),
 		ConnectionID: c.ID, Name: c.Name, id: c.ID,
 	}
-	days, _ := c.Cadence()
+	days, _ := c.Cadence().Days()
 	since := "no contact on file, added " + ago(civil.Of(c.CreatedAt, q.Zone), q.Today)
 	if last, ok := c.LastContact(q.Zone); ok {
 		out.LastContactOn = last.Format(time.DateOnly)

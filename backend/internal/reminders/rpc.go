@@ -20,6 +20,8 @@ const defaultDays = 7
 type RPC struct {
 	DB  *db.DB
 	Now func() time.Time
+	// Selected reads selections of search_connections.
+	Selected call.Selector
 }
 
 func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*remindersv1.ListDueResponse, error) {
@@ -107,18 +109,32 @@ func (h *RPC) CompleteReminder(ctx context.Context, u *db.Tx, req *remindersv1.C
 
 func (h *RPC) SetCadence(ctx context.Context, u *db.Tx, req *remindersv1.SetCadenceRequest) (*remindersv1.SetCadenceResponse, error) {
 	zone := call.ZoneOf(ctx)
-	p := people.CadencePatch{ID: req.GetConnectionId(), SnoozeUntil: req.SnoozeUntil, Today: civil.Of(u.Now(), zone)}
-	if req.Days != nil {
-		p.Days = new(int(req.GetDays()))
-	}
-	written, err := people.SetCadence(ctx, u, p)
+	ids, err := call.People(ctx, req.GetConnectionIds(), req.Selection, h.Selected)
 	if err != nil {
 		return nil, err
 	}
-	days, from := written.Connection.Cadence()
-	res := &remindersv1.SetCadenceResponse{CadenceDays: int32(days), CadenceFrom: from, ChangeId: call.Optional(written.ChangeID)}
-	if due, ok := written.Connection.NextDue(zone); ok {
-		res.NextDue = call.Optional(due.Format(time.DateOnly))
+	p := people.CadencePatch{IDs: ids, SnoozeUntil: req.SnoozeUntil, Today: civil.Of(u.Now(), zone), DryRun: req.GetDryRun()}
+	if req.Days != nil {
+		p.Days = new(int(req.GetDays()))
+	}
+	done, err := people.SetCadence(ctx, u, p)
+	if err != nil {
+		return nil, err
+	}
+	res := &remindersv1.SetCadenceResponse{
+		Changed: int32(len(done.Changed)), Unchanged: int32(done.Unchanged), Names: done.Names(), ChangeId: call.Optional(done.ChangeID),
+	}
+	ofGroups, err := people.GroupCadences(ctx, u, ids)
+	if err != nil {
+		return nil, err
+	}
+	var first time.Time
+	for _, c := range done.Changed {
+		c.GroupCadence = ofGroups[c.ID]
+		if due, ok := c.Cadence().NextDue(zone); ok && (first.IsZero() || due.Before(first)) {
+			first = due
+			res.NextDue = call.Optional(due.Format(time.DateOnly))
+		}
 	}
 	return res, nil
 }

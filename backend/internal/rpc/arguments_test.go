@@ -167,7 +167,7 @@ func (s *speaker) text(tool, name string, of *schema) string {
 
 // words returns the words that a text is chosen from; none for a new one.
 func (s *speaker) words(kind, name string) []string {
-	if slices.Contains([]string{kindDay, kindTime, kindRegion, kindCharset}, kind) {
+	if slices.Contains([]string{kindDay, kindYearDay, kindTime, kindRegion, kindCharset}, kind) {
 		return unknownOf(kind)
 	}
 	switch n := s.upTo(9, "whose "+name); {
@@ -199,6 +199,7 @@ const (
 	kindFile  = "content"
 	kindBytes = "content_base64"
 
+	kindYearDay = "day of the year"
 	kindRegion  = "default_region"
 	kindCharset = "charset"
 )
@@ -221,6 +222,8 @@ func kindOf(tool, field string, of *schema) string {
 		return kindDay
 	case tool == "save_group" && field == "name":
 		return kindGroup
+	case field == "birthday_between":
+		return kindYearDay
 	}
 	for kind, fields := range map[string][]string{
 		kindAny:        {"query", "entries", "topic"},

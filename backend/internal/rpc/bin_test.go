@@ -18,7 +18,7 @@ import (
 func views(t *testing.T, b *bundle, zuzana, bo string) map[string]string {
 	t.Helper()
 	asked := map[string][]string{
-		"search_connections": {`{"query":"Zuzana"}`, `{"query":"theremin"}`, `{"query":"zu@x.example"}`, `{"query":"Zuzana","tag":"music"}`, `{"query":"Bo"}`},
+		"search_connections": {`{"query":"Zuzana"}`, `{"query":"theremin"}`, `{"query":"zu@x.example"}`, `{"query":"Zuzana","tag":["music"]}`, `{"query":"Bo"}`},
 		"get_connection": {
 			fmt.Sprintf(`{"id":%q,"include":["notes","interactions","positions"]}`, zuzana), fmt.Sprintf(`{"id":%q,"include":["notes","interactions"]}`, bo),
 		},
@@ -89,7 +89,7 @@ func TestDeletedPeopleAreInNoAnswer(t *testing.T) {
 			{saveGroup, `{"name":"Band","cadence_days":14}`},
 			{updateMembership, fmt.Sprintf(`{"connection_ids":[%q,%q],"add_groups":["Band"]}`, zuzana, bo)},
 			{createReminder, fmt.Sprintf(`{"text":"Write to Zuzana","due_on":"2026-11-10","connection_id":%q,"recurrence":"monthly"}`, zuzana)},
-			{setCadence, fmt.Sprintf(`{"connection_id":%q,"days":7}`, zuzana)},
+			{setCadence, fmt.Sprintf(`{"connection_ids":[%q],"days":7}`, zuzana)},
 			{linkPeople, fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":"friend"}`, zuzana, bo)},
 		} {
 			if got := b.call(t, write.procedure, write.body); got.code() != "" {

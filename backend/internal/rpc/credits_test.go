@@ -87,7 +87,7 @@ func TestFailuresAreFree(t *testing.T) {
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
 		reader := dbtest.Token(t, p.store, p.member, "connections")
 		for name, got := range map[string]answer{
-			"schema error":           p.call(t, searchPath, `{}`),
+			"schema error":           p.call(t, searchPath, `{"limit":51}`),
 			"unknown field":          p.call(t, create, `{"nam":"Ana"}`),
 			"rule of the domain":     p.call(t, create, `{"name":" "}`),
 			"not found":              p.call(t, get, `{"id":"con_00000000000000000000000000"}`),

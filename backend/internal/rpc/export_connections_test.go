@@ -49,9 +49,9 @@ func TestExportPages(t *testing.T) {
 		}
 		for filter, want := range map[string]int{
 			``: len(data.Connections),
-			fmt.Sprintf(`,"tag":%q`, strings.ToUpper(tag)):  tagged,
-			fmt.Sprintf(`,"group":%q`, data.Groups[0].ID):   grouped,
-			fmt.Sprintf(`,"group":%q`, data.Groups[0].Name): grouped,
+			b.selected(t, fmt.Sprintf(`"tag":[%q]`, strings.ToUpper(tag))): tagged,
+			b.selected(t, fmt.Sprintf(`"group":%q`, data.Groups[0].ID)):    grouped,
+			b.selected(t, fmt.Sprintf(`"group":%q`, data.Groups[0].Name)):  grouped,
 		} {
 			var seen []string
 			for cursor := ""; ; {
@@ -134,10 +134,8 @@ func TestExportRefusals(t *testing.T) {
 			"no format":              {`{}`, "invalid_argument"},
 			"another format":         {`{"format":"xlsx"}`, "invalid_argument"},
 			"a stranger":             {`{"format":"csv","ids":["con_00000000000000000000000000"]}`, "not_found"},
-			"no group":               {`{"format":"csv","group":"nobody's"}`, "invalid_argument"},
-			"no tag":                 {`{"format":"csv","tag":"nobody's"}`, "invalid_argument"},
-			"a tag of a NUL":         {`{"format":"csv","tag":"\u0000"}`, "invalid_argument"},
-			"a group with a NUL":     {`{"format":"csv","group":"x\u0000"}`, "invalid_argument"},
+			"no selection":           {`{"format":"csv","selection":"sel_nobody"}`, "invalid_argument"},
+			"ids and a selection":    {`{"format":"csv","selection":"sel_nobody","ids":["con_00000000000000000000000000"]}`, "invalid_argument"},
 			"another list's cursor":  {fmt.Sprintf(`{"format":"vcard","cursor":%q}`, page.at("next_cursor")), "invalid_argument"},
 			"too many":               {`{"format":"csv","limit":201}`, "invalid_argument"},
 			"this list's own cursor": {fmt.Sprintf(`{"format":"csv","cursor":%q}`, page.at("next_cursor")), ""},

@@ -27,8 +27,8 @@ func TestReminders(t *testing.T) {
 			t.Fatalf("made: %v", made.body)
 		}
 		b.call(t, createReminder, `{"text":"Far off","due_on":"`+inDays(8)+`"}`)
-		cadence := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":3}`)
-		if cadence.at("cadence_days") != 3.0 || cadence.at("cadence_from") != "own" || cadence.at("next_due") != inDays(3) || cadence.at("change_id") == nil {
+		cadence := b.call(t, setCadence, `{"connection_ids":["`+ana+`"],"days":3}`)
+		if cadence.at("changed") != 1.0 || cadence.at("next_due") != inDays(3) || cadence.at("change_id") == nil {
 			t.Errorf("cadence: %v", cadence.body)
 		}
 		due := b.call(t, listDue, `{}`)
@@ -61,14 +61,14 @@ func TestReminders(t *testing.T) {
 			got.at("connection", "important_dates", 0, "kind") != "birthday" {
 			t.Errorf("person: %v", got.body)
 		}
-		snoozed := b.call(t, setCadence, `{"connection_id":"`+ana+`","snooze_until":"`+inDays(5)+`"}`)
+		snoozed := b.call(t, setCadence, `{"connection_ids":["`+ana+`"],"snooze_until":"`+inDays(5)+`"}`)
 		if snoozed.at("next_due") != inDays(5) {
 			t.Errorf("snoozed: %v", snoozed.body)
 		}
 		if got := b.call(t, listDue, `{"kinds":["cadence"]}`); len(got.at("items").([]any)) != 0 {
 			t.Errorf("snoozed, yet due: %v", got.body)
 		}
-		same := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":3,"snooze_until":"`+inDays(5)+`"}`)
+		same := b.call(t, setCadence, `{"connection_ids":["`+ana+`"],"days":3,"snooze_until":"`+inDays(5)+`"}`)
 		if same.code() != "" || same.at("change_id") != nil {
 			t.Errorf("the same again: %v", same.body)
 		}
@@ -90,14 +90,14 @@ func TestCadenceOfGroups(t *testing.T) {
 		if got := b.call(t, listDue, `{"kinds":["cadence"]}`); got.at("items", 0, "text") != "Every 7 days, last contact today" {
 			t.Errorf("due: %v", got.body)
 		}
-		if got := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":90}`); got.at("cadence_from") != "own" || got.at("next_due") != inDays(90) {
+		if got := b.call(t, setCadence, `{"connection_ids":["`+ana+`"],"days":90}`); got.at("next_due") != inDays(90) {
 			t.Errorf("own: %v", got.body)
 		}
-		if got := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":0}`); got.at("cadence_from") != "group" || got.at("cadence_days") != 7.0 {
+		if got := b.call(t, setCadence, `{"connection_ids":["`+ana+`"],"days":0}`); got.at("next_due") != inDays(7) {
 			t.Errorf("of the group: %v", got.body)
 		}
 		b.call(t, updateMembership, `{"connection_ids":["`+ana+`"],"remove_groups":["Monthly","Weekly"]}`)
-		if got := b.call(t, setCadence, `{"connection_id":"`+ana+`","days":0}`); got.at("cadence_from") != "none" || got.at("next_due") != nil || got.at("change_id") != nil {
+		if got := b.call(t, setCadence, `{"connection_ids":["`+ana+`"],"days":0}`); got.at("next_due") != nil || got.at("unchanged") != 1.0 || got.at("change_id") != nil {
 			t.Errorf("none: %v", got.body)
 		}
 	})
@@ -132,11 +132,11 @@ func TestRefusalsOfReminders(t *testing.T) {
 			"complete nothing":        {completeReminder, `{"id":"` + nothing + `"}`, "not_found", nothing},
 			"complete of another day": {completeReminder, `{"id":"` + id + `","due_on":"` + inDays(2) + `"}`, "aborted", inDays(1)},
 			"unknown outcome":         {completeReminder, `{"id":"` + id + `","outcome":"late"}`, "invalid_argument", "outcome"},
-			"cadence of nobody":       {setCadence, `{"connection_id":"` + unknownID + `","days":1}`, "not_found", unknownID},
-			"cadence of nothing":      {setCadence, `{"connection_id":"` + ana + `"}`, "invalid_argument", "snooze_until"},
-			"long cadence":            {setCadence, `{"connection_id":"` + ana + `","days":731}`, "invalid_argument", "days"},
-			"snooze until today":      {setCadence, `{"connection_id":"` + ana + `","snooze_until":"` + inDays(0) + `"}`, "invalid_argument", "snooze_until: "},
-			"snooze until no day":     {setCadence, `{"connection_id":"` + ana + `","snooze_until":"2027-02-30"}`, "invalid_argument", "snooze_until: "},
+			"cadence of nobody":       {setCadence, `{"connection_ids":["` + unknownID + `"],"days":1}`, "not_found", unknownID},
+			"cadence of nothing":      {setCadence, `{"connection_ids":["` + ana + `"]}`, "invalid_argument", "snooze_until"},
+			"long cadence":            {setCadence, `{"connection_ids":["` + ana + `"],"days":731}`, "invalid_argument", "days"},
+			"snooze until today":      {setCadence, `{"connection_ids":["` + ana + `"],"snooze_until":"` + inDays(0) + `"}`, "invalid_argument", "snooze_until: "},
+			"snooze until no day":     {setCadence, `{"connection_ids":["` + ana + `"],"snooze_until":"2027-02-30"}`, "invalid_argument", "snooze_until: "},
 			"a date that is none":     {update, `{"id":"` + ana + `","important_dates":[{"kind":"birthday","date":"2023-02-29"}]}`, "invalid_argument", "important_dates[0].date: "},
 			"a date of no kind":       {create, `{"name":"X","important_dates":[{"date":"1990"}]}`, "invalid_argument", "important_dates[0].kind"},
 			"a date without a date":   {create, `{"name":"X","important_dates":[{"kind":"birthday"}]}`, "invalid_argument", "important_dates[0].date"},

@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/demo"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/groups"
@@ -36,15 +37,17 @@ import (
 
 // register lists every RPC with its handler.
 func (o Options) register(s *services) {
-	o.registerNetwork(s)
-	o.registerDue(s)
+	searched := &search.RPC{DB: o.Store, Index: o.Indexes, Search: o.Search}
+	read(s, connectionsv1connect.ConnectionServiceSearchConnectionsProcedure, searched.SearchConnections)
+	o.registerNetwork(s, searched.Selected)
+	o.registerDue(s, searched.Selected)
 	o.registerJobs(s)
 	o.registerMembers(s)
 }
 
 // registerNetwork lists the RPCs of people, of what happened with them, and of groups.
-func (o Options) registerNetwork(s *services) {
-	people := &people.RPC{DB: o.Store, Kinds: o.Kinds}
+func (o Options) registerNetwork(s *services, selected call.Selector) {
+	people := &people.RPC{DB: o.Store, Kinds: o.Kinds, Selected: selected}
 	write(s, connectionsv1connect.ConnectionServiceArchiveConnectionsProcedure, people.ArchiveConnections)
 	write(s, connectionsv1connect.ConnectionServiceCreateConnectionProcedure, people.CreateConnection)
 	write(s, connectionsv1connect.ConnectionServiceDeleteConnectionProcedure, people.DeleteConnection)
@@ -53,10 +56,7 @@ func (o Options) registerNetwork(s *services) {
 	write(s, connectionsv1connect.ConnectionServiceMergeConnectionsProcedure, people.MergeConnections)
 	write(s, connectionsv1connect.ConnectionServiceUpdateConnectionProcedure, people.UpdateConnection)
 
-	searched := &search.RPC{DB: o.Store, Index: o.Indexes, Search: o.Search}
-	read(s, connectionsv1connect.ConnectionServiceSearchConnectionsProcedure, searched.SearchConnections)
-
-	exports := &export.RPC{DB: o.Store, Index: o.Indexes}
+	exports := &export.RPC{DB: o.Store, Selected: selected}
 	read(s, connectionsv1connect.ConnectionServiceExportConnectionsProcedure, exports.ExportConnections)
 
 	timeline := &timeline.RPC{DB: o.Store}
@@ -68,15 +68,15 @@ func (o Options) registerNetwork(s *services) {
 	write(s, timelinev1connect.TimelineServiceUpdateInteractionProcedure, timeline.UpdateInteraction)
 	write(s, timelinev1connect.TimelineServiceUpdateNoteProcedure, timeline.UpdateNote)
 
-	groups := &groups.RPC{DB: o.Store}
+	groups := &groups.RPC{DB: o.Store, Selected: selected}
 	read(s, organizev1connect.OrganizeServiceListGroupsProcedure, groups.ListGroups)
 	write(s, organizev1connect.OrganizeServiceSaveGroupProcedure, groups.SaveGroup)
 	write(s, organizev1connect.OrganizeServiceUpdateMembershipProcedure, groups.UpdateMembership)
 }
 
 // registerDue lists the RPCs of reminders, and those that read several features.
-func (o Options) registerDue(s *services) {
-	reminders := &reminders.RPC{DB: o.Store, Now: o.Now}
+func (o Options) registerDue(s *services, selected call.Selector) {
+	reminders := &reminders.RPC{DB: o.Store, Now: o.Now, Selected: selected}
 	write(s, remindersv1connect.ReminderServiceCompleteReminderProcedure, reminders.CompleteReminder)
 	write(s, remindersv1connect.ReminderServiceCreateReminderProcedure, reminders.CreateReminder)
 	read(s, remindersv1connect.ReminderServiceListDueProcedure, reminders.ListDue)

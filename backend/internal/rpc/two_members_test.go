@@ -170,7 +170,7 @@ func (s *stage) newActor(t *testing.T) *actor {
 		group := s.seed(t, a, saveGroup, "group", fmt.Sprintf(`{"name":%q,"description":%q,"cadence_days":%d}`, a.coin(kindGroup), a.coin("description"), 7*i))
 		s.seed(t, a, updateMembership, "", fmt.Sprintf(`{"connection_ids":[%q,%q],"add_groups":[%q]}`, ids[i], ids[i+2], group))
 	}
-	s.seed(t, a, setCadence, "", fmt.Sprintf(`{"connection_id":%q,"days":30,"snooze_until":"2026-12-24"}`, ids[3]))
+	s.seed(t, a, setCadence, "", fmt.Sprintf(`{"connection_ids":[%q],"days":30,"snooze_until":"2026-12-24"}`, ids[3]))
 	s.seed(t, a, linkPeople, "", fmt.Sprintf(`{"from_id":%q,"to_id":%q,"type":"manager"}`, ids[0], ids[1]))
 	return a
 }

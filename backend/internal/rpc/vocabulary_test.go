@@ -120,6 +120,8 @@ func unknownOf(kind string) []string {
 	switch kind {
 	case kindDay:
 		return []string{"2026-11-28", "2026-11-20", "2027-02-28", "2026-12-31", "2024-05", "1999", "--02-29", "2026-02-30", ""}
+	case kindYearDay:
+		return []string{"01-01", "02-29", "11-28", "12-31"}
 	case kindTime:
 		return []string{"2026-11-20T10:00:00Z", "2026-11-20", "2026-11-21", "2020-02-29T23:59:59.999999999+14:00", "2026-11-22T11:00:00Z", "2031-01-01T00:00:00Z"}
 	case kindEmail:

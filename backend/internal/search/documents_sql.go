@@ -36,7 +36,7 @@ func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, e
 // plain and narrow, and what has an order is put into it here: that is several times
 // faster for a whole network, whose first search waits for it.
 func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
-	query, args := "SELECT id, name, nickname, location, bio, met_how, starred, last_interaction_at, created_at, archived_at IS NOT NULL FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
+	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
 	if since >= 0 { // without it, an index would be gone through that helps nothing
 		query, args = query+" AND data_version > ?", append(args, since)
 	}
@@ -46,11 +46,11 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 	}
 	err = each(ctx, q, query, args, func(scan scanner) error {
 		var d index.Document
-		var last, created sql.NullTime
-		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.Starred, &last, &created, &d.Archived); err != nil {
+		var last, created, snoozed sql.NullTime
+		if err := scan(&d.ID, &d.Name, &d.Nickname, &d.Location, &d.Bio, &d.MetHow, &d.MetOn, &d.Starred, &last, &created, &d.Archived, &d.Gone, &d.CadenceDays, &snoozed); err != nil {
 			return err
 		}
-		d.LastInteractionAt, d.CreatedAt = utc(last), utc(created)
+		d.LastInteractionAt, d.CreatedAt, d.SnoozedUntil = utc(last), utc(created), utc(snoozed)
 		docs = append(docs, d)
 		return nil
 	})
@@ -125,7 +125,6 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 		{"SELECT l.connection_id, '', t.name, 0 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(l item) { l.doc.Tags = append(l.doc.Tags, l.value) }},
 		{"SELECT l.connection_id, '', g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) { l.doc.Groups = append(l.doc.Groups, l.value) }},
 		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
-		{"SELECT l.connection_id, '', i.summary, 0 FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id" + changed + " ORDER BY l.connection_id, i.id DESC", func(l item) { l.doc.Interactions = append(l.doc.Interactions, l.value) }},
 	}
 	var rows []item
 	for _, list := range lists {
@@ -134,7 +133,52 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 			return err
 		}
 	}
+	for _, fill := range []func(context.Context, db.Reader, string, []any, map[string]*index.Document) error{fillInteractions, fillCadences, fillBirthdays} {
+		if err := fill(ctx, q, changed, args, byID); err != nil {
+			return err
+		}
+	}
 	return fillPositions(ctx, q, since, changed, args, byID)
+}
+
+// fillInteractions adds summaries, the latest first, and the strength that they give.
+func fillInteractions(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, i.kind, i.summary, i.occurred_at FROM interaction_connections l JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id"
+	return each(ctx, q, query+changed+" ORDER BY l.connection_id, i.id DESC", args, func(scan scanner) error {
+		var id, kind sql.RawBytes
+		var summary string
+		var at time.Time
+		err := scan(&id, &kind, &summary, &at)
+		d := byID[string(id)]
+		d.Interactions = append(d.Interactions, summary)
+		d.Ties += people.Tie(string(kind), at)
+		return err
+	})
+}
+
+// fillCadences adds the shortest keep-in-touch interval among a person's groups.
+func fillCadences(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, min(g.cadence_days) FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id"
+	return each(ctx, q, query+changed+" AND g.cadence_days > 0 GROUP BY l.connection_id", args, func(scan scanner) error {
+		var id sql.RawBytes
+		var days int
+		err := scan(&id, &days)
+		byID[string(id)].GroupCadence = days
+		return err
+	})
+}
+
+// fillBirthdays adds birthdays; of several, the first.
+func fillBirthdays(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, l.year, l.month, l.day FROM important_dates l"
+	args = append(slices.Clone(args), people.DateBirthday)
+	return each(ctx, q, query+changed+" AND l.kind = ? ORDER BY l.ordinal DESC", args, func(scan scanner) error {
+		var id sql.RawBytes
+		var b index.Birthday
+		err := scan(&id, &b.Year, &b.Month, &b.Day)
+		byID[string(id)].Birthday = b
+		return err
+	})
 }
 
 // fill adds the values of one query, by their places. It uses the room of rows.

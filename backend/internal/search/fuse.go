@@ -126,6 +126,13 @@ func (f *fusion) add(id string, score float64) {
 	}
 }
 
+// cut drops all hits below a score, unless it is nil.
+func (f *fusion) cut(minScore *float64) {
+	if minScore != nil {
+		f.fused = slices.DeleteFunc(f.fused, func(r ranked) bool { return r.score < *minScore })
+	}
+}
+
 // page cuts out a page of the fused order.
 func (f *fusion) page(offset, limit int) (hits []index.Hit, more bool) {
 	from, to := min(offset, len(f.fused)), min(offset+limit, len(f.fused))

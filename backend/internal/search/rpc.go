@@ -49,8 +49,8 @@ func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.E
 	return m
 }
 
-// What to do instead of searching for a wildcard, by tool.
-const insteadOfConnections = "to list people, leave query out and give a filter such as tag, group or company; export_connections lists everybody"
+// insteadOfWildcard says what to do instead of searching for a wildcard.
+const insteadOfWildcard = "leave query out to list everyone who matches the filters"
 
 // findGroup returns the group that a filter names by id or name. It fails with
 // fault.Invalid, and names the nearest groups, when there is none.
@@ -69,7 +69,7 @@ func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, 
 // or was at its company, and names the nearest. It is for empty answers: an answer
 // with people in it needs no check.
 func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
-	if q.Tag == "" && q.Company == "" {
+	if len(q.Tags) == 0 && q.Company == "" {
 		return nil
 	}
 	p := tenant.PrincipalFrom(ctx)
@@ -78,11 +78,13 @@ func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
 		return err
 	}
 	known := func(q index.Query) bool { return len(ix.Search(q).Hits) > 0 }
-	if q.Tag != "" && !known(index.Query{Tag: q.Tag, Limit: 1}) {
-		tags := ix.Names(func(d *index.Document) []string { return d.Tags })
-		return fault.InvalidField("tag", "nobody has the tag %q%s", q.Tag, text.Nearest(tags, q.Tag))
+	for _, tag := range q.Tags {
+		if !known(index.Query{Tags: []string{tag}, Archived: q.Archived, Limit: 1}) {
+			tags := ix.Names(func(d *index.Document) []string { return d.Tags })
+			return fault.InvalidField("tag", "nobody has the tag %q%s", tag, text.Nearest(tags, tag))
+		}
 	}
-	if q.Company != "" && !known(index.Query{Company: q.Company, Limit: 1}) {
+	if q.Company != "" && !known(index.Query{Company: q.Company, Archived: q.Archived, Limit: 1}) {
 		return UnknownOrganization(ix, "company", q.Company)
 	}
 	return nil
@@ -102,8 +104,9 @@ type RPC struct {
 	Search *Searcher
 }
 
+// SearchConnections implements the RPC.
 func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (*connectionsv1.SearchConnectionsResponse, error) {
-	q, err := searchQuery(ctx, req)
+	q, err := h.query(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +115,6 @@ func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchCo
 		return nil, err
 	}
 	p := tenant.PrincipalFrom(ctx)
-	if req.Group != nil {
-		if _, q.Group, err = FindGroup(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), req.GetGroup()); err != nil {
-			return nil, err
-		}
-	}
 	found, err := h.Search.Search(ctx, Request{Caller: p, Query: q, Mode: req.GetMode()})
 	if err == nil && len(found.Hits) == 0 {
 		err = CheckKnown(ctx, h.Index, q)
@@ -125,11 +123,15 @@ func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchCo
 		return nil, err
 	}
 	res := &connectionsv1.SearchConnectionsResponse{
-		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), HasMore: found.HasMore,
+		Hits: make([]*connectionsv1.ConnectionHit, len(found.Hits)), HasMore: found.HasMore, Count: int32(found.Count),
 		ModeUsed: found.ModeUsed, Note: text.Truncate(found.Note, maxNote), StaleVectors: int32(found.Stale),
 	}
+	show := newHitFields(req, q)
 	for i, hit := range found.Hits {
-		res.Hits[i] = hitMessage(hit)
+		res.Hits[i] = show.message(hit)
+	}
+	if res.Selection, err = encodeSelection(p.Tenant, req, found.Words); err != nil {
+		return nil, err
 	}
 	if res.HasMore {
 		next, err := cursor.Encode(order, q.Offset+len(found.Hits))
@@ -149,34 +151,4 @@ type pageOrder struct {
 	index.Query
 
 	Mode string `json:",omitempty"`
-}
-
-func searchQuery(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
-	q := index.Query{
-		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(),
-		Tag: req.GetTag(), Group: req.GetGroup(), Has: req.GetHas(), Sort: req.GetSort(),
-	}
-	if req.Query != nil {
-		if err := call.CheckWords(q.Text, insteadOfConnections); err != nil {
-			return q, err
-		}
-	}
-	var err error
-	if q.LastContactAfter, err = call.StartOfDay(ctx, "last_contact_after", req.LastContactAfter, 1); err != nil {
-		return q, err
-	}
-	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
-	return q, err
-}
-
-func hitMessage(hit index.Hit) *connectionsv1.ConnectionHit {
-	d := hit.Doc
-	m := &connectionsv1.ConnectionHit{
-		Id: hit.ID, Name: d.Name, Headline: d.Headline, Organization: d.Organization,
-		Score: hit.Score, MatchedFields: hit.Matched, Snippet: hit.Snippet,
-	}
-	if len(d.Emails) > 0 {
-		m.Email = d.Emails[0]
-	}
-	return m
 }

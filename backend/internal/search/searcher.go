@@ -75,6 +75,10 @@ type Request struct {
 type Answer struct {
 	Hits    []index.Hit
 	HasMore bool
+	// Count is how many people the pages hold in all, and Words how many, and who, were
+	// found by words and filters.
+	Count int
+	Words matched
 	// ModeUsed is ModeKeyword, ModeSemantic or ModeHybrid.
 	ModeUsed string
 	// Note says why likeness was not used although it was asked for or could have
@@ -118,7 +122,10 @@ func (r Request) byRelevance() bool {
 // byWords answers from the index alone.
 func byWords(index *index.Index, q index.Query, note string) Answer {
 	found := index.Search(q)
-	return Answer{Hits: found.Hits, HasMore: found.Total > q.Offset+len(found.Hits), ModeUsed: ModeKeyword, Note: note}
+	return Answer{
+		Hits: found.Hits, HasMore: found.Total > q.Offset+len(found.Hits), Count: found.Total, Words: matched{found.Total, found.Sum},
+		ModeUsed: ModeKeyword, Note: note,
+	}
 }
 
 // wantsVectors tells whether the caller's vectors are to be used, and if not, why not
@@ -159,14 +166,23 @@ func notAllowed(p vector.Provider) string {
 	return fmt.Sprintf("The member does not allow that texts are sent to the embedding provider %s. They can allow it on the settings page, under Search.", p.Host())
 }
 
+// named tells whether the words are those of a name, so that people who are alike
+// would be noise; with MinScore they are asked for.
+func (r Request) named(hits []index.Hit) bool {
+	least := index.NamedScore
+	if r.Query.MinScore != nil {
+		least = index.NameScore
+	}
+	return len(hits) > 0 && hits[0].Score >= least
+}
+
 // byLikeness answers with the vectors' help, or says why it could not.
 func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.Set, r Request) (Answer, error) {
 	window := r.Query.Offset + r.Query.Limit
 	words := r.Query
 	words.Offset, words.Limit = 0, max(pool, window+neighbours+1)
 	found := ix.Search(words)
-	named := len(found.Hits) > 0 && found.Hits[0].Score >= index.NameScore
-	if found.ByIdentifier || named && r.Mode != ModeSemantic {
+	if found.ByIdentifier || r.Mode != ModeSemantic && r.named(found.Hits) {
 		return byWords(ix, r.Query, ""), nil
 	}
 	vec, err := s.queries.vector(ctx, r.Query.Text)
@@ -188,6 +204,12 @@ func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.
 	} else {
 		near, spread := set.Nearest(vec, neighbours, f.admits)
 		f.fuse(outstanding(near, spread, s.provider.Noise()), weightOf(s.provider))
+	}
+	f.cut(r.Query.MinScore)
+	out.Words = matched{found.Total, found.Sum}
+	out.Count = len(f.fused)
+	if r.Mode != ModeSemantic {
+		out.Count += max(0, found.Total-len(found.Hits)) // words beyond those that were fused
 	}
 	out.Hits, out.HasMore = f.page(r.Query.Offset, r.Query.Limit)
 	out.Note = staleNote(out.Stale)

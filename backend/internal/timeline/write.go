@@ -118,7 +118,7 @@ func logged(ctx context.Context, w *db.Tx, i *Interaction, participants []people
 // zone; false when no interval counts for any.
 func (l Logged) NextDue(zone *time.Location) (earliest time.Time, ok bool) {
 	for _, c := range l.People {
-		if due, counts := c.NextDue(zone); counts && (!ok || due.Before(earliest)) {
+		if due, counts := c.Cadence().NextDue(zone); counts && (!ok || due.Before(earliest)) {
 			earliest, ok = due, true
 		}
 	}

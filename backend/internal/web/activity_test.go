@@ -362,8 +362,8 @@ func TestUndoOfMany(t *testing.T) {
 			persons = append(persons, id)
 		}
 		archive := func(ids []string, away bool) string {
-			return by(t, s, b.Owner, "archive_connections", func(ctx context.Context, u *db.Tx) (people.Archived, error) {
-				return people.Archive(ctx, u, ids, away)
+			return by(t, s, b.Owner, "archive_connections", func(ctx context.Context, u *db.Tx) (people.Acted, error) {
+				return people.Archive(ctx, u, ids, away, false)
 			}).ChangeID
 		}
 		away := archive(persons, true)

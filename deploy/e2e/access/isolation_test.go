@@ -42,7 +42,7 @@ func TestTwoMembers(t *testing.T) {
 // keepsake is what the first member keeps.
 type keepsake struct {
 	member, person, second, name, email, text, summary, tag, organization, externalKey, cursor string
-	note, interaction, group, groupName, reminder, reminderText, change                        string
+	note, interaction, group, groupName, selection, reminder, reminderText, change             string
 	importID                                                                                   string
 	task                                                                                       int   // number of the import's job
 	changes                                                                                    []any // recorded ones
@@ -65,6 +65,7 @@ func newKeepsake(t *testing.T, a harness.Agent, member string) keepsake {
 		"connection_ids": people, "kind": "call", "summary": k.summary, "external_key": k.externalKey,
 	}), "interaction", "id")
 	k.group = harness.At[string](t, a.Call(t, "save_group", harness.Arguments{"name": k.groupName}), "group", "id")
+	k.selection = harness.At[string](t, a.Call(t, "search_connections", harness.Arguments{"tag": []string{k.tag}}), "selection")
 	a.Call(t, "update_membership", harness.Arguments{"connection_ids": people, "add_groups": []string{k.group}})
 	k.reminder = harness.At[string](t, a.Call(t, "create_reminder", harness.Arguments{"text": k.reminderText, "due_on": time.Now().UTC().Format(time.DateOnly), "connection_id": k.person}), "reminder", "id")
 	a.Call(t, "link_connections", harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague"})
@@ -139,15 +140,15 @@ func (k keepsake) wholes() []attempt {
 	return []attempt{
 		{tool: "search_connections", arguments: harness.Arguments{"query": "quagmire", "limit": 1, "cursor": k.cursor}},
 		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "company": "quagmire"}},
-		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "tag": k.tag}},
+		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "tag": []string{k.tag}}},
 		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "group": k.groupName}},
 		{tool: "get_account", arguments: harness.Arguments{}},
 		{tool: "list_timeline", arguments: harness.Arguments{}},
 		{tool: "list_timeline", arguments: harness.Arguments{"limit": 50, "kinds": []string{"note", "call"}}},
 		{tool: "find_duplicates", arguments: harness.Arguments{"min_score": 0.5, "limit": 50}},
 		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "limit": 200}},
-		{tool: "export_connections", arguments: harness.Arguments{"format": "csv", "tag": k.tag}},
-		{tool: "export_connections", arguments: harness.Arguments{"format": "vcard", "group": k.groupName}},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "csv", "selection": k.selection}},
+		{tool: "archive_connections", arguments: harness.Arguments{"selection": k.selection}},
 		{tool: "list_groups", arguments: harness.Arguments{}},
 		{tool: "list_due", arguments: harness.Arguments{"days": 366, "limit": 50}},
 		{tool: "find_people_at", arguments: harness.Arguments{"organization": k.organization}},
@@ -181,7 +182,7 @@ func (k keepsake) intrusions(own string) []attempt {
 		{tool: "find_duplicates", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
 		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{k.person}}, stranger: k.person},
 		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{own, k.person}}, stranger: k.person},
-		{tool: "export_connections", arguments: harness.Arguments{"format": "csv", "group": k.group}, stranger: k.group},
+		{tool: "search_connections", arguments: harness.Arguments{"group": k.group}, stranger: k.group},
 		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{k.person}}, stranger: k.person},
 		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{own, k.person}}, stranger: k.person},
 		{tool: "suggest_introductions", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
@@ -224,7 +225,7 @@ func (k keepsake) thefts(own string) []attempt {
 		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2031-01-01", "connection_id": k.person}, stranger: k.person},
 		{tool: "update_reminder", arguments: harness.Arguments{"id": k.reminder, "text": "stolen"}, stranger: k.reminder},
 		{tool: "complete_reminder", arguments: harness.Arguments{"id": k.reminder}, stranger: k.reminder},
-		{tool: "set_cadence", arguments: harness.Arguments{"connection_id": k.person, "days": 1}, stranger: k.person},
+		{tool: "set_cadence", arguments: harness.Arguments{"connection_ids": []string{k.person}, "days": 1}, stranger: k.person},
 		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change}, stranger: k.change},
 		{tool: "undo_change", arguments: harness.Arguments{"import_id": k.importID}, stranger: k.importID},
 		{tool: "cancel_job", arguments: harness.Arguments{"task_id": k.task}},

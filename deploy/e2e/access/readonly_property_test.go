@@ -163,7 +163,7 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 		"create_reminder":       {"text": harness.NewWord(), "due_on": "2031-01-01"},
 		"update_reminder":       {"id": harness.At[string](t, moved, "reminder", "id"), "due_on": "2031-01-02"},
 		"complete_reminder":     {"id": harness.At[string](t, reminder, "reminder", "id")},
-		"set_cadence":           {"connection_id": person(), "days": 30},
+		"set_cadence":           {"connection_ids": []string{person()}, "days": 30},
 		"update_my_profile":     {"headline": harness.NewWord()},
 		"undo_change":           {"change_id": harness.At[string](t, note(), "change_id")},
 		"import_file":           {"content": "Name,E-mail\n" + harness.NewWord() + ",somebody@mail.example\n"},

@@ -23,7 +23,9 @@ func badArguments() []badCall {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	const person = "PERSON"
 	return []badCall{
-		{"search_connections", harness.Arguments{}, "query"},
+		{"search_connections", harness.Arguments{"min_score": 0.5}, "min_score"},
+		{"search_connections", harness.Arguments{"country": "Atlantis"}, "country"},
+		{"search_connections", harness.Arguments{"never_contacted": true, "last_contact_after": "2026-01-01"}, "never_contacted"},
 		{"search_connections", harness.Arguments{"query": ""}, "query"},
 		{"search_connections", harness.Arguments{"query": long(257)}, "query"},
 		{"search_connections", harness.Arguments{"query": 7}, "query"},
@@ -81,11 +83,18 @@ func badArguments() []badCall {
 		{"log_interaction", harness.Arguments{"connection_ids": []string{person}, "kind": "call", "occurred_at": "0001-01-01T00:00:00Z"}, "occurred_at"},
 		{"log_interaction", harness.Arguments{"connection_ids": []string{person}, "kind": "call", "duration_minutes": -1}, "duration_minutes"},
 		{"log_interaction", harness.Arguments{"connection_ids": []string{person}, "kind": "call", "duration_minutes": 1e10}, "duration_minutes"},
+		{"update_interaction", harness.Arguments{}, "id"},
+		{"update_interaction", harness.Arguments{"id": "int_00000000000000000000000000", "kind": "duel"}, "kind"},
+		{"delete_timeline_entry", harness.Arguments{}, "id"},
+		{"delete_timeline_entry", harness.Arguments{"id": "rem_00000000000000000000000000"}, "id"},
+		{"update_reminder", harness.Arguments{}, "id"},
+		{"update_reminder", harness.Arguments{"id": "rem_00000000000000000000000000", "due_on": "tomorrow"}, "due_on"},
 		{"get_account", harness.Arguments{"username": "demo"}, "username"},
 		{"resolve_people", harness.Arguments{}, "entries"},
 		{"resolve_people", harness.Arguments{"entries": strings.Split(long(51), "")}, "entries"},
 		{"resolve_people", harness.Arguments{"entries": []string{""}}, "entries"},
 		{"archive_connections", harness.Arguments{}, "ids"},
+		{"archive_connections", harness.Arguments{"selection": "sel_AAAA"}, "selection"},
 		{"archive_connections", harness.Arguments{"ids": []string{person, person}}, "ids"},
 		{"delete_connection", harness.Arguments{"id": person}, "confirm_name"},
 		{"delete_connection", harness.Arguments{"id": person, "confirm_name": "Another Name"}, "confirm_name"},
@@ -122,9 +131,9 @@ func badArguments() []badCall {
 		{"create_reminder", harness.Arguments{"text": "x", "due_on": "2031-01-01", "recurrence": "daily"}, "recurrence"},
 		{"complete_reminder", harness.Arguments{}, "id"},
 		{"complete_reminder", harness.Arguments{"id": "rem_00000000000000000000000000", "outcome": "lost"}, "outcome"},
-		{"set_cadence", harness.Arguments{"connection_id": person}, "days"},
-		{"set_cadence", harness.Arguments{"connection_id": person, "days": 731}, "days"},
-		{"set_cadence", harness.Arguments{"connection_id": person, "snooze_until": "2025-02-30"}, "snooze_until"},
+		{"set_cadence", harness.Arguments{"connection_ids": []string{person}}, "days"},
+		{"set_cadence", harness.Arguments{"connection_ids": []string{person}, "days": 731}, "days"},
+		{"set_cadence", harness.Arguments{"connection_ids": []string{person}, "snooze_until": "2025-02-30"}, "snooze_until"},
 		{"find_people_at", harness.Arguments{}, "organization"},
 		{"prepare_meeting", harness.Arguments{}, "connection_ids"},
 		{"prepare_meeting", harness.Arguments{"connection_ids": []string{person}, "topic": ""}, "topic"},
@@ -222,10 +231,10 @@ func TestAllViolationsAtOnce(t *testing.T) {
 			"The arguments of search_connections are not valid:",
 			`- "quary" is not an argument of this tool; did you mean "query"?`,
 			`- has must be a list, not "email"`,
-			"- last_contact_after must be a day such as 2026-11-20",
+			"- last_contact_after must be a day such as 2026-11-20; today is " + time.Now().UTC().Format(time.DateOnly),
 			"- limit must be between 1 and 50",
 			"- query must not be empty",
-			"- sort must be one of relevance, name, last_contact, recent",
+			"- sort must be one of relevance, name, last_contact, created, strength, next_due",
 		}
 		if !result.IsError || !slices.Equal(lines, want) {
 			t.Errorf("got %q", lines)
@@ -267,7 +276,7 @@ func TestHostileText(t *testing.T) {
 					"update_connection":  {"id": person, "bio": text, "nickname": text, "add_tags": []string{"t" + text}},
 					"add_note":           {"connection_ids": []string{person}, "body": "x" + text},
 					"log_interaction":    {"connection_ids": []string{person}, "kind": "call", "summary": text, "external_key": "k" + text},
-					"search_connections": {"query": "x" + text, "company": "x" + text, "tag": "t" + text, "group": "g" + text},
+					"search_connections": {"query": "x" + text, "company": "x" + text, "tag": []string{"t" + text}, "group": "g" + text},
 					"search_notes":       {"query": "x" + text},
 					"search_directory":   {"query": "x" + text},
 					"resolve_people":     {"entries": []string{"x" + text, "x" + text + "@example.com"}},
@@ -278,7 +287,7 @@ func TestHostileText(t *testing.T) {
 					"prepare_meeting":    {"connection_ids": []string{person}, "topic": "x" + text},
 					"update_my_profile":  {"headline": text, "bio": text, "skills": []string{"s" + text}},
 					"get_member_profile": {"username": "xxx" + text},
-					"export_connections": {"format": "vcard", "tag": "t" + text},
+					"export_connections": {"format": "vcard", "selection": "sel_" + text},
 					"delete_connection":  {"id": person, "confirm_name": "x" + text},
 				} {
 					result := a.Try(t, tool, args)

@@ -151,13 +151,13 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
 
     test('a query without a word is told what to do instead', async () => {
       for (const query of ['*', '???', '😀']) {
-        assert.match(await fail(client, 'search_connections', { query }), /no letter or digit.*no wildcards.*export_connections/);
+        assert.match(await fail(client, 'search_connections', { query }), /no letter or digit.*no wildcards.*leave query out/);
       }
     });
 
     test('filters leave only who fits', async () => {
       const person = people.find((one) => one.organization && one.tags?.length);
-      for (const filters of [{ company: person.organization }, { tag: person.tags[0] }, { has: ['interaction'] }]) {
+      for (const filters of [{ company: person.organization }, { tag: [person.tags[0]] }, { has: ['interaction'] }]) {
         const hits = await search(client, person.name, filters);
         assert.ok(hits.some((hit) => hit.id === person.id), JSON.stringify(filters));
       }
@@ -331,7 +331,7 @@ function writes([{ id, name }, other]) {
     create_reminder: { text: 'Zeb', due_on: '2030-01-01', connection_id: id },
     update_reminder: { id: 'rem_00000000000000000000000000', text: 'Zeb' },
     complete_reminder: { id: 'rem_00000000000000000000000000' },
-    set_cadence: { connection_id: id, days: 7 },
+    set_cadence: { connection_ids: [id], days: 7 },
     update_my_profile: { headline: 'Zeb' },
     undo_change: { change_id: 'chg_00000000000000000000000000' },
     import_file: { content: 'Name\nZebedee Quux\n' },

@@ -87,7 +87,7 @@ test('Monday: find someone', async () => {
   assert.deepEqual(names(hits).sort(), ['Dorothy Vaughan', 'Katherine Johnson', 'Mary Jackson']);
   for (const hit of hits) assert.ok(hit.matched_fields.includes('organization'));
   assert.deepEqual([more, mode], [false, 'keyword']);
-  assert.deepEqual(names((await pay('search_connections', { query: 'hampton', tag: 'space' })).hits), ['Katherine Johnson']);
+  assert.deepEqual(names((await pay('search_connections', { query: 'hampton', tag: ['space'] })).hits), ['Katherine Johnson']);
 
   const { entries } = await pay('resolve_people', {
     entries: ['KATH@orbital.example', '020 7946 0101', 'joan clarke', 'grace@navylabs.example', 'nobody@else.example', 'Somebody Else'],
@@ -120,6 +120,11 @@ test('Tuesday: brief, and log', async () => {
   const { note: changed } = await pay('update_note', { id: note.id, expected_version: 1, body: 'Draws charts by hand, over tea' });
   assert.deepEqual({ ...changed, updated_at: '' }, { ...note, body: 'Draws charts by hand, over tea', version: 2, updated_at: '' });
 
+  const { interaction: call } = await pay('log_interaction', { connection_ids: [kath], kind: 'call', occurred_at: day(-3) });
+  const { interaction: corrected } = await pay('update_interaction', { id: call.id, kind: 'email', summary: 'Sent the slides' });
+  assert.deepEqual([corrected.kind, corrected.summary, corrected.occurred_at], ['email', 'Sent the slides', call.occurred_at]);
+  assert.equal((await pay('delete_timeline_entry', { id: call.id })).deleted, true);
+
   const found = await pay('search_notes', { query: 'tea' });
   assert.deepEqual(found.entries.map((entry) => [entry.id, entry.text, entry.pinned]), [[note.id, changed.body, true]]);
   assert.deepEqual(found.entries[0].participants, [{ id: kath, name: 'Katherine Johnson' }]);
@@ -149,8 +154,8 @@ test('Wednesday: follow up', async () => {
   assert.deepEqual([charts.state, charts.recurrence, charts.version], ['open', 'none', 1]);
   const { reminder: weekly } = await pay('create_reminder', { text: 'Read the mail', due_on: day(0), recurrence: 'weekly' });
   await pay('log_interaction', { connection_ids: [grace], kind: 'call', occurred_at: day(-60), summary: 'Nanoseconds' });
-  const cadence = await pay('set_cadence', { connection_id: grace, days: 30 });
-  assert.deepEqual([cadence.cadence_days, cadence.cadence_from, cadence.next_due], [30, 'own', day(-30)]);
+  const cadence = await pay('set_cadence', { connection_ids: [grace], days: 30 });
+  assert.deepEqual([cadence.changed, cadence.names, cadence.next_due], [1, ['Grace Hopper'], day(-30)]);
 
   const due = await pay('list_due');
   assert.deepEqual(due.counts, { reminders: 2, dates: 1, cadences: 1, overdue: 1 });
@@ -161,8 +166,12 @@ test('Wednesday: follow up', async () => {
   assert.equal(due.items[0].last_contact_on, day(-60));
   assert.deepEqual((await pay('list_due', { days: 1, kinds: ['date'] })).items, []);
 
+  const { reminder: later } = await pay('update_reminder', { id: charts.id, due_on: day(1) });
+  assert.deepEqual([later.due_on, later.text], [day(1), charts.text]);
+  await pay('update_reminder', { id: charts.id, due_on: day(0) });
+
   const done = await pay('complete_reminder', { id: charts.id });
-  assert.deepEqual([done.reminder.state, done.reminder.version, done.next_due], ['done', 2, undefined]);
+  assert.deepEqual([done.reminder.state, done.reminder.version, done.next_due], ['done', 4, undefined]);
   const again = await pay('complete_reminder', { id: charts.id });
   assert.deepEqual([again.reminder, again.change_id], [done.reminder, undefined]);
   const moved = await pay('complete_reminder', { id: weekly.id, due_on: day(0) });
@@ -173,7 +182,7 @@ test('Wednesday: follow up', async () => {
   // A call starts the interval anew, and a snooze puts it off without a contact.
   assert.equal((await pay('log_interaction', { connection_ids: [grace], kind: 'call', summary: 'Catching up' })).next_due, day(30));
   assert.deepEqual((await pay('list_due', { kinds: ['cadence'], days: 29 })).items, []);
-  assert.equal((await pay('set_cadence', { connection_id: grace, snooze_until: day(40) })).next_due, day(40));
+  assert.equal((await pay('set_cadence', { connection_ids: [grace], snooze_until: day(40) })).next_due, day(40));
   assert.deepEqual((await pay('list_due', { kinds: ['reminder'] })).items.map((item) => item.reminder_id), [weekly.id]);
   assert.equal((await pay('list_timeline', { connection_id: grace })).entries.length, 2, 'snoozing is no contact');
 });
@@ -238,13 +247,14 @@ test('Friday: merge, archive, export, and take it back', async () => {
   const csv = await pay('export_connections', { format: 'csv' });
   assert.deepEqual([csv.count, csv.has_more, csv.media_type], [4, false, 'text/csv; charset=utf-8']);
   assert.deepEqual(csv.content.trim().split('\r\n').slice(1).map((line) => line.split(',')[1]), ['Grace Hopper', 'Katherine Johnson', 'Dorothy Vaughan', 'Mary Jackson']);
-  const json = await pay('export_connections', { format: 'json', group: 'Mathematicians' });
+  const json = await pay('export_connections', { format: 'json', selection: (await pay('search_connections', { group: 'Mathematicians' })).selection });
   assert.deepEqual(names(JSON.parse(json.content).people), ['Katherine Johnson', 'Dorothy Vaughan']);
   const vcard = await pay('export_connections', { format: 'vcard', ids: [grace] });
   assert.match(vcard.content, /^BEGIN:VCARD\r\nVERSION:4\.0\r\n[^]*FN:Grace Hopper\r\n[^]*END:VCARD\r\n$/);
-  const cards = await pay('export_connections', { format: 'jscontact', tag: 'space', limit: 1 });
+  const { selection } = await pay('search_connections', { tag: ['space'] });
+  const cards = await pay('export_connections', { format: 'jscontact', selection, limit: 1 });
   assert.deepEqual([cards.count, cards.has_more], [1, true]);
-  assert.deepEqual([(await pay('export_connections', { format: 'jscontact', tag: 'space', limit: 1, cursor: cards.next_cursor })).has_more], [false]);
+  assert.deepEqual([(await pay('export_connections', { format: 'jscontact', selection, limit: 1, cursor: cards.next_cursor })).has_more], [false]);
 
   const { changes } = await pay('list_changes', { limit: 2 });
   assert.deepEqual(changes.map((change) => [change.id, change.tool, change.summary, change.undoable, change.undone_by]), [
@@ -372,7 +382,7 @@ test('what is refused, or fails, is free', async () => {
     ['merge_connections', { into_id: people['Grace Hopper'], from_ids: [nobody] }], ['update_note', { id: 'not_00000000000000000000000000', body: 'x' }],
     ['create_connection', { name: 'K. Johnson', emails: ['kath@orbital.example'], on_duplicate: 'error' }], ['update_my_profile', { listed: true }],
     ['update_connection', { id: people['Mary Jackson'], expected_version: 1, nickname: 'M' }], ['get_member_profile', { username: 'nobody-at-all' }],
-    ['delete_connection', { id: people['Mary Jackson'], confirm_name: 'Mary' }], ['set_cadence', { connection_id: people['Mary Jackson'] }],
+    ['delete_connection', { id: people['Mary Jackson'], confirm_name: 'Mary' }], ['set_cadence', { connection_ids: [people['Mary Jackson']] }],
   ]) {
     assert.ok((await fail(client, tool, args)).length > 20, tool);
   }

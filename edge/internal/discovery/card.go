@@ -15,7 +15,7 @@ import (
 )
 
 // tagline says what the server is in 100 characters, the most that MCP registries take.
-// server.json in the root of the repository has the same.
+// deploy/server.json has the same.
 const tagline = "A personal CRM for AI agents: one person's people, notes, meetings and reminders, by consent."
 
 // Media types of the documents that let MCP clients find the server (SEP-2127, an MCP

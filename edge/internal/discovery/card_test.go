@@ -91,7 +91,7 @@ func TestServerCard(t *testing.T) {
 // server.json is what MCP registries are given of Kith: every server has its own host.
 func TestServerJSONForRegistries(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "server.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "server.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

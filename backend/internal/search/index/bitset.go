@@ -46,3 +46,12 @@ func (b bitset) or(other bitset) bitset {
 	}
 	return b
 }
+
+// count returns how many members there are.
+func (b bitset) count() int {
+	n := 0
+	for _, word := range b {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}

@@ -1,8 +1,11 @@
 package index
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
@@ -27,10 +30,16 @@ func newBuilder() *builder {
 func (b *builder) rank(docs []*Document) []ranked {
 	out := make([]ranked, len(docs))
 	for i, d := range docs {
-		out[i] = ranked{doc: d, key: b.scan.nameKey(d.Name)}
+		out[i] = ranked{doc: d, key: b.scan.nameKey(d.Name), sum: checksum(d.ID)}
 	}
 	slices.SortFunc(out, compareRank)
 	return out
+}
+
+// checksum is the same for an id in every process.
+func checksum(id string) uint64 {
+	sum := sha256.Sum256([]byte(id))
+	return binary.LittleEndian.Uint64(sum[:])
 }
 
 // add indexes d under number doc. Numbers are added in ascending order.
@@ -41,6 +50,7 @@ func (b *builder) add(doc uint32, d *Document) {
 	b.words(fieldHeadline, d.Headline)
 	b.whole(valueTitle, fieldTitle, d.Title)
 	b.whole(valueLocation, fieldLocation, d.Location)
+	b.value(valueCountry, country.Of(d.Location))
 	b.whole(valueCompany, fieldOrganization, d.Organization)
 	for _, o := range d.Organizations {
 		if o != d.Organization {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/people/cadence"
 )
 
 // Document is what the index knows of one connection. Only ID is required.
@@ -29,18 +31,53 @@ type Document struct {
 	Notes         []string // bodies, each up to 20,000 characters
 	Interactions  []string // summaries
 
+	MetOn    string // a partial date: YYYY, YYYY-MM or YYYY-MM-DD
+	Birthday Birthday
+
 	Starred  bool
-	Archived bool // an archived document is not held at all
+	Archived bool // found only by a query for archived people
+	Gone     bool // not held at all
 
 	LastInteractionAt time.Time // zero: never
 	CreatedAt         time.Time
-	UpdatedAt         time.Time
+
+	// CadenceDays is the person's own keep-in-touch interval and GroupCadence the
+	// shortest of their groups, in days; 0 is none.
+	CadenceDays, GroupCadence int
+	SnoozedUntil              time.Time // a day, UTC midnight; zero: not snoozed
+	// Ties is the sum of all contacts, each decayed to people.TiesEpoch. It grows
+	// with the strength of the tie at any time.
+	Ties float64
+}
+
+// Birthday is a date whose parts are 0 where they are not known.
+type Birthday struct {
+	Year       int16
+	Month, Day uint8
+}
+
+// on returns the day of the year as month * 100 + day; false when it is not known.
+func (b Birthday) on() (int, bool) { return 100*int(b.Month) + int(b.Day), b.Month > 0 && b.Day > 0 }
+
+// Cadence is how often the member wants to be in touch with the person.
+func (d *Document) Cadence() cadence.Cadence {
+	return cadence.Cadence{
+		OwnDays: d.CadenceDays, GroupDays: d.GroupCadence, SnoozedUntil: d.SnoozedUntil,
+		LastContactAt: d.LastInteractionAt, CreatedAt: d.CreatedAt,
+	}
+}
+
+// overdue tells whether the member is losing touch with the person.
+func (d *Document) overdue(today time.Time, zone *time.Location) bool {
+	c := d.Cadence()
+	return c.Overdue(today, zone) && !c.Snoozed(today)
 }
 
 // ranked is a document with the key that orders and identifies its name.
 type ranked struct {
 	doc *Document
 	key string // folded words of the name, joined by one space
+	sum uint64 // a checksum of the id
 }
 
 // compareRank is the order among equally scored documents: starred, the more

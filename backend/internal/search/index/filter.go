@@ -2,58 +2,150 @@ package index
 
 import (
 	"strings"
-	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/country"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // filter is the part of a query that admits documents without scoring them.
 type filter struct {
-	contained     [valueKinds]string // company, title, location: folded
-	equal         [valueKinds]string // tag, group: folded
-	after, before time.Time
-	has           []presence
-	none          bool // asks for an unknown field
-	active        bool
+	contained    [valueKinds]string   // company, title, location: folded
+	equal        [valueKinds][]string // country, tags, group: folded
+	has, missing []presence
+	metHow       []token
+	conditions   []func(*Document) bool // read each document that is left
+	archived     bool
+	none         bool // asks for something that no document has
+	active       bool
 }
 
 func newFilter(q *Query) filter {
-	f := filter{after: q.LastContactAfter, before: q.LastContactBefore}
+	f := filter{archived: q.Archived}
 	f.contained[valueCompany] = text.Fold(q.Company)
 	f.contained[valueTitle] = text.Fold(q.Title)
 	f.contained[valueLocation] = text.Fold(q.Location)
-	f.equal[valueTag] = text.Fold(q.Tag)
-	f.equal[valueGroup] = text.Fold(q.Group)
-	for _, name := range q.Has {
-		p, ok := presenceNames[strings.ToLower(name)]
-		f.none = f.none || !ok
-		f.has = append(f.has, p)
+	for _, tag := range q.Tags {
+		f.equal[valueTag] = append(f.equal[valueTag], text.Fold(tag))
 	}
-	f.active = len(f.has) > 0 || !f.after.IsZero() || !f.before.IsZero()
+	if q.Group != "" {
+		f.equal[valueGroup] = []string{text.Fold(q.Group)}
+	}
+	if q.Country != "" {
+		code := country.Named(q.Country)
+		f.equal[valueCountry], f.none = []string{code}, code == ""
+	}
+	f.has, f.missing = f.presences(q.Has), f.presences(q.Missing)
+	if q.MetHow != "" {
+		words := plan{}
+		words.readWords(q.MetHow)
+		f.metHow, f.none = words.tokens, f.none || len(words.tokens) == 0
+	}
+	f.conditions = q.conditions()
+	f.active = f.none || len(f.has)+len(f.missing)+len(f.metHow)+len(f.conditions) > 0
 	for k := range valueKinds {
-		f.active = f.active || f.contained[k] != "" || f.equal[k] != ""
+		f.active = f.active || f.contained[k] != "" || len(f.equal[k]) > 0
 	}
 	return f
 }
 
-// excluded returns the documents that may not be returned: the dead and those
-// that the filter turns away. The result is shared and must not be written.
-func (f *filter) excluded(v *view) bitset {
-	if !f.active {
-		return v.dead
-	}
-	admitted := f.admitted(v.seg)
-	out := newBitset(v.seg.len())
-	for i := range out {
-		out[i] = ^admitted[i]
-		if v.dead != nil {
-			out[i] |= v.dead[i]
-		}
+func (f *filter) presences(names []string) []presence {
+	var out []presence
+	for _, name := range names {
+		p, ok := presenceNames[strings.ToLower(name)]
+		f.none = f.none || !ok
+		out = append(out, p)
 	}
 	return out
 }
 
-func (f *filter) admitted(s *segment) bitset {
+// conditions are the filters for which there is no list of documents.
+func (q *Query) conditions() []func(*Document) bool {
+	var out []func(*Document) bool
+	add := func(asked bool, holds func(*Document) bool) {
+		if asked {
+			out = append(out, holds)
+		}
+	}
+	add(!q.LastContactAfter.IsZero(), func(d *Document) bool { return !d.LastInteractionAt.Before(q.LastContactAfter) })
+	add(!q.LastContactBefore.IsZero(), func(d *Document) bool {
+		return d.LastInteractionAt.Before(q.LastContactBefore)
+	})
+	add(!q.CreatedAfter.IsZero(), func(d *Document) bool { return !d.CreatedAt.Before(q.CreatedAfter) })
+	add(q.NeverContacted != nil, func(d *Document) bool { return d.LastInteractionAt.IsZero() == *q.NeverContacted })
+	add(q.Starred != nil, func(d *Document) bool { return d.Starred == *q.Starred })
+	add(q.MetOnAfter != "", func(d *Document) bool { return len(d.MetOn) > 0 && lastDay(d.MetOn) > lastDay(q.MetOnAfter) })
+	add(q.MetOnBefore != "", func(d *Document) bool { return len(d.MetOn) > 0 && d.MetOn < q.MetOnBefore })
+	add(q.BirthdayFrom > 0, func(d *Document) bool {
+		on, known := d.Birthday.on()
+		if q.BirthdayFrom <= q.BirthdayTo {
+			return known && q.BirthdayFrom <= on && on <= q.BirthdayTo
+		}
+		return known && (on >= q.BirthdayFrom || on <= q.BirthdayTo)
+	})
+	add(q.CadenceOverdue != nil, func(d *Document) bool {
+		zone := civil.Zone(q.Zone)
+		return d.overdue(civil.Of(q.Now, zone), zone) == *q.CadenceOverdue
+	})
+	return out
+}
+
+// lastDay returns a partial date so that it compares as the last day in it.
+func lastDay(date string) string { return date + "~" }
+
+// excluded returns the documents that may not be returned: the dead, those that the
+// filter turns away, and the archived, or all others when the query is for the
+// archived. The result is shared and must not be written.
+func (f *filter) excluded(v *view) bitset {
+	if !f.active && !f.archived && v.seg.archived == nil {
+		return v.dead
+	}
+	out := newBitset(v.seg.len())
+	for i := range out {
+		if f.archived {
+			out[i] = ^uint64(0)
+		}
+		if v.seg.archived != nil {
+			out[i] ^= v.seg.archived[i]
+		}
+		if v.dead != nil {
+			out[i] |= v.dead[i]
+		}
+	}
+	if f.active {
+		f.exclude(v.seg, out)
+	}
+	return out
+}
+
+// exclude adds the documents of a segment that the filter turns away. Conditions are
+// asked only of those that everything else admits.
+func (f *filter) exclude(s *segment, out bitset) {
+	admitted := f.listed(s)
+	for i := range out {
+		out[i] |= ^admitted[i]
+	}
+	if len(f.conditions) == 0 {
+		return
+	}
+	for i := range s.docs {
+		if !out.has(i) && !f.holds(s.docs[i].doc) {
+			out.set(uint32(i))
+		}
+	}
+}
+
+func (f *filter) holds(d *Document) bool {
+	for _, condition := range f.conditions {
+		if !condition(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// listed returns the documents that the filters with lists of documents admit.
+func (f *filter) listed(s *segment) bitset {
 	all := newBitset(s.len())
 	if f.none {
 		return all
@@ -71,29 +163,35 @@ func (f *filter) admitted(s *segment) bitset {
 			}
 			all.and(found)
 		}
-		if f.equal[k] != "" {
+		for _, value := range f.equal[k] {
 			found := newBitset(s.len())
-			found.setAll(s.values[k][f.equal[k]])
+			found.setAll(s.values[k][value])
 			all.and(found)
 		}
 	}
 	for _, p := range f.has {
 		all.and(s.has[p])
 	}
-	if !f.after.IsZero() || !f.before.IsZero() {
-		all.and(f.contacted(s))
+	for _, p := range f.missing {
+		for i := range all {
+			all[i] &^= s.has[p][i]
+		}
+	}
+	for _, t := range f.metHow {
+		all.and(s.withWord(fieldMetHow, &t))
 	}
 	return all
 }
 
-func (f *filter) contacted(s *segment) bitset {
+// withWord returns the documents that have a word, or one that begins with it, in a field.
+func (s *segment) withWord(f field, t *token) bitset {
 	found := newBitset(s.len())
-	for i := range s.docs {
-		at := s.docs[i].doc.LastInteractionAt
-		if at.IsZero() || at.Before(f.after) || !f.before.IsZero() && !at.Before(f.before) {
-			continue
+	for i := s.words.from(t.folded); i < len(s.words.terms) && strings.HasPrefix(s.words.terms[i].folded, t.folded); i++ {
+		for _, l := range s.words.terms[i].lists {
+			if field(l.kind&fieldMask) == f {
+				found.setAll(l.docs)
+			}
 		}
-		found.set(uint32(i))
 	}
 	return found
 }

@@ -9,7 +9,7 @@ func (r *run) identified() bool {
 	}
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.best = best{k: maxWindow, floor: -1}
+		p.best = best{k: maxWindow, floor: -1, least: r.plan.minScore}
 		seen := map[uint32]bool{}
 		values := p.view.seg.values
 		p.identify(values[valueEmail][h.email], seen, func(*Document) int { return scoreEmail })
@@ -29,7 +29,7 @@ func (p *part) identify(docs []uint32, seen map[uint32]bool, score func(*Documen
 		}
 		if s := score(p.view.seg.docs[d].doc); s > 0 {
 			seen[d] = true
-			p.best.offer(s, int(d))
+			p.best.offer(s, int(d), p.view.seg.docs[d].sum)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Index struct {
 type snapshot struct {
 	views []*view
 	bytes int64
-	live  int
+	live  int // documents that are not archived
 }
 
 // view is a segment with the documents that are no longer valid.
@@ -37,7 +37,7 @@ func New() *Index {
 }
 
 // Put inserts documents or replaces those of the same ID; of two with one ID in
-// a call the last wins. An archived document is taken out. Load all documents
+// a call the last wins. A document that is Gone is taken out. Load all documents
 // with one call: it is several times faster than one by one.
 func (ix *Index) Put(docs ...Document) {
 	ix.mu.Lock()
@@ -64,12 +64,24 @@ func (ix *Index) put(c *change, docs []Document) {
 			continue
 		}
 		c.remove(docs[i].ID)
-		if !docs[i].Archived {
+		if !docs[i].Gone {
 			added = append(added, shared.keep(&docs[i]))
 		}
 	}
 	c.addParts(added)
 	c.commit()
+}
+
+// archived are the valid documents that are archived.
+func (v *view) archived() bitset {
+	if v.dead == nil || v.seg.archived == nil {
+		return v.seg.archived
+	}
+	out := slices.Clone(v.seg.archived)
+	for i := range out {
+		out[i] &^= v.dead[i]
+	}
+	return out
 }
 
 // Delete takes documents out; unknown ids are ignored.
@@ -83,7 +95,7 @@ func (ix *Index) Delete(ids ...string) {
 	c.commit()
 }
 
-// Len is the number of documents held, which are those that can be found.
+// Len is the number of documents held that are not archived.
 func (ix *Index) Len() int { return ix.state.Load().live }
 
 // Bytes estimates the memory that the index holds, texts of notes included.
@@ -160,7 +172,7 @@ func (c *change) commit() {
 	next := &snapshot{views: c.views}
 	for _, v := range c.views {
 		next.bytes += v.seg.size
-		next.live += v.live
+		next.live += v.live - v.archived().count()
 	}
 	c.ix.state.Store(next)
 }

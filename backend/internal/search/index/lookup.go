@@ -35,13 +35,17 @@ func (l *Lookup) Find(id string) (*Document, bool) {
 // is the whole query, ignoring case.
 const NameScore = float64(scoreFullName) / topScore
 
+// NamedScore is the lowest score of a hit of which all words of the query are words, one
+// of them of the name.
+var NamedScore = float64(bands[exact].low) / topScore
+
 // Names returns the distinct values of a list of the documents, sorted. It reads every
 // document.
 func (ix *Index) Names(of func(*Document) []string) []string {
 	names := map[string]bool{}
 	for _, v := range ix.state.Load().views {
 		for i, d := range v.seg.docs {
-			if v.dead.has(i) {
+			if v.dead.has(i) || v.seg.archived.has(i) {
 				continue
 			}
 			for _, name := range of(d.doc) {

@@ -23,7 +23,7 @@ func TestLookupFindsWhatTheFiltersAdmit(t *testing.T) {
 		"no filter":        {ix.Lookup(index.Query{}), map[string]string{"b": "Robert"}},
 		"an earlier state": {before, map[string]string{"a": "Ana", "b": "Robert"}},
 		"a filter":         {ix.Lookup(index.Query{Location: "bergen"}), map[string]string{"b": "Robert"}},
-		"none admitted":    {ix.Lookup(index.Query{Tag: "chess"}), map[string]string{}},
+		"none admitted":    {ix.Lookup(index.Query{Tags: []string{"chess"}}), map[string]string{}},
 		"an empty index":   {index.New().Lookup(index.Query{}), map[string]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {

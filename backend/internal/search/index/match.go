@@ -6,12 +6,6 @@ import (
 	"sync"
 )
 
-// reach says which matches are looked for.
-type reach struct {
-	others bool // in fields other than the name and the nickname
-	edits  bool // misspelt
-}
-
 // match is how well a document matches a token: in the name and nickname, and in
 // the other fields.
 type match struct{ name, other quality }
@@ -41,7 +35,7 @@ func newTable(docs int) *table {
 type matcher struct {
 	words *vocabulary
 	token *token
-	reach reach
+	edits bool // look for misspelt words
 	table *table
 }
 
@@ -50,7 +44,7 @@ func (m *matcher) fill() {
 	for _, name := range m.token.aliases {
 		m.alias(name)
 	}
-	if m.reach.edits && m.token.edits > 0 {
+	if m.edits && m.token.edits > 0 {
 		for t, edits := range m.words.misspelt(m.token.folded, m.token.edits) {
 			m.enter(t, oneEdit+closeness(edits-1))
 		}
@@ -92,7 +86,7 @@ func (m *matcher) enter(t *term, c closeness) {
 			m.table.putName(qualityOf(as, f), l.docs)
 		case f == fieldNickname:
 			m.table.putName(qualityOf(as.asNickname(), f), l.docs)
-		case m.reach.others:
+		default:
 			m.table.putOther(qualityOf(as, f), l.docs)
 		}
 	}

@@ -1,13 +1,15 @@
 package index
 
 import (
+	"cmp"
 	"slices"
+	"time"
 )
 
 // byRelevance reports whether the order is that of the tiers.
 func (p *plan) byRelevance() bool {
 	switch p.sort {
-	case SortName, SortLastContact, SortRecent:
+	case SortName, SortLastContact, SortCreated, SortStrength, SortNextDue:
 		return false
 	}
 	return true
@@ -21,7 +23,7 @@ type found struct {
 func (r *run) at(f found) ranked { return r.parts[f.part].view.seg.docs[f.doc] }
 
 // page gathers the best of all segments and writes out the asked part of them.
-func (r *run) page(capped bool) Result {
+func (r *run) page() Result {
 	var all []found
 	for i := range r.parts {
 		b := &r.parts[i].best
@@ -31,7 +33,10 @@ func (r *run) page(capped bool) Result {
 		}
 	}
 	all = r.slice(all)
-	out := Result{Hits: make([]Hit, 0, len(all)), Total: r.total(), ByIdentifier: r.byIdentifier, TotalCapped: capped}
+	out := Result{Hits: make([]Hit, 0, len(all)), Total: r.total(), ByIdentifier: r.byIdentifier}
+	for i := range r.parts {
+		out.Sum ^= r.parts[i].best.sum
+	}
 	for _, f := range all {
 		out.Hits = append(out.Hits, r.hit(f))
 	}
@@ -55,21 +60,49 @@ func (r *run) compare(x, y found) int {
 		return x.doc - y.doc
 	}
 	a, b := r.at(x), r.at(y)
-	switch r.plan.sort {
-	case SortName:
-		return compareName(a, b)
-	case SortLastContact:
-		if c := b.doc.LastInteractionAt.Compare(a.doc.LastInteractionAt); c != 0 {
-			return c
-		}
-		return compareName(a, b)
-	case SortRecent:
-		if c := b.doc.CreatedAt.Compare(a.doc.CreatedAt); c != 0 {
-			return c
-		}
-		return compareName(a, b)
+	if r.plan.byRelevance() {
+		return compareRank(a, b)
 	}
-	return compareRank(a, b)
+	if r.plan.sort == SortName && r.plan.reverse {
+		return -compareName(a, b)
+	}
+	return cmp.Or(r.plan.compare(a.doc, b.doc), compareName(a, b))
+}
+
+// compare is the order of two documents by the plan's sort; who has no value for it
+// comes last.
+func (p *plan) compare(a, b *Document) int {
+	switch p.sort {
+	case SortLastContact:
+		return p.latest(a.LastInteractionAt, b.LastInteractionAt)
+	case SortCreated:
+		return p.latest(a.CreatedAt, b.CreatedAt)
+	case SortStrength:
+		return p.either(a.Ties > 0, b.Ties > 0, cmp.Compare(b.Ties, a.Ties))
+	case SortNextDue:
+		x, xDue := a.Cadence().NextDue(p.zone)
+		y, yDue := b.Cadence().NextDue(p.zone)
+		return p.either(xDue, yDue, x.Compare(y))
+	default:
+		return 0
+	}
+}
+
+// latest puts the later time first.
+func (p *plan) latest(a, b time.Time) int { return p.either(!a.IsZero(), !b.IsZero(), b.Compare(a)) }
+
+// either orders two values of which one may not be known.
+func (p *plan) either(aKnown, bKnown bool, order int) int {
+	switch {
+	case aKnown && !bKnown:
+		return -1
+	case bKnown && !aKnown:
+		return 1
+	case p.reverse:
+		return -order
+	default:
+		return order
+	}
 }
 
 // hit writes out one hit.

@@ -1,9 +1,12 @@
 package index
 
 import (
+	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/people/names"
 )
 
@@ -16,6 +19,10 @@ type plan struct {
 	handles        handles
 	filter         filter
 	sort           string
+	reverse        bool
+	minScore       int  // in thousandths
+	guesses        bool // misspelt matches are wanted beside strong ones
+	zone           *time.Location
 	offset, window int // skip offset, stop at window
 }
 
@@ -35,7 +42,10 @@ var stopWords = map[string]bool{
 }
 
 func newPlan(q *Query) plan {
-	p := plan{filter: newFilter(q), sort: q.Sort}
+	p := plan{filter: newFilter(q), sort: q.Sort, reverse: q.Reverse, zone: civil.Zone(q.Zone)}
+	if q.MinScore != nil {
+		p.guesses, p.minScore = true, int(math.Ceil(*q.MinScore*topScore))
+	}
 	p.offset = min(max(q.Offset, 0), maxWindow)
 	limit := q.Limit
 	if limit < 1 {

@@ -7,9 +7,11 @@ import (
 // The orders of [Query.Sort]. An unknown one means relevance.
 const (
 	SortRelevance   = "relevance"    // see the package comment
-	SortName        = "name"         // folded name, then id
-	SortLastContact = "last_contact" // the most recent first, never contacted last
-	SortRecent      = "recent"       // the most recently created first
+	SortName        = "name"         // folded name
+	SortLastContact = "last_contact" // the most recent first
+	SortCreated     = "created"      // the most recently created first
+	SortStrength    = "strength"     // the strongest tie first
+	SortNextDue     = "next_due"     // the next day of a keep-in-touch interval, the soonest first
 )
 
 // Query says what to look for. Every filter that is set must hold.
@@ -21,17 +23,43 @@ type Query struct {
 	// Company, Title and Location must be contained in the value, ignoring case and
 	// accents. Company matches past organisations too.
 	Company, Title, Location string
-	// Tag and Group must equal one of the names, ignoring case.
-	Tag, Group string
-	// LastContactAfter is inclusive, LastContactBefore is not. A connection
-	// never contacted passes neither. Zero is off.
+	// Country is a name or an ISO 3166 code; see package country.
+	Country string
+	// Tags, all of them, and Group must equal one of the names, ignoring case.
+	Tags  []string
+	Group string
+	// Has lists what must be there, Missing what must not: email, phone, url, note,
+	// interaction, birthday, location, organization, tag, group, cadence, met_how. No
+	// document passes an unknown word.
+	Has, Missing []string
+	// MetHow is words that must be, or begin a word, in how they met.
+	MetHow string
+	// MetOnAfter and MetOnBefore are partial dates, which end and begin the time in
+	// which they met. A partial date of a document passes when a day in it would.
+	MetOnAfter, MetOnBefore string
+	// LastContactAfter is inclusive, LastContactBefore is not. Someone never contacted
+	// passes only the latter. Zero is off.
 	LastContactAfter, LastContactBefore time.Time
-	// Has lists what must be there: email, phone, url, note, interaction. No
-	// document has an unknown word.
-	Has []string
-	// Sort is one of the Sort constants. Orders other than relevance leave out
-	// misspelt matches unless there are no others.
-	Sort string
+	// NeverContacted, Starred and CadenceOverdue must be so, or not; nil is off.
+	NeverContacted, Starred, CadenceOverdue *bool
+	// BirthdayFrom and BirthdayTo are days of the year, month * 100 + day, both
+	// inclusive; they span New Year when the first is the later one. 0 is off.
+	BirthdayFrom, BirthdayTo int
+	// CreatedAfter is inclusive; zero is off.
+	CreatedAfter time.Time
+	// Archived finds archived people instead of all others.
+	Archived bool
+	// Sort is one of the Sort constants; Reverse turns it round. Who has no value for
+	// the order is last in both directions.
+	Sort    string
+	Reverse bool
+	// MinScore is the lowest score of a hit, and lets misspelt matches in. Without it
+	// they are left out when a match as spelt is strong, or when the order is not by
+	// relevance and there is any match as spelt.
+	MinScore *float64
+	// Now and the name of the member's time Zone say what today is.
+	Now  time.Time `json:"-"`
+	Zone string    `json:"-"`
 	// Offset skips hits; below 0 it is 0. Limit is how many to return; below 1
 	// it is 10. Pages laid end to end are the full list.
 	Offset, Limit int
@@ -63,8 +91,8 @@ type Result struct {
 	// ByIdentifier means that the query is an e-mail address, a phone number or a URL
 	// of a document.
 	ByIdentifier bool
-	// TotalCapped means that weaker matches, not counted here, may follow.
-	TotalCapped bool
+	// Sum is a checksum over the ids of all that Total counts, in any order.
+	Sum uint64
 }
 
 const (

@@ -11,7 +11,6 @@ type judge struct {
 	docs    []ranked
 	nameKey string // of the query
 	chunked bool   // see plan
-	strong  bool   // admit only documents whose score a misspelt match cannot raise
 
 	lastMatch match // of the only token
 	last      grade // given for lastMatch
@@ -55,7 +54,7 @@ func (t *table) chosen(d int, limit closeness, named bool) quality {
 }
 
 // score returns the score of document d in thousandths, or false if it is no
-// match or, when only strong ones are wanted, a weak one.
+// match.
 func (j *judge) score(d int) (int, bool) {
 	g := j.gradeOf(d)
 	if g.full > 0 && j.docs[d].key == j.nameKey {
@@ -79,7 +78,7 @@ func (j *judge) matchesLikeLast(d int) bool {
 
 func (j *judge) assess(d int) grade {
 	limit, named, ok := j.limits(d)
-	if !ok || j.strong && (!named || limit > foldedPrefix) {
+	if !ok {
 		return grade{}
 	}
 	sum := 0
@@ -119,12 +118,20 @@ type scored struct{ score, doc int }
 type best struct {
 	hits  []scored
 	k     int
-	floor int // scores up to here are out
+	least int // lower scores are no match
+	floor int // scores up to here are not among the k best
+	top   int // the best score
 	total int
+	sum   uint64 // over the checksums of all matches
 }
 
-func (b *best) offer(score, doc int) {
+func (b *best) offer(score, doc int, sum uint64) {
+	if score < b.least {
+		return
+	}
 	b.total++
+	b.sum ^= sum
+	b.top = max(b.top, score)
 	if score <= b.floor {
 		return
 	}

@@ -36,31 +36,41 @@ type part struct {
 	best   best
 }
 
-// answer runs the passes. Each costs more than the one before and runs only if the
-// page is not full yet. A later pass scores the hits of an earlier one the same.
+// answer runs the passes. Misspelt words cost most and are looked for only where words
+// as spelt are not enough. That pass scores the hits of the first one the same.
 func (r *run) answer() Result {
 	switch {
 	case r.plan.all:
 		r.everything()
-		return r.page(false)
+		return r.page()
 	case r.identified():
 		r.byIdentifier = true
-		return r.page(false)
+		return r.page()
 	case len(r.plan.tokens) == 0 && r.plan.handles.domain == "":
-		return r.page(false) // nothing that could be a word
-	case !r.plan.byRelevance():
-		if r.match(reach{others: true}, false); r.total() == 0 {
-			r.match(reach{others: true, edits: true}, false)
-		}
-		return r.page(false)
+		return r.page() // nothing that could be a word
 	}
-	r.match(reach{others: len(r.plan.tokens) > 1}, true)
-	if r.total() > r.plan.window {
-		return r.page(true)
+	if r.match(false); r.plan.guesses || !r.enough() {
+		r.match(true)
 	}
-	r.match(reach{others: true, edits: true}, false)
-	return r.page(false)
+	return r.page()
 }
+
+// enough tells whether what was found as spelt leaves out misspelt matches.
+func (r *run) enough() bool {
+	if !r.plan.byRelevance() {
+		return r.total() > 0
+	}
+	for i := range r.parts {
+		if r.parts[i].best.top >= strong {
+			return true
+		}
+	}
+	return false
+}
+
+// strong is the score of a word that is, as spelt, one of the values of a person: the
+// name, or all of their title, organisation, place, tag or group.
+var strong = bands[unmatched].low + (bands[unmatched].high-bands[unmatched].low)*worth(qualityOf(exact, fieldGroup))/1000
 
 func (r *run) total() int {
 	n := 0
@@ -74,10 +84,10 @@ func (r *run) total() int {
 func (r *run) everything() {
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.best = best{k: r.keep(), floor: -1}
+		p.best = best{k: r.keep(), floor: r.plan.minScore - 1, least: r.plan.minScore}
 		for d := range p.view.seg.docs {
 			if !p.out.has(d) {
-				p.best.offer(0, d)
+				p.best.offer(0, d, p.view.seg.docs[d].sum)
 			}
 		}
 	}
@@ -91,13 +101,14 @@ func (r *run) keep() int {
 	return maxWindow
 }
 
-// match fills the tables of every segment and scores the documents in all of them.
-func (r *run) match(reach reach, strong bool) {
+// match fills the tables of every segment, with misspelt words when edits is set, and
+// scores the documents in all of them.
+func (r *run) match(edits bool) {
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.best = best{k: r.keep(), floor: -1}
-		p.fill(r.plan, reach)
-		j := judge{tables: p.tables, docs: p.view.seg.docs, nameKey: r.plan.nameKey, chunked: r.plan.chunked, strong: strong}
+		p.best = best{k: r.keep(), floor: r.plan.minScore - 1, least: r.plan.minScore}
+		p.fill(r.plan, edits)
+		j := judge{tables: p.tables, docs: p.view.seg.docs, nameKey: r.plan.nameKey, chunked: r.plan.chunked}
 		for d := range p.candidates().all() {
 			if !p.out.has(d) {
 				p.consider(&j, d)
@@ -108,7 +119,7 @@ func (r *run) match(reach reach, strong bool) {
 
 // fill enters the matches of every token. As soon as a token has none it stops and
 // leaves no table, because then no document has all tokens.
-func (p *part) fill(plan *plan, reach reach) {
+func (p *part) fill(plan *plan, edits bool) {
 	seg := p.view.seg
 	p.release()
 	p.domain = nil
@@ -117,7 +128,7 @@ func (p *part) fill(plan *plan, reach reach) {
 		p.domain.setAll(docs)
 	}
 	for i := range plan.tokens {
-		m := matcher{words: &seg.words, token: &plan.tokens[i], reach: reach, table: newTable(seg.len())}
+		m := matcher{words: &seg.words, token: &plan.tokens[i], edits: edits, table: newTable(seg.len())}
 		m.fill()
 		p.tables = append(p.tables, m.table)
 		if m.table.hits == 0 {
@@ -147,10 +158,8 @@ func (p *part) candidates() bitset {
 // consider scores document d and offers it to the best.
 func (p *part) consider(j *judge, d int) {
 	if p.domain.has(d) {
-		p.best.offer(scoreDomain, d)
-	} else if j.matchesLikeLast(d) && j.last.ok && j.last.full == 0 && j.last.score <= p.best.floor {
-		p.best.total++
+		p.best.offer(scoreDomain, d, j.docs[d].sum)
 	} else if score, ok := j.score(d); ok {
-		p.best.offer(score, d)
+		p.best.offer(score, d, j.docs[d].sum)
 	}
 }

@@ -30,7 +30,7 @@ func FuzzSearch(f *testing.F) {
 			Tags: []string{text}, Notes: []string{text + " " + text},
 		})
 		for _, order := range []string{index.SortRelevance, index.SortName} {
-			r := ix.Search(index.Query{Text: text, Company: text, Tag: text, Sort: order})
+			r := ix.Search(index.Query{Text: text, Company: text, Tags: []string{text}, Sort: order})
 			check(t, r)
 		}
 		r := ix.Search(index.Query{Text: text, Limit: 50})

@@ -8,7 +8,9 @@ type segment struct {
 	words  vocabulary
 	values valueTable
 	has    [presences]bitset
-	size   int64
+	// archived are found only by a query for archived people; nil when there are none.
+	archived bitset
+	size     int64
 }
 
 func (s *segment) len() int { return len(s.docs) }
@@ -24,6 +26,7 @@ const (
 	valueCompany
 	valueTitle
 	valueLocation
+	valueCountry // as package country names it
 	valueTag
 	valueGroup
 	valueKinds
@@ -41,11 +44,20 @@ const (
 	hasURL
 	hasNote
 	hasInteraction
+	hasBirthday
+	hasLocation
+	hasOrganization
+	hasTag
+	hasGroup
+	hasCadence
+	hasMetHow
 	presences
 )
 
 var presenceNames = map[string]presence{
 	"email": hasEmail, "phone": hasPhone, "url": hasURL, "note": hasNote, "interaction": hasInteraction,
+	"birthday": hasBirthday, "location": hasLocation, "organization": hasOrganization, "tag": hasTag, "group": hasGroup,
+	"cadence": hasCadence, "met_how": hasMetHow,
 }
 
 func (d *Document) present() [presences]bool {
@@ -55,10 +67,18 @@ func (d *Document) present() [presences]bool {
 		hasURL:         len(d.URLs) > 0,
 		hasNote:        len(d.Notes) > 0,
 		hasInteraction: len(d.Interactions) > 0 || !d.LastInteractionAt.IsZero(),
+
+		hasBirthday:     d.Birthday != Birthday{},
+		hasLocation:     d.Location != "",
+		hasOrganization: d.Organization != "",
+		hasTag:          len(d.Tags) > 0,
+		hasGroup:        len(d.Groups) > 0,
+		hasCadence:      d.CadenceDays+d.GroupCadence > 0,
+		hasMetHow:       d.MetHow != "" || d.MetOn != "",
 	}
 }
 
-// newSegment indexes docs, none of them archived and no id twice.
+// newSegment indexes docs, no id twice.
 func newSegment(docs []*Document) *segment {
 	b := newBuilder()
 	s := &segment{docs: b.rank(docs), byID: make(map[string]uint32, len(docs))}
@@ -68,6 +88,12 @@ func newSegment(docs []*Document) *segment {
 	for i := range s.docs {
 		b.add(uint32(i), s.docs[i].doc)
 		s.byID[s.docs[i].doc.ID] = uint32(i)
+		if s.docs[i].doc.Archived {
+			if s.archived == nil {
+				s.archived = newBitset(len(docs))
+			}
+			s.archived.set(uint32(i))
+		}
 		for p, ok := range s.docs[i].doc.present() {
 			if ok {
 				s.has[p].set(uint32(i))
@@ -83,7 +109,7 @@ func newSegment(docs []*Document) *segment {
 // document without its texts.
 const (
 	entryBytes    = 64
-	documentBytes = 400
+	documentBytes = 480
 )
 
 func (s *segment) bytes() int64 {

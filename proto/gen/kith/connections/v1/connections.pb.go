@@ -27,7 +27,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A query, filters, or both.
+// A query, filters, or both; or nothing, for everyone.
 type SearchConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Words of any field, in any mix; no wildcards. Leave it out to list all who match the filters.
@@ -36,26 +36,54 @@ type SearchConnectionsRequest struct {
 	Company *string `protobuf:"bytes,2,opt,name=company,proto3,oneof" json:"company,omitempty"`
 	// Job title contains this.
 	Title *string `protobuf:"bytes,3,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// Place contains this.
+	// Place contains this, such as a city.
 	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// Has this tag.
-	Tag *string `protobuf:"bytes,5,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
-	// Last contact after this day (YYYY-MM-DD).
-	LastContactAfter *string `protobuf:"bytes,6,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
-	// Last contact before this day (YYYY-MM-DD).
-	LastContactBefore *string `protobuf:"bytes,7,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
+	// Name or code, such as PT.
+	Country *string `protobuf:"bytes,5,opt,name=country,proto3,oneof" json:"country,omitempty"`
+	// Has all these tags.
+	Tag []string `protobuf:"bytes,6,rep,name=tag,proto3" json:"tag,omitempty"`
+	// In this group: id or name.
+	Group *string `protobuf:"bytes,7,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	// Has all of these.
 	Has []string `protobuf:"bytes,8,rep,name=has,proto3" json:"has,omitempty"`
-	// auto (default): keywords, and vectors if there are any; semantic: vectors only.
-	Mode *string `protobuf:"bytes,9,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
-	// Default relevance; recent: newest record first.
-	Sort *string `protobuf:"bytes,10,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
+	// Has none of these.
+	Missing []string `protobuf:"bytes,9,rep,name=missing,proto3" json:"missing,omitempty"`
+	// Words of how they met.
+	MetHow *string `protobuf:"bytes,10,opt,name=met_how,proto3,oneof" json:"met_how,omitempty"`
+	// YYYY, YYYY-MM or YYYY-MM-DD.
+	MetOnAfter *string `protobuf:"bytes,11,opt,name=met_on_after,proto3,oneof" json:"met_on_after,omitempty"`
+	// YYYY, YYYY-MM or YYYY-MM-DD.
+	MetOnBefore *string `protobuf:"bytes,12,opt,name=met_on_before,proto3,oneof" json:"met_on_before,omitempty"`
+	// Day, YYYY-MM-DD.
+	LastContactAfter *string `protobuf:"bytes,13,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
+	// Day; those never contacted pass too, unless never_contacted is false.
+	LastContactBefore *string `protobuf:"bytes,14,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
+	// true: no contact on file; false: some.
+	NeverContacted *bool `protobuf:"varint,15,opt,name=never_contacted,proto3,oneof" json:"never_contacted,omitempty"`
+	// true: keep-in-touch interval over by half; false: all others.
+	CadenceOverdue *bool `protobuf:"varint,16,opt,name=cadence_overdue,proto3,oneof" json:"cadence_overdue,omitempty"`
+	// First and last day, MM-DD: ["12-01", "12-31"].
+	BirthdayBetween []string `protobuf:"bytes,17,rep,name=birthday_between,proto3" json:"birthday_between,omitempty"`
+	// Day, YYYY-MM-DD.
+	CreatedAfter *string `protobuf:"bytes,18,opt,name=created_after,proto3,oneof" json:"created_after,omitempty"`
+	// Marked as important, or not.
+	Starred *bool `protobuf:"varint,19,opt,name=starred,proto3,oneof" json:"starred,omitempty"`
+	// true: archived people instead of all others.
+	Archived *bool `protobuf:"varint,20,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	// Default auto: keywords, and vectors if made; keyword or semantic: one only.
+	Mode *string `protobuf:"bytes,21,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
+	// Default relevance, or name without a query. Latest and strongest first.
+	Sort *string `protobuf:"bytes,22,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
+	// Turns the order of sort.
+	Order *string `protobuf:"bytes,23,opt,name=order,proto3,oneof" json:"order,omitempty"`
+	// 0-1. By default, weak matches are left out beside strong ones; 0 shows all.
+	MinScore *float64 `protobuf:"fixed64,24,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
+	// Adds fields to hits.
+	Include []string `protobuf:"bytes,25,rep,name=include,proto3" json:"include,omitempty"`
 	// 1-50, default 10.
-	Limit *int32 `protobuf:"varint,11,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	Limit *int32 `protobuf:"varint,26,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
-	Cursor *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	// In this group: id or name.
-	Group         *string `protobuf:"bytes,13,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	Cursor        *string `protobuf:"bytes,27,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -118,9 +146,58 @@ func (x *SearchConnectionsRequest) GetLocation() string {
 	return ""
 }
 
-func (x *SearchConnectionsRequest) GetTag() string {
-	if x != nil && x.Tag != nil {
-		return *x.Tag
+func (x *SearchConnectionsRequest) GetCountry() string {
+	if x != nil && x.Country != nil {
+		return *x.Country
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetTag() []string {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *SearchConnectionsRequest) GetGroup() string {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetHas() []string {
+	if x != nil {
+		return x.Has
+	}
+	return nil
+}
+
+func (x *SearchConnectionsRequest) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *SearchConnectionsRequest) GetMetHow() string {
+	if x != nil && x.MetHow != nil {
+		return *x.MetHow
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetMetOnAfter() string {
+	if x != nil && x.MetOnAfter != nil {
+		return *x.MetOnAfter
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetMetOnBefore() string {
+	if x != nil && x.MetOnBefore != nil {
+		return *x.MetOnBefore
 	}
 	return ""
 }
@@ -139,11 +216,46 @@ func (x *SearchConnectionsRequest) GetLastContactBefore() string {
 	return ""
 }
 
-func (x *SearchConnectionsRequest) GetHas() []string {
+func (x *SearchConnectionsRequest) GetNeverContacted() bool {
+	if x != nil && x.NeverContacted != nil {
+		return *x.NeverContacted
+	}
+	return false
+}
+
+func (x *SearchConnectionsRequest) GetCadenceOverdue() bool {
+	if x != nil && x.CadenceOverdue != nil {
+		return *x.CadenceOverdue
+	}
+	return false
+}
+
+func (x *SearchConnectionsRequest) GetBirthdayBetween() []string {
 	if x != nil {
-		return x.Has
+		return x.BirthdayBetween
 	}
 	return nil
+}
+
+func (x *SearchConnectionsRequest) GetCreatedAfter() string {
+	if x != nil && x.CreatedAfter != nil {
+		return *x.CreatedAfter
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetStarred() bool {
+	if x != nil && x.Starred != nil {
+		return *x.Starred
+	}
+	return false
+}
+
+func (x *SearchConnectionsRequest) GetArchived() bool {
+	if x != nil && x.Archived != nil {
+		return *x.Archived
+	}
+	return false
 }
 
 func (x *SearchConnectionsRequest) GetMode() string {
@@ -160,6 +272,27 @@ func (x *SearchConnectionsRequest) GetSort() string {
 	return ""
 }
 
+func (x *SearchConnectionsRequest) GetOrder() string {
+	if x != nil && x.Order != nil {
+		return *x.Order
+	}
+	return ""
+}
+
+func (x *SearchConnectionsRequest) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *SearchConnectionsRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
 func (x *SearchConnectionsRequest) GetLimit() int32 {
 	if x != nil && x.Limit != nil {
 		return *x.Limit
@@ -174,28 +307,25 @@ func (x *SearchConnectionsRequest) GetCursor() string {
 	return ""
 }
 
-func (x *SearchConnectionsRequest) GetGroup() string {
-	if x != nil && x.Group != nil {
-		return *x.Group
-	}
-	return ""
-}
-
 // A page of hits, best first.
 type SearchConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The people found, best first.
+	// The people found, in order.
 	Hits []*ConnectionHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
+	// How many match, on all pages.
+	Count int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Stands for all count people in tools that take a selection; absent beyond 10,000.
+	Selection *string `protobuf:"bytes,3,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
 	// Whether there is another page.
-	HasMore bool `protobuf:"varint,2,opt,name=has_more,proto3" json:"has_more,omitempty"`
+	HasMore bool `protobuf:"varint,4,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
-	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
-	// How the search was done: keyword, semantic, or hybrid (both, fused by rank).
-	ModeUsed string `protobuf:"bytes,4,opt,name=mode_used,proto3" json:"mode_used,omitempty"`
-	// Why vectors were requested and not used, or what is out of date; else empty.
-	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
-	// People without a current vector, whom only keywords find; 0 with mode_used keyword.
-	StaleVectors  int32 `protobuf:"varint,6,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
+	NextCursor *string `protobuf:"bytes,5,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// How the search was done.
+	ModeUsed string `protobuf:"bytes,6,opt,name=mode_used,proto3" json:"mode_used,omitempty"`
+	// Why vectors were not used, or what is out of date.
+	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	// People without a current vector.
+	StaleVectors  int32 `protobuf:"varint,8,opt,name=stale_vectors,proto3" json:"stale_vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,6 +365,20 @@ func (x *SearchConnectionsResponse) GetHits() []*ConnectionHit {
 		return x.Hits
 	}
 	return nil
+}
+
+func (x *SearchConnectionsResponse) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SearchConnectionsResponse) GetSelection() string {
+	if x != nil && x.Selection != nil {
+		return *x.Selection
+	}
+	return ""
 }
 
 func (x *SearchConnectionsResponse) GetHasMore() bool {
@@ -285,12 +429,36 @@ type ConnectionHit struct {
 	Organization string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
 	// Preferred e-mail address.
 	Email string `protobuf:"bytes,5,opt,name=email,proto3" json:"email,omitempty"`
+	// Where they live or work.
+	Location string `protobuf:"bytes,6,opt,name=location,proto3" json:"location,omitempty"`
+	// Absent if never.
+	LastContactOn *string `protobuf:"bytes,7,opt,name=last_contact_on,proto3,oneof" json:"last_contact_on,omitempty"`
+	// 0-100, how close.
+	Strength int32 `protobuf:"varint,8,opt,name=strength,proto3" json:"strength,omitempty"`
+	// With sort next_due or cadence_overdue: when the keep-in-touch interval ends.
+	NextDueOn *string `protobuf:"bytes,9,opt,name=next_due_on,proto3,oneof" json:"next_due_on,omitempty"`
+	// --MM-DD without a year.
+	Birthday *string `protobuf:"bytes,10,opt,name=birthday,proto3,oneof" json:"birthday,omitempty"`
 	// Relevance between 0 and 1; compare it within one answer only.
-	Score float64 `protobuf:"fixed64,6,opt,name=score,proto3" json:"score,omitempty"`
+	Score float64 `protobuf:"fixed64,11,opt,name=score,proto3" json:"score,omitempty"`
 	// Where the query matched, such as name, email, bio, met_how or note; meaning if vectors found the person.
-	MatchedFields []string `protobuf:"bytes,7,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
+	MatchedFields []string `protobuf:"bytes,12,rep,name=matched_fields,proto3" json:"matched_fields,omitempty"`
 	// The words around a match in the bio, in how they met, in a note or interaction; else empty.
-	Snippet       string `protobuf:"bytes,8,opt,name=snippet,proto3" json:"snippet,omitempty"`
+	Snippet string `protobuf:"bytes,13,opt,name=snippet,proto3" json:"snippet,omitempty"`
+	// E-mail addresses, if included.
+	Emails []string `protobuf:"bytes,14,rep,name=emails,proto3" json:"emails,omitempty"`
+	// Phone numbers, if included.
+	Phones []string `protobuf:"bytes,15,rep,name=phones,proto3" json:"phones,omitempty"`
+	// Web and social addresses, if included.
+	Urls []string `protobuf:"bytes,16,rep,name=urls,proto3" json:"urls,omitempty"`
+	// Tags, if included.
+	Tags []string `protobuf:"bytes,17,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Names of groups, if included.
+	Groups []string `protobuf:"bytes,18,rep,name=groups,proto3" json:"groups,omitempty"`
+	// When they met, if met is included.
+	MetOn string `protobuf:"bytes,19,opt,name=met_on,proto3" json:"met_on,omitempty"`
+	// How they met, if met is included.
+	MetHow        string `protobuf:"bytes,20,opt,name=met_how,proto3" json:"met_how,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -360,6 +528,41 @@ func (x *ConnectionHit) GetEmail() string {
 	return ""
 }
 
+func (x *ConnectionHit) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
+}
+
+func (x *ConnectionHit) GetLastContactOn() string {
+	if x != nil && x.LastContactOn != nil {
+		return *x.LastContactOn
+	}
+	return ""
+}
+
+func (x *ConnectionHit) GetStrength() int32 {
+	if x != nil {
+		return x.Strength
+	}
+	return 0
+}
+
+func (x *ConnectionHit) GetNextDueOn() string {
+	if x != nil && x.NextDueOn != nil {
+		return *x.NextDueOn
+	}
+	return ""
+}
+
+func (x *ConnectionHit) GetBirthday() string {
+	if x != nil && x.Birthday != nil {
+		return *x.Birthday
+	}
+	return ""
+}
+
 func (x *ConnectionHit) GetScore() float64 {
 	if x != nil {
 		return x.Score
@@ -377,6 +580,55 @@ func (x *ConnectionHit) GetMatchedFields() []string {
 func (x *ConnectionHit) GetSnippet() string {
 	if x != nil {
 		return x.Snippet
+	}
+	return ""
+}
+
+func (x *ConnectionHit) GetEmails() []string {
+	if x != nil {
+		return x.Emails
+	}
+	return nil
+}
+
+func (x *ConnectionHit) GetPhones() []string {
+	if x != nil {
+		return x.Phones
+	}
+	return nil
+}
+
+func (x *ConnectionHit) GetUrls() []string {
+	if x != nil {
+		return x.Urls
+	}
+	return nil
+}
+
+func (x *ConnectionHit) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *ConnectionHit) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *ConnectionHit) GetMetOn() string {
+	if x != nil {
+		return x.MetOn
+	}
+	return ""
+}
+
+func (x *ConnectionHit) GetMetHow() string {
+	if x != nil {
+		return x.MetHow
 	}
 	return ""
 }
@@ -1971,7 +2223,11 @@ type ArchiveConnectionsRequest struct {
 	// Connection ids, 1-50.
 	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	// Default true; false restores.
-	Archived      *bool `protobuf:"varint,2,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	Archived *bool `protobuf:"varint,2,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	// From search_connections, instead of ids.
+	Selection *string `protobuf:"bytes,3,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
+	// Only tell how many and who.
+	DryRun        *bool `protobuf:"varint,4,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2020,11 +2276,27 @@ func (x *ArchiveConnectionsRequest) GetArchived() bool {
 	return false
 }
 
+func (x *ArchiveConnectionsRequest) GetSelection() string {
+	if x != nil && x.Selection != nil {
+		return *x.Selection
+	}
+	return ""
+}
+
+func (x *ArchiveConnectionsRequest) GetDryRun() bool {
+	if x != nil && x.DryRun != nil {
+		return *x.DryRun
+	}
+	return false
+}
+
 // The result.
 type ArchiveConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many people changed.
+	// How many people changed, or would.
 	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// Names of the first of them.
+	Names []string `protobuf:"bytes,4,rep,name=names,proto3" json:"names,omitempty"`
 	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
@@ -2068,6 +2340,13 @@ func (x *ArchiveConnectionsResponse) GetChanged() int32 {
 		return x.Changed
 	}
 	return 0
+}
+
+func (x *ArchiveConnectionsResponse) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
 }
 
 func (x *ArchiveConnectionsResponse) GetUnchanged() int32 {
@@ -2421,7 +2700,9 @@ type MergeConnectionsRequest struct {
 	// The other records of that person, 1-10.
 	FromIds []string `protobuf:"bytes,2,rep,name=from_ids,proto3" json:"from_ids,omitempty"`
 	// Default true: only show the result.
-	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
+	DryRun *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
+	// From search_connections, up to 20 people, instead of from_ids.
+	Selection     *string `protobuf:"bytes,4,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2475,6 +2756,13 @@ func (x *MergeConnectionsRequest) GetDryRun() bool {
 		return *x.DryRun
 	}
 	return false
+}
+
+func (x *MergeConnectionsRequest) GetSelection() string {
+	if x != nil && x.Selection != nil {
+		return *x.Selection
+	}
+	return ""
 }
 
 // The merged person, or the preview of a dry run.
@@ -2758,14 +3046,12 @@ type ExportConnectionsRequest struct {
 	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
 	// Only these people, up to 200.
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
-	// In this group: id or name.
-	Group *string `protobuf:"bytes,3,opt,name=group,proto3,oneof" json:"group,omitempty"`
-	// Has this tag.
-	Tag *string `protobuf:"bytes,4,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
+	// From search_connections, instead of ids.
+	Selection *string `protobuf:"bytes,3,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
 	// 1-200, default 50.
-	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	Limit *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
-	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Cursor        *string `protobuf:"bytes,5,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2814,16 +3100,9 @@ func (x *ExportConnectionsRequest) GetIds() []string {
 	return nil
 }
 
-func (x *ExportConnectionsRequest) GetGroup() string {
-	if x != nil && x.Group != nil {
-		return *x.Group
-	}
-	return ""
-}
-
-func (x *ExportConnectionsRequest) GetTag() string {
-	if x != nil && x.Tag != nil {
-		return *x.Tag
+func (x *ExportConnectionsRequest) GetSelection() string {
+	if x != nil && x.Selection != nil {
+		return *x.Selection
 	}
 	return ""
 }
@@ -2928,8 +3207,7 @@ var File_kith_connections_v1_connections_proto protoreflect.FileDescriptor
 
 const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
-	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\x86\n" +
-	"\n" +
+	"%kith/connections/v1/connections.proto\x12\x13kith.connections.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fkith/timeline/v1/timeline.proto\x1a\x17kith/tool/v1/tool.proto\"\x92\x12\n" +
 	"\x18SearchConnectionsRequest\x12%\n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\x05query\x88\x01\x01\x12)\n" +
@@ -2937,52 +3215,110 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x01R\acompany\x88\x01\x01\x12%\n" +
 	"\x05title\x18\x03 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xa0\x01H\x02R\x05title\x88\x01\x01\x12*\n" +
-	"\blocation\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xH\x03R\blocation\x88\x01\x01\x12 \n" +
-	"\x03tag\x18\x05 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18<H\x04R\x03tag\x88\x01\x01\x12q\n" +
-	"\x12last_contact_after\x18\x06 \x01(\tB<\xbaH9r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x05R\x12last_contact_after\x88\x01\x01\x12s\n" +
-	"\x13last_contact_before\x18\a \x01(\tB<\xbaH9r7\x18\n" +
-	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\x06R\x13last_contact_before\x88\x01\x01\x12F\n" +
-	"\x03has\x18\b \x03(\tB4\xbaH1\x92\x01.\x10\x05\x18\x01\"(r&R\x05emailR\x05phoneR\x03urlR\x04noteR\vinteractionR\x03has\x127\n" +
-	"\x04mode\x18\t \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\aR\x04mode\x88\x01\x01\x12E\n" +
-	"\x04sort\x18\n" +
-	" \x01(\tB,\xbaH)r'R\trelevanceR\x04nameR\flast_contactR\x06recentH\bR\x04sort\x88\x01\x01\x12$\n" +
-	"\x05limit\x18\v \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\tR\x05limit\x88\x01\x01\x12'\n" +
-	"\x06cursor\x18\f \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\n" +
-	"R\x06cursor\x88\x01\x01\x12$\n" +
-	"\x05group\x18\r \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\vR\x05group\x88\x01\x01:\xe8\x02\xbaH\xe4\x02\x1a\xe1\x02\n" +
-	"\x18search_connections.asked\x12zgive a query, or at least one filter: company, title, location, tag, group, has, last_contact_after or last_contact_before\x1a\xc8\x01has(this.query) || has(this.company) || has(this.title) || has(this.location) || has(this.tag) || has(this.group) || size(this.has) > 0 || has(this.last_contact_after) || has(this.last_contact_before)B\b\n" +
+	"\blocation\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18xH\x03R\blocation\x88\x01\x01\x12(\n" +
+	"\acountry\x18\x05 \x01(\tB\t\xbaH\x06r\x04\x10\x02\x18<H\x04R\acountry\x88\x01\x01\x12\"\n" +
+	"\x03tag\x18\x06 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\n" +
+	"\"\x06r\x04\x10\x01\x18<R\x03tag\x12$\n" +
+	"\x05group\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x05R\x05group\x88\x01\x01\x12\x86\x01\n" +
+	"\x03has\x18\b \x03(\tBt\xbaHq\x92\x01n\x10\f\x18\x01\"hrfR\x05emailR\x05phoneR\x03urlR\x04noteR\vinteractionR\bbirthdayR\blocationR\forganizationR\x03tagR\x05groupR\acadenceR\amet_howR\x03has\x12\x8e\x01\n" +
+	"\amissing\x18\t \x03(\tBt\xbaHq\x92\x01n\x10\f\x18\x01\"hrfR\x05emailR\x05phoneR\x03urlR\x04noteR\vinteractionR\bbirthdayR\blocationR\forganizationR\x03tagR\x05groupR\acadenceR\amet_howR\amissing\x12)\n" +
+	"\amet_how\x18\n" +
+	" \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x06R\amet_how\x88\x01\x01\x12k\n" +
+	"\fmet_on_after\x18\v \x01(\tBB\xbaH?r=\x18\n" +
+	"29^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?$H\aR\fmet_on_after\x88\x01\x01\x12m\n" +
+	"\rmet_on_before\x18\f \x01(\tBB\xbaH?r=\x18\n" +
+	"29^[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?$H\bR\rmet_on_before\x88\x01\x01\x12q\n" +
+	"\x12last_contact_after\x18\r \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\tR\x12last_contact_after\x88\x01\x01\x12s\n" +
+	"\x13last_contact_before\x18\x0e \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\n" +
+	"R\x13last_contact_before\x88\x01\x01\x12-\n" +
+	"\x0fnever_contacted\x18\x0f \x01(\bH\vR\x0fnever_contacted\x88\x01\x01\x12-\n" +
+	"\x0fcadence_overdue\x18\x10 \x01(\bH\fR\x0fcadence_overdue\x88\x01\x01\x12f\n" +
+	"\x10birthday_between\x18\x11 \x03(\tB:\xbaH7\x92\x014\x10\x02\"0r.\x18\x052*^(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$R\x10birthday_between\x12g\n" +
+	"\rcreated_after\x18\x12 \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\rR\rcreated_after\x88\x01\x01\x12\x1d\n" +
+	"\astarred\x18\x13 \x01(\bH\x0eR\astarred\x88\x01\x01\x12\x1f\n" +
+	"\barchived\x18\x14 \x01(\bH\x0fR\barchived\x88\x01\x01\x127\n" +
+	"\x04mode\x18\x15 \x01(\tB\x1e\xbaH\x1br\x19R\x04autoR\akeywordR\bsemanticH\x10R\x04mode\x88\x01\x01\x12Z\n" +
+	"\x04sort\x18\x16 \x01(\tBA\xbaH>r<R\trelevanceR\x04nameR\flast_contactR\acreatedR\bstrengthR\bnext_dueH\x11R\x04sort\x88\x01\x01\x12+\n" +
+	"\x05order\x18\x17 \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x12R\x05order\x88\x01\x01\x12:\n" +
+	"\tmin_score\x18\x18 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00H\x13R\tmin_score\x88\x01\x01\x12[\n" +
+	"\ainclude\x18\x19 \x03(\tBA\xbaH>\x92\x01;\x10\a\x18\x01\"5r3R\x06emailsR\x06phonesR\x04urlsR\x04tagsR\x06groupsR\bbirthdayR\x03metR\ainclude\x12$\n" +
+	"\x05limit\x18\x1a \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x14R\x05limit\x88\x01\x01\x12'\n" +
+	"\x06cursor\x18\x1b \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x15R\x06cursor\x88\x01\x01:\x87\x01\xbaH\x83\x01\x1a\x80\x01\n" +
+	"\x1csearch_connections.min_score\x127min_score needs a query: without one no hit has a score\x1a'!has(this.min_score) || has(this.query)B\b\n" +
 	"\x06_queryB\n" +
 	"\n" +
 	"\b_companyB\b\n" +
 	"\x06_titleB\v\n" +
-	"\t_locationB\x06\n" +
-	"\x04_tagB\x15\n" +
+	"\t_locationB\n" +
+	"\n" +
+	"\b_countryB\b\n" +
+	"\x06_groupB\n" +
+	"\n" +
+	"\b_met_howB\x0f\n" +
+	"\r_met_on_afterB\x10\n" +
+	"\x0e_met_on_beforeB\x15\n" +
 	"\x13_last_contact_afterB\x16\n" +
-	"\x14_last_contact_beforeB\a\n" +
+	"\x14_last_contact_beforeB\x12\n" +
+	"\x10_never_contactedB\x12\n" +
+	"\x10_cadence_overdueB\x10\n" +
+	"\x0e_created_afterB\n" +
+	"\n" +
+	"\b_starredB\v\n" +
+	"\t_archivedB\a\n" +
 	"\x05_modeB\a\n" +
 	"\x05_sortB\b\n" +
+	"\x06_orderB\f\n" +
+	"\n" +
+	"_min_scoreB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursorB\b\n" +
-	"\x06_group\"\xbe\x02\n" +
+	"\a_cursor\"\x8f\x03\n" +
 	"\x19SearchConnectionsResponse\x12@\n" +
-	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\b\xbaH\x05\x92\x01\x02\x102R\x04hits\x12\x1a\n" +
-	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
-	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12>\n" +
-	"\tmode_used\x18\x04 \x01(\tB \xbaH\x1dr\x1bR\akeywordR\bsemanticR\x06hybridR\tmode_used\x12\x1c\n" +
-	"\x04note\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\x04note\x12$\n" +
-	"\rstale_vectors\x18\x06 \x01(\x05R\rstale_vectorsB\x0e\n" +
-	"\f_next_cursor\"\xe3\x02\n" +
+	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\b\xbaH\x05\x92\x01\x02\x102R\x04hits\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\x12+\n" +
+	"\tselection\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12\x1a\n" +
+	"\bhas_more\x18\x04 \x01(\bR\bhas_more\x12/\n" +
+	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x01R\vnext_cursor\x88\x01\x01\x12>\n" +
+	"\tmode_used\x18\x06 \x01(\tB \xbaH\x1dr\x1bR\akeywordR\bsemanticR\x06hybridR\tmode_used\x12\x1c\n" +
+	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\x04note\x12$\n" +
+	"\rstale_vectors\x18\b \x01(\x05R\rstale_vectorsB\f\n" +
+	"\n" +
+	"_selectionB\x0e\n" +
+	"\f_next_cursor\"\xee\x06\n" +
 	"\rConnectionHit\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1c\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12$\n" +
 	"\bheadline\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bheadline\x12,\n" +
 	"\forganization\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\forganization\x12\x1e\n" +
-	"\x05email\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05email\x12-\n" +
-	"\x05score\x18\x06 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x126\n" +
-	"\x0ematched_fields\x18\a \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x10\"\x04r\x02\x18(R\x0ematched_fields\x12\"\n" +
-	"\asnippet\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\asnippet\"\x9a\x01\n" +
+	"\x05email\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05email\x12#\n" +
+	"\blocation\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18xR\blocation\x126\n" +
+	"\x0flast_contact_on\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x00R\x0flast_contact_on\x88\x01\x01\x12\x1a\n" +
+	"\bstrength\x18\b \x01(\x05R\bstrength\x12.\n" +
+	"\vnext_due_on\x18\t \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x01R\vnext_due_on\x88\x01\x01\x12(\n" +
+	"\bbirthday\x18\n" +
+	" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x02R\bbirthday\x88\x01\x01\x12-\n" +
+	"\x05score\x18\v \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x126\n" +
+	"\x0ematched_fields\x18\f \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x10\"\x04r\x02\x18(R\x0ematched_fields\x12\"\n" +
+	"\asnippet\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\asnippet\x12'\n" +
+	"\x06emails\x18\x0e \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xfe\x01R\x06emails\x12&\n" +
+	"\x06phones\x18\x0f \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06phones\x12#\n" +
+	"\x04urls\x18\x10 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\x04urls\x12\"\n" +
+	"\x04tags\x18\x11 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18<R\x04tags\x12&\n" +
+	"\x06groups\x18\x12 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18PR\x06groups\x12\x1f\n" +
+	"\x06met_on\x18\x13 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x06met_on\x12\"\n" +
+	"\amet_how\x18\x14 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\amet_howB\x12\n" +
+	"\x10_last_contact_onB\x0e\n" +
+	"\f_next_due_onB\v\n" +
+	"\t_birthday\"\x9a\x01\n" +
 	"\x14GetConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12H\n" +
 	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\"\xac\x02\n" +
@@ -3186,13 +3522,23 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\bheadline\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bheadline\x12'\n" +
 	"\n" +
 	"matched_by\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
-	"matched_by\"\x8d\x01\n" +
-	"\x19ArchiveConnectionsRequest\x12B\n" +
-	"\x03ids\x18\x01 \x03(\tB0\xbaH-\x92\x01*\b\x01\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12\x1f\n" +
-	"\barchived\x18\x02 \x01(\bH\x00R\barchived\x88\x01\x01B\v\n" +
-	"\t_archived\"\x8e\x01\n" +
+	"matched_by\"\xe1\x02\n" +
+	"\x19ArchiveConnectionsRequest\x12@\n" +
+	"\x03ids\x18\x01 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12\x1f\n" +
+	"\barchived\x18\x02 \x01(\bH\x00R\barchived\x88\x01\x01\x12-\n" +
+	"\tselection\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x01R\tselection\x88\x01\x01\x12\x1d\n" +
+	"\adry_run\x18\x04 \x01(\bH\x02R\adry_run\x88\x01\x01:l\xbaHi\x1ag\n" +
+	"\x1aarchive_connections.people\x12\x1cgive either ids or selection\x1a+(size(this.ids) > 0) != has(this.selection)B\v\n" +
+	"\t_archivedB\f\n" +
+	"\n" +
+	"_selectionB\n" +
+	"\n" +
+	"\b_dry_run\"\xb5\x01\n" +
 	"\x1aArchiveConnectionsResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\x05R\achanged\x12\x1c\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\x12%\n" +
+	"\x05names\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01R\x05names\x12\x1c\n" +
 	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
@@ -3225,14 +3571,19 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x06second\x18\x02 \x01(\v2#.kith.connections.v1.ResolvedPersonR\x06second\x12-\n" +
 	"\x05score\x18\x03 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x12)\n" +
 	"\areasons\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xac\x02R\areasons\"\xd6\x01\n" +
+	"\"\x05r\x03\x18\xac\x02R\areasons\"\x87\x03\n" +
 	"\x17MergeConnectionsRequest\x12B\n" +
-	"\ainto_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\ainto_id\x12L\n" +
-	"\bfrom_ids\x18\x02 \x03(\tB0\xbaH-\x92\x01*\b\x01\x10\n" +
+	"\ainto_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\ainto_id\x12J\n" +
+	"\bfrom_ids\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\n" +
 	"\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\bfrom_ids\x12\x1d\n" +
-	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01B\n" +
+	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01\x12-\n" +
+	"\tselection\x18\x04 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x01R\tselection\x88\x01\x01:t\xbaHq\x1ao\n" +
+	"\x18merge_connections.people\x12!give either from_ids or selection\x1a0(size(this.from_ids) > 0) != has(this.selection)B\n" +
 	"\n" +
-	"\b_dry_run\"\x97\x02\n" +
+	"\b_dry_runB\f\n" +
+	"\n" +
+	"_selection\"\x97\x02\n" +
 	"\x18MergeConnectionsResponse\x12G\n" +
 	"\n" +
 	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
@@ -3257,18 +3608,19 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x10\x14R\rrelationships\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\xdb\x02\n" +
+	"_change_id\"\xae\x03\n" +
 	"\x18ExportConnectionsRequest\x12=\n" +
 	"\x06format\x18\x01 \x01(\tB%\xbaH\"\xc8\x01\x01r\x1dR\x04jsonR\x03csvR\x05vcardR\tjscontactR\x06format\x12A\n" +
-	"\x03ids\x18\x02 \x03(\tB/\xbaH,\x92\x01)\x10\xc8\x01\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12$\n" +
-	"\x05group\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x00R\x05group\x88\x01\x01\x12 \n" +
-	"\x03tag\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18<H\x01R\x03tag\x88\x01\x01\x12%\n" +
-	"\x05limit\x18\x05 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x01H\x02R\x05limit\x88\x01\x01\x12'\n" +
-	"\x06cursor\x18\x06 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x03R\x06cursor\x88\x01\x01B\b\n" +
-	"\x06_groupB\x06\n" +
-	"\x04_tagB\b\n" +
+	"\x03ids\x18\x02 \x03(\tB/\xbaH,\x92\x01)\x10\xc8\x01\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids\x12-\n" +
+	"\tselection\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12%\n" +
+	"\x05limit\x18\x04 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x01H\x01R\x05limit\x88\x01\x01\x12'\n" +
+	"\x06cursor\x18\x05 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x02R\x06cursor\x88\x01\x01:n\xbaHk\x1ai\n" +
+	"\x19export_connections.people\x12\x1fgive ids or selection, not both\x1a+size(this.ids) == 0 || !has(this.selection)B\f\n" +
+	"\n" +
+	"_selectionB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_cursor\"\xdd\x01\n" +
 	"\x19ExportConnectionsResponse\x12$\n" +
@@ -3413,6 +3765,7 @@ func file_kith_connections_v1_connections_proto_init() {
 	}
 	file_kith_connections_v1_connections_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[1].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[2].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}

@@ -414,6 +414,10 @@ type UpdateMembershipRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Connection ids, 1-50.
 	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
+	// From search_connections, instead of ids.
+	Selection *string `protobuf:"bytes,6,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
+	// Only tell how many and who.
+	DryRun *bool `protobuf:"varint,7,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	// Ids or names of existing groups.
 	AddGroups []string `protobuf:"bytes,2,rep,name=add_groups,proto3" json:"add_groups,omitempty"`
 	// Ids or names.
@@ -463,6 +467,20 @@ func (x *UpdateMembershipRequest) GetConnectionIds() []string {
 	return nil
 }
 
+func (x *UpdateMembershipRequest) GetSelection() string {
+	if x != nil && x.Selection != nil {
+		return *x.Selection
+	}
+	return ""
+}
+
+func (x *UpdateMembershipRequest) GetDryRun() bool {
+	if x != nil && x.DryRun != nil {
+		return *x.DryRun
+	}
+	return false
+}
+
 func (x *UpdateMembershipRequest) GetAddGroups() []string {
 	if x != nil {
 		return x.AddGroups
@@ -494,8 +512,10 @@ func (x *UpdateMembershipRequest) GetRemoveTags() []string {
 // The result.
 type UpdateMembershipResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many people changed.
+	// How many people changed, or would.
 	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// Names of the first of them.
+	Names []string `protobuf:"bytes,4,rep,name=names,proto3" json:"names,omitempty"`
 	// How many were already in that state.
 	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
@@ -539,6 +559,13 @@ func (x *UpdateMembershipResponse) GetChanged() int32 {
 		return x.Changed
 	}
 	return 0
+}
+
+func (x *UpdateMembershipResponse) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
 }
 
 func (x *UpdateMembershipResponse) GetUnchanged() int32 {
@@ -593,9 +620,12 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\acreated\x18\x02 \x01(\bR\acreated\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"\x95\x04\n" +
-	"\x17UpdateMembershipRequest\x12X\n" +
-	"\x0econnection_ids\x18\x01 \x03(\tB0\xbaH-\x92\x01*\b\x01\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x120\n" +
+	"_change_id\"\xf8\x05\n" +
+	"\x17UpdateMembershipRequest\x12V\n" +
+	"\x0econnection_ids\x18\x01 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12-\n" +
+	"\tselection\x18\x06 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12\x1d\n" +
+	"\adry_run\x18\a \x01(\bH\x01R\adry_run\x88\x01\x01\x120\n" +
 	"\n" +
 	"add_groups\x18\x02 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\x14\"\x06r\x04\x10\x01\x18PR\n" +
@@ -605,10 +635,17 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\badd_tags\x18\x04 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\x14\"\x06r\x04\x10\x01\x18<R\badd_tags\x122\n" +
 	"\vremove_tags\x18\x05 \x03(\tB\x10\xbaH\r\x92\x01\n" +
-	"\x10\x14\"\x06r\x04\x10\x01\x18<R\vremove_tags:\xd3\x01\xbaH\xcf\x01\x1a\xcc\x01\n" +
-	"\x1bupdate_membership.something\x12Hgive at least one of add_groups, remove_groups, add_tags and remove_tags\x1acsize(this.add_groups) + size(this.remove_groups) + size(this.add_tags) + size(this.remove_tags) > 0\"\x8c\x01\n" +
+	"\x10\x14\"\x06r\x04\x10\x01\x18<R\vremove_tags:\xd0\x02\xbaH\xcc\x02\x1a\xcc\x01\n" +
+	"\x1bupdate_membership.something\x12Hgive at least one of add_groups, remove_groups, add_tags and remove_tags\x1acsize(this.add_groups) + size(this.remove_groups) + size(this.add_tags) + size(this.remove_tags) > 0\x1a{\n" +
+	"\x18update_membership.people\x12'give either connection_ids or selection\x1a6(size(this.connection_ids) > 0) != has(this.selection)B\f\n" +
+	"\n" +
+	"_selectionB\n" +
+	"\n" +
+	"\b_dry_run\"\xb3\x01\n" +
 	"\x18UpdateMembershipResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\x05R\achanged\x12\x1c\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\x12%\n" +
+	"\x05names\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01R\x05names\x12\x1c\n" +
 	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
@@ -666,6 +703,7 @@ func file_kith_organize_v1_organize_proto_init() {
 	}
 	file_kith_organize_v1_organize_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[5].OneofWrappers = []any{}
+	file_kith_organize_v1_organize_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -877,12 +877,16 @@ func (x *CompleteReminderResponse) GetChangeId() string {
 // The keep-in-touch interval of a person.
 type SetCadenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Connection id, con_...
-	ConnectionId string `protobuf:"bytes,1,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
+	// Connection ids, 1-50.
+	ConnectionIds []string `protobuf:"bytes,1,rep,name=connection_ids,proto3" json:"connection_ids,omitempty"`
 	// Days between contacts, 0-730; 0: the interval of their groups.
 	Days *int32 `protobuf:"varint,2,opt,name=days,proto3,oneof" json:"days,omitempty"`
 	// YYYY-MM-DD; empty ends a snooze.
-	SnoozeUntil   *string `protobuf:"bytes,3,opt,name=snooze_until,proto3,oneof" json:"snooze_until,omitempty"`
+	SnoozeUntil *string `protobuf:"bytes,3,opt,name=snooze_until,proto3,oneof" json:"snooze_until,omitempty"`
+	// From search_connections, instead of ids.
+	Selection *string `protobuf:"bytes,5,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
+	// Only tell how many and who.
+	DryRun        *bool `protobuf:"varint,6,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -917,11 +921,11 @@ func (*SetCadenceRequest) Descriptor() ([]byte, []int) {
 	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *SetCadenceRequest) GetConnectionId() string {
+func (x *SetCadenceRequest) GetConnectionIds() []string {
 	if x != nil {
-		return x.ConnectionId
+		return x.ConnectionIds
 	}
-	return ""
+	return nil
 }
 
 func (x *SetCadenceRequest) GetDays() int32 {
@@ -938,15 +942,31 @@ func (x *SetCadenceRequest) GetSnoozeUntil() string {
 	return ""
 }
 
-// The current interval.
+func (x *SetCadenceRequest) GetSelection() string {
+	if x != nil && x.Selection != nil {
+		return *x.Selection
+	}
+	return ""
+}
+
+func (x *SetCadenceRequest) GetDryRun() bool {
+	if x != nil && x.DryRun != nil {
+		return *x.DryRun
+	}
+	return false
+}
+
+// The result.
 type SetCadenceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The person's interval in days: their own, else the shortest of their groups; 0 for none.
-	CadenceDays int32 `protobuf:"varint,1,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
-	// own, group or none.
-	CadenceFrom string `protobuf:"bytes,2,opt,name=cadence_from,proto3" json:"cadence_from,omitempty"`
-	// The day they are due, YYYY-MM-DD; absent without an interval.
-	NextDue *string `protobuf:"bytes,3,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
+	// How many people changed, or would.
+	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// How many were already in that state.
+	Unchanged int32 `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	// Names of the first of them.
+	Names []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
+	// The first day on which one of them is due, YYYY-MM-DD; absent without an interval.
+	NextDue *string `protobuf:"bytes,5,opt,name=next_due,proto3,oneof" json:"next_due,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
 	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -983,18 +1003,25 @@ func (*SetCadenceResponse) Descriptor() ([]byte, []int) {
 	return file_kith_reminders_v1_reminders_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *SetCadenceResponse) GetCadenceDays() int32 {
+func (x *SetCadenceResponse) GetChanged() int32 {
 	if x != nil {
-		return x.CadenceDays
+		return x.Changed
 	}
 	return 0
 }
 
-func (x *SetCadenceResponse) GetCadenceFrom() string {
+func (x *SetCadenceResponse) GetUnchanged() int32 {
 	if x != nil {
-		return x.CadenceFrom
+		return x.Unchanged
 	}
-	return ""
+	return 0
+}
+
+func (x *SetCadenceResponse) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
 }
 
 func (x *SetCadenceResponse) GetNextDue() string {
@@ -1114,20 +1141,30 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +
 	"\n" +
-	"_change_id\"\x80\x03\n" +
-	"\x11SetCadenceRequest\x12N\n" +
-	"\rconnection_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\rconnection_id\x12#\n" +
+	"_change_id\"\xe9\x04\n" +
+	"\x11SetCadenceRequest\x12V\n" +
+	"\x0econnection_ids\x18\x01 \x03(\tB.\xbaH+\x92\x01(\x102\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12#\n" +
 	"\x04days\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xda\x05(\x00H\x00R\x04days\x88\x01\x01\x12h\n" +
 	"\fsnooze_until\x18\x03 \x01(\tB?\xbaH<r:\x18\n" +
-	"26^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$H\x01R\fsnooze_until\x88\x01\x01:r\xbaHo\x1am\n" +
-	"\x15set_cadence.something\x12*give at least one of days and snooze_until\x1a(has(this.days) || has(this.snooze_until)B\a\n" +
+	"26^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$H\x01R\fsnooze_until\x88\x01\x01\x12-\n" +
+	"\tselection\x18\x05 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x02R\tselection\x88\x01\x01\x12\x1d\n" +
+	"\adry_run\x18\x06 \x01(\bH\x03R\adry_run\x88\x01\x01:\xea\x01\xbaH\xe6\x01\x1am\n" +
+	"\x15set_cadence.something\x12*give at least one of days and snooze_until\x1a(has(this.days) || has(this.snooze_until)\x1au\n" +
+	"\x12set_cadence.people\x12'give either connection_ids or selection\x1a6(size(this.connection_ids) > 0) != has(this.selection)B\a\n" +
 	"\x05_daysB\x0f\n" +
-	"\r_snooze_until\"\xd6\x01\n" +
-	"\x12SetCadenceResponse\x12\"\n" +
-	"\fcadence_days\x18\x01 \x01(\x05R\fcadence_days\x12+\n" +
-	"\fcadence_from\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\fcadence_from\x12(\n" +
-	"\bnext_due\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"\r_snooze_untilB\f\n" +
+	"\n" +
+	"_selectionB\n" +
+	"\n" +
+	"\b_dry_run\"\xe4\x01\n" +
+	"\x12SetCadenceResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\x12\x1c\n" +
+	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12%\n" +
+	"\x05names\x18\x03 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01R\x05names\x12(\n" +
+	"\bnext_due\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
 	"\t_next_dueB\f\n" +

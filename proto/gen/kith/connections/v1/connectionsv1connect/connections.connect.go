@@ -71,11 +71,10 @@ const (
 
 // ConnectionServiceClient is a client for the kith.connections.v1.ConnectionService service.
 type ConnectionServiceClient interface {
-	// Find the member's people by name, organisation, title, place, tag, e-mail,
-	// phone, web address, or words of their bio, notes and interactions; with filters
-	// alone, list all who match. Use this first when a person is named: other tools
-	// take the id of a hit. Typing mistakes are tolerated, and exact matches come
-	// first. If embed_objects made vectors, similar people are found too; a remote
+	// Find people by words, filters, or both. Use this first when a person is named, and
+	// for lists: everyone in a city, silent for months, with a birthday in a month.
+	// Typing mistakes are tolerated. selection stands for everyone found, in tools that
+	// act on many. If embed_objects made vectors, similar people are found too; a remote
 	// embedding provider that the member allowed is sent the query. Changes nothing.
 	// Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
@@ -98,8 +97,9 @@ type ConnectionServiceClient interface {
 	// ambiguous (several people, or an address under another name) or none. Changes
 	// nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
-	// Archive people, or restore them with archived false. Archived people are in no
-	// search and are deleted for good after 30 days. Undo with change_id.
+	// Archive people, or restore them with archived false: by ids or selection. Archived
+	// people are found only with archived true, and are deleted for good after 30 days.
+	// Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
 	// Move one person to the bin, with all that is about no one else. They disappear
 	// from every tool; undo with change_id within 30 days, then they are deleted for
@@ -116,7 +116,7 @@ type ConnectionServiceClient interface {
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
 	// Export people as json (with notes, interactions, reminders and groups; can be
-	// imported again), csv, vcard or jscontact: by id, group or tag, or all, page by
+	// imported again), csv, vcard or jscontact: by ids or selection, or all, page by
 	// page. For a large network, the member has an export on the settings page.
 	// Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
@@ -328,11 +328,10 @@ func (c *connectionServiceClient) ExportConnections(ctx context.Context, req *v1
 // ConnectionServiceHandler is an implementation of the kith.connections.v1.ConnectionService
 // service.
 type ConnectionServiceHandler interface {
-	// Find the member's people by name, organisation, title, place, tag, e-mail,
-	// phone, web address, or words of their bio, notes and interactions; with filters
-	// alone, list all who match. Use this first when a person is named: other tools
-	// take the id of a hit. Typing mistakes are tolerated, and exact matches come
-	// first. If embed_objects made vectors, similar people are found too; a remote
+	// Find people by words, filters, or both. Use this first when a person is named, and
+	// for lists: everyone in a city, silent for months, with a birthday in a month.
+	// Typing mistakes are tolerated. selection stands for everyone found, in tools that
+	// act on many. If embed_objects made vectors, similar people are found too; a remote
 	// embedding provider that the member allowed is sent the query. Changes nothing.
 	// Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
@@ -355,8 +354,9 @@ type ConnectionServiceHandler interface {
 	// ambiguous (several people, or an address under another name) or none. Changes
 	// nothing.
 	ResolvePeople(context.Context, *v1.ResolvePeopleRequest) (*v1.ResolvePeopleResponse, error)
-	// Archive people, or restore them with archived false. Archived people are in no
-	// search and are deleted for good after 30 days. Undo with change_id.
+	// Archive people, or restore them with archived false: by ids or selection. Archived
+	// people are found only with archived true, and are deleted for good after 30 days.
+	// Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
 	// Move one person to the bin, with all that is about no one else. They disappear
 	// from every tool; undo with change_id within 30 days, then they are deleted for
@@ -373,7 +373,7 @@ type ConnectionServiceHandler interface {
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
 	// Export people as json (with notes, interactions, reminders and groups; can be
-	// imported again), csv, vcard or jscontact: by id, group or tag, or all, page by
+	// imported again), csv, vcard or jscontact: by ids or selection, or all, page by
 	// page. For a large network, the member has an export on the settings page.
 	// Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)

@@ -54,8 +54,8 @@ type OrganizeServiceClient interface {
 	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
 	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
-	// Add people to groups or remove them, and add or remove tags. Overwrites; undo
-	// with change_id.
+	// Add people to groups or remove them, and add or remove tags: by ids or selection.
+	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
 }
 
@@ -137,8 +137,8 @@ type OrganizeServiceHandler interface {
 	// Create a group, or change the one with this id, else the one with this name.
 	// Overwrites; undo with change_id.
 	SaveGroup(context.Context, *v1.SaveGroupRequest) (*v1.SaveGroupResponse, error)
-	// Add people to groups or remove them, and add or remove tags. Overwrites; undo
-	// with change_id.
+	// Add people to groups or remove them, and add or remove tags: by ids or selection.
+	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
 }
 

@@ -65,8 +65,8 @@ type ReminderServiceClient interface {
 	// Move an open reminder or change it. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error)
-	// Set how often to be in touch with a person, or snooze them. Overwrites; undo
-	// with change_id.
+	// Set how often to be in touch with people, or snooze them: by ids or selection.
+	// Overwrites; undo with change_id.
 	SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error)
 }
 
@@ -187,8 +187,8 @@ type ReminderServiceHandler interface {
 	// Move an open reminder or change it. Fields left out stay as they are.
 	// Overwrites; undo with change_id.
 	UpdateReminder(context.Context, *v1.UpdateReminderRequest) (*v1.UpdateReminderResponse, error)
-	// Set how often to be in touch with a person, or snooze them. Overwrites; undo
-	// with change_id.
+	// Set how often to be in touch with people, or snooze them: by ids or selection.
+	// Overwrites; undo with change_id.
 	SetCadence(context.Context, *v1.SetCadenceRequest) (*v1.SetCadenceResponse, error)
 }
 

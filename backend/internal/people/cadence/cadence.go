@@ -1,0 +1,71 @@
+// Package cadence says when a member should be in touch with a person again.
+package cadence
+
+import (
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+)
+
+// Where a keep-in-touch interval comes from.
+const (
+	Own   = "own"
+	Group = "group"
+	None  = "none"
+)
+
+// Cadence is what is on file about keeping in touch with a person.
+type Cadence struct {
+	// OwnDays is the person's own interval, GroupDays the shortest of their groups; 0
+	// is none.
+	OwnDays, GroupDays int
+	// SnoozedUntil is a day, the same in every zone; zero: not snoozed.
+	SnoozedUntil time.Time
+	// LastContactAt is zero when there was none, CreatedAt is when the person was added.
+	LastContactAt, CreatedAt time.Time
+}
+
+// Days returns the interval that counts, and where it comes from: the person's own,
+// else that of a group.
+func (c Cadence) Days() (days int, from string) {
+	switch {
+	case c.OwnDays > 0:
+		return c.OwnDays, Own
+	case c.GroupDays > 0:
+		return c.GroupDays, Group
+	default:
+		return 0, None
+	}
+}
+
+// countedFrom is the day on which the interval begins: that of the last contact, or
+// that on which the person was added.
+func (c Cadence) countedFrom(zone *time.Location) time.Time {
+	if c.LastContactAt.IsZero() {
+		return civil.Of(c.CreatedAt, zone)
+	}
+	return civil.Of(c.LastContactAt, zone)
+}
+
+// NextDue returns the day on which the person is due for a contact, as seen in a zone;
+// false when no interval counts. A snooze that goes on longer puts it off.
+func (c Cadence) NextDue(zone *time.Location) (time.Time, bool) {
+	days, _ := c.Days()
+	if days == 0 {
+		return time.Time{}, false
+	}
+	due := c.countedFrom(zone).AddDate(0, 0, days)
+	if c.SnoozedUntil.After(due) {
+		due = civil.Of(c.SnoozedUntil, time.UTC)
+	}
+	return due, true
+}
+
+// Overdue tells whether one and a half intervals are over on a day.
+func (c Cadence) Overdue(today time.Time, zone *time.Location) bool {
+	days, _ := c.Days()
+	return days > 0 && 2*civil.Between(c.countedFrom(zone), today) > 3*days
+}
+
+// Snoozed tells whether the person is to be left alone on a day.
+func (c Cadence) Snoozed(today time.Time) bool { return c.SnoozedUntil.After(today) }

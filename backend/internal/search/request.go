@@ -1,0 +1,189 @@
+package search
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/country"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+)
+
+// query returns what a request searches for. It fails with fault.Invalid, with all
+// fields that are wrong or contradict each other.
+func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
+	p := tenant.PrincipalFrom(ctx)
+	q := index.Query{
+		Text: text.Line(req.GetQuery()), Company: req.GetCompany(), Title: req.GetTitle(), Location: req.GetLocation(), Country: req.GetCountry(),
+		Tags: req.GetTag(), Has: req.GetHas(), Missing: req.GetMissing(), MetHow: req.GetMetHow(),
+		MetOnAfter: req.GetMetOnAfter(), MetOnBefore: req.GetMetOnBefore(),
+		NeverContacted: req.NeverContacted, Starred: req.Starred, CadenceOverdue: req.CadenceOverdue, Archived: req.GetArchived(),
+		Sort: sortOf(req), MinScore: req.MinScore, Now: h.DB.Now(), Zone: p.Timezone,
+	}
+	q.Reverse = reversed(q.Sort, req.GetOrder())
+	var wrong []error
+	check := func(err error) { wrong = append(wrong, err) }
+	if req.Query != nil {
+		check(call.CheckWords(q.Text, insteadOfWildcard))
+	}
+	check(checkCountry(q.Country))
+	var err error
+	q.LastContactAfter, err = call.StartOfDay(ctx, "last_contact_after", req.LastContactAfter, 1)
+	check(err)
+	q.CreatedAfter, err = call.StartOfDay(ctx, "created_after", req.CreatedAfter, 1)
+	check(err)
+	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
+	check(err)
+	check(setBirthday(&q, req.GetBirthdayBetween()))
+	check(contradiction(&q))
+	if req.Group != nil {
+		_, q.Group, err = FindGroup(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), req.GetGroup())
+		check(err)
+	}
+	return q, fault.Join(wrong...)
+}
+
+// sortOf is the order asked for: without words there is no relevance to order by.
+func sortOf(req *connectionsv1.SearchConnectionsRequest) string {
+	switch {
+	case req.Sort != nil:
+		return req.GetSort()
+	case req.Query == nil:
+		return index.SortName
+	default:
+		return index.SortRelevance
+	}
+}
+
+// reversed tells whether an order is asc or desc against its usual direction.
+func reversed(sort, order string) bool {
+	descends := sort == index.SortLastContact || sort == index.SortCreated || sort == index.SortStrength || sort == index.SortRelevance
+	return order == "asc" && descends || order == "desc" && !descends
+}
+
+func checkCountry(name string) error {
+	if name == "" || country.Named(name) != "" {
+		return nil
+	}
+	return fault.InvalidField("country", "%q is no country; use an English name or a code such as PT, or location for a city or region", name)
+}
+
+// setBirthday reads the two days of birthday_between.
+func setBirthday(q *index.Query, days []string) error {
+	if len(days) == 0 {
+		return nil
+	}
+	if len(days) != 2 {
+		return fault.InvalidField("birthday_between", `takes two days of the year, such as ["12-01", "12-31"]`)
+	}
+	of := func(day string) (int, error) {
+		d, err := time.Parse(time.DateOnly, "2000-"+day) // a leap year
+		if err != nil {
+			return 0, fault.InvalidField("birthday_between", "%q is no day of the calendar; use MM-DD", day)
+		}
+		return 100*int(d.Month()) + d.Day(), nil
+	}
+	var err error
+	if q.BirthdayFrom, err = of(days[0]); err != nil {
+		return err
+	}
+	q.BirthdayTo, err = of(days[1])
+	return err
+}
+
+// contradiction fails for filters that nobody can pass together.
+func contradiction(q *index.Query) error {
+	never := q.NeverContacted != nil && *q.NeverContacted
+	switch {
+	case !q.LastContactAfter.IsZero() && !q.LastContactBefore.IsZero() && !q.LastContactAfter.Before(q.LastContactBefore):
+		return fault.InvalidField("last_contact_before", "must lie after last_contact_after: nobody passes both")
+	case never && !q.LastContactAfter.IsZero():
+		return fault.InvalidField("never_contacted", "contradicts last_contact_after: nobody passes both")
+	case q.MetOnAfter != "" && q.MetOnBefore != "" && q.MetOnBefore <= q.MetOnAfter:
+		return fault.InvalidField("met_on_before", "must lie after met_on_after: nobody passes both")
+	}
+	for _, name := range q.Missing {
+		if hasWord(q.Has, name) {
+			return fault.InvalidField("missing", "%s is in has, too: nobody passes both", name)
+		}
+		if name == "birthday" && q.BirthdayFrom > 0 || name == "tag" && len(q.Tags) > 0 || name == "group" && q.Group != "" || name == "organization" && q.Company != "" {
+			return fault.InvalidField("missing", "%s contradicts the filter for it: nobody passes both", name)
+		}
+	}
+	return nil
+}
+
+func hasWord(list []string, word string) bool {
+	for _, w := range list {
+		if strings.EqualFold(w, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// hitFields says which fields hits have.
+type hitFields struct {
+	include       map[string]bool
+	due, birthday bool
+	zone          *time.Location
+	now           time.Time
+}
+
+func newHitFields(req *connectionsv1.SearchConnectionsRequest, q index.Query) hitFields {
+	f := hitFields{include: map[string]bool{}, zone: civil.Zone(q.Zone), now: q.Now}
+	for _, name := range req.GetInclude() {
+		f.include[name] = true
+	}
+	f.due = q.Sort == index.SortNextDue || q.CadenceOverdue != nil
+	f.birthday = f.include["birthday"] || q.BirthdayFrom > 0
+	return f
+}
+
+func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
+	d := hit.Doc
+	m := &connectionsv1.ConnectionHit{
+		Id: hit.ID, Name: d.Name, Headline: d.Headline, Organization: d.Organization, Location: d.Location,
+		Strength: int32(people.ScoreOf(d.Ties, f.now)), Score: hit.Score, MatchedFields: hit.Matched, Snippet: hit.Snippet,
+	}
+	if !d.LastInteractionAt.IsZero() {
+		m.LastContactOn = dayText(civil.Of(d.LastInteractionAt, f.zone))
+	}
+	if due, ok := d.Cadence().NextDue(f.zone); ok && f.due {
+		m.NextDueOn = dayText(due)
+	}
+	if b := d.Birthday; f.birthday && b != (index.Birthday{}) {
+		date := people.ImportantDate{Year: int(b.Year), Month: int(b.Month), Day: int(b.Day)}.String()
+		m.Birthday = &date
+	}
+	if len(d.Emails) > 0 && !f.include["emails"] {
+		m.Email = d.Emails[0]
+	}
+	f.addLists(m, d)
+	return m
+}
+
+// addLists adds what the caller included.
+func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
+	for name, add := range map[string]func(){
+		"emails": func() { m.Emails = d.Emails }, "phones": func() { m.Phones = d.Phones }, "urls": func() { m.Urls = d.URLs },
+		"tags": func() { m.Tags = d.Tags }, "groups": func() { m.Groups = d.Groups },
+		"met": func() { m.MetOn, m.MetHow = d.MetOn, d.MetHow },
+	} {
+		if f.include[name] {
+			add()
+		}
+	}
+}
+
+func dayText(day time.Time) *string {
+	s := day.Format(time.DateOnly)
+	return &s
+}

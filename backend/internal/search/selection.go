@@ -1,0 +1,104 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// MaxSelection is the largest number of people whom a selection stands for.
+const MaxSelection = 10_000
+
+const (
+	selectionPrefix = "sel_"
+	tagBytes        = 9 // binds a selection to a member
+	sumBytes        = 8 // of index.Result.Sum
+)
+
+// matched is everyone whom words and filters found: how many, and a checksum of their ids.
+type matched struct {
+	Count int
+	Sum   uint64
+}
+
+// encodeSelection returns a text that stands for everyone whom a search matched: the
+// search itself, so that nothing is kept, and a checksum of whom it matched. It carries
+// no authority: it is read within the caller's own tenant, whatever it says.
+// It is nil when nobody or more than MaxSelection people matched.
+func encodeSelection(t tenant.ID, req *connectionsv1.SearchConnectionsRequest, m matched) (*string, error) {
+	if m.Count == 0 || m.Count > MaxSelection {
+		return nil, nil
+	}
+	asked := proto.CloneOf(req)
+	asked.Limit, asked.Cursor, asked.Order, asked.Include, asked.Mode = nil, nil, nil, nil, nil
+	if asked.Query == nil {
+		asked.Sort = nil
+	}
+	search, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	body := binary.LittleEndian.AppendUint64(nil, m.Sum)
+	body = append(binary.AppendUvarint(body, uint64(m.Count)), search...)
+	text := selectionPrefix + base64.RawURLEncoding.EncodeToString(append(selectionTag(t, body), body...))
+	return &text, nil
+}
+
+// selectionTag binds a selection to a member, and shows damage.
+func selectionTag(t tenant.ID, body []byte) []byte {
+	sum := sha256.Sum256(append([]byte(string(t)+"\x00"), body...))
+	return sum[:tagBytes]
+}
+
+// decodeSelection reads what encodeSelection made for the same member.
+func decodeSelection(t tenant.ID, selection string) (*connectionsv1.SearchConnectionsRequest, matched, error) {
+	refused := fault.InvalidField("selection", "is none that search_connections gave this member; search again and pass on its selection unchanged")
+	text, ok := strings.CutPrefix(selection, selectionPrefix)
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if !ok || err != nil || len(data) <= tagBytes+sumBytes || !bytes.Equal(data[:tagBytes], selectionTag(t, data[tagBytes:])) {
+		return nil, matched{}, refused
+	}
+	body := data[tagBytes:]
+	m := matched{Sum: binary.LittleEndian.Uint64(body)}
+	count, n := binary.Uvarint(body[sumBytes:])
+	req := &connectionsv1.SearchConnectionsRequest{}
+	if n <= 0 || proto.Unmarshal(body[sumBytes+n:], req) != nil {
+		return nil, matched{}, refused
+	}
+	m.Count = int(count)
+	return req, m, nil
+}
+
+// Selected returns the ids of everyone whom a selection stands for. It fails with
+// fault.Invalid when it is not one of the caller's, and with fault.Conflict when the same
+// search matches other people by now.
+func (h *RPC) Selected(ctx context.Context, selection string) ([]string, error) {
+	p := tenant.PrincipalFrom(ctx)
+	req, was, err := decodeSelection(p.Tenant, selection)
+	if err != nil {
+		return nil, err
+	}
+	q, err := h.query(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = MaxSelection
+	found, err := h.Index.Search(ctx, p.Tenant, p.DataVersion, q)
+	if err != nil {
+		return nil, err
+	}
+	if now := (matched{Count: found.Total, Sum: found.Sum}); now != was {
+		return nil, fault.New(fault.Conflict, "the selection stood for %d people and the same search matches %d by now, or others: search again", was.Count, now.Count)
+	}
+	return people.IDs(found.Hits, func(hit index.Hit) string { return hit.ID }), nil
+}
