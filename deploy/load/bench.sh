@@ -33,7 +33,7 @@ if want imports; then
 fi
 if want searches; then
   echo "searches of 100,000 people (aims, in processor time: by words 15 ms, semantic 20 ms, the first 2,000 ms):"
-  (cd "$root/backend" && go test ./internal/recall -run '^$' -bench LargeNetwork -benchtime 5x | grep '^Benchmark')
+  (cd "$root/backend" && go test ./internal/search -run '^$' -bench LargeNetwork -benchtime 5x | grep '^Benchmark')
 fi
 want $rows $ratios || exit 0
 
