@@ -14,7 +14,7 @@ var acts = map[string]string{
 	"merge_connections": "merge duplicates", "link_connections": "how they are related", "export_connections": "export all",
 	"add_note": "Add", "update_note": "change notes", "log_interaction": "log meetings, calls and messages",
 	"update_interaction": "change what was logged", "delete_timeline_entry": "delete notes and what was logged",
-	"save_group": "Create and change groups", "update_membership": "groups and tags of people",
+	"save_group": "Create and change groups", "update_membership": "groups and tags of people", "rename_tag": "rename tags",
 	"create_reminder": "Set", "update_reminder": "change and complete reminders", "complete_reminder": "complete reminders", "set_cadence": "how often to keep in touch",
 	"import_file": "Import people", "embed_objects": "prepare semantic search",
 	"update_my_profile": "Change your own page", "undo_change": "Undo changes", "cancel_job": "cancel jobs",

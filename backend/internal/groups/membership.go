@@ -53,11 +53,17 @@ func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (people.
 	if err != nil {
 		return people.Acted{}, err
 	}
+	return step.act(ctx, w, persons, before, p.DryRun, p.summary)
+}
+
+// act applies the step to people, who are persons and belong where before says, and
+// records one change. With dryRun it only tells who would change.
+func (s step) act(ctx context.Context, w *db.Tx, persons []people.Connection, before []Membership, dryRun bool, summary func(people int) string) (people.Acted, error) {
 	var out people.Acted
 	var after, was []Membership
 	var retagged []string
 	for i, m := range before {
-		moved := step.apply(m)
+		moved := s.apply(m)
 		if err := moved.check(); err != nil {
 			return people.Acted{}, err
 		}
@@ -71,13 +77,14 @@ func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (people.
 		}
 	}
 	out.Unchanged = len(before) - len(after)
-	if len(after) == 0 || p.DryRun {
+	if len(after) == 0 || dryRun {
 		return out, nil
 	}
 	if err := ReplaceMemberships(ctx, w, after, retagged); err != nil {
 		return people.Acted{}, err
 	}
-	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: p.summary(len(after)), Effects: effectsOf(was, after)})
+	var err error
+	out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: summary(len(after)), Effects: effectsOf(was, after)})
 	return out, err
 }
 

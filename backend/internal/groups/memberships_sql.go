@@ -22,6 +22,12 @@ func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Con
 		place[connectionID] = i
 	}
 	slices.SortFunc(persons, func(a, b people.Connection) int { return place[a.ID] - place[b.ID] })
+	members, err := memberships(ctx, tx, ids)
+	return persons, members, err
+}
+
+// memberships returns where connections belong, in the order of ids.
+func memberships(ctx context.Context, tx *db.Tx, ids []string) ([]Membership, error) {
 	out := make([]Membership, len(ids))
 	byID := make(map[string]*Membership, len(ids))
 	for i, connectionID := range ids {
@@ -30,20 +36,20 @@ func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Con
 	}
 	var groups []people.GroupConnection
 	if err := tx.From(&groups).Where("connection_id IN (?)", bun.List(ids)).Order("group_id").Scan(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, l := range groups {
 		m := byID[l.ConnectionID]
 		m.GroupIDs = append(m.GroupIDs, l.GroupID)
 	}
 	var tags []struct{ ConnectionID, Name string }
-	err = tx.NewRaw(`SELECT l.connection_id, t.name FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id
+	err := tx.NewRaw(`SELECT l.connection_id, t.name FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id
 WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY t.folded_name`, tx.TenantID(), bun.List(ids)).Scan(ctx, &tags)
 	for _, l := range tags {
 		m := byID[l.ConnectionID]
 		m.Tags = append(m.Tags, l.Name)
 	}
-	return persons, out, err
+	return out, err
 }
 
 // ReplaceMemberships keeps where people belong in place of what was on file. Tags

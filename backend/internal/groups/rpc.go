@@ -68,6 +68,15 @@ func (h *RPC) UpdateMembership(ctx context.Context, u *db.Tx, req *organizev1.Up
 	}, nil
 }
 
+// RenameTag implements the RPC.
+func (h *RPC) RenameTag(ctx context.Context, u *db.Tx, req *organizev1.RenameTagRequest) (*organizev1.RenameTagResponse, error) {
+	done, err := RenameTag(ctx, u, req.GetFrom(), req.GetTo(), req.GetDryRun())
+	if err != nil {
+		return nil, err
+	}
+	return &organizev1.RenameTagResponse{Changed: int32(len(done.Changed)), Names: done.Names(), ChangeId: call.Optional(done.ChangeID)}, nil
+}
+
 func groupMessage(g *Group) *organizev1.Group {
 	return &organizev1.Group{
 		Id: g.ID, Name: g.Name, Description: g.Description, CadenceDays: int32(g.CadenceDays),

@@ -72,6 +72,7 @@ func (o Options) registerNetwork(s *services, selected call.Selector) {
 	read(s, organizev1connect.OrganizeServiceListGroupsProcedure, groups.ListGroups)
 	write(s, organizev1connect.OrganizeServiceSaveGroupProcedure, groups.SaveGroup)
 	write(s, organizev1connect.OrganizeServiceUpdateMembershipProcedure, groups.UpdateMembership)
+	write(s, organizev1connect.OrganizeServiceRenameTagProcedure, groups.RenameTag)
 }
 
 // registerDue lists the RPCs of reminders, and those that read several features.

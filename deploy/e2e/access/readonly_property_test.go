@@ -144,7 +144,8 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 	reminder := a.Call(t, "create_reminder", harness.Arguments{"text": harness.NewWord(), "due_on": "2031-01-01"})
 	moved := a.Call(t, "create_reminder", harness.Arguments{"text": harness.NewWord(), "due_on": "2031-01-01"})
 	met := a.Call(t, "log_interaction", harness.Arguments{"connection_ids": []string{person()}, "kind": "call"})
-	group := harness.NewWord()
+	group, tag := harness.NewWord(), harness.NewWord()
+	a.Create(t, harness.Arguments{"name": harness.NewWord(), "tags": []string{tag}})
 	a.Call(t, "save_group", harness.Arguments{"name": group})
 	return map[string]harness.Arguments{
 		"create_connection":     {"name": harness.NewWord()},
@@ -160,6 +161,7 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 		"update_note":           {"id": harness.At[string](t, note(), "note", "id"), "body": harness.NewWord()},
 		"save_group":            {"name": harness.NewWord()},
 		"update_membership":     {"connection_ids": []string{person()}, "add_groups": []string{group}},
+		"rename_tag":            {"from": tag, "to": harness.NewWord()},
 		"create_reminder":       {"text": harness.NewWord(), "due_on": "2031-01-01"},
 		"update_reminder":       {"id": harness.At[string](t, moved, "reminder", "id"), "due_on": "2031-01-02"},
 		"complete_reminder":     {"id": harness.At[string](t, reminder, "reminder", "id")},

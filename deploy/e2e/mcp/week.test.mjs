@@ -199,6 +199,8 @@ test('Thursday: organise', async () => {
   const same = await pay('update_membership', { connection_ids: [kath, mary], add_tags: ['NASA'] });
   assert.deepEqual([same.changed, same.unchanged], [1, 1]);
   await pay('update_membership', { connection_ids: [mary], remove_tags: ['nasa'] });
+  assert.equal((await pay('rename_tag', { from: 'nasa', to: 'agency' })).changed, 2);
+  assert.equal((await pay('rename_tag', { from: 'agency', to: 'nasa' })).changed, 2);
 
   const { groups, tags } = await pay('list_groups');
   assert.deepEqual(groups.map((one) => [one.name, one.people, one.cadence_days]), [[renamed.name, 2, 60]]);

@@ -582,6 +582,134 @@ func (x *UpdateMembershipResponse) GetChangeId() string {
 	return ""
 }
 
+// The tag and its new name.
+type RenameTagRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An existing tag.
+	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// Its new name, or another tag.
+	To string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	// Only tell how many and who.
+	DryRun        *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenameTagRequest) Reset() {
+	*x = RenameTagRequest{}
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenameTagRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenameTagRequest) ProtoMessage() {}
+
+func (x *RenameTagRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenameTagRequest.ProtoReflect.Descriptor instead.
+func (*RenameTagRequest) Descriptor() ([]byte, []int) {
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RenameTagRequest) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *RenameTagRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RenameTagRequest) GetDryRun() bool {
+	if x != nil && x.DryRun != nil {
+		return *x.DryRun
+	}
+	return false
+}
+
+// The result.
+type RenameTagResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many people changed, or would.
+	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// Names of the first of them.
+	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	// The recorded change, for undo_change; absent if nothing was written.
+	ChangeId      *string `protobuf:"bytes,3,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenameTagResponse) Reset() {
+	*x = RenameTagResponse{}
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenameTagResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenameTagResponse) ProtoMessage() {}
+
+func (x *RenameTagResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_organize_v1_organize_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenameTagResponse.ProtoReflect.Descriptor instead.
+func (*RenameTagResponse) Descriptor() ([]byte, []int) {
+	return file_kith_organize_v1_organize_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RenameTagResponse) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+func (x *RenameTagResponse) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *RenameTagResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
+}
+
 var File_kith_organize_v1_organize_proto protoreflect.FileDescriptor
 
 const file_kith_organize_v1_organize_proto_rawDesc = "" +
@@ -649,12 +777,26 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id2\x9b\x03\n" +
+	"_change_id\"}\n" +
+	"\x10RenameTagRequest\x12 \n" +
+	"\x04from\x18\x01 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<R\x04from\x12\x1c\n" +
+	"\x02to\x18\x02 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<R\x02to\x12\x1d\n" +
+	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01B\n" +
+	"\n" +
+	"\b_dry_run\"\x8e\x01\n" +
+	"\x11RenameTagResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\x12%\n" +
+	"\x05names\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01R\x05names\x12*\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id2\x8e\x04\n" +
 	"\x0fOrganizeService\x12x\n" +
 	"\n" +
 	"ListGroups\x12#.kith.organize.v1.ListGroupsRequest\x1a$.kith.organize.v1.ListGroupsResponse\"\x1f\xca\xf3\x18\x18\b\x03\x12\x14List groups and tags\x90\x02\x01\x12q\n" +
 	"\tSaveGroup\x12\".kith.organize.v1.SaveGroupRequest\x1a#.kith.organize.v1.SaveGroupResponse\"\x1b\xca\xf3\x18\x14\b\x03\x12\fSave a group\x18\x01 \x01\x90\x02\x02\x12\x9a\x01\n" +
-	"\x10UpdateMembership\x12).kith.organize.v1.UpdateMembershipRequest\x1a*.kith.organize.v1.UpdateMembershipResponse\"/\xca\xf3\x18(\b\x03\x12 Change groups and tags of people\x18\x01 \x01\x90\x02\x02B@Z>github.com/kith-crm/kith/proto/gen/kith/organize/v1;organizev1b\x06proto3"
+	"\x10UpdateMembership\x12).kith.organize.v1.UpdateMembershipRequest\x1a*.kith.organize.v1.UpdateMembershipResponse\"/\xca\xf3\x18(\b\x03\x12 Change groups and tags of people\x18\x01 \x01\x90\x02\x02\x12q\n" +
+	"\tRenameTag\x12\".kith.organize.v1.RenameTagRequest\x1a#.kith.organize.v1.RenameTagResponse\"\x1b\xca\xf3\x18\x14\b\x03\x12\fRename a tag\x18\x01 \x01\x90\x02\x02B@Z>github.com/kith-crm/kith/proto/gen/kith/organize/v1;organizev1b\x06proto3"
 
 var (
 	file_kith_organize_v1_organize_proto_rawDescOnce sync.Once
@@ -668,7 +810,7 @@ func file_kith_organize_v1_organize_proto_rawDescGZIP() []byte {
 	return file_kith_organize_v1_organize_proto_rawDescData
 }
 
-var file_kith_organize_v1_organize_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_kith_organize_v1_organize_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_kith_organize_v1_organize_proto_goTypes = []any{
 	(*Group)(nil),                    // 0: kith.organize.v1.Group
 	(*Tag)(nil),                      // 1: kith.organize.v1.Tag
@@ -678,6 +820,8 @@ var file_kith_organize_v1_organize_proto_goTypes = []any{
 	(*SaveGroupResponse)(nil),        // 5: kith.organize.v1.SaveGroupResponse
 	(*UpdateMembershipRequest)(nil),  // 6: kith.organize.v1.UpdateMembershipRequest
 	(*UpdateMembershipResponse)(nil), // 7: kith.organize.v1.UpdateMembershipResponse
+	(*RenameTagRequest)(nil),         // 8: kith.organize.v1.RenameTagRequest
+	(*RenameTagResponse)(nil),        // 9: kith.organize.v1.RenameTagResponse
 }
 var file_kith_organize_v1_organize_proto_depIdxs = []int32{
 	0, // 0: kith.organize.v1.ListGroupsResponse.groups:type_name -> kith.organize.v1.Group
@@ -686,11 +830,13 @@ var file_kith_organize_v1_organize_proto_depIdxs = []int32{
 	2, // 3: kith.organize.v1.OrganizeService.ListGroups:input_type -> kith.organize.v1.ListGroupsRequest
 	4, // 4: kith.organize.v1.OrganizeService.SaveGroup:input_type -> kith.organize.v1.SaveGroupRequest
 	6, // 5: kith.organize.v1.OrganizeService.UpdateMembership:input_type -> kith.organize.v1.UpdateMembershipRequest
-	3, // 6: kith.organize.v1.OrganizeService.ListGroups:output_type -> kith.organize.v1.ListGroupsResponse
-	5, // 7: kith.organize.v1.OrganizeService.SaveGroup:output_type -> kith.organize.v1.SaveGroupResponse
-	7, // 8: kith.organize.v1.OrganizeService.UpdateMembership:output_type -> kith.organize.v1.UpdateMembershipResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
+	8, // 6: kith.organize.v1.OrganizeService.RenameTag:input_type -> kith.organize.v1.RenameTagRequest
+	3, // 7: kith.organize.v1.OrganizeService.ListGroups:output_type -> kith.organize.v1.ListGroupsResponse
+	5, // 8: kith.organize.v1.OrganizeService.SaveGroup:output_type -> kith.organize.v1.SaveGroupResponse
+	7, // 9: kith.organize.v1.OrganizeService.UpdateMembership:output_type -> kith.organize.v1.UpdateMembershipResponse
+	9, // 10: kith.organize.v1.OrganizeService.RenameTag:output_type -> kith.organize.v1.RenameTagResponse
+	7, // [7:11] is the sub-list for method output_type
+	3, // [3:7] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
 	3, // [3:3] is the sub-list for extension extendee
 	0, // [0:3] is the sub-list for field type_name
@@ -705,13 +851,15 @@ func file_kith_organize_v1_organize_proto_init() {
 	file_kith_organize_v1_organize_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[7].OneofWrappers = []any{}
+	file_kith_organize_v1_organize_proto_msgTypes[8].OneofWrappers = []any{}
+	file_kith_organize_v1_organize_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_organize_v1_organize_proto_rawDesc), len(file_kith_organize_v1_organize_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -43,6 +43,9 @@ const (
 	// OrganizeServiceUpdateMembershipProcedure is the fully-qualified name of the OrganizeService's
 	// UpdateMembership RPC.
 	OrganizeServiceUpdateMembershipProcedure = "/kith.organize.v1.OrganizeService/UpdateMembership"
+	// OrganizeServiceRenameTagProcedure is the fully-qualified name of the OrganizeService's RenameTag
+	// RPC.
+	OrganizeServiceRenameTagProcedure = "/kith.organize.v1.OrganizeService/RenameTag"
 )
 
 // OrganizeServiceClient is a client for the kith.organize.v1.OrganizeService service.
@@ -57,6 +60,9 @@ type OrganizeServiceClient interface {
 	// Add people to groups or remove them, and add or remove tags: by ids or selection.
 	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
+	// Rename a tag of everyone who has it. If to exists, the two become one.
+	// Overwrites; undo with change_id.
+	RenameTag(context.Context, *v1.RenameTagRequest) (*v1.RenameTagResponse, error)
 }
 
 // NewOrganizeServiceClient constructs a client for the kith.organize.v1.OrganizeService service. By
@@ -91,6 +97,13 @@ func NewOrganizeServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
+		renameTag: connect.NewClient[v1.RenameTagRequest, v1.RenameTagResponse](
+			httpClient,
+			baseURL+OrganizeServiceRenameTagProcedure,
+			connect.WithSchema(organizeServiceMethods.ByName("RenameTag")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -99,6 +112,7 @@ type organizeServiceClient struct {
 	listGroups       *connect.Client[v1.ListGroupsRequest, v1.ListGroupsResponse]
 	saveGroup        *connect.Client[v1.SaveGroupRequest, v1.SaveGroupResponse]
 	updateMembership *connect.Client[v1.UpdateMembershipRequest, v1.UpdateMembershipResponse]
+	renameTag        *connect.Client[v1.RenameTagRequest, v1.RenameTagResponse]
 }
 
 // ListGroups calls kith.organize.v1.OrganizeService.ListGroups.
@@ -128,6 +142,15 @@ func (c *organizeServiceClient) UpdateMembership(ctx context.Context, req *v1.Up
 	return nil, err
 }
 
+// RenameTag calls kith.organize.v1.OrganizeService.RenameTag.
+func (c *organizeServiceClient) RenameTag(ctx context.Context, req *v1.RenameTagRequest) (*v1.RenameTagResponse, error) {
+	response, err := c.renameTag.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // OrganizeServiceHandler is an implementation of the kith.organize.v1.OrganizeService service.
 type OrganizeServiceHandler interface {
 	// List groups and tags with their number of people, and the groups' keep-in-touch
@@ -140,6 +163,9 @@ type OrganizeServiceHandler interface {
 	// Add people to groups or remove them, and add or remove tags: by ids or selection.
 	// Overwrites; undo with change_id.
 	UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error)
+	// Rename a tag of everyone who has it. If to exists, the two become one.
+	// Overwrites; undo with change_id.
+	RenameTag(context.Context, *v1.RenameTagRequest) (*v1.RenameTagResponse, error)
 }
 
 // NewOrganizeServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -170,6 +196,13 @@ func NewOrganizeServiceHandler(svc OrganizeServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
+	organizeServiceRenameTagHandler := connect.NewUnaryHandlerSimple(
+		OrganizeServiceRenameTagProcedure,
+		svc.RenameTag,
+		connect.WithSchema(organizeServiceMethods.ByName("RenameTag")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/kith.organize.v1.OrganizeService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OrganizeServiceListGroupsProcedure:
@@ -178,6 +211,8 @@ func NewOrganizeServiceHandler(svc OrganizeServiceHandler, opts ...connect.Handl
 			organizeServiceSaveGroupHandler.ServeHTTP(w, r)
 		case OrganizeServiceUpdateMembershipProcedure:
 			organizeServiceUpdateMembershipHandler.ServeHTTP(w, r)
+		case OrganizeServiceRenameTagProcedure:
+			organizeServiceRenameTagHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -197,4 +232,8 @@ func (UnimplementedOrganizeServiceHandler) SaveGroup(context.Context, *v1.SaveGr
 
 func (UnimplementedOrganizeServiceHandler) UpdateMembership(context.Context, *v1.UpdateMembershipRequest) (*v1.UpdateMembershipResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.organize.v1.OrganizeService.UpdateMembership is not implemented"))
+}
+
+func (UnimplementedOrganizeServiceHandler) RenameTag(context.Context, *v1.RenameTagRequest) (*v1.RenameTagResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.organize.v1.OrganizeService.RenameTag is not implemented"))
 }

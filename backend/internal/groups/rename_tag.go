@@ -1,0 +1,61 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// RenameTag gives everyone who has a tag another one in its place, archived people too. If
+// people have that one already, the two are merged; an undo tells them apart again. With
+// dryRun it only tells who would change. It fails with fault.Invalid when no one has the
+// tag, or when the two are the same but for case and accents.
+func RenameTag(ctx context.Context, tx *db.Tx, from, to string, dryRun bool) (people.Acted, error) {
+	cleaned, err := cleanTags("to", []string{to})
+	if err != nil {
+		return people.Acted{}, err
+	}
+	to = cleaned[0]
+	if text.Fold(from) == text.Fold(to) {
+		return people.Acted{}, fault.InvalidField("to", "is the same tag: case and accents do not count")
+	}
+	ids, err := tagged(ctx, tx, from)
+	if err != nil {
+		return people.Acted{}, err
+	}
+	if len(ids) == 0 {
+		return people.Acted{}, unknownTag(ctx, tx, from)
+	}
+	persons, err := people.ListConnections(ctx, tx, ids)
+	if err != nil {
+		return people.Acted{}, err
+	}
+	before, err := memberships(ctx, tx, ids)
+	if err != nil {
+		return people.Acted{}, err
+	}
+	rename := step{removeTags: []string{from}, addTags: []string{to}}
+	return rename.act(ctx, tx, persons, before, dryRun, func(int) string { return fmt.Sprintf("Renamed the tag %s to %s", from, to) })
+}
+
+// tagged returns the ids of the people who have a tag, in order.
+func tagged(ctx context.Context, tx *db.Tx, tag string) ([]string, error) {
+	var ids []string
+	err := tx.NewRaw(`SELECT l.connection_id FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id
+WHERE l.tenant_id = ? AND t.folded_name = ? ORDER BY l.connection_id`, tx.TenantID(), text.Fold(text.Clean(tag))).Scan(ctx, &ids)
+	return ids, err
+}
+
+// unknownTag says that no one has a tag, and which are nearest.
+func unknownTag(ctx context.Context, tx *db.Tx, tag string) error {
+	tags, err := ListTags(ctx, tx, MaxTags)
+	if err != nil {
+		return err
+	}
+	names := people.IDs(tags, func(t Tag) string { return t.Name })
+	return fault.InvalidField("from", "nobody has the tag %q%s", tag, text.Nearest(names, tag))
+}
