@@ -74,7 +74,7 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 			t.Errorf("again: %v", again.body)
 		}
 		after := b.call(t, get, `{"id":"`+id+`"}`)
-		if after.at("connection", "bio") != "" || after.size("connection", "phones") != 0 || after.at("connection", "version") != 3.0 {
+		if after.at("connection", "bio") != nil || after.size("connection", "phones") != 0 || after.at("connection", "version") != 3.0 {
 			t.Errorf("after the undo: %v", after.body)
 		}
 		latest := b.call(t, listChanges, `{"limit":1}`)

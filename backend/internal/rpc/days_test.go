@@ -85,7 +85,8 @@ func TestJobChange(t *testing.T) {
 			var out []string
 			for i := range got.size("positions") {
 				p, _ := got.at("positions", i).(map[string]any)
-				out = append(out, fmt.Sprint(p["organization"], " ", p["title"], " ", p["started_on"], "..", p["ended_on"]))
+				text := func(name string) string { s, _ := p[name].(string); return s } // "" if absent
+				out = append(out, fmt.Sprint(text("organization"), " ", text("title"), " ", text("started_on"), "..", text("ended_on")))
 			}
 			return strings.Join(out, "; ")
 		}

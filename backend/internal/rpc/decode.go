@@ -14,26 +14,40 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/proto/catalog"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // jsonCodec is JSON as agents see it: snake_case names, fields present even when
-// they hold their default, unknown and repeated fields refused. (The contract
+// they hold their default (but see answers), unknown and repeated fields refused. (The contract
 // spells each json_name like the field's name, so there is one spelling only.)
 // Invisible characters, which rows of older versions may hold, are left out.
 type jsonCodec struct {
 	// defers leaves it to checkArguments, which must follow, to refuse what cannot be
 	// decoded: only there can an error carry details.
 	defers bool
+	// answers are the messages that agents read, which are written without the empty
+	// texts and lists of nested objects.
+	answers map[protoreflect.FullName]bool
+}
+
+// answersOf returns the messages that tools answer with.
+func answersOf(rpcs *catalog.Catalog) map[protoreflect.FullName]bool {
+	out := map[protoreflect.FullName]bool{}
+	for _, rpc := range rpcs.Tools() {
+		out[methodOf(rpc.Procedure).Output().FullName()] = true
+	}
+	return out
 }
 
 func (jsonCodec) Name() string { return "json" }
 
 func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
+func (c jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	if r, ok := message.(*rendered); ok {
 		return append(dst, r.text...), nil
 	}
@@ -42,6 +56,9 @@ func (jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 		return nil, fmt.Errorf("%T is no message", message)
 	}
 	out, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.MarshalAppend(dst, m)
+	if err == nil && c.answers[m.ProtoReflect().Descriptor().FullName()] {
+		out = append(out[:len(dst)], slim(out[len(dst):])...)
+	}
 	if data := out[min(len(dst), len(out)):]; bytes.ContainsFunc(data, text.Invisible) {
 		out = append(out[:len(dst)], text.WithoutInvisible(string(data))...)
 	}

@@ -55,7 +55,8 @@ type Options struct {
 // NewHandler mounts every service of the contract, health and reflection.
 func NewHandler(o Options) (http.Handler, error) {
 	errs := &translator{logger: o.Logger}
-	execute := &transactions{rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome}
+	codec := jsonCodec{defers: true, answers: answersOf(o.Catalog)}
+	execute := &transactions{codec: codec, rpcs: o.Catalog, store: o.Store, ledger: o.Ledger, keys: o.Keys, meter: billing.NewMeter(o.Ledger.Charge), errs: errs, keyOutcome: o.KeyOutcome}
 	checker, err := arguments.New()
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func NewHandler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	options := []connect.HandlerOption{
-		connect.WithCodec(jsonCodec{defers: true}),
+		connect.WithCodec(codec),
 		connect.WithReadMaxBytes(maxMessage),
 		connect.WithCompressMinBytes(1024),
 		connect.WithInterceptors(observers...),

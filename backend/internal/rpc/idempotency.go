@@ -73,7 +73,7 @@ func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.An
 			return nil, failure
 		}
 		var body []byte
-		if res, body, failure = encodeResponse(res); failure != nil {
+		if res, body, failure = x.codec.response(res); failure != nil {
 			return nil, failure
 		}
 		if len(body) > c.key.MaxAnswer() {
@@ -119,7 +119,7 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 		if charge != nil {
 			tellReceipt(res.Header(), receipt)
 		}
-		res, body, err = encodeResponse(res)
+		res, body, err = x.codec.response(res)
 		if len(body) > c.key.MaxAnswer() {
 			body = nil // a read can be done again
 		}

@@ -143,7 +143,7 @@ func TestUpdateInteraction(t *testing.T) {
 	each(t, func(t *testing.T, b *bundle) {
 		ana, ben, cy := b.made(t, `{"name":"Ana"}`), b.made(t, `{"name":"Ben"}`), b.made(t, `{"name":"Cy"}`)
 		call, _ := b.call(t, logCall, `{"connection_ids":["`+ana+`","`+ben+`"],"kind":"call","summary":"about zithers","occurred_at":"2026-01-05T10:00:00Z"}`).at("interaction", "id").(string)
-		b.call(t, setCadence, `{"connection_id":"`+cy+`","days":30}`)
+		b.call(t, setCadence, `{"connection_ids":["`+cy+`"],"days":30}`)
 		before := [3]string{b.contact(t, ana), b.contact(t, ben), b.contact(t, cy)}
 		got := b.call(t, updateCall, `{"id":"`+call+`","kind":"meeting","summary":"about theremins","occurred_at":"2026-01-06","duration_minutes":30,
 "add_connection_ids":["`+cy+`","`+ana+`"],"remove_connection_ids":["`+ben+`"]}`)

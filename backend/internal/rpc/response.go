@@ -42,13 +42,13 @@ type rendered struct {
 	text []byte
 }
 
-// encodeResponse returns the response as it is sent, and the bytes that are kept.
-func encodeResponse(res connect.AnyResponse) (connect.AnyResponse, []byte, error) {
+// response returns a response as it is sent, and the bytes that are kept.
+func (c jsonCodec) response(res connect.AnyResponse) (connect.AnyResponse, []byte, error) {
 	message, ok := res.Any().(proto.Message)
 	if !ok {
 		return nil, nil, fmt.Errorf("%T is no message", res.Any())
 	}
-	text, err := jsonCodec{}.Marshal(message)
+	text, err := c.Marshal(message)
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep a response: %w", err)
 	}

@@ -35,6 +35,7 @@ const writeTimeout = 30 * time.Second
 // transactions runs calls that passed every check: a write in one transaction with
 // its price, a read with its price after it, and a call with a key once.
 type transactions struct {
+	codec      jsonCodec
 	rpcs       *catalog.Catalog
 	store      *db.DB
 	ledger     *billing.Ledger

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/idempotency -run TestKeyedWritesThroughCrashes
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/idempotency -run TestIdempotentWritesThroughCrashes
 
 package idempotency
 
