@@ -20,7 +20,7 @@ import (
 	backend "github.com/kith-crm/kith/backend/server"
 )
 
-// authority writes a certificate authority and certificates of its into a folder.
+// authority writes a certificate authority and certificates that it issued into a folder.
 type authority struct {
 	dir  string
 	cert *x509.Certificate
@@ -124,6 +124,6 @@ func TestBadCertificates(t *testing.T) {
 		}
 	}
 	if _, err := readAuthority(os.Args[0]); err == nil {
-		t.Error("a program passed as a certificate")
+		t.Error("a file that is not a certificate was accepted")
 	}
 }
