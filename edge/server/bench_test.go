@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// discard is an answer that nobody reads.
+// discard is a response writer that drops the answer.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }

@@ -72,7 +72,7 @@ func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
 }
 
 // Many addresses fill the bound of all with connections that they keep: the
-// longest idle ones give way to whoever comes.
+// longest idle ones are closed for new connections.
 func TestIdleConnectionsGiveWay(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())

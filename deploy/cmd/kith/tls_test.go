@@ -70,8 +70,8 @@ func (a *authority) issue(t *testing.T, name string, template *x509.Certificate)
 	return cert, key
 }
 
-// With mutual TLS the backend takes a client certificate in place of the
-// service credential, and nobody without one.
+// TestMutualTLS: with mutual TLS the backend accepts a client certificate instead of the
+// service credential, and refuses connections without one.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
