@@ -66,7 +66,7 @@ type ImportantDate struct {
 }
 
 // Relationship says what another connection is to the one that has it: its manager, its
-// sibling. In "introduced_by", the other is the one through whom the member met it.
+// sibling. In "introduced_by", the other person introduced the connection to the member.
 type Relationship struct {
 	ID           string `json:"id"` // rel_…
 	ConnectionID string `json:"connection_id"`

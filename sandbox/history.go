@@ -50,7 +50,7 @@ type introduction struct{ newcomer, introducer int }
 // introductionCount is how many introductions the account has.
 const introductionCount = 18
 
-// planIntroductions chooses who was introduced by whom. An introducer had been met at
+// planIntroductions chooses introductions and their introducers. An introducer had been met at
 // least a month before, and the meeting lies within the three years of interactions.
 func (b *builder) planIntroductions() {
 	r := newRNG("introductions")

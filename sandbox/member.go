@@ -68,7 +68,7 @@ func (m memberSeed) profile() Profile {
 		p.Links = append(p.Links, Link{"LinkedIn", "https://www.linkedin.example/in/" + m.username})
 	}
 	for _, field := range ProfileFields() {
-		if field != "avatar_url" && !slices.Contains(m.private, field) { // nobody has a picture
+		if field != "avatar_url" && !slices.Contains(m.private, field) { // no member has a picture
 			p.PublicFields = append(p.PublicFields, field)
 		}
 	}

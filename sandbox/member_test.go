@@ -82,7 +82,7 @@ func TestSomeMembersAreReserved(t *testing.T) {
 	t.Parallel()
 	members := sandbox.Build(someDay).Members
 	listed := count(members, func(m sandbox.Member) bool { return m.Profile.Listed })
-	all := len(sandbox.ProfileFields()) - 1 // nobody has a picture
+	all := len(sandbox.ProfileFields()) - 1 // no member has a picture
 	partly := count(members, func(m sandbox.Member) bool { return len(m.Profile.PublicFields) < all })
 	if listed != 24 || partly != 3 {
 		t.Errorf("%d listed and %d partly public, want 24 and 3", listed, partly)

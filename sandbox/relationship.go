@@ -28,9 +28,9 @@ func (b *builder) addRelationships() {
 	} {
 		for made := 0; made < seed.count; {
 			from, to := pick(r, originals), pick(r, originals)
-			strangers := seed.colleagues && (b.plans[from].organization < 0 ||
+			unrelated := seed.colleagues && (b.plans[from].organization < 0 ||
 				b.plans[from].organization != b.plans[to].organization)
-			if from == to || strangers || tied[[2]int{from, to}] {
+			if from == to || unrelated || tied[[2]int{from, to}] {
 				continue
 			}
 			tie(from, to, seed.kind)

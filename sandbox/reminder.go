@@ -5,7 +5,7 @@ type reminderSeed struct {
 	dueIn      int // days from the day; negative when past
 	recurrence string
 	state      string
-	general    bool // concerns nobody in particular
+	general    bool // about no connection in particular
 	text       string
 }
 

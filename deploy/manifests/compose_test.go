@@ -38,13 +38,13 @@ func TestCompose(t *testing.T) {
 				continue
 			}
 			if _, err := os.Stat(v.Source); err != nil {
-				t.Errorf("%s mounts what is not there: %v", name, err)
+				t.Errorf("%s mounts a file that does not exist: %v", name, err)
 			}
 		}
 	}
 }
 
-// TestComposeNeedsSecrets: with a secret left empty nothing starts.
+// TestComposeNeedsSecrets: with an empty secret nothing starts.
 func TestComposeNeedsSecrets(t *testing.T) {
 	t.Parallel()
 	full := settings(t)
@@ -89,7 +89,7 @@ func load(t *testing.T, environment map[string]string) *types.Project {
 	return project
 }
 
-// settings are those of the example, with something for each that is left empty.
+// settings returns the example's settings, with a value for each empty one.
 func settings(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := os.Open("../compose/example.env")
@@ -111,13 +111,13 @@ func settings(t *testing.T) map[string]string {
 	return out
 }
 
-// TestComposeIsHealthy: each service that stays says whether it is well, and what
-// depends on it waits for that.
+// TestComposeIsHealthy: each long-running service has a health check, and its dependents
+// wait for it.
 func TestComposeIsHealthy(t *testing.T) {
 	t.Parallel()
 	project := load(t, settings(t))
 	for name, service := range project.Services {
-		if name == "migrate" { // ends by itself
+		if name == "migrate" { // it exits when it is done
 			continue
 		}
 		if service.HealthCheck == nil || len(service.HealthCheck.Test) == 0 {
@@ -131,7 +131,7 @@ func TestComposeIsHealthy(t *testing.T) {
 	}
 }
 
-// TestComposePinsImages: what is pulled is one version, and not whatever is newest.
+// TestComposePinsImages: images have a fixed version, not latest.
 func TestComposePinsImages(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`:v?[0-9]+\.[0-9]+`)
@@ -151,8 +151,8 @@ func TestComposePinsImages(t *testing.T) {
 	}
 }
 
-// TestComposeUserIsOrdinary: Kith works as a user who is no superuser and makes no
-// roles; the script that makes the user grants those of row-level security.
+// TestComposeUserIsOrdinary: Kith's database user is not a superuser and cannot create roles;
+// the script that creates the user grants the roles of row-level security.
 func TestComposeUserIsOrdinary(t *testing.T) {
 	t.Parallel()
 	project := load(t, settings(t))
@@ -196,8 +196,8 @@ func TestComposeReceivesAlerts(t *testing.T) {
 	}
 }
 
-// TestComposeForOperators: members can be made and backups be written with what the
-// file has.
+// TestComposeForOperators: operators can create members and write backups with the services
+// of the file.
 func TestComposeForOperators(t *testing.T) {
 	t.Parallel()
 	options, err := projectOptions(settings(t))
@@ -220,6 +220,6 @@ func TestComposeForOperators(t *testing.T) {
 	}
 	file, err := os.ReadFile("../compose/compose.yaml")
 	if err != nil || !strings.Contains(string(file), "run --rm -T kith member create") {
-		t.Errorf("the file does not say how the first member is made: %v", err)
+		t.Errorf("the file does not say how to create the first member: %v", err)
 	}
 }

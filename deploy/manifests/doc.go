@@ -1,5 +1,4 @@
-// Package manifests tests the files that Kith is deployed by, against the rules
-// of what reads them: Kubernetes' own OpenAPI documents and the Prometheus
-// operator's resource definitions for deploy/k8s, Compose's own loader for
-// deploy/compose.
+// Package manifests tests the deployment files against the schemas of the programs that read
+// them: the OpenAPI documents of Kubernetes and the resource definitions of the Prometheus
+// operator for deploy/k8s, and the loader of Compose for deploy/compose.
 package manifests

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// TestKubernetes builds what `kubectl apply -k` would send, and asks for each
-// object whether Kubernetes knows its fields and takes their values.
+// TestKubernetes builds the objects that `kubectl apply -k` would send, and validates the
+// fields and values of each against the schemas.
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	schemas := loadSchemas(t)
@@ -29,7 +29,7 @@ func TestKubernetes(t *testing.T) {
 				kinds[kind]++
 				schema, ok := schemas[kind]
 				if !ok {
-					t.Errorf("nobody knows %s", kind)
+					t.Errorf("no schema for %s", kind)
 					continue
 				}
 				if err := schema.VisitJSON(object); err != nil {
@@ -55,7 +55,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsAreFound makes sure that the schemas refuse anything at all.
+// TestUnknownFieldsAreFound checks that the schemas refuse invalid objects.
 func TestUnknownFieldsAreFound(t *testing.T) {
 	t.Parallel()
 	schemas := loadSchemas(t)
@@ -98,7 +98,7 @@ func name(object map[string]any) string {
 	return fmt.Sprint(object["kind"], " ", metadata["name"])
 }
 
-// build is `kustomize build` of a folder of deploy/k8s, with the example's secrets.
+// build runs `kustomize build` on a folder of deploy/k8s, with the example's secrets.
 func build(t *testing.T, overlay string) []map[string]any {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "k8s")
@@ -134,7 +134,7 @@ func build(t *testing.T, overlay string) []map[string]any {
 		objects = append(objects, plain(t, object))
 	}
 	if len(objects) < 10 {
-		t.Fatalf("%d objects only", len(objects))
+		t.Fatalf("only %d objects", len(objects))
 	}
 	return objects
 }

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// maxConnections is what PostgreSQL takes of ordinary users unless it is told
-// otherwise: max_connections less those that are reserved for superusers.
+// maxConnections is PostgreSQL's default limit for ordinary users: max_connections minus the
+// connections reserved for superusers.
 const maxConnections = 97
 
-// ownConnections are those that a backend has besides KITH_DATABASE_CONNS, and all of
-// the migrating Job.
+// ownConnections is how many connections a backend has besides KITH_DATABASE_CONNS, and how
+// many the migrating Job has.
 const ownConnections = 2
 
-// path returns what is at a path of names and indexes in an object, or nil.
+// path returns the value at a path of names and indexes in an object, or nil.
 func path(object any, steps ...any) any {
 	for _, step := range steps {
 		switch step := step.(type) {
@@ -38,7 +38,7 @@ func path(object any, steps ...any) any {
 	return object
 }
 
-// find is the object of a kind whose name begins so.
+// find returns the object of a kind whose name has the prefix.
 func find(t *testing.T, objects []map[string]any, kind, start string) map[string]any {
 	t.Helper()
 	for _, o := range objects {
@@ -50,7 +50,7 @@ func find(t *testing.T, objects []map[string]any, kind, start string) map[string
 	return nil
 }
 
-// environment is what the container of a workload gets, and which of it is secret.
+// environment returns the variables of a workload's container, and which are secret.
 func environment(t *testing.T, objects []map[string]any, kind, name string) (env map[string]string, secret []string) {
 	t.Helper()
 	env = map[string]string{}
@@ -91,8 +91,8 @@ func number(t *testing.T, value any) int {
 	return n
 }
 
-// TestDatabaseConnections: all backends that the autoscaler and a rollout make, and a
-// migration, have no more connections than PostgreSQL takes.
+// TestDatabaseConnections: all backends that the autoscaler and a rollout can start, and a
+// migration, together stay within PostgreSQL's connection limit.
 func TestDatabaseConnections(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")
@@ -105,8 +105,8 @@ func TestDatabaseConnections(t *testing.T) {
 	}
 }
 
-// TestEdgesKnowTheirNumber: KITH_EDGES is as many as there may be, so that together
-// they never admit more than a limit.
+// TestEdgesKnowTheirNumber: KITH_EDGES is the maximum number of edges, so that together they
+// never admit more than a rate limit.
 func TestEdgesKnowTheirNumber(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")
@@ -126,8 +126,8 @@ func TestEdgesKnowTheirNumber(t *testing.T) {
 	}
 }
 
-// TestSecretsAreWhereTheyAreNeeded: an edge that is taken over gives no database and no
-// mail away, and the migration knows no service token.
+// TestSecretsAreWhereTheyAreNeeded: an edge has no credentials of the database or the mail
+// server, and the migration has no service token.
 func TestSecretsAreWhereTheyAreNeeded(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")
@@ -143,14 +143,14 @@ func TestSecretsAreWhereTheyAreNeeded(t *testing.T) {
 		}
 		for variable := range maps.Keys(env) {
 			if regexp.MustCompile(`(TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL|SMTP_URL)$`).MatchString(variable) && !slices.Contains(got, variable) {
-				t.Errorf("%s is given %s in the open", workload, variable)
+				t.Errorf("%s gets the secret %s as plain text", workload, variable)
 			}
 		}
 	}
 }
 
-// TestAlertsFindTheJobs: the operator names jobs as the alerts ask for them, so that
-// one fires when a process is down.
+// TestAlertsFindTheJobs: job names from the Prometheus operator match the alerts, so that an
+// alert fires when a process is down.
 func TestAlertsFindTheJobs(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")
@@ -161,7 +161,7 @@ func TestAlertsFindTheJobs(t *testing.T) {
 	}
 	asked := regexp.MustCompile(`up\{job=~"([^"]+)"\}`).FindStringSubmatch(string(rules))
 	if asked == nil {
-		t.Fatal("no alert asks which processes are up")
+		t.Fatal("no alert uses the metric up")
 	}
 	for _, service := range []string{"edge", "backend"} {
 		job, _ := path(find(t, objects, "Service", service), "metadata", "labels", label).(string)
@@ -171,7 +171,7 @@ func TestAlertsFindTheJobs(t *testing.T) {
 	}
 }
 
-// TestMigrationIsOfARelease: a Job cannot be changed, so that each release has its own.
+// TestMigrationIsOfARelease: a Job cannot be changed, so each release has its own.
 func TestMigrationIsOfARelease(t *testing.T) {
 	t.Parallel()
 	job := find(t, build(t, "production"), "Job", "migrate")
@@ -182,7 +182,8 @@ func TestMigrationIsOfARelease(t *testing.T) {
 	}
 }
 
-// TestNetworkLetsThrough: traces to a collector, and files to import through the ingress.
+// TestNetworkLetsThrough: network policies allow traces to a collector, and the ingress
+// accepts files of the import size.
 func TestNetworkLetsThrough(t *testing.T) {
 	t.Parallel()
 	objects := build(t, "production")
@@ -195,6 +196,6 @@ func TestNetworkLetsThrough(t *testing.T) {
 	const file, form = 10, 1 // MiB
 	size, _ := path(find(t, objects, "Ingress", "kith"), "metadata", "annotations", "nginx.ingress.kubernetes.io/proxy-body-size").(string)
 	if got, err := strconv.Atoi(strings.TrimSuffix(size, "m")); err != nil || got < file+form {
-		t.Errorf("the ingress takes bodies of %q", size)
+		t.Errorf("the ingress limits bodies to %q", size)
 	}
 }

@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "rewrite "+operatorRules)
 
 const operatorRules = "../k8s/monitoring/rules.yaml"
 
-// TestOperatorRules: the rules for the Prometheus operator are those of
-// observability/rules, all of them.
+// TestOperatorRules: the rules for the Prometheus operator are exactly those of
+// observability/rules.
 func TestOperatorRules(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../observability/rules/*.yml")

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Where the schemas come from. They are files of these modules, which no Go code
-// here imports: go.mod would take all that they need along.
+// Modules with the schemas. Tests only read their files; importing the modules would add all
+// their dependencies to go.mod.
 const (
 	kubernetes = "k8s.io/kubernetes@v1.34.2"
 	operator   = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
@@ -40,7 +40,7 @@ func loadSchemas(t *testing.T) map[string]*openapi3.Schema {
 	return schemas
 }
 
-// moduleDir is where the Go command keeps a module's files.
+// moduleDir returns the folder of a module in the module cache.
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module).Output()
@@ -51,7 +51,7 @@ func moduleDir(t *testing.T, module string) string {
 	return found.Dir
 }
 
-// loadDocument takes the kinds of one of Kubernetes' API groups.
+// loadDocument loads the kinds of a Kubernetes API group.
 func loadDocument(t *testing.T, path string, into map[string]*openapi3.Schema) {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromFile(path)
@@ -75,7 +75,7 @@ func loadDocument(t *testing.T, path string, into map[string]*openapi3.Schema) {
 	}
 }
 
-// loadDefinition takes the kind that a CustomResourceDefinition describes.
+// loadDefinition loads the kind that a CustomResourceDefinition describes.
 func loadDefinition(t *testing.T, path string, into map[string]*openapi3.Schema) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -97,14 +97,13 @@ func loadDefinition(t *testing.T, path string, into map[string]*openapi3.Schema)
 	}
 	for _, v := range definition.Spec.Versions {
 		closeObjects(v.Schema.OpenAPIV3Schema)
-		// A definition leaves out what all objects have.
+		// A definition omits the fields that all objects have.
 		v.Schema.OpenAPIV3Schema.Properties["metadata"] = openapi3.NewObjectSchema().NewRef()
 		into[fmt.Sprint(definition.Spec.Group, "/", v.Name, " ", definition.Spec.Names.Kind)] = v.Schema.OpenAPIV3Schema
 	}
 }
 
-// closeObjects has a schema refuse the fields that it does not name, as
-// `kubectl apply --validate=strict` does.
+// closeObjects makes a schema refuse unknown fields, like `kubectl apply --validate=strict`.
 func closeObjects(s *openapi3.Schema) {
 	if s == nil || len(s.Properties) == 0 && s.Items == nil && s.AdditionalProperties.Schema == nil {
 		return
@@ -125,7 +124,7 @@ func closeObjects(s *openapi3.Schema) {
 	}
 }
 
-// plain is an object as JSON has it.
+// plain converts an object to plain JSON types.
 func plain(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)

@@ -25,8 +25,8 @@ func itemStatuses(t *testing.T, s *Server, body string) []int {
 	return statuses
 }
 
-// TestBadBatches is the part of the design's table of bad input that is about
-// batches and about who sends a request.
+// TestBadBatches covers the rows of the design's table of bad input about batches and about
+// the sender of a request.
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
 	s := start(t, newServer(t, testConfig(backendtest.New())))

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// TestBadInput sends what clients of good will never send, byte for byte. Each
+// TestBadInput sends raw requests that well-behaved clients never send. Each
 // subtest is a row of the design's table of bad input; rows about idempotency,
 // rate limits and batches are not here yet.
 func TestBadInput(t *testing.T) {

@@ -11,18 +11,18 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// discard is an answer that nobody reads.
+// discard is a response writer that drops the answer.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
-// BenchmarkProfileCached is all that the edge does for a remembered profile, the
-// log line included, without net/http's own share.
+// BenchmarkProfileCached measures the edge's handling of a cached profile, including the log
+// line, without net/http.
 func BenchmarkProfileCached(b *testing.B) { benchmarkProfile(b, nil) }
 
-// BenchmarkProfileNotModified is the same for a caller who has the profile.
+// BenchmarkProfileNotModified is the same for a caller with a current ETag.
 func BenchmarkProfileNotModified(b *testing.B) { benchmarkProfile(b, []string{"*"}) }
 
 func benchmarkProfile(b *testing.B, ifNoneMatch []string) {

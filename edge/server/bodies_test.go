@@ -63,21 +63,21 @@ func TestSlowBodyOfEveryPost(t *testing.T) {
 	}
 }
 
-// A registration is read by the rules of the other JSON bodies, but for members
-// that nobody knows.
+// A registration body follows the rules of other JSON bodies, except that unknown members
+// are accepted.
 func TestRegistrationsAreStrict(t *testing.T) {
 	t.Parallel()
 	s := start(t, newServer(t, testConfig(backendtest.New())))
 	const uris = `"redirect_uris":["https://a.example/cb"]`
 	for name, body := range map[string]string{
-		"duplicate":       `{` + uris + `,` + uris + `}`,
-		"nested":          `{` + uris + `,"x":{"y":1,"y":2}}`,
-		"case twin":       `{` + uris + `,"Redirect_URIs":["https://b.example/cb"]}`,
-		"too deep":        `{` + uris + `,"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`,
-		"infinite number": `{` + uris + `,"x":1e999}`,
-		"bad UTF-8":       `{` + uris + `,"client_name":"` + "\xff" + `"}`,
-		"lone surrogate":  `{` + uris + `,"client_name":"\ud800"}`,
-		"two objects":     `{` + uris + `}{}`,
+		"duplicate":                 `{` + uris + `,` + uris + `}`,
+		"nested":                    `{` + uris + `,"x":{"y":1,"y":2}}`,
+		"same name in another case": `{` + uris + `,"Redirect_URIs":["https://b.example/cb"]}`,
+		"too deep":                  `{` + uris + `,"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`,
+		"infinite number":           `{` + uris + `,"x":1e999}`,
+		"bad UTF-8":                 `{` + uris + `,"client_name":"` + "\xff" + `"}`,
+		"lone surrogate":            `{` + uris + `,"client_name":"\ud800"}`,
+		"two objects":               `{` + uris + `}{}`,
 	} {
 		if r := raw(t, s, post("/oauth/register", body)); r.status != 400 || !strings.Contains(r.body, `"error":"invalid_client_metadata"`) {
 			t.Errorf("%s: %d %s", name, r.status, r.body)

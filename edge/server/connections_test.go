@@ -36,8 +36,8 @@ func asks(conn net.Conn) bool {
 	return err == nil
 }
 
-// One address opens as many connections as it can: it gets its share, and others
-// are served as before.
+// One address opens as many connections as it can: it is limited to its share, and other
+// addresses are still served.
 func TestOneAddressTakesNotEveryConnection(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
@@ -58,7 +58,7 @@ func TestOneAddressTakesNotEveryConnection(t *testing.T) {
 	}
 }
 
-// Proxies bring the connections of many.
+// Trusted proxies have no limit per address: they carry the connections of many clients.
 func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
@@ -72,7 +72,7 @@ func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
 }
 
 // Many addresses fill the bound of all with connections that they keep: the
-// longest idle ones give way to whoever comes.
+// longest idle ones are closed for new connections.
 func TestIdleConnectionsGiveWay(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
@@ -89,7 +89,7 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	if r := raw(t, s, get("/api/human/amara")); r.status != http.StatusOK {
 		t.Errorf("got %d", r.status)
 	}
-	if _, err := io.Copy(io.Discard, kept[0]); err != nil { // the server hung up
+	if _, err := io.Copy(io.Discard, kept[0]); err != nil { // the server closed the connection
 		t.Errorf("the longest idle one: %v", err)
 	}
 }

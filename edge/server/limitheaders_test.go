@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// Every answer of a limited path tells of its limit, and so does a refusal below
-// it; other paths and preflights tell of none.
+// Every answer of a rate-limited path has the limit's headers, and so does an error answer;
+// other paths and preflights have none.
 func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())

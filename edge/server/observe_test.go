@@ -42,7 +42,7 @@ func (n *notes) want(t *testing.T, line string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !slices.Contains(n.lines, line) {
-		t.Errorf("nobody was told %q, but %q", line, n.lines)
+		t.Errorf("%q was not logged, but %q", line, n.lines)
 	}
 }
 

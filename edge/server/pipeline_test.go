@@ -113,7 +113,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// An unknown path among the settings is a page for whoever asks for one.
+// An unknown path under /settings is answered with a page if the client accepts HTML.
 func TestUnknownSettings(t *testing.T) {
 	t.Parallel()
 	rt := testPipeline(t, nil)
@@ -124,7 +124,7 @@ func TestUnknownSettings(t *testing.T) {
 		"with a slash too much": {"/settings/mcp/", "text/html", "page not_found"},
 		"an escape":             {"/settings/%6dcp", "text/html", "page not_found"},
 		"a program":             {"/settings/nothing", "application/json", "not_found"},
-		"whoever takes all":     {"/settings/nothing", "*/*", "not_found"},
+		"accepts anything":      {"/settings/nothing", "*/*", "not_found"},
 		"who says nothing":      {"/settings/nothing", "", "not_found"},
 		"who wants no HTML":     {"/settings/nothing", "text/html;q=0, */*", "not_found"},
 		"who wants little":      {"/settings/nothing", "*/*, text/html;q=0.1", "page not_found"},

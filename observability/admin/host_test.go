@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/observability/admin"
 )
 
-// TestRebinding: a name that a stranger's DNS server gives the listener's address is
+// TestRebinding: a name that an attacker's DNS server resolves to the listener's address is
 // refused on every path; the listener's own addresses and names are not.
 func TestRebinding(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func expired(ctx context.Context) bool {
 // closes the remaining connections and returns ctx's error.
 func (d *Drainer) Drain(ctx context.Context, listener net.Listener) error {
 	d.draining.Store(true)
-	_ = listener.Close() // on an error, too, no connection is accepted any more
+	_ = listener.Close() // even on an error, no more connections are accepted
 	d.wait(ctx)
 	err := d.server.Shutdown(ctx)
 	if err == nil || errors.Is(err, net.ErrClosed) { // Serve may not have noticed yet that the listener is closed

@@ -58,7 +58,7 @@ type Tool struct {
 	Waits bool `json:"waits,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
-	// InputSchema and OutputSchema are what clients are told of the arguments and of
+	// InputSchema and OutputSchema describe for clients the arguments and
 	// the answer. They are valid under JSON Schema draft-07 and 2020-12.
 	InputSchema  json.RawMessage `json:"input_schema"`
 	OutputSchema json.RawMessage `json:"output_schema"`

@@ -14,7 +14,7 @@ func TestManualPage(t *testing.T) {
 	}
 	for _, want := range []string{".TH KITH 1", ".SH OPTIONS", "--base-url", "backup", "member create", "token revoke", "doctor"} {
 		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page does not tell of %q", want)
+			t.Errorf("the page does not contain %q", want)
 		}
 	}
 }

@@ -46,7 +46,7 @@ date announced before ([operations](operations.md#removing-a-deprecated-path)).
 |---|---|
 `
 
-// TestReference keeps the page of all settings true to the code.
+// TestReference checks that the page of all settings matches the code.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	const path = "../../docs/configuration.md"
@@ -61,7 +61,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the settings are: run `make update`", path)
+		t.Errorf("%s does not match the settings: run `make update`", path)
 	}
 }
 
@@ -76,7 +76,7 @@ func reference(t *testing.T) []byte {
 			continue // the rate policies and sunsets, below
 		}
 		if name == "" || help == "" {
-			t.Errorf("%s is not explained", field.Name)
+			t.Errorf("%s has no explanation", field.Name)
 		}
 		value := "none"
 		if v := field.Tag.Get("default"); v != "" {

@@ -17,7 +17,7 @@ func secretSettings(t *testing.T) (variables []string) {
 		variable := field.Tag.Get("env")
 		_, secret := field.Tag.Lookup("secret")
 		if !secret && regexp.MustCompile(`_(TOKEN|SECRET|KEY|PASSWORD)$`).MatchString(variable) && !strings.Contains(field.Tag.Get("help"), "PEM") && !strings.Contains(variable, "TLS") {
-			t.Errorf("%s is named like a secret and is none", variable)
+			t.Errorf("%s is named like a secret but is not one", variable)
 		}
 		if secret {
 			variables = append(variables, variable)
@@ -29,7 +29,7 @@ func secretSettings(t *testing.T) (variables []string) {
 	return variables
 }
 
-// TestSecretsFromFiles: each secret may be in a file, which is not printed.
+// TestSecretsFromFiles: each secret can be read from a file, and its value is not printed.
 func TestSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	for _, variable := range secretSettings(t) {
@@ -40,7 +40,7 @@ func TestSecretsFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(flat(s), "hunter2-of-the-file@db/kith ") {
-			t.Errorf("%s: the file was not read, or its end is not cut: %s", variable, flat(s))
+			t.Errorf("%s: the file was not read, or its final newline was not removed: %s", variable, flat(s))
 		}
 		s.Addr = ":9"
 		var printed bytes.Buffer
@@ -63,8 +63,8 @@ func TestSecretsFromFiles(t *testing.T) {
 	}
 }
 
-// TestSecretsHaveNoFlag: a command line with a secret in it does not run, in
-// whichever way it is written, and what is said does not repeat the secret.
+// TestSecretsHaveNoFlag: a command line with a secret is refused, however it is written, and
+// the error does not repeat the secret.
 func TestSecretsHaveNoFlag(t *testing.T) {
 	t.Parallel()
 	for _, variable := range secretSettings(t) {
@@ -89,7 +89,7 @@ func TestDatabaseDefault(t *testing.T) {
 		t.Errorf("%q, %q: %v", s.DatabaseURL, s.Service, err)
 	}
 	if err := s.readSecrets(environ{"KITH_DATABASE_URL": ""}.get); err != nil || s.DatabaseURL != "" {
-		t.Errorf("one that is set to nothing became %q: %v", s.DatabaseURL, err)
+		t.Errorf("an empty variable became %q: %v", s.DatabaseURL, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (e environ) get(name string) (string, bool) {
 	return value, set
 }
 
-// flat are the texts of all settings, each with a space after it.
+// flat returns all settings as text, each with a space after it.
 func flat(s settings) string {
 	var all strings.Builder
 	for _, value := range reflect.ValueOf(s).Fields() {

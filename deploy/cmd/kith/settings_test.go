@@ -28,7 +28,7 @@ func TestResolveRefuses(t *testing.T) {
 		"no scheme":          {Addr: ":1", BaseURL: "kith.example"},
 		"a path":             {Addr: ":1", BaseURL: "https://kith.example/app"},
 		"a slash at the end": {Addr: ":1", BaseURL: "https://kith.example/"},
-		"fewer than none":    {Addr: ":1", JobWorkers: -1},
+		"negative workers":   {Addr: ":1", JobWorkers: -1},
 		"plain http":         {Addr: ":1", BaseURL: "http://kith.example"},
 		"plain http, by IP":  {Addr: ":1", BaseURL: "http://192.168.1.7:8080"},
 		"nearly loopback":    {Addr: ":1", BaseURL: "http://127.0.0.1.evil.example"},
@@ -42,7 +42,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// TestPlainHTTP: plain http is for this machine, or where the operator asks for it.
+// TestPlainHTTP: plain http is accepted for this machine, or if the operator allows it.
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
 	for _, s := range []settings{
@@ -56,7 +56,7 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// No workers are no workers, and not the backend's default.
+// 0 means no workers, not the backend's default.
 func TestJobWorkers(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[int]int{0: -1, 1: 1, 2: 2} {

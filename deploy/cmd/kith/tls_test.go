@@ -20,7 +20,7 @@ import (
 	backend "github.com/kith-crm/kith/backend/server"
 )
 
-// authority writes a certificate authority and certificates of its into a folder.
+// authority writes a certificate authority and certificates that it issued into a folder.
 type authority struct {
 	dir  string
 	cert *x509.Certificate
@@ -70,8 +70,8 @@ func (a *authority) issue(t *testing.T, name string, template *x509.Certificate)
 	return cert, key
 }
 
-// With mutual TLS the backend takes a client certificate in place of the
-// service credential, and nobody without one.
+// TestMutualTLS: with mutual TLS the backend accepts a client certificate instead of the
+// service credential, and refuses connections without one.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -124,6 +124,6 @@ func TestBadCertificates(t *testing.T) {
 		}
 	}
 	if _, err := readAuthority(os.Args[0]); err == nil {
-		t.Error("a program passed as a certificate")
+		t.Error("a file that is not a certificate was accepted")
 	}
 }

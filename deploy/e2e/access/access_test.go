@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestNoToken: only tools/call needs one, but everything does on /mcp.
+// TestNoToken: on /mcp/v1 only tools/call needs a token; on /mcp every method does.
 func TestNoToken(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		for name, body := range harness.Messages(t) {
@@ -31,7 +31,7 @@ func TestNoToken(t *testing.T) {
 	})
 }
 
-// TestDeadToken: a dead one is refused with each method, whatever it died of.
+// TestDeadToken: every method refuses a token that is wrong, revoked, expired or malformed.
 func TestDeadToken(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -39,19 +39,19 @@ func TestDeadToken(t *testing.T) {
 		ada.Revoke(t, revoked)
 		expired := expiredToken(t, ada)
 		dead := map[string][]string{
-			"wrong":                {"Authorization: Bearer " + live.Bearer[:len(live.Bearer)-4] + "AAAA"},
-			"of another kind":      {"Authorization: Bearer eyJhbGciOiJub25lIn0.e30."},
-			"revoked":              {"Authorization: Bearer " + revoked.Bearer},
-			"expired":              {"Authorization: Bearer " + expired.Bearer},
-			"cut off":              {"Authorization: Bearer " + live.Bearer[:20]},
-			"in upper case":        {"Authorization: Bearer " + strings.ToUpper(live.Bearer)},
-			"its id":               {"Authorization: Bearer " + ada.TokenID(t, live)},
-			"empty":                {"Authorization: Bearer"},
-			"of another scheme":    {"Authorization: Basic " + live.Bearer},
-			"with a comma":         {"Authorization: Bearer " + live.Bearer + ", Bearer " + live.Bearer},
-			"there twice":          {"Authorization: Bearer " + live.Bearer, "Authorization: Bearer " + live.Bearer},
-			"live and then a dead": {"Authorization: Bearer " + live.Bearer, "Authorization: Bearer x"},
-			"very long":            {"Authorization: Bearer " + strings.Repeat("a", 8000)},
+			"wrong":                       {"Authorization: Bearer " + live.Bearer[:len(live.Bearer)-4] + "AAAA"},
+			"a JWT":                       {"Authorization: Bearer eyJhbGciOiJub25lIn0.e30."},
+			"revoked":                     {"Authorization: Bearer " + revoked.Bearer},
+			"expired":                     {"Authorization: Bearer " + expired.Bearer},
+			"truncated":                   {"Authorization: Bearer " + live.Bearer[:20]},
+			"in upper case":               {"Authorization: Bearer " + strings.ToUpper(live.Bearer)},
+			"the token's id":              {"Authorization: Bearer " + ada.TokenID(t, live)},
+			"empty":                       {"Authorization: Bearer"},
+			"Basic scheme":                {"Authorization: Basic " + live.Bearer},
+			"with a comma":                {"Authorization: Bearer " + live.Bearer + ", Bearer " + live.Bearer},
+			"sent twice":                  {"Authorization: Bearer " + live.Bearer, "Authorization: Bearer " + live.Bearer},
+			"a live one, then a dead one": {"Authorization: Bearer " + live.Bearer, "Authorization: Bearer x"},
+			"very long":                   {"Authorization: Bearer " + strings.Repeat("a", 8000)},
 		}
 		for death, headers := range dead {
 			t.Run(death, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestDeadToken(t *testing.T) {
 	})
 }
 
-// TestMetadataOfEachPath: what a challenge points to names exactly the path. Without
-// a path it names the resource of the specification, /mcp.
+// TestMetadataOfEachPath: the metadata that a challenge points to names exactly the
+// requested path. Without a path it names the resource of the specification, /mcp.
 func TestMetadataOfEachPath(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for path, resource := range map[string]string{"": harness.PathDeprecated, harness.PathCurrent: harness.PathCurrent, harness.PathDeprecated: harness.PathDeprecated} {
@@ -96,8 +96,8 @@ func TestMetadataOfEachPath(t *testing.T) {
 	})
 }
 
-// TestRevokedToken: the very next call is refused, even though the token was
-// used a moment ago.
+// TestRevokedToken: the next call after the revocation is refused, even if the token
+// was used a moment before it.
 func TestRevokedToken(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -115,7 +115,7 @@ func TestRevokedToken(t *testing.T) {
 	})
 }
 
-// TestExpiredToken: a token works until its time is over.
+// TestExpiredToken: a token works until it expires.
 func TestExpiredToken(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -124,7 +124,7 @@ func TestExpiredToken(t *testing.T) {
 	})
 }
 
-// expiredToken is a token that worked, until its time was over.
+// expiredToken returns a token that worked and has expired since.
 func expiredToken(t *testing.T, m *harness.Member) harness.PersonalToken {
 	t.Helper()
 	expired := m.TokenWith(t, "--expires", "5s")
@@ -135,7 +135,8 @@ func expiredToken(t *testing.T, m *harness.Member) harness.PersonalToken {
 	return expired
 }
 
-// TestCredentialInQuery: it is never accepted there, under no name.
+// TestCredentialInQuery: a credential in the query string is never accepted, whatever
+// the parameter is called.
 func TestCredentialInQuery(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		bearer := s.NewMember(t).Token(t).Bearer

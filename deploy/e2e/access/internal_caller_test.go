@@ -14,8 +14,8 @@ import (
 
 const searchProcedure = "/kith.connections.v1.ConnectionService/SearchConnections"
 
-// bufCurl calls a procedure as an internal caller does who has nothing of ours
-// but the address: the contract comes by reflection.
+// bufCurl calls a procedure as an internal caller that has only the address: it gets
+// the schema by server reflection.
 func bufCurl(t *testing.T, s *harness.Service, protocol, procedure, data string, headers ...string) harness.Outcome {
 	t.Helper()
 	buf := harness.Repository(".tmp", "bin", "buf")
@@ -31,8 +31,8 @@ func bufCurl(t *testing.T, s *harness.Service, protocol, procedure, data string,
 	return harness.RunToEnd(t, command, "")
 }
 
-// TestInternalCallers: gRPC, gRPC-Web and Connect callers need the service's
-// credential and a member's; neither alone opens anything.
+// TestInternalCallers: gRPC, gRPC-Web and Connect callers need both the service token
+// and a member's credential; either one alone is refused.
 func TestInternalCallers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("buf is built by `make gen`")
@@ -42,7 +42,7 @@ func TestInternalCallers(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			s := harness.NewService(t, way)
-			if s.BackendAddr == "" { // kith serve can be called as well, if asked to
+			if s.BackendAddr == "" { // kith serve accepts internal callers too if KITH_BACKEND_ADDR is set
 				s.BackendAddr = harness.FreeAddress(t)
 			}
 			s.Start()
@@ -74,14 +74,14 @@ func checkInternalCaller(t *testing.T, s *harness.Service, protocol string) {
 		words           string
 	}{
 		"no credential":                {searchProcedure, `{"query":"grace"}`, nil, "unavailable"},
-		"a member's alone":             {searchProcedure, `{"query":"grace"}`, []string{reader}, "unavailable"},
-		"a wrong service's":            {searchProcedure, `{"query":"grace"}`, []string{reader, "Kith-Service-Token: " + s.ServiceToken[1:]}, "unavailable"},
-		"the service's alone":          {searchProcedure, `{"query":"grace"}`, []string{service}, "unauthenticated"},
-		"the service's as the bearer":  {searchProcedure, `{"query":"grace"}`, []string{service, "Authorization: Bearer " + s.ServiceToken}, "unauthenticated"},
-		"a dead member's":              {searchProcedure, `{"query":"grace"}`, []string{service, reader + "x"}, "unauthenticated"},
+		"a member's only":              {searchProcedure, `{"query":"grace"}`, []string{reader}, "unavailable"},
+		"a wrong service token":        {searchProcedure, `{"query":"grace"}`, []string{reader, "Kith-Service-Token: " + s.ServiceToken[1:]}, "unavailable"},
+		"the service token only":       {searchProcedure, `{"query":"grace"}`, []string{service}, "unauthenticated"},
+		"the service token as bearer":  {searchProcedure, `{"query":"grace"}`, []string{service, "Authorization: Bearer " + s.ServiceToken}, "unauthenticated"},
+		"an invalid bearer":            {searchProcedure, `{"query":"grace"}`, []string{service, reader + "x"}, "unauthenticated"},
 		"a scope is missing":           {"/kith.connections.v1.ConnectionService/CreateConnection", `{"name":"X"}`, []string{service, reader}, "permission_denied"},
 		"a rule is broken":             {searchProcedure, `{"query":""}`, []string{service, reader}, "invalid_argument"},
-		"the principal of nobody":      {"/kith.access.v1.AccessService/GetPrincipal", `{}`, []string{service}, "unauthenticated"},
+		"a principal without a bearer": {"/kith.access.v1.AccessService/GetPrincipal", `{}`, []string{service}, "unauthenticated"},
 		"the directory, no credential": {"/kith.directory.v1.PublicDirectoryService/ListMembers", `{}`, nil, "unavailable"},
 	} {
 		done := bufCurl(t, s, protocol, test.procedure, test.data, test.headers...)
@@ -91,7 +91,7 @@ func checkInternalCaller(t *testing.T, s *harness.Service, protocol string) {
 	}
 }
 
-// TestReflectionNeedsTheServiceToken: the contract is shown to internal callers only.
+// TestReflectionNeedsTheServiceToken: server reflection answers only internal callers.
 func TestReflectionNeedsTheServiceToken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("buf is built by `make gen`")
@@ -108,8 +108,8 @@ func TestReflectionNeedsTheServiceToken(t *testing.T) {
 	}
 }
 
-// TestBackendIsClosed: without an address for internal callers there is none, and
-// the edge passes nothing through.
+// TestBackendIsClosed: without an address for internal callers there is no such
+// listener, and the edge does not forward backend procedures.
 func TestBackendIsClosed(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		for _, headers := range [][]string{nil, {"Kith-Service-Token: " + s.ServiceToken}} {
@@ -118,7 +118,7 @@ func TestBackendIsClosed(t *testing.T) {
 				t.Errorf("got %d %s", got.Status, got.Body)
 			}
 		}
-		// A caller's own service token changes nothing at the edge either.
+		// The edge ignores a service token that a caller sends.
 		bearer := s.NewMember(t).Token(t).Bearer
 		got := s.Agent(harness.PathCurrent, bearer).Post(t, harness.ToolCall(t, "get_account", harness.Arguments{}), "Kith-Service-Token: wrong", "Kith-Credential-Id: x", "Kith-Request-Id: y")
 		if got.Status != 200 || got.Header.Get("Kith-Credential-Id") != "" {

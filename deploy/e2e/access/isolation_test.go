@@ -12,26 +12,26 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestTwoMembers: whatever the one keeps, the other finds it by no tool; not its
-// text, not that it exists.
+// TestTwoMembers: no tool shows one member another member's data, neither its text
+// nor whether it exists.
 func TestTwoMembers(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada, eve := s.NewMember(t), s.NewMember(t)
 		owner := ada.Agent(t)
 		kept := newKeepsake(t, owner, ada.Username)
-		thief := eve.Agent(t)
-		own := thief.Create(t, harness.Arguments{"name": "Mallory Own"})
+		intruder := eve.Agent(t)
+		own := intruder.Create(t, harness.Arguments{"name": "Mallory Own"})
 		attempts := kept.attempts(own)
-		for _, tool := range thief.Tools(t) {
+		for _, tool := range intruder.Tools(t) {
 			if !slices.ContainsFunc(attempts, func(a attempt) bool { return a.tool == tool.Name }) {
-				t.Errorf("%s: nobody tried to get at another member's data with this tool; add an attempt", tool.Name)
+				t.Errorf("%s: no attempt reads another member's data with this tool; add one", tool.Name)
 			}
 		}
 		for _, try := range attempts {
-			kept.checkAttempt(t, thief, try)
+			kept.checkAttempt(t, intruder, try)
 		}
 		for _, tool := range []string{"get_job", "cancel_job"} {
-			if result := thief.Try(t, tool, harness.Arguments{"task_id": kept.task}); !result.IsError {
+			if result := intruder.Try(t, tool, harness.Arguments{"task_id": kept.task}); !result.IsError {
 				t.Errorf("%s answers %s", tool, result.Text())
 			}
 		}
@@ -39,7 +39,7 @@ func TestTwoMembers(t *testing.T) {
 	})
 }
 
-// keepsake is what the first member keeps.
+// keepsake is the data that the first member stores.
 type keepsake struct {
 	member, person, second, name, email, text, summary, tag, organization, externalKey, cursor string
 	note, interaction, group, groupName, selection, reminder, reminderText, change             string
@@ -78,7 +78,7 @@ func newKeepsake(t *testing.T, a harness.Agent, member string) keepsake {
 	return k
 }
 
-// traces are the texts that give the keepsake away.
+// traces are texts from the keepsake; an answer that has one leaks it.
 func (k keepsake) traces() []string {
 	return []string{
 		k.importID, "Third Quagmire", k.person, k.second, k.note, k.interaction, k.group, k.reminder, k.change, "Wilhelmina", "Second Quagmire", "wilhelmina@", k.text, k.summary,
@@ -86,37 +86,37 @@ func (k keepsake) traces() []string {
 	}
 }
 
-// creditsLeft is what an answer says of the caller's own credits.
+// creditsLeft matches what an answer says about the caller's own credits.
 var creditsLeft = regexp.MustCompile(`"remaining":\d+`)
 
-// attempt is a tool call by which somebody else might get at it.
+// attempt is a tool call with which another member tries to reach the data.
 type attempt struct {
 	tool      string
 	arguments harness.Arguments
-	stranger  string // what is in it that is not the caller's, if it must be refused
-	silent    bool   // it is not refused, but answered with nothing
+	foreign   string // the other member's id or username in the arguments; empty if there is none
+	silent    bool   // the call is not refused; its answer is empty
 }
 
-// checkAttempt wants a call to show nothing, and to be answered as if there were
-// nothing.
-func (k keepsake) checkAttempt(t *testing.T, thief harness.Agent, try attempt) {
+// checkAttempt fails the test if the answer shows any of the data, or differs from the
+// answer for an id that does not exist.
+func (k keepsake) checkAttempt(t *testing.T, intruder harness.Agent, try attempt) {
 	t.Helper()
 	sent := harness.Encode(t, try.arguments)
-	got := thief.Post(t, harness.ToolCall(t, try.tool, try.arguments))
+	got := intruder.Post(t, harness.ToolCall(t, try.tool, try.arguments))
 	for _, trace := range k.traces() {
 		if strings.Contains(got.Body, trace) && !strings.Contains(sent, trace) {
 			t.Errorf("%s %s shows %q: %s", try.tool, sent, trace, got.Body)
 		}
 	}
-	if try.stranger == "" {
+	if try.foreign == "" {
 		return
 	}
-	// An id of somebody else's and one of nobody's are answered alike.
-	unknownID := try.stranger[:4] + strings.Repeat("0", len(try.stranger)-4)
-	other := thief.Post(t, harness.ToolCall(t, try.tool, harness.RawJSON(strings.ReplaceAll(sent, try.stranger, unknownID))))
-	is, want := creditsLeft.ReplaceAllString(got.Body, ""), creditsLeft.ReplaceAllString(strings.ReplaceAll(other.Body, unknownID, try.stranger), "")
+	// Another member's id and an id that does not exist get the same answer.
+	unknownID := try.foreign[:4] + strings.Repeat("0", len(try.foreign)-4)
+	other := intruder.Post(t, harness.ToolCall(t, try.tool, harness.RawJSON(strings.ReplaceAll(sent, try.foreign, unknownID))))
+	is, want := creditsLeft.ReplaceAllString(got.Body, ""), creditsLeft.ReplaceAllString(strings.ReplaceAll(other.Body, unknownID, try.foreign), "")
 	if is != want || strings.Contains(is, `"isError":true`) == try.silent {
-		t.Errorf("%s %s tells that there is something:\n%s\n%s", try.tool, sent, is, want)
+		t.Errorf("%s %s shows that the data exists:\n%s\n%s", try.tool, sent, is, want)
 	}
 }
 
@@ -132,10 +132,10 @@ func (k keepsake) attempts(own string) []attempt {
 	}
 	list = append(list, k.wholes()...)
 	list = append(list, k.intrusions(own)...)
-	return append(list, k.thefts(own)...)
+	return append(list, k.foreignWrites(own)...)
 }
 
-// wholes are calls that ask for everything.
+// wholes are calls that list or search everything.
 func (k keepsake) wholes() []attempt {
 	return []attempt{
 		{tool: "search_connections", arguments: harness.Arguments{"query": "quagmire", "limit": 1, "cursor": k.cursor}},
@@ -171,63 +171,63 @@ func (k keepsake) wholes() []attempt {
 	}
 }
 
-// intrusions are calls that read what is somebody else's by its id.
+// intrusions are calls that read another member's data by its id.
 func (k keepsake) intrusions(own string) []attempt {
 	return []attempt{
-		{tool: "get_connection", arguments: harness.Arguments{"id": k.person, "include": []string{"notes", "interactions", "positions"}}, stranger: k.person},
-		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "group": k.group}, stranger: k.group},
-		{tool: "list_timeline", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
-		{tool: "search_notes", arguments: harness.Arguments{"query": "likes", "connection_id": k.person}, stranger: k.person},
-		{tool: "list_due", arguments: harness.Arguments{"connection_id": k.person, "days": 366}, stranger: k.person},
-		{tool: "find_duplicates", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
-		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{k.person}}, stranger: k.person},
-		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{own, k.person}}, stranger: k.person},
-		{tool: "search_connections", arguments: harness.Arguments{"group": k.group}, stranger: k.group},
-		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{k.person}}, stranger: k.person},
-		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{own, k.person}}, stranger: k.person},
-		{tool: "suggest_introductions", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
-		{tool: "find_similar_connections", arguments: harness.Arguments{"connection_id": k.person}, stranger: k.person},
-		{tool: "get_member_profile", arguments: harness.Arguments{"username": k.member}, stranger: k.member},
-		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.person}, stranger: k.person, silent: true},
-		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.note}, stranger: k.note, silent: true},
-		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change, "dry_run": true}, stranger: k.change},
-		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": []string{k.person}}, stranger: k.person},
+		{tool: "get_connection", arguments: harness.Arguments{"id": k.person, "include": []string{"notes", "interactions", "positions"}}, foreign: k.person},
+		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "group": k.group}, foreign: k.group},
+		{tool: "list_timeline", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
+		{tool: "search_notes", arguments: harness.Arguments{"query": "likes", "connection_id": k.person}, foreign: k.person},
+		{tool: "list_due", arguments: harness.Arguments{"connection_id": k.person, "days": 366}, foreign: k.person},
+		{tool: "find_duplicates", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{k.person}}, foreign: k.person},
+		{tool: "export_connections", arguments: harness.Arguments{"format": "json", "ids": []string{own, k.person}}, foreign: k.person},
+		{tool: "search_connections", arguments: harness.Arguments{"group": k.group}, foreign: k.group},
+		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{k.person}}, foreign: k.person},
+		{tool: "prepare_meeting", arguments: harness.Arguments{"connection_ids": []string{own, k.person}}, foreign: k.person},
+		{tool: "suggest_introductions", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
+		{tool: "find_similar_connections", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
+		{tool: "get_member_profile", arguments: harness.Arguments{"username": k.member}, foreign: k.member},
+		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.person}, foreign: k.person, silent: true},
+		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.note}, foreign: k.note, silent: true},
+		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change, "dry_run": true}, foreign: k.change},
+		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": []string{k.person}}, foreign: k.person},
 	}
 }
 
-// thefts are calls that write to what is somebody else's, or tie it to one's own.
-func (k keepsake) thefts(own string) []attempt {
+// foreignWrites are calls that change another member's data or link it to the caller's own.
+func (k keepsake) foreignWrites(own string) []attempt {
 	theirs, both := []string{k.person}, []string{own, k.person}
 	return []attempt{
 		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": []string{own}, "kind": "call", "external_key": k.externalKey}},
-		{tool: "update_connection", arguments: harness.Arguments{"id": k.person, "name": "Stolen"}, stranger: k.person},
-		{tool: "update_connection", arguments: harness.Arguments{"id": k.person, "expected_version": 1, "bio": "Stolen"}, stranger: k.person},
-		{tool: "add_note", arguments: harness.Arguments{"connection_ids": theirs, "body": "stolen"}, stranger: k.person},
-		{tool: "add_note", arguments: harness.Arguments{"connection_ids": both, "body": "stolen"}, stranger: k.person},
-		{tool: "update_note", arguments: harness.Arguments{"id": k.note, "body": "stolen"}, stranger: k.note},
-		{tool: "update_interaction", arguments: harness.Arguments{"id": k.interaction, "summary": "stolen"}, stranger: k.interaction},
-		{tool: "delete_timeline_entry", arguments: harness.Arguments{"id": k.note}, stranger: k.note, silent: true},
-		{tool: "delete_timeline_entry", arguments: harness.Arguments{"id": k.interaction}, stranger: k.interaction, silent: true},
-		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": theirs, "kind": "call"}, stranger: k.person},
-		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": both, "kind": "call"}, stranger: k.person},
-		{tool: "archive_connections", arguments: harness.Arguments{"ids": theirs}, stranger: k.person},
-		{tool: "archive_connections", arguments: harness.Arguments{"ids": both}, stranger: k.person},
-		{tool: "delete_connection", arguments: harness.Arguments{"id": k.person, "confirm_name": k.name}, stranger: k.person, silent: true},
-		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": theirs, "dry_run": false}, stranger: k.person},
-		{tool: "merge_connections", arguments: harness.Arguments{"into_id": k.person, "from_ids": []string{own}, "dry_run": false}, stranger: k.person},
-		{tool: "link_connections", arguments: harness.Arguments{"from_id": own, "to_id": k.person, "type": "friend"}, stranger: k.person},
-		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": own, "type": "friend"}, stranger: k.person},
-		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague", "remove": true}, stranger: k.person},
-		{tool: "save_group", arguments: harness.Arguments{"id": k.group, "name": "Stolen"}, stranger: k.group},
-		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": theirs, "add_tags": []string{"stolen"}}, stranger: k.person},
-		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": both, "remove_tags": []string{k.tag}}, stranger: k.person},
-		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": []string{own}, "add_groups": []string{k.group}}, stranger: k.group},
-		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2031-01-01", "connection_id": k.person}, stranger: k.person},
-		{tool: "update_reminder", arguments: harness.Arguments{"id": k.reminder, "text": "stolen"}, stranger: k.reminder},
-		{tool: "complete_reminder", arguments: harness.Arguments{"id": k.reminder}, stranger: k.reminder},
-		{tool: "set_cadence", arguments: harness.Arguments{"connection_ids": []string{k.person}, "days": 1}, stranger: k.person},
-		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change}, stranger: k.change},
-		{tool: "undo_change", arguments: harness.Arguments{"import_id": k.importID}, stranger: k.importID},
+		{tool: "update_connection", arguments: harness.Arguments{"id": k.person, "name": "Stolen"}, foreign: k.person},
+		{tool: "update_connection", arguments: harness.Arguments{"id": k.person, "expected_version": 1, "bio": "Stolen"}, foreign: k.person},
+		{tool: "add_note", arguments: harness.Arguments{"connection_ids": theirs, "body": "stolen"}, foreign: k.person},
+		{tool: "add_note", arguments: harness.Arguments{"connection_ids": both, "body": "stolen"}, foreign: k.person},
+		{tool: "update_note", arguments: harness.Arguments{"id": k.note, "body": "stolen"}, foreign: k.note},
+		{tool: "update_interaction", arguments: harness.Arguments{"id": k.interaction, "summary": "stolen"}, foreign: k.interaction},
+		{tool: "delete_timeline_entry", arguments: harness.Arguments{"id": k.note}, foreign: k.note, silent: true},
+		{tool: "delete_timeline_entry", arguments: harness.Arguments{"id": k.interaction}, foreign: k.interaction, silent: true},
+		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": theirs, "kind": "call"}, foreign: k.person},
+		{tool: "log_interaction", arguments: harness.Arguments{"connection_ids": both, "kind": "call"}, foreign: k.person},
+		{tool: "archive_connections", arguments: harness.Arguments{"ids": theirs}, foreign: k.person},
+		{tool: "archive_connections", arguments: harness.Arguments{"ids": both}, foreign: k.person},
+		{tool: "delete_connection", arguments: harness.Arguments{"id": k.person, "confirm_name": k.name}, foreign: k.person, silent: true},
+		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": theirs, "dry_run": false}, foreign: k.person},
+		{tool: "merge_connections", arguments: harness.Arguments{"into_id": k.person, "from_ids": []string{own}, "dry_run": false}, foreign: k.person},
+		{tool: "link_connections", arguments: harness.Arguments{"from_id": own, "to_id": k.person, "type": "friend"}, foreign: k.person},
+		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": own, "type": "friend"}, foreign: k.person},
+		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague", "remove": true}, foreign: k.person},
+		{tool: "save_group", arguments: harness.Arguments{"id": k.group, "name": "Stolen"}, foreign: k.group},
+		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": theirs, "add_tags": []string{"stolen"}}, foreign: k.person},
+		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": both, "remove_tags": []string{k.tag}}, foreign: k.person},
+		{tool: "update_membership", arguments: harness.Arguments{"connection_ids": []string{own}, "add_groups": []string{k.group}}, foreign: k.group},
+		{tool: "create_reminder", arguments: harness.Arguments{"text": "stolen", "due_on": "2031-01-01", "connection_id": k.person}, foreign: k.person},
+		{tool: "update_reminder", arguments: harness.Arguments{"id": k.reminder, "text": "stolen"}, foreign: k.reminder},
+		{tool: "complete_reminder", arguments: harness.Arguments{"id": k.reminder}, foreign: k.reminder},
+		{tool: "set_cadence", arguments: harness.Arguments{"connection_ids": []string{k.person}, "days": 1}, foreign: k.person},
+		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change}, foreign: k.change},
+		{tool: "undo_change", arguments: harness.Arguments{"import_id": k.importID}, foreign: k.importID},
 		{tool: "cancel_job", arguments: harness.Arguments{"task_id": k.task}},
 	}
 }
@@ -235,28 +235,28 @@ func (k keepsake) thefts(own string) []attempt {
 func (k keepsake) checkUntouched(t *testing.T, owner harness.Agent) {
 	t.Helper()
 	if changes := harness.At[[]any](t, owner.Call(t, "list_changes", harness.Arguments{"limit": 50}), "changes"); harness.Encode(t, changes) != harness.Encode(t, k.changes) {
-		t.Errorf("the other member changed something: %v", changes)
+		t.Errorf("the other member's calls recorded changes: %v", changes)
 	}
 	c := owner.Call(t, "get_connection", harness.Arguments{"id": k.person, "include": []string{"notes", "interactions"}})
 	notes, interactions := harness.At[[]any](t, c, "notes"), harness.At[[]any](t, c, "interactions")
 	if len(notes) == 0 {
 		t.Fatalf("the note is gone: %v", c)
 	}
-	harness.CheckSame(t, "what was kept", []any{
+	harness.CheckSame(t, "the stored data", []any{
 		harness.At[string](t, c, "connection", "name"), harness.At[float64](t, c, "connection", "version"), harness.At[string](t, notes[0], "body"),
 		len(notes), len(interactions), len(harness.At[[]any](t, c, "connection", "relationships")),
 	}, []any{k.name, 1.0, k.text, 1, 1, 1})
 	due := harness.At[[]any](t, owner.Call(t, "list_due", harness.Arguments{}), "items")
 	if len(due) != 1 || harness.At[string](t, due[0], "reminder_id") != k.reminder {
-		t.Errorf("what is due was changed: %v", due)
+		t.Errorf("list_due changed: %v", due)
 	}
 	if found := owner.Find(t, "stolen"); len(found) != 0 {
-		t.Errorf("the other member wrote into it: %v", found)
+		t.Errorf("the other member added something: %v", found)
 	}
 }
 
-// TestMembersAtOnce: calls of many members at the same time, over the same pooled
-// connections, are never mixed up.
+// TestMembersAtOnce: concurrent calls by many members over the same pooled connections
+// each see only their own member's data.
 func TestMembersAtOnce(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		const members, rounds = 6, 25

@@ -16,9 +16,8 @@ import (
 )
 
 // TestReadOnlyCredentialWritesNothing: a credential with every scope but `write`
-// calls no writing tool, however it is asked: under no path, in no spelling, by no
-// way around the MCP server. What the member keeps is the same to the last byte
-// after each attempt.
+// cannot run a writing tool: not on any path, with any spelling, or by bypassing the
+// MCP server. The member's stored data is byte for byte the same after each attempt.
 func TestReadOnlyCredentialWritesNothing(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -38,15 +37,15 @@ func TestReadOnlyCredentialWritesNothing(t *testing.T) {
 					got := try.play(t, s, reader.Bearer)
 					try.check(t, tool, got)
 					if after := kept.read(t); !slices.Equal(before, after) {
-						t.Fatalf("%s changed what the member keeps; it is now:\n%s", try.name, strings.Join(without(after, before), "\n"))
+						t.Fatalf("%s changed the member's data; new rows:\n%s", try.name, strings.Join(without(after, before), "\n"))
 					}
 				}
-				// The same arguments do write, for a credential that may.
+				// The same arguments do write with a credential that has the scope.
 				wrote := full.Call(t, name, arguments)
 				if slices.Equal(before, kept.read(t)) {
-					t.Errorf("%s writes nothing by %v, so nothing was put to the test", name, arguments)
+					t.Errorf("%s writes nothing with %v, so the test proves nothing", name, arguments)
 				}
-				if task := wrote["task_id"]; task != nil { // what it does is not to be taken for the next tool's
+				if task := wrote["task_id"]; task != nil { // wait, so that its writes are not taken for the next tool's
 					full.AwaitJob(t, task)
 				}
 			})
@@ -54,8 +53,8 @@ func TestReadOnlyCredentialWritesNothing(t *testing.T) {
 	})
 }
 
-// TestOneGroupOpensItsTools: a credential with one group and `write` calls the tools
-// of that group, and no others; without `write`, those of them that read.
+// TestOneGroupOpensItsTools: a credential with one group and `write` can call the tools
+// of that group and no others; without `write`, only the reading tools of the group.
 func TestOneGroupOpensItsTools(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -70,8 +69,8 @@ func TestOneGroupOpensItsTools(t *testing.T) {
 	})
 }
 
-// checkReach wants a tool to be called or refused by what the catalogue says of it.
-// The arguments are good for hardly any: a call that is let in may fail by them.
+// checkReach checks that a tool is callable or refused as the catalogue says. The
+// arguments suit few tools, so a permitted call may still fail because of them.
 func checkReach(t *testing.T, a harness.Agent, tool *catalog.RPC, held []string) {
 	t.Helper()
 	name, body := tool.Tool.Name, harness.ToolCall(t, tool.Tool.Name, harness.Arguments{})
@@ -85,12 +84,12 @@ func checkReach(t *testing.T, a harness.Agent, tool *catalog.RPC, held []string)
 	}
 }
 
-// TestGrantOfBefore: a grant holds what was asked for when it was made. The tools of
-// a group that came later are refused, and the refusal says which scopes to ask for;
-// a refresh does not widen it.
+// TestGrantOfBefore: a grant keeps the scopes that were requested when it was made.
+// Tools of groups that were added later are refused, and the refusal names the scopes
+// to request; a refresh does not add scopes.
 func TestGrantOfBefore(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
-		held := []string{"connections", "timeline", "account", "write"} // all that there was at first
+		held := []string{"connections", "timeline", "account", "write"} // all scopes of the first release
 		g := s.NewGrant(t, s.NewPerson(t), strings.Join(held, " "))
 		for range 2 {
 			later := 0
@@ -99,7 +98,7 @@ func TestGrantOfBefore(t *testing.T) {
 				later += min(1, len(tool.Missing(held)))
 			}
 			if later < 10 {
-				t.Errorf("only %d tools came later", later)
+				t.Errorf("only %d tools need other scopes", later)
 			}
 			g.Refresh(t, "")
 		}
@@ -120,7 +119,7 @@ func writingTools(t *testing.T) []*catalog.RPC {
 	return slices.DeleteFunc(tools(t), func(tool *catalog.RPC) bool { return !tool.Writes })
 }
 
-// readingScopes are all but write.
+// readingScopes returns all scopes except write.
 func readingScopes(t *testing.T) []string {
 	t.Helper()
 	all, err := catalog.Load()
@@ -130,8 +129,8 @@ func readingScopes(t *testing.T) []string {
 	return slices.DeleteFunc(all.Scopes(), func(scope string) bool { return scope == catalog.ScopeWrite })
 }
 
-// goodWrites returns for each writing tool arguments with which it writes. Those of
-// one tool are none of another's business.
+// goodWrites returns, for each writing tool, arguments with which it writes. No two
+// tools work on the same objects.
 func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 	t.Helper()
 	person := func() string {
@@ -174,8 +173,7 @@ func goodWrites(t *testing.T, a harness.Agent) map[string]harness.Arguments {
 	}
 }
 
-// keep reads everything that a member keeps from the database, which is the one
-// place where nothing that was written can hide.
+// keep reads all of a member's rows from the database, where every write is visible.
 type keep struct {
 	read func(t *testing.T) []string
 }
@@ -217,7 +215,7 @@ func newKeep(t *testing.T, s *harness.Service, username string) keep {
 	}
 	var parts []string
 	for _, table := range slices.Sorted(maps.Keys(columns)) {
-		// What belongs to a member says so; credentials note when they were used.
+		// Rows of a member have a tenant column; credentials record when they were last used.
 		owner := ""
 		for _, name := range []string{"tenant_id", "member_id"} {
 			if slices.Contains(columns[table], name) && table != "personal_tokens" {
@@ -234,7 +232,7 @@ func newKeep(t *testing.T, s *harness.Service, username string) keep {
 		parts = append(parts, fmt.Sprintf(`SELECT '%s ' || %s FROM "%s" AS x WHERE %s = (SELECT id FROM members WHERE username = '%s')`, table, row, table, owner, username))
 	}
 	if len(parts) < 20 {
-		t.Fatalf("only %d tables hold anything of a member", len(parts))
+		t.Fatalf("only %d tables have rows of members", len(parts))
 	}
 	everything := strings.Join(parts, " UNION ALL ")
 	return keep{read: func(t *testing.T) []string {
@@ -248,21 +246,21 @@ func newKeep(t *testing.T, s *harness.Service, username string) keep {
 	}}
 }
 
-// without returns the rows of one reading that are not in another.
+// without returns the rows of one snapshot that are not in the other.
 func without(rows, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return slices.Contains(others, row) })
 }
 
-// trick is an attempt to have a tool run by a credential that may not.
+// trick is an attempt to run a tool with a credential that lacks the scope.
 type trick struct {
 	name, method, path, body string
 	headers                  []string
-	// reason is what the refusal must say, where the tool is recognised; empty
-	// where the request as such is refused.
+	// reason is the reason that the refusal must have when the tool is recognised;
+	// empty when the request itself is refused.
 	reason string
-	// harmless ones are requests for something else, and are answered.
+	// harmless tricks do not ask for the tool, so they are answered.
 	harmless bool
-	// direct ones go to the backend, by an internal caller.
+	// direct tricks go to the backend, as an internal caller.
 	direct bool
 }
 
@@ -284,7 +282,7 @@ func (try trick) play(t *testing.T, s *harness.Service, bearer string) harness.R
 	return s.Send(t, method, try.path, try.body, append(headers, "Authorization: Bearer "+bearer)...)
 }
 
-// check wants an answer that refuses.
+// check fails the test unless the answer is a refusal.
 func (try trick) check(t *testing.T, tool *catalog.RPC, got harness.Response) {
 	t.Helper()
 	if try.reason != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// tricks are the ways in which somebody may try to have a tool run.
+// tricks are the ways in which a caller may try to run a tool.
 func tricks(t *testing.T, s *harness.Service, tool *catalog.RPC, arguments string) []trick {
 	t.Helper()
 	return slices.Concat(
@@ -23,14 +23,14 @@ func tricks(t *testing.T, s *harness.Service, tool *catalog.RPC, arguments strin
 	)
 }
 
-// callOf is a tools/call whose name is given as JSON.
+// callOf returns a tools/call with the name given as JSON.
 func callOf(quotedName, arguments string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quotedName + `,"arguments":` + arguments + `}}`
 }
 
 func quoted(name string) string { return `"` + name + `"` }
 
-// escaped writes each character of a name by its number.
+// escaped writes each character of a name as a \u escape.
 func escaped(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -41,8 +41,8 @@ func escaped(name string) string {
 
 const missingScope = "missing_scope"
 
-// spellings are ways to write the tool's name. Those that JSON takes for the same
-// name are refused for their scope; the others name nothing.
+// spellings are ways to write the tool's name. Those that JSON decodes to the same
+// name are refused for the missing scope; the others name no tool.
 func spellings(name, arguments string) []trick {
 	var out []trick
 	for what, spelling := range map[string]string{
@@ -59,37 +59,37 @@ func spellings(name, arguments string) []trick {
 	}
 	camel := strings.ReplaceAll(strings.ToUpper(name[:1])+name[1:], "_", "")
 	for what, spelling := range map[string]string{
-		"upper case":              quoted(strings.ToUpper(name)),
-		"one capital":             quoted(strings.ToUpper(name[:1]) + name[1:]),
-		"camel case":              quoted(camel),
-		"hyphens":                 quoted(strings.ReplaceAll(name, "_", "-")),
-		"a space before":          quoted(" " + name),
-		"a space after":           quoted(name + " "),
-		"a line break after":      quoted(name + `\n`),
-		"a NUL after":             quoted(name + `\u0000`),
-		"a byte order mark":       quoted("\ufeff" + name),
-		"a zero-width space":      quoted("\u200b" + name),
-		"a soft hyphen inside":    quoted(name[:3] + "\u00ad" + name[3:]),
-		"a fullwidth underscore":  quoted(strings.ReplaceAll(name, "_", "\uff3f")),
-		"a combining mark":        quoted(name + "\u0301"),
-		"a long s":                quoted(strings.ReplaceAll(name, "s", "\u017f") + "\u017f"),
-		"a path":                  quoted("/" + name),
-		"a path up":               quoted("x/../" + name),
-		"the server's name first": quoted("kith." + name),
-		"a reading tool first":    quoted("get_account," + name),
-		"a reading tool's end":    quoted("get_account\\u0000" + name),
-		"escaped twice":           quoted(strings.ReplaceAll(name, "_", `\\u005f`)),
-		"an array":                "[" + quoted(name) + "]",
-		"an object":               `{"name":` + quoted(name) + "}",
-		"a number":                "0",
-		"null":                    "null",
+		"upper case":               quoted(strings.ToUpper(name)),
+		"one capital":              quoted(strings.ToUpper(name[:1]) + name[1:]),
+		"camel case":               quoted(camel),
+		"hyphens":                  quoted(strings.ReplaceAll(name, "_", "-")),
+		"a space before":           quoted(" " + name),
+		"a space after":            quoted(name + " "),
+		"a line break after":       quoted(name + `\n`),
+		"a NUL after":              quoted(name + `\u0000`),
+		"a byte order mark":        quoted("\ufeff" + name),
+		"a zero-width space":       quoted("\u200b" + name),
+		"a soft hyphen inside":     quoted(name[:3] + "\u00ad" + name[3:]),
+		"a fullwidth underscore":   quoted(strings.ReplaceAll(name, "_", "\uff3f")),
+		"a combining mark":         quoted(name + "\u0301"),
+		"a long s":                 quoted(strings.ReplaceAll(name, "s", "\u017f") + "\u017f"),
+		"a path":                   quoted("/" + name),
+		"a path up":                quoted("x/../" + name),
+		"the server's name first":  quoted("kith." + name),
+		"a reading tool first":     quoted("get_account," + name),
+		"a reading tool and a NUL": quoted("get_account\\u0000" + name),
+		"escaped twice":            quoted(strings.ReplaceAll(name, "_", `\\u005f`)),
+		"an array":                 "[" + quoted(name) + "]",
+		"an object":                `{"name":` + quoted(name) + "}",
+		"a number":                 "0",
+		"null":                     "null",
 	} {
 		out = append(out, trick{name: what, path: harness.PathCurrent, body: callOf(spelling, arguments)})
 	}
 	return out
 }
 
-// envelopes are messages in which the call hides.
+// envelopes are messages that hide the call.
 func envelopes(name, arguments string) []trick {
 	call, params := callOf(quoted(name), arguments), `{"name":`+quoted(name)+`,"arguments":`+arguments+`}`
 	message := func(members string) string { return `{"jsonrpc":"2.0","id":1,` + members + `}` }
@@ -118,7 +118,7 @@ func envelopes(name, arguments string) []trick {
 		"a method that is an array":  message(`"method":["tools/call"],"params":` + params),
 		"params in an array":         message(`"method":"tools/call","params":[` + params + `]`),
 		"params as text":             message(`"method":"tools/call","params":` + fmt.Sprintf("%q", params)),
-		"the call in an older form":  `{"id":1,"method":"tools/call","params":` + params + `}`,
+		"no jsonrpc member":          `{"id":1,"method":"tools/call","params":` + params + `}`,
 		"a response with a method":   message(`"result":{},"method":"tools/call","params":` + params),
 		"arguments as text":          message(`"method":"tools/call","params":{"name":` + quoted(name) + `,"arguments":` + fmt.Sprintf("%q", arguments) + `}`),
 		"an id that is null":         `{"jsonrpc":"2.0","id":null,"method":"tools/call","params":` + params + `}`,
@@ -129,25 +129,25 @@ func envelopes(name, arguments string) []trick {
 		out = append(out, trick{name: what, path: harness.PathCurrent, body: body})
 	}
 	for what, body := range map[string]string{
-		"an escaped method":      message(`"method":"tools\/c\u0061ll","params":` + params),
-		"an escaped key":         message(`"method":"tools/call","par\u0061ms":` + params),
-		"scopes in the message":  message(`"scopes":["write"],"method":"tools/call","params":{"name":` + quoted(name) + `,"arguments":` + arguments + `,"_meta":{"scopes":["write"]}}`),
-		"whitespace all through": " \n" + strings.ReplaceAll(call, `,"`, " ,\t\"") + "\r\n",
-		"params within params":   message(`"method":"tools/call","params":{"params":{"name":"get_account"},"name":` + quoted(name) + `,"arguments":` + arguments + `}`),
+		"an escaped method":     message(`"method":"tools\/c\u0061ll","params":` + params),
+		"an escaped key":        message(`"method":"tools/call","par\u0061ms":` + params),
+		"scopes in the message": message(`"scopes":["write"],"method":"tools/call","params":{"name":` + quoted(name) + `,"arguments":` + arguments + `,"_meta":{"scopes":["write"]}}`),
+		"whitespace everywhere": " \n" + strings.ReplaceAll(call, `,"`, " ,\t\"") + "\r\n",
+		"params within params":  message(`"method":"tools/call","params":{"params":{"name":"get_account"},"name":` + quoted(name) + `,"arguments":` + arguments + `}`),
 	} {
 		out = append(out, trick{name: what, path: harness.PathCurrent, body: body, reason: missingScope})
 	}
 	for what, body := range map[string]string{
-		"a notification":              `{"jsonrpc":"2.0","method":"tools/call","params":` + params + `}`,
-		"the call in what is ignored": message(`"method":"tools/call","params":{"name":"get_account","params":` + params + `}`),
-		"the call beside a ping":      message(`"method":"ping","params":` + params),
+		"a notification":             `{"jsonrpc":"2.0","method":"tools/call","params":` + params + `}`,
+		"the call in ignored params": message(`"method":"tools/call","params":{"name":"get_account","params":` + params + `}`),
+		"the call beside a ping":     message(`"method":"ping","params":` + params),
 	} {
 		out = append(out, trick{name: what, path: harness.PathCurrent, body: body, harmless: true})
 	}
 	return out
 }
 
-// requestVariants are other methods, headers and encodings.
+// requestVariants use other methods, headers and encodings.
 func requestVariants(t *testing.T, name, arguments string) []trick {
 	t.Helper()
 	call := callOf(quoted(name), arguments)
@@ -172,7 +172,7 @@ func requestVariants(t *testing.T, name, arguments string) []trick {
 		trick{name: "in UTF-16", path: harness.PathCurrent, body: inUTF16(call), headers: []string{"Content-Type: application/json; charset=utf-16"}},
 		trick{name: "compressed", path: harness.PathCurrent, body: zipped(t, call), headers: []string{"Content-Encoding: gzip"}},
 		trick{name: "by a form", path: harness.PathCurrent, body: url.Values{"jsonrpc": {"2.0"}, "method": {"tools/call"}, "name": {name}}.Encode(), headers: []string{"Content-Type: application/x-www-form-urlencoded"}},
-		trick{name: "with scopes in headers", path: harness.PathCurrent, body: call, headers: []string{"X-Scopes: write", "Kith-Scopes: write", "X-Forwarded-User: root"}, reason: missingScope},
+		trick{name: "scopes in headers", path: harness.PathCurrent, body: call, headers: []string{"X-Scopes: write", "Kith-Scopes: write", "X-Forwarded-User: root"}, reason: missingScope},
 		trick{name: "under a key", path: harness.PathCurrent, body: call, headers: []string{"Idempotency-Key: " + harness.NewWord()}, reason: missingScope},
 		trick{name: "in the older version", path: harness.PathCurrent, body: call, headers: []string{"MCP-Protocol-Version: 2025-03-26"}, reason: missingScope},
 		trick{name: "in no version", path: harness.PathCurrent, body: call, headers: []string{"MCP-Protocol-Version: 2099-01-01"}},
@@ -201,7 +201,7 @@ func zipped(t *testing.T, text string) string {
 	return b.String()
 }
 
-// places are paths where no tool is run.
+// places are paths that run no tool.
 func places(t *testing.T, name, arguments string) []trick {
 	t.Helper()
 	var out []trick
@@ -231,7 +231,7 @@ func sideDoors(s *harness.Service, tool *catalog.RPC, arguments string) []trick 
 			trick{name: "Connect by GET at " + path, method: http.MethodGet, path: path + get, headers: trusted},
 		)
 	}
-	if s.BackendAddr != "" { // who is trusted as a service may still not write for the member
+	if s.BackendAddr != "" { // the service token does not replace the member's missing scope
 		out = append(out,
 			trick{name: "Connect at the backend", path: tool.Procedure, body: arguments, headers: trusted, direct: true},
 			trick{name: "Connect by GET at the backend", method: http.MethodGet, path: tool.Procedure + get, headers: trusted, direct: true},
@@ -241,7 +241,7 @@ func sideDoors(s *harness.Service, tool *catalog.RPC, arguments string) []trick 
 	return append(out, trick{name: "the procedure as the tool", path: harness.PathCurrent, body: callOf(quoted(tool.Procedure), arguments)})
 }
 
-// batches are lists of reads that name what is none.
+// batches are batch requests that name something other than a read.
 func batches(t *testing.T, name string) []trick {
 	t.Helper()
 	var out []trick

@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkRefusal wants the error for a live credential that may not do this.
+// checkRefusal fails the test unless a valid credential is refused with the reason.
 func checkRefusal(t *testing.T, a harness.Agent, body, reason string, scopes []string) {
 	t.Helper()
 	got := a.Post(t, body)
@@ -20,8 +20,8 @@ func checkRefusal(t *testing.T, a harness.Agent, body, reason string, scopes []s
 	}
 }
 
-// checkRefused wants the error that refuses a call, for the reason and with the scopes
-// that it needs.
+// checkRefused fails the test unless the error refuses the call with this reason and
+// lists the scopes that it needs.
 func checkRefused(t *testing.T, got harness.Response, reason string, scopes []string) {
 	t.Helper()
 	r := got.Reply(t)
@@ -42,7 +42,8 @@ func checkRefused(t *testing.T, got harness.Response, reason string, scopes []st
 	harness.CheckJSONBody(t, got)
 }
 
-// TestMissingScope: each tool needs its group, and a writing one `write` as well.
+// TestMissingScope: each tool needs the scope of its group; a writing tool needs `write`
+// as well.
 func TestMissingScope(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -68,7 +69,7 @@ func TestMissingScope(t *testing.T) {
 				if known := slices.ContainsFunc(listed, func(one harness.ListedTool) bool { return one.Name == tool.Name }); known == writes {
 					t.Errorf("tools/list of a token without write has it: %v", known)
 				}
-				// Not even the arguments are looked at before the scope is.
+				// The scope is checked before the arguments.
 				if writes {
 					checkRefusal(t, noWrite, harness.ToolCall(t, tool.Name, harness.Arguments{"bogus": 1}), "missing_scope", tool.Meta.Scopes)
 				}
@@ -85,7 +86,7 @@ func TestMissingScope(t *testing.T) {
 	})
 }
 
-// TestWriteScopeAlone: `write` by itself opens nothing.
+// TestWriteScopeAlone: `write` without a group gives access to no tool of a group.
 func TestWriteScopeAlone(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		a := s.Agent(harness.PathCurrent, s.NewMember(t).Token(t, "write").Bearer)
@@ -94,8 +95,8 @@ func TestWriteScopeAlone(t *testing.T) {
 	})
 }
 
-// TestSandboxRefusesEveryWrite: with good arguments, bad ones, and even with the
-// token of a member who could write at home.
+// TestSandboxRefusesEveryWrite: the sandbox refuses writes with good and bad arguments,
+// and with a token that may write to its own member's data.
 func TestSandboxRefusesEveryWrite(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		member := s.NewMember(t).Token(t).Bearer

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestSuspendedMember: from the next call on a suspended member's token is dead, and
-// it lives again when they are resumed; others notice nothing.
+// TestSuspendedMember: the tokens of a suspended member stop working at the next call
+// and work again when the member is resumed; other members are not affected.
 func TestSuspendedMember(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada, bob := s.NewMember(t), s.NewMember(t)

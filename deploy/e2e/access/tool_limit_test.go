@@ -13,8 +13,9 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestTokenForNamedTools: a token that is limited to named tools lists and calls
-// those alone; the others are refused and say why, and /agent/identity tells.
+// TestTokenForNamedTools: a token that is limited to named tools lists and calls only
+// those; calls of other tools are refused with the reason, and /agent/identity shows the
+// limit.
 func TestTokenForNamedTools(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)

@@ -14,17 +14,17 @@ const (
 	PathSandboxOld = "/sandbox/mcp/v1"
 )
 
-// JSONType is the one header that MCP requests need.
+// JSONType is the only header that every MCP request needs.
 const JSONType = "Content-Type: application/json"
 
-// Agent calls the MCP server under one path with one bearer; "" is none.
+// Agent calls the MCP server at one path with one bearer token; "" sends none.
 type Agent struct {
 	Service *Service
 	Path    string
 	Bearer  string
 }
 
-// Agent returns a caller of a path with a bearer; "" is none.
+// Agent returns a caller of a path with a bearer token; "" sends none.
 func (s *Service) Agent(path, bearer string) Agent { return Agent{s, path, bearer} }
 
 func (m *Member) Agent(t *testing.T) Agent {
@@ -63,7 +63,7 @@ type ToolResult struct {
 	IsError    bool           `json:"isError"`
 }
 
-// Text is what a model reads of the result.
+// Text returns the text that a model reads from the result.
 func (r ToolResult) Text() string {
 	if len(r.Content) == 0 {
 		return ""
@@ -71,7 +71,7 @@ func (r ToolResult) Text() string {
 	return r.Content[0].Text
 }
 
-// Post sends a body as it is.
+// Post sends a body unchanged.
 func (a Agent) Post(t *testing.T, body string, headers ...string) Response {
 	t.Helper()
 	lines := append([]string{JSONType}, headers...)
@@ -83,7 +83,7 @@ func (a Agent) Post(t *testing.T, body string, headers ...string) Response {
 	return got
 }
 
-// Request is a JSON-RPC request as text; params nil leaves them out.
+// Request returns a JSON-RPC request as text; nil params are left out.
 func Request(t *testing.T, method string, params any) string {
 	t.Helper()
 	message := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
@@ -93,7 +93,7 @@ func Request(t *testing.T, method string, params any) string {
 	return Encode(t, message)
 }
 
-// ToolCall is the request to run a tool.
+// ToolCall returns the request that calls a tool.
 func ToolCall(t *testing.T, tool string, arguments any) string {
 	t.Helper()
 	return Request(t, "tools/call", map[string]any{"name": tool, "arguments": arguments})
@@ -113,7 +113,7 @@ func (a Response) Reply(t *testing.T) Reply {
 	t.Helper()
 	var r Reply
 	if err := json.Unmarshal([]byte(a.Body), &r); err != nil {
-		t.Fatalf("the answer %d is no JSON-RPC message: %v\n%s", a.Status, err, a.Body)
+		t.Fatalf("the answer %d is not a JSON-RPC message: %v\n%s", a.Status, err, a.Body)
 	}
 	if r.Version != "2.0" {
 		t.Errorf("jsonrpc is %q", r.Version)
@@ -121,7 +121,7 @@ func (a Response) Reply(t *testing.T) Reply {
 	return r
 }
 
-// Try runs a tool that may fail in its own way.
+// Try calls a tool that may return a tool error.
 func (a Agent) Try(t *testing.T, tool string, arguments any) ToolResult {
 	t.Helper()
 	got := a.Post(t, ToolCall(t, tool, arguments))
@@ -136,7 +136,7 @@ func (a Agent) Try(t *testing.T, tool string, arguments any) ToolResult {
 	return result
 }
 
-// Call runs a tool that must succeed, and returns its structured content.
+// Call calls a tool that must succeed, and returns its structured content.
 func (a Agent) Call(t *testing.T, tool string, arguments any) map[string]any {
 	t.Helper()
 	result := a.Try(t, tool, arguments)
@@ -146,22 +146,22 @@ func (a Agent) Call(t *testing.T, tool string, arguments any) map[string]any {
 	return result.Structured
 }
 
-// Arguments saves typing.
+// Arguments are the arguments of a tool call.
 type Arguments = map[string]any
 
-// RawJSON is a value that is sent as it is.
+// RawJSON is a JSON value that is sent unchanged.
 type RawJSON string
 
 // MarshalJSON implements json.Marshaler.
 func (r RawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
-// Create adds a person and returns the id.
+// Create creates a connection and returns its id.
 func (a Agent) Create(t *testing.T, fields Arguments) string {
 	t.Helper()
 	return At[string](t, a.Call(t, "create_connection", fields), "connection", "id")
 }
 
-// Find returns the ids of the people that a search finds.
+// Find searches and returns the ids of the hits.
 func (a Agent) Find(t *testing.T, query string) []string {
 	t.Helper()
 	var ids []string
@@ -171,7 +171,7 @@ func (a Agent) Find(t *testing.T, query string) []string {
 	return ids
 }
 
-// At returns the member of a JSON value under the path.
+// At returns the member of a JSON value at the path.
 func At[T any](t *testing.T, value any, path ...string) T {
 	t.Helper()
 	for _, name := range path {

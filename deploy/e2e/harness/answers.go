@@ -13,8 +13,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// seenAnswers are all structured answers of the run, one line of JSON each. Node.js tests
-// write files of their own into the folder.
+// seenAnswers collects all structured answers of the run, one line of JSON each. Node.js
+// tests write their own files into the folder.
 type seenAnswers struct {
 	mu     sync.Mutex
 	folder string
@@ -25,7 +25,8 @@ type seenAnswers struct {
 // answers is set by Main.
 var answers *seenAnswers
 
-// answersFolder is the variable that tells Node.js tests where to keep answers.
+// answersFolder is the environment variable with the folder for the answers of Node.js
+// tests.
 const answersFolder = "KITH_ANSWERS"
 
 func newSeenAnswers(dir string) (*seenAnswers, error) {
@@ -38,8 +39,8 @@ func newSeenAnswers(dir string) (*seenAnswers, error) {
 	return s, err
 }
 
-// keep keeps the structured content of an answer to a call of a tool. What is no such
-// call or no such answer is for other checks.
+// keep stores the structured content of the answer to a tool call. It ignores every other
+// request and answer; other checks cover them.
 func (s *seenAnswers) keep(request, response string) {
 	var call struct {
 		Method string
@@ -61,8 +62,8 @@ func (s *seenAnswers) keep(request, response string) {
 	s.err = errors.Join(s.err, err)
 }
 
-// check has ajv, which most clients use, validate all answers against the published
-// schemas, under draft-07 and under 2020-12.
+// check validates all answers against the published schemas with ajv, which most clients
+// use, under draft-07 and under 2020-12.
 func (s *seenAnswers) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

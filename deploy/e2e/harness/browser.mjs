@@ -1,11 +1,11 @@
-// A real browser in the hands of a person.
+// Drives a real browser as a user would.
 import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 import { setting } from './client.mjs';
 import { keep } from './secrets.mjs';
 
-const PATIENCE = 30_000; // of the Go tests too: a slow machine must not fail a test
-// What a page of ours answers on purpose is no complaint of the browser's.
+const PATIENCE = 30_000; // the same as in the Go tests: a slow machine must not fail a test
+// Console errors about statuses that a page answers on purpose are ignored.
 const REFUSAL = /^Failed to load resource: the server responded with a status of 4\d\d/;
 
 /** Starts Chromium; it has no windows. */
@@ -24,7 +24,7 @@ export async function newPerson(browser) {
   const complaints = [];
   context.on('console', (message) => {
     const { url } = message.location();
-    const ours = !url || url.startsWith(setting('BASE_URL')); // what a client's page lacks is not
+    const ours = !url || url.startsWith(setting('BASE_URL')); // errors of a client's page do not count
     if (ours && message.type() === 'error' && !REFUSAL.test(message.text())) complaints.push(message.text());
   });
   const page = await context.newPage();

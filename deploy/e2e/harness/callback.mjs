@@ -1,4 +1,4 @@
-// A client's own little web server, to which the browser brings the answer.
+// The web server of a client, to which the browser is redirected with the answer.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { keep } from './secrets.mjs';

@@ -1,4 +1,4 @@
-// What the SDK tests share: a client that is connected, and calls that succeed.
+// Shared code of the SDK tests: a connected client, and calls that must succeed.
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

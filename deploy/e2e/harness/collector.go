@@ -24,7 +24,7 @@ import (
 	"github.com/kith-crm/kith/backend/server"
 )
 
-// Span is what a collector is told of one.
+// Span is one span as a collector receives it.
 type Span struct {
 	Service, Name, kind string
 	Trace, ID, Parent   string
@@ -32,19 +32,19 @@ type Span struct {
 	Attributes          map[string]string
 }
 
-// Collector takes spans by OTLP over HTTP.
+// Collector receives spans by OTLP over HTTP.
 type Collector struct {
 	URL string
 
 	mu       sync.Mutex
 	requests int
-	spans    []Span // of a collector of one test
+	spans    []Span // only set for a collector of one test
 	keeps    bool
-	words    map[string]bool // everything that was told in text, once
+	words    map[string]bool // every distinct text in the spans
 	faults   []error
 }
 
-// startCollector starts one that listens until close is called.
+// startCollector starts a collector that listens until close is called.
 func startCollector(keeps bool) (c *Collector, closeIt func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,8 +72,8 @@ func NewCollector(t *testing.T) *Collector {
 	return c
 }
 
-// everyTrace takes the spans of all services that have no collector of their own,
-// so that the whole run is searched; TestMain sets it.
+// everyTrace receives the spans of all services without a collector of their own, so that
+// the spans of the whole run are searched for secrets; Main sets it.
 var everyTrace *Collector
 
 // ServeHTTP implements http.Handler.
@@ -142,8 +142,7 @@ func attributesOf(list []*commonv1.KeyValue) map[string]string {
 	return out
 }
 
-// Trace returns the spans of the trace that has one like this, the whole of it as
-// far as it has arrived.
+// Trace returns all spans received so far of the trace that has a matching span.
 func (c *Collector) Trace(like func(Span) bool) []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +165,7 @@ func (c *Collector) RequestCount() int {
 	return c.requests
 }
 
-// allowed is the closed list of what spans are called and tell, in its forms.
+// allowed matches the closed list of span names and attribute values.
 func allowed() *regexp.Regexp {
 	return regexp.MustCompile(`^(text=` +
 		`|name=[a-z][a-z.]*(-[a-z0-9.]+){0,4}` + // routes, operations, "page", "unknown"
@@ -184,11 +183,11 @@ func allowed() *regexp.Regexp {
 		`|kith\.(items|job\.attempt)=[0-9]{1,2})$`)
 }
 
-// memberName is in the form of the names of these tests' members.
+// memberName matches the usernames of the members of these tests.
 var memberName = regexp.MustCompile(`\b[mp]-[a-z0-9]{12}\b`)
 
-// check holds everything that was told to the closed list, and looks for secrets
-// in it.
+// check compares every text in the spans with the closed list and searches it for
+// secrets.
 func (c *Collector) check() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +198,7 @@ func (c *Collector) check() error {
 			errs = append(errs, fmt.Errorf("a span shows a %s: %q", kind, word))
 		}
 		if !may.MatchString(word) || memberName.MatchString(word) {
-			errs = append(errs, fmt.Errorf("a span tells %q, which is in no closed list", word))
+			errs = append(errs, fmt.Errorf("a span has %q, which is not in the closed list", word))
 		}
 	}
 	return errors.Join(errs...)

@@ -11,8 +11,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// CheckOneSentence wants a command that failed, and said why in one line. A
-// service's log may have begun before it, with the build that was starting.
+// CheckOneSentence fails the test unless the command failed and gave the reason in one
+// line. The log line about the starting build may come before it.
 func CheckOneSentence(t *testing.T, done Outcome, words ...string) {
 	t.Helper()
 	if done.Code == 0 {
@@ -24,11 +24,11 @@ func CheckOneSentence(t *testing.T, done Outcome, words ...string) {
 	}
 	line, rest, _ := strings.Cut(complaint, "\n")
 	if !strings.HasPrefix(line, "kith: ") || strings.TrimSpace(rest) != "" {
-		t.Errorf("standard error is not one line that says why: %q", done.Stderr)
+		t.Errorf("standard error is not one line with the reason: %q", done.Stderr)
 	}
 	for _, trace := range []string{"goroutine ", "panic", ".go:", "0x", "runtime error", "DATA RACE"} {
 		if strings.Contains(done.Stdout+done.Stderr, trace) {
-			t.Errorf("there is a trace of the program in it: %s", done.Stderr)
+			t.Errorf("standard error has a stack trace or Go source path: %s", done.Stderr)
 		}
 	}
 	for _, word := range words {
@@ -39,8 +39,8 @@ func CheckOneSentence(t *testing.T, done Outcome, words ...string) {
 	Secrets.MustNotBeIn(t, "the complaint", done.Stderr)
 }
 
-// RunBriefly runs kith in the folder as whoever may be named. It should end by
-// itself; if it does not, it is told to, and its exit code 0 will give it away.
+// RunBriefly runs kith in the folder, as another user if one is given. kith should exit on
+// its own; if it does not, it is stopped, and its exit code 0 fails the check.
 func RunBriefly(t *testing.T, folder string, env []string, as *syscall.Credential, args ...string) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout/3)
@@ -52,7 +52,7 @@ func RunBriefly(t *testing.T, folder string, env []string, as *syscall.Credentia
 	return RunToEnd(t, command, "")
 }
 
-// RunShell runs a line as a person would who copied it, and returns what it printed.
+// RunShell runs a line in a shell, as a user who copied it would, and returns its output.
 func RunShell(t *testing.T, line string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-c", line)

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// ContactFile is a file of people, and what becomes of its rows when it is imported
-// for a member who knows nobody.
+// ContactFile is a file of contacts, with the expected result when it is imported for a
+// member without connections.
 type ContactFile struct {
 	Name, Content             string
-	Created, Repeated, Failed int // again are rows of people who were in rows before
+	Created, Repeated, Failed int // Repeated counts rows of contacts who are in an earlier row
 }
 
 func (f ContactFile) Rows() int { return f.Created + f.Repeated + f.Failed }
 
-// Every so many rows of a generated file there is one of somebody who was in the
-// first row, and one of nobody.
+// Intervals in rows: after how many rows of a generated file one repeats the contact of
+// the first row, and after how many one has no name.
 const (
 	everyRepeated = 100
 	everyNameless = 250
 )
 
-// Generate makes a file of so many rows.
+// Generate makes a file with the given number of rows.
 func Generate(name, header string, rows int, row func(i int) string) ContactFile {
 	f := ContactFile{Name: name}
 	var b strings.Builder
@@ -44,8 +44,8 @@ func Generate(name, header string, rows int, row func(i int) string) ContactFile
 	return f
 }
 
-// GoogleFile has the columns of Google's export of people with an address and a
-// phone number each.
+// GoogleFile returns a file with the columns of Google's export, each contact with an
+// address and a phone number.
 func GoogleFile(rows int) ContactFile {
 	const header = "First Name,Middle Name,Last Name,Phonetic First Name,Phonetic Middle Name,Phonetic Last Name,Name Prefix,Name Suffix,Nickname,File As," +
 		"Organization Name,Organization Title,Organization Department,Birthday,Notes,Photo,Labels,E-mail 1 - Label,E-mail 1 - Value,Phone 1 - Label,Phone 1 - Value\n"
@@ -54,7 +54,7 @@ func GoogleFile(rows int) ContactFile {
 	})
 }
 
-// NameFile is a table of names with as many rows as an agent can pass.
+// NameFile returns a table of names with as many rows as an agent can pass.
 func NameFile() ContactFile {
 	const most = 1 << 20
 	f := ContactFile{Name: "names.csv"}

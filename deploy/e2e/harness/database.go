@@ -33,17 +33,17 @@ func ExecDatabase(t *testing.T, databaseURL, statement string) {
 	}
 }
 
-// Ledger is what the books of a service say of its members' credits, all of them
-// together. It is read from the database, since nobody else is shown the books.
+// Ledger has the credit totals of all members of a service. It is read from the database,
+// since no endpoint shows the whole ledger.
 type Ledger struct {
-	Balance    int // what the members are said to have
-	Entries    int // what their entries sum up to
-	Allowances int // how many entries give credits
-	Calls      int // how many calls were paid for
-	Spent      int // with how much
+	Balance    int // sum of the stored balances
+	Entries    int // sum of the ledger entries
+	Allowances int // number of entries that add credits
+	Calls      int // number of calls that were charged
+	Spent      int // credits charged for them
 }
 
-// ReadLedger reads the books.
+// ReadLedger reads the ledger.
 func (s *Service) ReadLedger(t *testing.T) Ledger {
 	t.Helper()
 	var l Ledger
@@ -77,7 +77,7 @@ func (s *Service) OpenDatabase(t *testing.T) *sql.DB {
 	return db
 }
 
-// LockDatabase keeps everybody else from writing to a SQLite file.
+// LockDatabase takes the write lock of a SQLite file until the test releases it.
 func LockDatabase(t *testing.T, path string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_txlock=immediate")
@@ -106,7 +106,7 @@ func NewPostgres(t testing.TB) string {
 	return newPostgresFrom(t, "template0")
 }
 
-// newPostgresFrom makes it as a copy of another, to which nobody is connected.
+// newPostgresFrom makes the database as a copy of another one without connections.
 func newPostgresFrom(t testing.TB, original string) string {
 	t.Helper()
 	server := os.Getenv(PostgresVariable)
@@ -115,16 +115,16 @@ func newPostgresFrom(t testing.TB, original string) string {
 	}
 	address, err := url.Parse(server)
 	if err != nil {
-		t.Fatalf("%s is no address", PostgresVariable)
+		t.Fatalf("%s is not a valid address", PostgresVariable)
 	}
 	name := "kith_e2e_" + strings.ToLower(rand.Text())
-	// To copy files takes the server 0.07 CPU seconds less than to copy pages through its log.
+	// Copying files takes the server 0.07 CPU seconds less than copying pages through its log.
 	ExecPostgres(t, server, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY file_copy")
 	t.Cleanup(func() { ExecPostgres(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
 	address.Path = "/" + name
 	if _, has := address.User.Password(); !has {
-		// A server that trusts this machine does not ask for it. It is here to be
-		// looked for in what the service prints.
+		// A server that trusts this machine does not ask for the password. It is set so
+		// that the service's output can be searched for it.
 		address.User = url.UserPassword(address.User.Username(), rand.Text())
 	}
 	password, _ := address.User.Password()
@@ -134,7 +134,7 @@ func newPostgresFrom(t testing.TB, original string) string {
 
 func ExecPostgres(t testing.TB, address, statement string) {
 	t.Helper()
-	// Not the test's context: cleanups run after its end.
+	// Not the test's context: it is cancelled before cleanups run.
 	if err := tellPostgres(address, statement); err != nil {
 		t.Error(err)
 	}

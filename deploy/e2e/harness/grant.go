@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Grant is a client that a person lets work for them, and its newest tokens.
+// Grant is a client that a member gave access to, with its newest tokens.
 type Grant struct {
 	service  *Service
 	ClientID string
 	Tokens   TokenPair
 }
 
-// NewGrant has a new client ask a person for the scopes, who signs in and allows it.
+// NewGrant registers a client, signs the person in and consents to the scopes.
 func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string) *Grant {
 	t.Helper()
 	const redirectURI = "http://127.0.0.1/callback"
@@ -42,7 +42,7 @@ func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string)
 	values.Set("decision", "allow")
 	to, err := url.Parse(v.Send(t, "/oauth/consent", values).Header.Get("Location"))
 	if err != nil || to.Query().Get("code") == "" {
-		t.Fatalf("there is no code in %v: %v", to, err)
+		t.Fatalf("no code in %v: %v", to, err)
 	}
 	g := &Grant{service: s, ClientID: client.ID}
 	g.exchange(t, url.Values{
@@ -52,7 +52,7 @@ func (s *Service) NewGrant(t *testing.T, person map[string]string, scope string)
 	return g
 }
 
-// exchange gets new tokens.
+// exchange requests tokens at the token endpoint.
 func (g *Grant) exchange(t *testing.T, form url.Values) {
 	t.Helper()
 	got := g.service.Send(t, http.MethodPost, "/oauth/token", form.Encode(), "Content-Type: "+FormType)
@@ -63,7 +63,7 @@ func (g *Grant) exchange(t *testing.T, form url.Values) {
 	Secrets.Keep("refresh token", g.Tokens.Refresh)
 }
 
-// Refresh gets new tokens for the old ones; with scopes, an access token of those.
+// Refresh exchanges the refresh token; with scopes, the access token has only those.
 func (g *Grant) Refresh(t *testing.T, scope string) {
 	t.Helper()
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Tokens.Refresh}, "client_id": {g.ClientID}}

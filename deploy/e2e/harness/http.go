@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Client follows no redirect: where one comes, the test sees it.
+// Client follows no redirects, so tests see each redirect.
 var Client = &http.Client{
 	Timeout:       Timeout,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// Response is an HTTP response, read to its end.
+// Response is an HTTP response with its whole body.
 type Response struct {
 	Status int
 	Header http.Header
@@ -62,7 +62,7 @@ func ReadResponse(t *testing.T, res *http.Response) Response {
 	return Response{res.StatusCode, res.Header, string(body)}
 }
 
-// Dial opens a bare connection to the edge, which net/http does not tidy up.
+// Dial opens a TCP connection to the edge, for requests that net/http would correct.
 func (s *Service) Dial(t *testing.T) net.Conn {
 	t.Helper()
 	return Dial(t, s.Addr)
@@ -81,12 +81,12 @@ func Dial(t *testing.T, addr string) net.Conn {
 	return conn
 }
 
-// SendRaw sends the bytes as they are, and reads one answer.
+// SendRaw sends the bytes unchanged and reads one answer.
 func (s *Service) SendRaw(t *testing.T, request string) Response {
 	t.Helper()
 	conn := s.Dial(t)
-	// A server that refuses early closes before it has read everything: what
-	// counts is the answer.
+	// A server that refuses a request early may close before it has read everything, so
+	// a write error does not matter; the answer does.
 	_, _ = io.WriteString(conn, request)
 	method, _, _ := strings.Cut(request, " ")
 	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
@@ -96,7 +96,7 @@ func (s *Service) SendRaw(t *testing.T, request string) Response {
 	return ReadResponse(t, res)
 }
 
-// NewWord returns a word that nobody has used.
+// NewWord returns a random word that no other test uses.
 func NewWord() string { return strings.ToLower(rand.Text()) }
 
 func (s *Service) SendTo(t *testing.T, address string, header string) Response {
@@ -116,11 +116,11 @@ func (s *Service) SendTo(t *testing.T, address string, header string) Response {
 
 const FormType = "application/x-www-form-urlencoded"
 
-// Excerpt keeps failures readable.
+// Excerpt shortens a body for failure messages.
 func Excerpt(body string) string { return strings.ToValidUTF8(body[:min(len(body), 400)], "?") }
 
-// CheckUnavailable wants the answer to a good request that cannot be served now:
-// a 401 or another 4xx would make clients throw good credentials away.
+// CheckUnavailable fails the test unless the answer is a 503 with Retry-After. A 401 or
+// another 4xx would make clients discard valid credentials.
 func CheckUnavailable(t *testing.T, what string, got Response) {
 	t.Helper()
 	if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || got.Header.Get("WWW-Authenticate") != "" {
@@ -128,12 +128,12 @@ func CheckUnavailable(t *testing.T, what string, got Response) {
 	}
 }
 
-// Demo is the sandbox's member, whose profile is public.
+// Demo is the username of the sandbox's member, whose profile is public.
 const Demo = "demo"
 
 func Shorten(s string) string { return strings.ToValidUTF8(s[:min(len(s), 60)], "?") }
 
-// CheckPreflight wants the answer that lets a web page go on.
+// CheckPreflight fails the test unless the preflight answer allows the method.
 func CheckPreflight(t *testing.T, got Response, method string) {
 	t.Helper()
 	if got.Status != http.StatusNoContent || got.Body != "" {
@@ -147,11 +147,11 @@ func CheckPreflight(t *testing.T, got Response, method string) {
 		}
 	}
 	if got.Header.Get("Access-Control-Allow-Credentials") != "" {
-		t.Error("OPTIONS: credentials of the browser are allowed")
+		t.Error("OPTIONS: Access-Control-Allow-Credentials is set")
 	}
 }
 
-// Head returns the status and the headers of these names, to be compared as a whole.
+// Head returns the status and the named headers in one map, for comparison.
 func (a Response) Head(names ...string) map[string]string {
 	head := map[string]string{"status": strconv.Itoa(a.Status)}
 	for _, name := range names {

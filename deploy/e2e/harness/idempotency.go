@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// HoldKeys keeps the service from ending what it keeps answers of, until release is
-// called.
+// HoldKeys blocks the service from committing requests with idempotency keys until release
+// is called.
 func (s *Service) HoldKeys(t *testing.T) (release func()) {
 	t.Helper()
 	if !s.Topology.Postgres {
@@ -31,15 +31,15 @@ func (s *Service) HoldKeys(t *testing.T) (release func()) {
 	}
 }
 
-// inFlight is one request with a key, sent by many at once while its end is held up. All
-// but one have been answered; that one is being worked on.
+// inFlight is one request with a key, sent over several connections at once while its
+// commit is blocked. All but one are answered; that one is still running.
 type inFlight struct {
 	Refused    []Response
-	Unanswered net.Conn // of the one that is not answered
+	Unanswered net.Conn // the connection without an answer yet
 	Answer     chan Response
 }
 
-// SendAtOnce sends the request. Those who are answered must have got a 409.
+// SendAtOnce sends the request concurrently. Early answers must be a 409.
 func (d IdempotentEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight {
 	t.Helper()
 	const callers = 4
@@ -56,7 +56,7 @@ func (d IdempotentEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight
 			t.Fatal(err)
 		}
 		go func() {
-			var got Response // stays empty when the connection is closed before it comes
+			var got Response // stays empty when the connection is closed before the answer
 			if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
 				got = ReadResponse(t, res)
 			}
@@ -68,10 +68,10 @@ func (d IdempotentEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight
 		early := <-arrivals
 		f.Refused = append(f.Refused, early.answer)
 		delete(conns, early.conn)
-		CheckSame(t, "while the first is at work", early.answer.Head("Retry-After", "Idempotency-Replayed"),
+		CheckSame(t, "while the first is running", early.answer.Head("Retry-After", "Idempotency-Replayed"),
 			map[string]string{"status": "409", "Retry-After": "1", "Idempotency-Replayed": ""})
 		if !strings.Contains(early.answer.Body, "Idempotency-Key") {
-			t.Errorf("while the first is at work: got %s", early.answer.Body)
+			t.Errorf("while the first is running: got %s", early.answer.Body)
 		}
 	}
 	for conn := range conns {
@@ -81,13 +81,14 @@ func (d IdempotentEndpoint) SendAtOnce(t *testing.T, body, key string) *inFlight
 	return f
 }
 
-// WithKey runs a tool with a key.
+// WithKey sends a body with an idempotency key.
 func (a Agent) WithKey(t *testing.T, key, body string) Response {
 	t.Helper()
 	return a.Post(t, body, KeyLine(key))
 }
 
-// CheckReplay wants an answer again, or not.
+// CheckReplay fails the test unless the answer is a 200 that is a replay, or is not one, as
+// wanted.
 func CheckReplay(t *testing.T, what string, got Response, want bool) {
 	t.Helper()
 	if replayed := got.Header.Get("Idempotency-Replayed") == "true"; got.Status != http.StatusOK || replayed != want {
@@ -95,23 +96,23 @@ func CheckReplay(t *testing.T, what string, got Response, want bool) {
 	}
 }
 
-// IdempotentEndpoint is a path that takes keys, with a caller who may do something there.
+// IdempotentEndpoint is a path that takes keys, with a caller who may use it.
 type IdempotentEndpoint struct {
 	Service *Service
 	Path    string
 	Bearer  string // "" for none
-	Status  int    // of an answer that is kept
-	// does returns the body of a request that does something with the word.
+	Status  int    // of a successful answer
+	// does returns the body of a request that has an effect and contains the word.
 	MakeBody func(word string) string
 }
 
 const PathRegister = "/oauth/register"
 
-// KeyLine is the header line of a key.
+// KeyLine returns the header line of a key.
 func KeyLine(key string) string { return "Idempotency-Key: " + key }
 
-// Send sends a body through a bare socket, with header lines as they are: a client
-// library would tidy them up.
+// Send sends a body over a TCP connection with the header lines unchanged; a client
+// library would normalise them.
 func (d IdempotentEndpoint) Send(t *testing.T, body string, lines ...string) Response {
 	t.Helper()
 	return d.Service.SendRaw(t, d.request(body, lines...))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Import imports a file to its end, and returns the report.
+// Import imports a file, waits for the job to end, and returns the report.
 func (a Agent) Import(t *testing.T, file Arguments) map[string]any {
 	t.Helper()
 	job := a.AwaitJob(t, a.Call(t, "import_file", file)["task_id"])
@@ -17,7 +17,7 @@ func (a Agent) Import(t *testing.T, file Arguments) map[string]any {
 	return At[map[string]any](t, job, "result")
 }
 
-// AwaitJob waits for the end of a job, and returns it.
+// AwaitJob waits until a job has ended, and returns it.
 func (a Agent) AwaitJob(t *testing.T, task any) map[string]any {
 	t.Helper()
 	return a.AwaitJobWithin(t, Timeout, task)
@@ -33,8 +33,8 @@ func (a Agent) AwaitJobWithin(t *testing.T, most time.Duration, task any) map[st
 	return job
 }
 
-// ParkedJob returns the number of a job that is queued, and that nobody works on:
-// it is made of one that has ended.
+// ParkedJob returns the number of a queued job that no worker takes. It is made from an
+// ended job by giving it an unknown kind.
 func (a Agent) ParkedJob(t *testing.T) int {
 	t.Helper()
 	job := a.AwaitJob(t, a.Call(t, "embed_objects", Arguments{})["task_id"])

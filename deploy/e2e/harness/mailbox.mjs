@@ -1,4 +1,4 @@
-// A mail server that keeps what it is sent, for the service to write to.
+// A mail server for the service, which keeps the emails that it receives.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
@@ -10,7 +10,7 @@ export async function openMailbox() {
   const emails = [];
   const waiting = [];
   const server = new SMTPServer({
-    disabledCommands: ['STARTTLS'], // there is nobody between the two
+    disabledCommands: ['STARTTLS'], // client and server are on the same machine
     onAuth({ username, password }, session, done) {
       const right = username === 'kith' && password === setting('SMTP_PASSWORD');
       done(right ? null : new Error('wrong password'), { user: username });

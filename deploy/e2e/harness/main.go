@@ -13,20 +13,20 @@ import (
 	"testing"
 )
 
-// PlainBinary is the program under test as it is released, for command lines and
+// PlainBinary is the path of the program without the race detector, for command lines and
 // for tests of many rows. A command line starts fifty times slower with the race
-// detector, and does one thing.
+// detector and would gain little from it.
 var PlainBinary string
 
-// serviceBinary is the program as it runs as a service: with the race detector if
-// raceVariable is set. The tests themselves do without it; they would take six times
+// serviceBinary is the path of the program that runs as a service: with the race detector
+// if raceVariable is set. The tests themselves run without it; they would take six times
 // as long.
 var serviceBinary string
 
 // raceVariable is the environment variable that turns on the race detector of services.
 const raceVariable = "KITH_TEST_RACE"
 
-// What the program is told that it is.
+// The version, commit and date that the build stamps into the program.
 const (
 	StampedVersion = "9.8.7-test"
 	StampedCommit  = "0123456789abcdef0123456789abcdef01234567"
@@ -46,8 +46,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// setParallel runs more tests at once than there are processors, unless the
-// command line says how many: most of a test's time is spent waiting.
+// setParallel runs more tests at once than there are processors, unless the command line
+// sets the number: tests spend most of their time waiting.
 func setParallel() {
 	const name, each = "test.parallel", 3
 	asked := false
@@ -80,8 +80,8 @@ func run(m *testing.M) (code int, err error) {
 	return code, errors.Join(shared.stop(), originals.remove(), rateHeaders.check(), everyTrace.check(), answers.check())
 }
 
-// buildAll builds kith once for all packages, into .tmp/e2e. What is up to date
-// there is not linked again.
+// buildAll builds kith once for all packages, into .tmp/e2e. A binary that is up to date
+// is not linked again.
 func buildAll(dir string) error {
 	built := Repository(".tmp", "e2e")
 	if err := os.MkdirAll(built, 0o755); err != nil {
@@ -100,14 +100,14 @@ func buildAll(dir string) error {
 	}
 	serviceBinary = PlainBinary
 	if os.Getenv(raceVariable) != "" {
-		// As in the Makefile, the detector leaves SQLite alone.
+		// As in the Makefile, SQLite is built without the race detector.
 		serviceBinary, err = build(dir, "kith-race", "-race", "-gcflags=modernc.org/sqlite/lib=-race=false")
 	}
 	return err
 }
 
-// build builds kith and puts a link to it into the folder, which other users may
-// enter: a test runs the program as one of them.
+// build builds kith and links it into the folder, which other users may enter: one test
+// runs the program as another user.
 func build(dir, name string, flags ...string) (path string, err error) {
 	target := Repository(".tmp", "e2e", name)
 	args := append([]string{"build", "-ldflags=-s -w -X main.buildVersion=" + StampedVersion + " -X main.buildCommit=" + StampedCommit + " -X main.buildDate=" + StampedDate, "-o", target}, flags...)

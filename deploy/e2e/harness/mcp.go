@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Codes that the rulings give to MCP errors.
+// Codes of MCP errors, as the rulings define them.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -16,25 +16,25 @@ const (
 	CodeRefused        = -32001
 )
 
-// InvalidToken is what a challenge says when a credential was presented.
+// InvalidToken is the error parameter of a challenge when a credential was presented.
 const InvalidToken = `error="invalid_token"`
 
 // Messages has one message of each kind.
 func Messages(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{
-		"initialize":     Request(t, "initialize", map[string]any{"protocolVersion": "2025-06-18"}),
-		"ping":           Request(t, "ping", nil),
-		"tools/list":     Request(t, "tools/list", nil),
-		"tools/call":     ToolCall(t, "get_account", Arguments{}),
-		"a writing call": ToolCall(t, "create_connection", Arguments{"name": "Nobody"}),
-		"an unknown one": Request(t, "no/such/method", nil),
-		"a notification": `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		"initialize":        Request(t, "initialize", map[string]any{"protocolVersion": "2025-06-18"}),
+		"ping":              Request(t, "ping", nil),
+		"tools/list":        Request(t, "tools/list", nil),
+		"tools/call":        ToolCall(t, "get_account", Arguments{}),
+		"a writing call":    ToolCall(t, "create_connection", Arguments{"name": "Nobody"}),
+		"an unknown method": Request(t, "no/such/method", nil),
+		"a notification":    `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 	}
 }
 
-// CheckChallenge wants a 401 with exactly one challenge, which leads to the
-// metadata of the very path.
+// CheckChallenge fails the test unless the answer is a 401 with exactly one challenge,
+// which links to the metadata of the requested path.
 func CheckChallenge(t *testing.T, a Agent, body, parameter string, headers ...string) {
 	t.Helper()
 	got := a.Post(t, body, headers...)
@@ -42,7 +42,7 @@ func CheckChallenge(t *testing.T, a Agent, body, parameter string, headers ...st
 		t.Fatalf("got %d %s, want 401", got.Status, got.Body)
 	}
 	if r := got.Reply(t); r.Error == nil || r.Result != nil || r.Error.Message == "" {
-		t.Errorf("the body is no JSON-RPC error: %s", got.Body)
+		t.Errorf("the body is not a JSON-RPC error: %s", got.Body)
 	}
 	CheckJSONBody(t, got)
 	challenges := got.Header.Values("WWW-Authenticate")
@@ -61,18 +61,18 @@ func CheckChallenge(t *testing.T, a Agent, body, parameter string, headers ...st
 	}
 }
 
-// CheckJSONBody wants what every JSON-RPC answer has in its head.
+// CheckJSONBody checks the headers that every JSON-RPC answer has.
 func CheckJSONBody(t *testing.T, got Response) {
 	t.Helper()
 	if kind := got.Header.Get("Content-Type"); kind != "application/json" {
 		t.Errorf("Content-Type is %q", kind)
 	}
 	if id, has := got.Header["Mcp-Session-Id"]; has {
-		t.Errorf("a session was begun: %q", id)
+		t.Errorf("the answer starts a session: %q", id)
 	}
 }
 
-// CheckMalformed wants the answer to a body that was never taken for a message.
+// CheckMalformed checks the answer to a body that is not a valid message.
 func CheckMalformed(t *testing.T, got Response, status, code int) {
 	t.Helper()
 	if got.Status != status {
@@ -86,7 +86,7 @@ func CheckMalformed(t *testing.T, got Response, status, code int) {
 	CheckJSONBody(t, got)
 }
 
-// ListedTool is what tools/list tells of a tool, as far as these tests care.
+// ListedTool has the fields of a tool in tools/list that these tests use.
 type ListedTool struct {
 	Name        string `json:"name"`
 	Annotations struct {

@@ -13,11 +13,11 @@ import (
 // minNode is the major version of Node.js that these programs need.
 const minNode = 22
 
-// NodeScript returns the path of an npm package's program.
+// NodeScript returns the path of a program of an npm package.
 func NodeScript(t *testing.T, parts ...string) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("the outside judges are npm packages")
+		t.Skip("the external test tools are npm packages, which this run does not use")
 	}
 	script := Repository(append([]string{"deploy", "e2e", "node_modules"}, parts...)...)
 	if _, err := os.Stat(script); err != nil {
@@ -26,8 +26,8 @@ func NodeScript(t *testing.T, parts ...string) string {
 	return script
 }
 
-// nodeBinary finds a Node.js that is new enough: the one in the path, or the one
-// that npm ci brought along.
+// nodeBinary finds a Node.js that is new enough: the one in the path, or the one that
+// npm ci installed.
 func nodeBinary(t *testing.T) string {
 	t.Helper()
 	if found, err := exec.LookPath("node"); err == nil {
@@ -43,7 +43,7 @@ func nodeBinary(t *testing.T) string {
 	}
 	brought := Repository("deploy", "e2e", "node_modules", "node-"+runtime.GOOS+"-"+arch, "bin", "node")
 	if _, err := os.Stat(brought); err != nil {
-		t.Fatalf("there is no Node.js %d or newer in the path, and npm ci brought none for this machine", minNode)
+		t.Fatalf("there is no Node.js %d or newer in the path, and npm ci installed none for this machine", minNode)
 	}
 	return brought
 }
@@ -60,10 +60,10 @@ func RunNode(t *testing.T, settings map[string]string, args ...string) Outcome {
 func RunNodeTests(t *testing.T, file string, settings map[string]string) {
 	t.Helper()
 	NodeScript(t, "@modelcontextprotocol", "sdk", "package.json")
-	const longest = "--test-timeout=600000" // milliseconds; waiting for what never comes ends with the name of who waits
+	const longest = "--test-timeout=600000" // milliseconds; a test that waits for ever fails with its name
 	done := RunNode(t, settings, "--test", longest, "--test-reporter=spec", file)
 	if passed := regexp.MustCompile(`(?m)^ℹ pass [1-9]`).MatchString(done.Stdout); !passed || done.Code != 0 {
-		// What failed is told in full at the end.
+		// The reporter lists failures in full at the end.
 		_, failures, found := strings.Cut(done.Stdout, "failing tests:")
 		if !found {
 			failures = done.Stdout

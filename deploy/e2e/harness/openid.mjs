@@ -1,4 +1,4 @@
-// An application that asks for access by openid-client.
+// An application that requests access with openid-client.
 import * as oauth from 'openid-client';
 import { setting } from './client.mjs';
 import { keep } from './secrets.mjs';

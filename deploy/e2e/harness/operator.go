@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Outcome is what a command line that ran to its end left behind.
+// Outcome is the result of a command line.
 type Outcome struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// RunKith runs one command line in the environment, with the input.
+// RunKith runs one kith command in the environment, with the input.
 func RunKith(t *testing.T, env []string, input string, args ...string) Outcome {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), PlainBinary, args...)
@@ -33,7 +33,7 @@ func RunToEnd(t *testing.T, command *exec.Cmd, input string) Outcome {
 	return Outcome{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// Operate runs a command line beside the service, which must succeed.
+// Operate runs a kith command with the service's database; it must succeed.
 func (s *Service) Operate(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	done := RunKith(t, Environment(s.Database()), input, args...)
@@ -50,7 +50,7 @@ type Member struct {
 	Username string
 }
 
-// NewMember makes a member by command line, beside the running service.
+// NewMember creates a member with the command line while the service runs.
 func (s *Service) NewMember(t *testing.T) *Member {
 	t.Helper()
 	m := &Member{Service: s, Username: "m-" + strings.ToLower(rand.Text()[:12])}
@@ -59,10 +59,10 @@ func (s *Service) NewMember(t *testing.T) *Member {
 	return m
 }
 
-// PersonalToken is a bearer, and the name by which its id is found.
+// PersonalToken is a bearer token, and the name under which its id is found.
 type PersonalToken struct{ Bearer, name string }
 
-// Token makes a personal token with the scopes; with all when none is given.
+// Token creates a personal token with the scopes, or with all scopes if none is given.
 func (m *Member) Token(t *testing.T, scopes ...string) PersonalToken {
 	t.Helper()
 	var flags []string
@@ -80,7 +80,7 @@ func (m *Member) TokenWith(t *testing.T, flags ...string) PersonalToken {
 	return PersonalToken{Secrets.Keep("personal token", lines[len(lines)-1]), name}
 }
 
-// TokenID is what the member revokes the token by.
+// TokenID returns the id with which the member revokes the token.
 func (m *Member) TokenID(t *testing.T, token PersonalToken) string {
 	t.Helper()
 	for line := range strings.Lines(m.Service.Operate(t, "", "token", "list", m.Username)) {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// chromiumVariable holds the path of a Chromium, which does a person's part.
+// chromiumVariable is the environment variable with the path of a Chromium.
 const chromiumVariable = "KITH_TEST_CHROMIUM"
 
-// browsers holds a place for each test with a browser that may run at a time. A
-// browser keeps a processor busy, where other tests wait most of their time.
+// browsers limits how many tests with a browser run at a time. A browser keeps a processor
+// busy, while other tests mostly wait.
 var browsers = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func Chromium(t *testing.T) string {
@@ -26,15 +26,15 @@ func Chromium(t *testing.T) string {
 	return path
 }
 
-// EachSite runs the test, with people in it, against one process and against two;
-// the test starts them.
+// EachSite runs a browser test against one process and against two; the test starts
+// them.
 func EachSite(t *testing.T, run func(t *testing.T, s *Service)) {
 	t.Helper()
 	atSites(t, []Topology{SQLite, Split}, run)
 }
 
-// SplitSite is eachSite with two processes only: what one does, they do with one
-// thing more between the browser and the pages, and browsers take their time.
+// SplitSite is EachSite with two processes only: they cover what one process does, plus
+// the edge's proxy, and browser tests are slow.
 func SplitSite(t *testing.T, run func(t *testing.T, s *Service)) {
 	t.Helper()
 	atSites(t, []Topology{Split}, run)
@@ -44,7 +44,7 @@ func atSites(t *testing.T, ways []Topology, run func(t *testing.T, s *Service)) 
 	t.Helper()
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("the browser, and what drives it, are no part of this repository")
+		t.Skip("the browser and its driver are not part of this repository")
 	}
 	for _, way := range ways {
 		t.Run(way.Name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func atSites(t *testing.T, ways []Topology, run func(t *testing.T, s *Service)) 
 			browsers <- struct{}{}
 			defer func() { <-browsers }()
 			s := NewService(t, way)
-			s.Settings["KITH_SANDBOX"] = "false" // seeding it takes a while, and no person meets it
+			s.Settings["KITH_SANDBOX"] = "false" // seeding it takes a while, and these tests do not use it
 			run(t, s)
 		})
 	}
@@ -65,8 +65,8 @@ func (s *Service) StartWith(settings map[string]string) {
 	s.Start()
 }
 
-// RunWithBrowser runs a file of Node.js tests in which people use a browser. What
-// secrets they met, the logs are searched for when the service has ended.
+// RunWithBrowser runs a file of Node.js browser tests. When the service has ended, its
+// logs are searched for the secrets that the tests met.
 func (s *Service) RunWithBrowser(t *testing.T, file string, settings map[string]string) {
 	t.Helper()
 	met := filepath.Join(t.TempDir(), "secrets")
@@ -93,7 +93,7 @@ func (s *Service) Screenshots(t *testing.T) string {
 	return dir
 }
 
-// NewPerson is a member who signs in by themselves.
+// NewPerson creates a member and returns the settings with which a test signs in.
 func (s *Service) NewPerson(t *testing.T) map[string]string {
 	t.Helper()
 	username, password := "p-"+strings.ToLower(rand.Text()[:12]), Secrets.Keep("password", rand.Text())

@@ -8,8 +8,8 @@ import (
 
 var ports = freeport.NewAllocator()
 
-// FreeAddress returns an address of this machine on which nobody listens, and
-// which no other test of this process gets.
+// FreeAddress returns an unused address of this machine that no other test of this process
+// gets.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	address, err := ports.Address()

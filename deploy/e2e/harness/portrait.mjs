@@ -1,4 +1,4 @@
-// Pictures of a page, and what axe and the page's width say about it.
+// Takes screenshots of a page, and checks it with axe and for horizontal overflow.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import axe from 'axe-core';

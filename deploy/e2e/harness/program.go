@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// output is what a process wrote so far.
+// output collects what a process wrote so far.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -38,22 +38,22 @@ type Program struct {
 	Command        *exec.Cmd
 	Stdout, Stderr output
 	Exited         chan struct{} // closed when the process has ended
-	Ended          bool          // a test has seen to the end itself
+	Ended          bool          // a test has already stopped it
 }
 
-// StartProgram starts kith and sees to it that it ends with the test, with exit
-// code 0 and without a secret in its log.
+// StartProgram starts kith. When the test ends it stops kith and checks that the exit code
+// is 0 and that no secret is in the log.
 func StartProgram(t testing.TB, env []string, args ...string) *Program {
 	t.Helper()
 	return startBinary(t, serviceBinary, env, args...)
 }
 
-// startBinary is startProgram of another build.
+// startBinary is StartProgram for another build.
 func startBinary(t testing.TB, binary string, env []string, args ...string) *Program {
 	t.Helper()
 	p := &Program{t: t, Name: "kith " + strings.Join(args, " "), Exited: make(chan struct{})}
 	p.Command = exec.Command(binary, args...)
-	p.Command.Dir = t.TempDir() // nothing may be written to where the tests are
+	p.Command.Dir = t.TempDir() // keeps files out of the folder of the tests
 	p.Command.Env = append(BareEnvironment(), env...)
 	p.Command.Stdout, p.Command.Stderr = &p.Stdout, &p.Stderr
 	if err := p.Command.Start(); err != nil {
@@ -76,26 +76,26 @@ func startBinary(t testing.TB, binary string, env []string, args ...string) *Pro
 	return p
 }
 
-// BareEnvironment keeps the developer's own settings away from the program.
+// BareEnvironment returns an environment without the developer's own settings.
 func BareEnvironment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GORACE=halt_on_error=0"}
 }
 
-// AwaitReady waits for the line that says that calls are answered.
+// AwaitReady waits for the line that says that kith is ready.
 func (p *Program) AwaitReady() {
 	p.t.Helper()
 	Eventually(p.t, p.Name+" is ready", func() bool {
 		select {
 		case <-p.Exited:
 			p.Ended = true
-			p.t.Fatalf("%s ended at its start: %s", p.Name, p.Stderr.String())
+			p.t.Fatalf("%s exited while starting: %s", p.Name, p.Stderr.String())
 		default:
 		}
 		return strings.Contains(p.Stdout.String(), " is ready on ")
 	})
 }
 
-// Signal tells the process to end.
+// Signal sends the process a signal to stop.
 func (p *Program) Signal() {
 	p.t.Helper()
 	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -103,7 +103,7 @@ func (p *Program) Signal() {
 	}
 }
 
-// AwaitExit waits until the process has ended by itself, without a complaint.
+// AwaitExit waits until the process has exited with code 0.
 func (p *Program) AwaitExit() {
 	p.t.Helper()
 	p.Ended = true
@@ -124,7 +124,7 @@ func (p *Program) Stop() {
 	p.AwaitExit()
 }
 
-// Kill ends the process as a crash would.
+// Kill ends the process abruptly, like a crash.
 func (p *Program) Kill() {
 	p.t.Helper()
 	p.Ended = true
@@ -134,7 +134,7 @@ func (p *Program) Kill() {
 	<-p.Exited
 }
 
-// tail keeps failures readable.
+// tail returns the last lines of a log, for failure messages.
 func tail(text string) string {
 	const most = 4000
 	return text[max(0, len(text)-most):]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// proxy is a connection to a server that can be cut and mended.
+// proxy is a TCP proxy to a server; tests can cut and restore the connection.
 type proxy struct {
 	target string
 
@@ -17,7 +17,7 @@ type proxy struct {
 	conns map[net.Conn]bool
 }
 
-// newProxy listens on an address of its own and passes everything on to the target.
+// newProxy listens on an address of its own and forwards everything to the target.
 func newProxy(t *testing.T, target string) (w *proxy, addr string) {
 	t.Helper()
 	w = &proxy{target: target, conns: map[net.Conn]bool{}}
@@ -59,7 +59,7 @@ func (w *proxy) pass(near net.Conn) {
 	_, _ = io.Copy(near, far)
 }
 
-// set cuts the wire, or mends it.
+// set cuts or restores the connection.
 func (w *proxy) set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,8 +70,8 @@ func (w *proxy) set(cut bool) {
 	clear(w.conns)
 }
 
-// RestartOverProxy starts the service anew, with a wire to its database that set cuts and
-// mends.
+// RestartOverProxy restarts the service with a proxy in front of its database; set cuts and
+// restores the connection.
 func (s *Service) RestartOverProxy(t *testing.T) (set func(cut bool)) {
 	t.Helper()
 	for _, p := range s.Programs() {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// seenHeaders are all rate-limit headers of the run: name and value.
+// seenHeaders collects all rate-limit headers of the run: name and value.
 type seenHeaders struct {
 	mu     sync.Mutex
 	values map[[2]string]bool
@@ -29,12 +29,12 @@ func (s *seenHeaders) keep(h http.Header) {
 	}
 }
 
-// check has a parser of structured fields that nobody here wrote read them all.
+// check parses them all with a third-party parser of structured fields.
 func (s *seenHeaders) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.values) == 0 {
-		return nil // no test that makes a request was run
+		return nil // no test sent a request
 	}
 	list, err := json.Marshal(slices.Collect(maps.Keys(s.values)))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Calls without a client library, to see what a bearer is worth at this moment.
+// Calls without a client library, to see whether a bearer token works at this moment.
 import { keep, setting } from './client.mjs';
 
 /** Runs a tool with a bearer; the answer has status, challenge and message. */

@@ -15,12 +15,12 @@ import (
 // so far.
 type secretList struct {
 	mu     sync.Mutex
-	values map[string]string             // to what it is
-	heads  map[[headLength]byte][]string // values by how they begin
+	values map[string]string             // value to its kind
+	heads  map[[headLength]byte][]string // values by their first bytes
 }
 
-// headLength is how much of a value is looked up at once. Nothing shorter is kept:
-// it could not be told from an ordinary word.
+// headLength is how many bytes of a value are looked up at once. Shorter values are not
+// kept: they could occur as ordinary words.
 const headLength = 8
 
 var Secrets = newSecretList()
@@ -29,7 +29,7 @@ func newSecretList() *secretList {
 	return &secretList{values: map[string]string{}, heads: map[[headLength]byte][]string{}}
 }
 
-// Keep registers a value and returns it. It is also found where a log escapes it.
+// Keep registers a value and returns it. Its JSON-escaped form is found too.
 func (l *secretList) Keep(kind, value string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *secretList) Keep(kind, value string) string {
 	return value
 }
 
-// personal are the fields of requests that hold what nobody else should read.
+// personal are the request fields with private data.
 func personal(field string) bool {
 	switch field {
 	case "body", "text", "summary", "bio", "met_how", "notes", "note", "description",
@@ -56,13 +56,13 @@ func personal(field string) bool {
 	}
 }
 
-// ordinary tells whether a text may stand in a log by chance.
+// ordinary reports whether a text may be in a log by chance.
 func ordinary(text string) bool { return len(text) < 16 && !strings.ContainsAny(text, "@ +0123456789") }
 
-// maxSearched bounds the bodies of requests that are searched for what is personal.
+// maxSearched bounds the bodies of requests that are searched for private data.
 const maxSearched = 64 << 10
 
-// keepBody registers what a request tells of people, in JSON or in a form.
+// keepBody registers the private data in a request body, in JSON or in a form.
 func (l *secretList) keepBody(body string) {
 	var message any
 	if len(body) > maxSearched {
@@ -103,7 +103,7 @@ func (l *secretList) Text(kind string) string {
 	return l.Keep(kind, "likes "+rand.Text()+" a lot")
 }
 
-// leak returns the first line of the text that shows a secret, and what it shows.
+// leak returns the first line of the text that contains a secret, and the secret's kind.
 func (l *secretList) leak(text string) (kind, line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func (l *secretList) leak(text string) (kind, line string) {
 	return "", ""
 }
 
-// MustNotBeIn fails the test if a secret occurs in the text.
+// MustNotBeIn fails the test if a secret is in the text.
 func (l *secretList) MustNotBeIn(t testing.TB, where, text string) {
 	t.Helper()
 	if kind, line := l.leak(text); kind != "" {

@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// seeded are databases that kith has served once, so that they hold the schema
-// and the sandbox of today. A service that starts on a copy is ready at once;
-// with the race detector, seeding takes a quarter of a minute of a processor.
+// seeded are databases on which kith was started once, so they have the current schema and
+// sandbox. A service that starts on a copy is ready at once; with the race detector,
+// seeding takes 15 s of processor time.
 type seeded struct {
-	dir  string // where the SQLite file is kept
+	dir  string // folder of the SQLite file
 	name string // of the PostgreSQL database, once it is made
 
 	sqlite   func() (path string, err error)
@@ -32,11 +32,11 @@ func newSeeded(dir string) *seeded {
 	return s
 }
 
-// originals are the databases that newService copies; TestMain sets them.
+// originals are the databases that NewService copies; Main sets them.
 var originals *seeded
 
-// SeededDatabase returns the address of a database of the test's own on which
-// kith was started before.
+// SeededDatabase returns the address of a database, used only by this test, on which kith
+// was started before.
 func SeededDatabase(t testing.TB, way Topology) string {
 	t.Helper()
 	if way.Postgres {
@@ -72,7 +72,7 @@ func (s *seeded) seedSQLite() (path string, err error) {
 func (s *seeded) seedPostgres() (name string, err error) {
 	address, err := url.Parse(os.Getenv(PostgresVariable))
 	if err != nil {
-		return "", fmt.Errorf("%s is no address", PostgresVariable)
+		return "", fmt.Errorf("%s is not a valid address", PostgresVariable)
 	}
 	s.name = "kith_e2e_" + strings.ToLower(rand.Text())
 	if err := tellPostgres(address.String(), "CREATE DATABASE "+s.name); err != nil {
@@ -82,7 +82,7 @@ func (s *seeded) seedPostgres() (name string, err error) {
 	return s.name, s.serve(address.String())
 }
 
-// remove drops what the server of the tests would keep.
+// remove drops the PostgreSQL database, which would stay on the server.
 func (s *seeded) remove() error {
 	if s.name == "" {
 		return nil
@@ -110,7 +110,7 @@ func (s *seeded) serve(databaseURL string) error {
 		return err
 	}
 	ready := awaitStatus("http://"+address+"/readyz", http.StatusOK)
-	_ = command.Process.Signal(syscall.SIGTERM) // Wait tells whether it went well
+	_ = command.Process.Signal(syscall.SIGTERM) // Wait returns the error
 	if err := command.Wait(); err != nil || !ready {
 		wrote, _ := os.ReadFile(log.Name())
 		return fmt.Errorf("kith cannot seed a database (ready: %t, %w): %s", ready, err, wrote)

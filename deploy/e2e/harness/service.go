@@ -18,11 +18,11 @@ func (s *Service) StartBeside(t *testing.T) *Service {
 	return other
 }
 
-// Restart starts what was killed: the one process, or the backend.
+// Restart starts the process that was killed: the only one, or the backend.
 func (s *Service) Restart() {
 	s.T.Helper()
 	if s.Topology.Split {
-		s.StartBackend() // the edge goes on, and finds the new backend by itself
+		s.StartBackend() // the edge keeps running and reconnects to the new backend
 	} else {
 		s.Start()
 	}
@@ -37,13 +37,13 @@ func (s *Service) LimitAll(to string) {
 	}
 }
 
-// Service is a Kith with a database of its own. Its fields but front and core
-// stay the same when it is stopped and started again.
+// Service is a Kith with its own database. All fields except Edge and Backend stay the same
+// when it is stopped and started again.
 type Service struct {
 	T            testing.TB
 	Topology     Topology
 	Addr         string // where the edge listens
-	Base         string // the public address that follows from it
+	Base         string // the public address derived from Addr
 	BackendAddr  string // where internal callers reach the backend, if they do
 	DatabaseURL  string
 	ServiceToken string
@@ -51,19 +51,19 @@ type Service struct {
 	Settings     map[string]string // for each process, besides its own
 
 	Edge    *Program // answers agents
-	Backend *Program // the backend's process; front itself unless split
+	Backend *Program // the backend's process; the same as Edge unless split
 }
 
-// NewService prepares a service; start starts it.
+// NewService prepares a service; Start starts it.
 func NewService(t testing.TB, way Topology) *Service {
 	t.Helper()
 	s := &Service{
 		T: t, Topology: way, Binary: serviceBinary, Addr: FreeAddress(t), DatabaseURL: SeededDatabase(t, way),
 		ServiceToken: Secrets.Keep("service token", rand.Text()),
 		Settings: map[string]string{
-			"KITH_LOG_LEVEL":     "debug", // where the most could leak
-			"KITH_MAX_IN_FLIGHT": "-1",    // a busy machine must turn no test away
-			// What all tests cause to be traced is looked at in the end.
+			"KITH_LOG_LEVEL":     "debug", // the level that writes the most
+			"KITH_MAX_IN_FLIGHT": "-1",    // a busy machine must not refuse tests
+			// Main checks the spans of all tests at the end.
 			"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": everyTrace.URL,
 		},
 	}
@@ -72,7 +72,7 @@ func NewService(t testing.TB, way Topology) *Service {
 		s.BackendAddr = FreeAddress(t)
 		s.Settings["KITH_LOG_FORMAT"] = "json"
 	}
-	// Rate limits are not the subject of these tests.
+	// Most tests are not about rate limits.
 	for _, policy := range []string{
 		"PROFILE", "DIRECTORY", "BATCH", "MCP", "MCP_SANDBOX", "OAUTH_REGISTER", "OAUTH_AUTHORIZE", "OAUTH_TOKEN", "LOGIN", "IDENTITY", "JOBS", "SETTINGS",
 	} {
@@ -81,7 +81,7 @@ func NewService(t testing.TB, way Topology) *Service {
 	return s
 }
 
-// Start starts all processes of the service and waits until they can serve.
+// Start starts all processes of the service and waits until they are ready.
 func (s *Service) Start() {
 	s.T.Helper()
 	if !s.Topology.Split {
@@ -98,7 +98,7 @@ func (s *Service) StartBackend() {
 	s.Backend = s.Run("backend", s.Database(), s.internalListener())
 }
 
-// StartEdge starts the edge, which gets no database.
+// StartEdge starts the edge, without access to the database.
 func (s *Service) StartEdge() {
 	s.T.Helper()
 	s.Edge = s.Run("edge", map[string]string{
@@ -106,7 +106,7 @@ func (s *Service) StartEdge() {
 	})
 }
 
-// Programs are the processes of the service, the first to stop first.
+// Programs returns the processes of the service, in the order in which to stop them.
 func (s *Service) Programs() []*Program {
 	if s.Topology.Split {
 		return []*Program{s.Edge, s.Backend}
@@ -118,8 +118,8 @@ func (s *Service) Database() map[string]string {
 	return map[string]string{"KITH_DATABASE_URL": s.DatabaseURL}
 }
 
-// internalListener opens the backend to internal callers where the service has
-// an address for them.
+// internalListener returns the settings that open the backend to internal callers if the
+// service has an address for them.
 func (s *Service) internalListener() map[string]string {
 	if s.BackendAddr == "" {
 		return nil
@@ -136,12 +136,12 @@ func (s *Service) Run(command string, settings ...map[string]string) *Program {
 	p.Admin = "http://" + admin
 	p.AwaitReady()
 	if !awaitStatus(p.Admin+"/readyz", http.StatusOK) {
-		s.T.Fatalf("%s does not say that it can serve", p.Name)
+		s.T.Fatalf("%s does not report that it is ready", p.Name)
 	}
 	return p
 }
 
-// Environment renders settings as a process takes them; later ones win.
+// Environment renders settings as environment variables; later ones win.
 func Environment(settings ...map[string]string) []string {
 	merged := map[string]string{}
 	for _, s := range settings {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Session is a browser as far as forms go: it keeps cookies.
+// Session is a minimal browser: it keeps cookies and sends forms.
 type Session struct {
 	Service *Service
 	Client  *http.Client
@@ -27,7 +27,7 @@ func (s *Service) NewSession(t *testing.T) *Session {
 	return &Session{s, &client}
 }
 
-// Send gets a page, or sends a form from one.
+// Send requests a page or submits a form.
 func (v *Session) Send(t *testing.T, path string, form url.Values) Response {
 	t.Helper()
 	method := http.MethodGet

@@ -20,7 +20,7 @@ type sharedServices struct {
 
 var shared = &sharedServices{services: map[string]*Service{}}
 
-// of returns the shared service of a topology.
+// of returns the shared service for a topology.
 func (l *sharedServices) of(t *testing.T, way Topology) *Service {
 	t.Helper()
 	l.mu.Lock()
@@ -44,7 +44,7 @@ func (l *sharedServices) of(t *testing.T, way Topology) *Service {
 	return &mine
 }
 
-// stop ends the services, and reports what was wrong with their end or their logs.
+// stop stops the services, and reports failures of the stop and secrets in their logs.
 func (l *sharedServices) stop() error {
 	var errs []error
 	for _, life := range l.lives {
@@ -55,7 +55,7 @@ func (l *sharedServices) stop() error {
 
 // lifetime is the testing.TB of a service that outlives the test that starts it.
 type lifetime struct {
-	testing.TB // nil: what is not defined here is not for services
+	testing.TB // nil: services do not use the methods that are not defined here
 
 	mu       sync.Mutex
 	errs     []error
@@ -72,7 +72,7 @@ func (l *lifetime) run(f func()) {
 	<-done
 }
 
-// end runs what was registered with Cleanup, the last first.
+// end runs the functions registered with Cleanup, last first.
 func (l *lifetime) end() error {
 	for _, cleanup := range slices.Backward(l.cleanups) {
 		l.run(cleanup)

@@ -20,8 +20,8 @@ var (
 	Split    = Topology{Name: "split", Postgres: true, Split: true}
 )
 
-// Topologies are those that a run covers: with -short, only what needs nothing
-// but this repository.
+// Topologies returns the ways that a run covers: with -short, only the one that needs
+// nothing outside this repository.
 func Topologies() []Topology {
 	if testing.Short() {
 		return []Topology{SQLite}
@@ -30,15 +30,15 @@ func Topologies() []Topology {
 }
 
 // EachTopology runs the test once for each way to run the service, in parallel, on
-// services that all such tests of the package share. A test has members of its own
-// there; it doesn't stop the service and doesn't change what others see.
+// services that all such tests of the package share. A test uses its own members
+// there; it doesn't stop the service and doesn't change what other tests see.
 func EachTopology(t *testing.T, run func(t *testing.T, s *Service)) {
 	t.Helper()
 	eachShared(t, Topologies(), run)
 }
 
-// EdgeOnly is EachTopology for what the edge answers by itself: on one topology,
-// that with an edge of its own.
+// EdgeOnly is EachTopology for requests that the edge answers by itself: it uses only the
+// topology with a separate edge process.
 func EdgeOnly(t *testing.T, run func(t *testing.T, s *Service)) {
 	t.Helper()
 	eachShared(t, []Topology{EdgeTopology()}, run)
@@ -69,17 +69,17 @@ func EachOwn(t *testing.T, run func(t *testing.T, s *Service)) {
 	eachOwn(t, Topologies(), serviceBinary, run)
 }
 
-// EachOwnThat is EachOwn of the topologies that the test is about.
+// EachOwnThat is EachOwn for the topologies that the filter accepts.
 func EachOwnThat(t *testing.T, is func(Topology) bool, run func(t *testing.T, s *Service)) {
 	t.Helper()
 	eachOwn(t, slices.DeleteFunc(Topologies(), func(way Topology) bool { return !is(way) }), serviceBinary, run)
 }
 
-// IsPostgres is true of a service whose database other services can share, and that
-// can lose it.
+// IsPostgres reports whether the service uses PostgreSQL, whose database can be shared
+// between services and can become unreachable.
 func IsPostgres(way Topology) bool { return way.Postgres }
 
-// IsSplit is true of a service whose backend is a process of its own.
+// IsSplit reports whether the backend is a separate process.
 func IsSplit(way Topology) bool { return way.Split }
 
 // EachPlain is EachOwn without the race detector, for tests of many rows or of many
@@ -119,7 +119,7 @@ func EachDatabase(t *testing.T, run func(t *testing.T, databaseURL string)) {
 	}
 }
 
-// NewDatabase returns the address of an empty database of the test's own.
+// NewDatabase returns the address of an empty database, used only by this test.
 func NewDatabase(t testing.TB, way Topology) string {
 	t.Helper()
 	if way.Postgres {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Timeout is how long anything may take before a test gives up on it. It is
-// generous: a slow machine must not fail a test.
+// Timeout is how long a test waits for a condition. It is generous: a slow machine must not
+// fail a test.
 const Timeout = 90 * time.Second
 
-// LongTimeout is how long an import of the largest files may take, or its
-// undoing, or many small jobs.
+// LongTimeout is how long the import of a large file, its undo, or many small jobs may
+// take.
 const LongTimeout = 8 * time.Minute
 
 // tick is how long a wait sleeps before it looks again.
@@ -22,17 +22,17 @@ func Eventually(t testing.TB, what string, done func() bool) {
 	Within(t, Timeout, what, done)
 }
 
-// Within is eventually, with a timeout of its own.
+// Within is Eventually with another timeout.
 func Within(t testing.TB, most time.Duration, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(most); !done(); time.Sleep(tick) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: still not so after %s", what, most)
+			t.Fatalf("%s: not true after %s", what, most)
 		}
 	}
 }
 
-// awaitStatus reports whether the address comes to answer with the status.
+// awaitStatus reports whether the address answers with the status before the timeout.
 func awaitStatus(address string, status int) bool {
 	for deadline := time.Now().Add(Timeout); time.Now().Before(deadline); time.Sleep(tick) {
 		if res, err := Client.Get(address); err == nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// idempotentWrite is a write that is to be done once, however often it is sent.
+// idempotentWrite is a write that must take effect once, however often it is sent.
 type idempotentWrite struct {
-	tool, mark string // the mark is in the effect, and nowhere else
+	tool, mark string // the mark is a text that only this write stores
 	key, body  string
-	impatient  bool // its client sends it once, and goes on without an answer
+	impatient  bool // its client sends it once and does not retry
 
-	first    response // what came first; its text is empty if nothing did
+	first    response // the first answer; its text is empty without one
 	attempts int
 }
 
@@ -34,20 +34,20 @@ type response struct {
 	replayed bool
 }
 
-// crashRound is a service that dies again and again while clients write.
+// crashRound is a service that is killed repeatedly while clients write.
 type crashRound struct {
 	agent  harness.Agent
 	client *http.Client
-	down   sync.RWMutex // held while the service is being started again
-	turn   atomic.Int64 // how many writes the clients have taken
-	done   atomic.Int64 // how many of those they are through with
+	down   sync.RWMutex // locked while the service restarts
+	turn   atomic.Int64 // number of writes that clients have begun
+	done   atomic.Int64 // number of writes that clients have finished
 
 	mu     sync.Mutex
-	again  map[string]int // how often they had to send again, by reason
-	faults []error        // answers that nobody should get
+	again  map[string]int // number of retries by reason
+	faults []error        // unexpected answers
 }
 
-// errAgain is the reason to send a write again.
+// errAgain is the reason for a retry.
 type errAgain string
 
 func (e errAgain) Error() string { return string(e) }
@@ -68,7 +68,7 @@ func (r *crashRound) send(ctx context.Context, w *idempotentWrite) (response, er
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		return response{}, errAgain("half an answer")
+		return response{}, errAgain("incomplete answer")
 	}
 	switch {
 	case res.StatusCode == http.StatusOK && strings.Contains(string(text), `"isError":false`):
@@ -80,12 +80,12 @@ func (r *crashRound) send(ctx context.Context, w *idempotentWrite) (response, er
 	}
 }
 
-// insist sends a write until it is answered, or once if its client is impatient.
+// insist sends a write until it is answered, or only once if its client is impatient.
 func (r *crashRound) insist(ctx context.Context, w *idempotentWrite) (response, error) {
 	for {
-		// Whoever comes while the service is being started waits for that.
+		// Wait until the service has restarted.
 		r.down.RLock()
-		r.down.RUnlock() //nolint:staticcheck // there is nothing to do in between
+		r.down.RUnlock() //nolint:staticcheck // the critical section is empty: this only waits
 		w.attempts++
 		got, err := r.send(ctx, w)
 		why, tryAgain := errors.AsType[errAgain](err)
@@ -101,7 +101,7 @@ func (r *crashRound) insist(ctx context.Context, w *idempotentWrite) (response, 
 	}
 }
 
-// each has n clients take the writes, one after the other.
+// each has n clients work through the writes concurrently.
 func (r *crashRound) each(t *testing.T, n int, writes []*idempotentWrite, do func(*idempotentWrite) error) *sync.WaitGroup {
 	t.Helper()
 	r.turn.Store(0)
@@ -122,14 +122,14 @@ func (r *crashRound) each(t *testing.T, n int, writes []*idempotentWrite, do fun
 	return wait
 }
 
-// crash kills the service after every so many writes until all are done, and
-// returns how often.
+// crash kills the service at regular intervals, counted in writes, until all writes are
+// done, and returns the number of kills.
 func (r *crashRound) crash(t *testing.T, writes int, killAndStart func()) (kills int) {
 	t.Helper()
 	const atLeast, more = 30, 60
 	for {
 		next := r.done.Load() + atLeast + mathrand.Int64N(more)
-		harness.Eventually(t, "writes go on", func() bool { done := r.done.Load(); return done >= next || int(done) == writes })
+		harness.Eventually(t, "more writes are done", func() bool { done := r.done.Load(); return done >= next || int(done) == writes })
 		if int(r.done.Load()) == writes {
 			return kills
 		}
@@ -144,8 +144,7 @@ func (r *crashRound) restart(killAndStart func()) {
 	killAndStart()
 }
 
-// deaths are the ways in which a service may die: a process with all of it, or one
-// of two alone.
+// deaths are the processes to kill: the only process of the service, or one of the two.
 func deaths(way harness.Topology) map[string]func(s *harness.Service) {
 	if !way.Split {
 		return map[string]func(s *harness.Service){"the process": func(s *harness.Service) { s.Backend.Kill(); s.Start() }}
@@ -156,9 +155,9 @@ func deaths(way harness.Topology) map[string]func(s *harness.Service) {
 	}
 }
 
-// TestIdempotentWritesThroughCrashes: with a key, every write that was answered was
-// done once, and one that was not was done once or not at all, however often it
-// was sent and the service was killed; so is what was paid.
+// TestIdempotentWritesThroughCrashes: with a key, every answered write took effect once,
+// and every unanswered write once or not at all, however often it was sent and the service
+// was killed. The credits match.
 func TestIdempotentWritesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -167,7 +166,7 @@ func TestIdempotentWritesThroughCrashes(t *testing.T) {
 				t.Parallel()
 				s := harness.NewService(t, way)
 				s.Settings["KITH_CREDITS_FREE"] = "100000"
-				s.Settings["KITH_SANDBOX"] = "false" // seeding it takes a while at each start
+				s.Settings["KITH_SANDBOX"] = "false" // seeding it slows down each start
 				s.Start()
 				checkCrashes(t, s, die)
 			})
@@ -203,7 +202,7 @@ func checkCrashes(t *testing.T, s *harness.Service, die func(*harness.Service)) 
 	}
 }
 
-// idempotentWrites are writes of three tools, each with a mark and a key of its own.
+// idempotentWrites returns writes of three tools, each with its own mark and key.
 func idempotentWrites(t *testing.T, person string, n int) []*idempotentWrite {
 	t.Helper()
 	const impatient = 5 // every fifth client is

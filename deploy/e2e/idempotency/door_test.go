@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// doors are all paths that take keys. The member's are two doors of one house.
+// doors are all endpoints that take keys. Both MCP paths share the member's keys.
 func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.IdempotentEndpoint {
 	t.Helper()
 	create := func(word string) string {
@@ -29,7 +29,7 @@ func doors(t *testing.T, s *harness.Service, a harness.Agent) []harness.Idempote
 	}
 }
 
-// isKept wants the answer to a request that did something, now or once.
+// isKept fails the test unless the request succeeded, and was replayed or not as wanted.
 func isKept(t *testing.T, d harness.IdempotentEndpoint, what string, got harness.Response, replayed bool) {
 	t.Helper()
 	want := ""

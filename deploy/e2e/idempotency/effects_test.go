@@ -8,8 +8,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// effects returns what a member has on file, by the marks of who wrote it, each
-// with how often it is there.
+// effects returns what is stored for a member: how often each mark occurs.
 func effects(t *testing.T, a harness.Agent) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -30,7 +29,7 @@ func effects(t *testing.T, a harness.Agent) map[string]int {
 	return found
 }
 
-// pages calls a tool for each page that it has.
+// pages calls a tool for all of its pages.
 func pages(t *testing.T, a harness.Agent, tool string, args harness.Arguments, each func(page map[string]any)) {
 	t.Helper()
 	for more := true; more; {
@@ -42,15 +41,15 @@ func pages(t *testing.T, a harness.Agent, tool string, args harness.Arguments, e
 	}
 }
 
-// checkOnce wants what was answered to be there once, and what was not to be there
-// once at most.
+// checkOnce fails the test unless each answered write is stored once, and each unanswered
+// write at most once.
 func checkOnce(t *testing.T, writes []*idempotentWrite, done map[string]int) {
 	t.Helper()
 	unanswered, undone, late := 0, 0, 0
 	for _, w := range writes {
 		n := done[w.mark]
 		if n > 1 || n == 0 && w.first.text != "" {
-			t.Errorf("%s was sent %d times, answered %q, and is there %d times", w.tool, w.attempts, w.first.text, n)
+			t.Errorf("%s was sent %d times, answered %q, and is stored %d times", w.tool, w.attempts, w.first.text, n)
 		}
 		if w.first.text == "" {
 			unanswered++
@@ -60,10 +59,10 @@ func checkOnce(t *testing.T, writes []*idempotentWrite, done map[string]int) {
 			late++
 		}
 	}
-	t.Logf("%d writes were never answered, and %d of them not done; of %d the first answer to arrive was a replay", unanswered, undone, late)
+	t.Logf("%d writes were never answered, %d of them had no effect; for %d the first answer received was a replay", unanswered, undone, late)
 }
 
-// books are what a member and the database say of the member's credits.
+// books are the member's credits as get_account and the database report them.
 type books struct {
 	harness.Ledger
 	allowance, used, remaining int
@@ -90,28 +89,28 @@ func readBooks(t *testing.T, a harness.Agent) books {
 	return b
 }
 
-// check wants each effect to be paid for and recorded once, and nothing else to be.
+// check fails the test unless each effect is charged and recorded once, and nothing else.
 func (b books) check(t *testing.T, writes []*idempotentWrite, done map[string]int) {
 	t.Helper()
-	price, changes := b.prices["create_connection"], map[string]int{"create_connection": 1} // whom the others are about
+	price, changes := b.prices["create_connection"], map[string]int{"create_connection": 1} // the connection that the other writes are about
 	for _, w := range writes {
 		price += done[w.mark] * b.prices[w.tool]
 		changes[w.tool] += done[w.mark]
 	}
 	want := harness.Ledger{Balance: b.allowance - price, Entries: b.allowance - price, Allowances: 1, Calls: len(done), Spent: price}
 	if b.Ledger != want {
-		t.Errorf("the books say %+v, and %+v is right", b.Ledger, want)
+		t.Errorf("the ledger is %+v, want %+v", b.Ledger, want)
 	}
 	if b.used != price || b.remaining != b.allowance-price {
 		t.Errorf("get_account says that %d are used and %d left of %d; the effects cost %d", b.used, b.remaining, b.allowance, price)
 	}
 	if fmt.Sprint(b.changes) != fmt.Sprint(changes) {
-		t.Errorf("the changes are %v, and %v are right", b.changes, changes)
+		t.Errorf("the changes are %v, want %v", b.changes, changes)
 	}
 }
 
-// checkReplays sends everything once more. What was done is answered as it was the
-// first time, and only what was not done is done now.
+// checkReplays sends every write once more. A write that took effect gets its first answer
+// again; only the others take effect now.
 func (r *crashRound) checkReplays(t *testing.T, clients int, writes []*idempotentWrite, done map[string]int) {
 	t.Helper()
 	r.each(t, clients, writes, func(w *idempotentWrite) error {
@@ -120,7 +119,7 @@ func (r *crashRound) checkReplays(t *testing.T, clients int, writes []*idempoten
 			return err
 		}
 		if was := done[w.mark] == 1; again.replayed != was {
-			return fmt.Errorf("%s is there %v, and a replay %v: %s", w.tool, was, again.replayed, again.text)
+			return fmt.Errorf("%s is stored: %v, replayed: %v: %s", w.tool, was, again.replayed, again.text)
 		}
 		if w.first.text != "" && again.text != w.first.text {
 			return fmt.Errorf("%s was answered\n%s\nand is now\n%s", w.tool, w.first.text, again.text)
@@ -129,7 +128,7 @@ func (r *crashRound) checkReplays(t *testing.T, clients int, writes []*idempoten
 	}).Wait()
 	for mark, n := range effects(t, r.agent) {
 		if n != 1 {
-			t.Errorf("%s is there %d times", mark, n)
+			t.Errorf("%s is stored %d times", mark, n)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestKeysOfAGrant: a key is its grant's. It outlives the access token that it was
-// sent with; what that token's successor may not do, it is not told of either.
+// TestKeysOfAGrant: a key belongs to the grant, so it stays valid after the access token is
+// refreshed. A later token without the scope is refused and does not get the stored answer.
 func TestKeysOfAGrant(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		person := s.NewPerson(t)
@@ -23,7 +23,7 @@ func TestKeysOfAGrant(t *testing.T) {
 		again := g.Agent().WithKey(t, key, body)
 		harness.CheckReplay(t, "with the next access token", again, true)
 		if again.Body != first.Body {
-			t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
+			t.Errorf("the first answer was %s, the second %s", first.Body, again.Body)
 		}
 		another := s.NewGrant(t, person, "connections account write")
 		harness.CheckReplay(t, "by another client of the same person", another.Agent().WithKey(t, key, body), false)

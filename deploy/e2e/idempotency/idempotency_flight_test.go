@@ -9,12 +9,12 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// awaitHeld waits until somebody in PostgreSQL waits for what hold has.
+// awaitHeld waits until a PostgreSQL session waits for the lock that hold has.
 func awaitHeld(t *testing.T, s *harness.Service) {
 	t.Helper()
 	db := s.OpenDatabase(t)
 	const waiting = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database() AND NOT granted"
-	harness.Eventually(t, "the first is at its end", func() bool {
+	harness.Eventually(t, "the first request waits for the lock", func() bool {
 		n := 0
 		if err := db.QueryRowContext(t.Context(), waiting).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -23,8 +23,8 @@ func awaitHeld(t *testing.T, s *harness.Service) {
 	})
 }
 
-// checkInFlight: of many who come at once with one key, one is served, and the
-// others are told so at once. Later all of them get its answer.
+// checkInFlight: of many concurrent requests with one key, one is served and the others are
+// refused at once. Later requests get its answer.
 func checkInFlight(t *testing.T, d harness.IdempotentEndpoint) {
 	key, word := harness.KeyLine(harness.NewWord()), harness.NewWord()
 	body := d.MakeBody(word)
@@ -37,15 +37,15 @@ func checkInFlight(t *testing.T, d harness.IdempotentEndpoint) {
 	first := <-f.Answer
 	isKept(t, d, "the first", first, false)
 	again := d.Send(t, body, key)
-	isKept(t, d, "another after it", again, true)
+	isKept(t, d, "a later request", again, true)
 	if again.Body != first.Body {
-		t.Errorf("it was answered\n%s\nand is now\n%s", first.Body, again.Body)
+		t.Errorf("the first answer was\n%s\nthe second\n%s", first.Body, again.Body)
 	}
 	isDoneOnce(t, d, word)
 }
 
-// checkHangUp: a caller who hangs up in the middle has it done all the same, and
-// learns of it when they come back.
+// checkHangUp: a request whose caller disconnects still takes effect, and the next attempt
+// gets its answer.
 func checkHangUp(t *testing.T, d harness.IdempotentEndpoint) {
 	key, word := harness.KeyLine(harness.NewWord()), harness.NewWord()
 	body := d.MakeBody(word)
@@ -55,14 +55,14 @@ func checkHangUp(t *testing.T, d harness.IdempotentEndpoint) {
 		t.Fatal(err)
 	}
 	if got := <-f.Answer; got.Status != 0 {
-		t.Fatalf("the first was answered before it was done: %d %s", got.Status, got.Body)
+		t.Fatalf("the first was answered before its commit: %d %s", got.Status, got.Body)
 	}
 	if got := d.Send(t, body, key); got.Status != http.StatusConflict {
-		t.Errorf("while it is at work: got %d %s", got.Status, got.Body)
+		t.Errorf("while it is running: got %d %s", got.Status, got.Body)
 	}
 	release()
 	var got harness.Response
-	harness.Eventually(t, "it is done", func() bool {
+	harness.Eventually(t, "the request is done", func() bool {
 		got = d.Send(t, body, key)
 		return got.Status != http.StatusConflict
 	})
@@ -70,20 +70,20 @@ func checkHangUp(t *testing.T, d harness.IdempotentEndpoint) {
 	isDoneOnce(t, d, word)
 }
 
-// isDoneOnce wants one person of the name to be on file, where the door is one to
-// add people by.
+// isDoneOnce checks that one connection of the name exists, for endpoints that create
+// connections.
 func isDoneOnce(t *testing.T, d harness.IdempotentEndpoint, word string) {
 	t.Helper()
 	if d.Bearer == "" {
 		return
 	}
 	if found := (d.Service.Agent(d.Path, d.Bearer)).Find(t, word); len(found) != 1 {
-		t.Errorf("%s: it was done %d times", d.Path, len(found))
+		t.Errorf("%s: the request took effect %d times", d.Path, len(found))
 	}
 }
 
-// TestKeysAmongServices: services on one database know of each other's keys, of
-// those in flight as well.
+// TestKeysAmongServices: services on one database share keys, including those of requests
+// in flight.
 func TestKeysAmongServices(t *testing.T) {
 	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		other := s.StartBeside(t)
@@ -93,7 +93,7 @@ func TestKeysAmongServices(t *testing.T) {
 			key, body := harness.KeyLine(harness.NewWord()), here.MakeBody(harness.NewWord())
 			release := s.HoldKeys(t)
 			f := here.SendAtOnce(t, body, key)
-			awaitHeld(t, s) // until then it is in flight in its own process only
+			awaitHeld(t, s) // until then only its own process knows that it is in flight
 			if got := there[i].Send(t, body, key); got.Status != http.StatusConflict {
 				t.Errorf("%s: the other service answers %d %s", here.Path, got.Status, got.Body)
 			}
@@ -103,7 +103,7 @@ func TestKeysAmongServices(t *testing.T) {
 			again := there[i].Send(t, body, key)
 			isKept(t, here, "there", again, true)
 			if again.Body != first.Body {
-				t.Errorf("%s: it was answered %s and is there %s", here.Path, first.Body, again.Body)
+				t.Errorf("%s: this service answered %s, the other %s", here.Path, first.Body, again.Body)
 			}
 		}
 	})

@@ -8,16 +8,16 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkKeptFailures: a tool that failed in its own way is kept like one that did
-// well, and stays so when the reason is gone.
+// checkKeptFailures: a tool error is stored like a success, and is replayed even when its
+// cause is gone.
 func checkKeptFailures(t *testing.T, a harness.Agent) {
 	email := harness.NewWord() + "@example.com"
 	id := a.Create(t, harness.Arguments{"name": "In The Way", "emails": []string{email}})
 	for name, body := range map[string]string{
-		"on file already":  harness.ToolCall(t, "create_connection", harness.Arguments{"name": "In The Way", "emails": []string{email}, "on_duplicate": "error"}),
-		"not there":        harness.ToolCall(t, "get_connection", harness.Arguments{"id": "con_00000000000000000000000000"}),
-		"a stale version":  harness.ToolCall(t, "update_connection", harness.Arguments{"id": id, "expected_version": 7, "nickname": "Stale"}),
-		"not there either": harness.ToolCall(t, "add_note", harness.Arguments{"connection_ids": []string{"con_00000000000000000000000000"}, "body": "x"}),
+		"exists already":           harness.ToolCall(t, "create_connection", harness.Arguments{"name": "In The Way", "emails": []string{email}, "on_duplicate": "error"}),
+		"unknown id":               harness.ToolCall(t, "get_connection", harness.Arguments{"id": "con_00000000000000000000000000"}),
+		"a stale version":          harness.ToolCall(t, "update_connection", harness.Arguments{"id": id, "expected_version": 7, "nickname": "Stale"}),
+		"a note on an unknown one": harness.ToolCall(t, "add_note", harness.Arguments{"connection_ids": []string{"con_00000000000000000000000000"}, "body": "x"}),
 	} {
 		key := harness.NewWord()
 		first := a.WithKey(t, key, body)
@@ -25,19 +25,19 @@ func checkKeptFailures(t *testing.T, a harness.Agent) {
 		if !strings.Contains(first.Body, `"isError":true`) {
 			t.Fatalf("%s: it did not fail: %s", name, first.Body)
 		}
-		if name == "on file already" {
+		if name == "exists already" {
 			a.Call(t, "update_connection", harness.Arguments{"id": id, "remove_emails": []string{email}})
 		}
 		again := a.WithKey(t, key, body)
 		harness.CheckReplay(t, name+", again", again, true)
 		if again.Body != first.Body {
-			t.Errorf("%s: it was answered %s and is now %s", name, first.Body, again.Body)
+			t.Errorf("%s: the first answer was %s, the second %s", name, first.Body, again.Body)
 		}
 	}
 }
 
-// checkKeptRead: a read with a key is answered as it was, too, whatever happened
-// since; another key reads anew.
+// checkKeptRead: a read with a key is replayed too, even after a change; another key reads
+// the current data.
 func checkKeptRead(t *testing.T, a harness.Agent) {
 	id := a.Create(t, harness.Arguments{"name": "Before " + harness.NewWord()})
 	key, body := harness.NewWord(), harness.ToolCall(t, "get_connection", harness.Arguments{"id": id})
@@ -47,14 +47,14 @@ func checkKeptRead(t *testing.T, a harness.Agent) {
 	again := a.WithKey(t, key, body)
 	harness.CheckReplay(t, "the second", again, true)
 	if again.Body != first.Body {
-		t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
+		t.Errorf("the first answer was %s, the second %s", first.Body, again.Body)
 	}
 	if got := a.WithKey(t, harness.NewWord(), body); !strings.Contains(got.Body, `"After `) {
 		t.Errorf("another key reads %s", got.Body)
 	}
 }
 
-// checkReplaysAreFree: credits are taken for the first, and for nothing after it.
+// checkReplaysAreFree: only the first request costs credits.
 func checkReplaysAreFree(t *testing.T, a harness.Agent) {
 	used := func() float64 {
 		return harness.At[float64](t, a.Call(t, "get_account", harness.Arguments{}), "credits", "used")
@@ -74,8 +74,8 @@ func checkReplaysAreFree(t *testing.T, a harness.Agent) {
 	}
 }
 
-// checkPureMethods: what does nothing is done each time; its key has to be one all
-// the same.
+// checkPureMethods: methods without an effect run every time, but their key must be
+// valid.
 func checkPureMethods(t *testing.T, s *harness.Service, a harness.Agent) {
 	key := harness.KeyLine(harness.NewWord())
 	for _, d := range doors(t, s, a) {
@@ -100,8 +100,8 @@ func checkPureMethods(t *testing.T, s *harness.Service, a harness.Agent) {
 	}
 }
 
-// checkNotKept: what was refused before it was done leaves its key for another
-// request, even for another body.
+// checkNotKept: a request that is refused before it runs leaves its key free for another
+// request, even with another body.
 func checkNotKept(t *testing.T, ada *harness.Member) {
 	s := ada.Service
 	a := ada.Agent(t)
@@ -114,21 +114,21 @@ func checkNotKept(t *testing.T, ada *harness.Member) {
 		headers []string
 		status  int
 	}{
-		"400, no JSON":             {a, "{", nil, http.StatusBadRequest},
-		"400, a batch":             {a, "[]", nil, http.StatusBadRequest},
-		"400, a version":           {a, search, []string{"MCP-Protocol-Version: 1999-01-01"}, http.StatusBadRequest},
-		"401":                      {s.Agent(harness.PathCurrent, ""), search, nil, http.StatusUnauthorized},
-		"403":                      {a, search, []string{"Origin: https://evil.example"}, http.StatusForbidden},
-		"413":                      {a, harness.Padded(harness.MaxBody + 1), nil, http.StatusRequestEntityTooLarge},
-		"415":                      {a, search, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
-		"an unknown method":        {a, harness.Request(t, "no/such/method", nil), nil, http.StatusOK},
-		"an unknown tool":          {a, harness.ToolCall(t, "no_such_tool", harness.Arguments{}), nil, http.StatusOK},
-		"arguments that are none":  {a, harness.ToolCall(t, "get_account", []int{1}), nil, http.StatusOK},
-		"arguments that are wrong": {a, harness.ToolCall(t, "search_connections", harness.Arguments{"query": ""}), nil, http.StatusOK},
-		"a write, wrong arguments": {a, harness.ToolCall(t, "create_connection", harness.Arguments{"nam": "X"}), nil, http.StatusOK},
-		"-32001":                   {reader, create, nil, http.StatusOK},
-		"-32001 in the sandbox":    {s.Agent(harness.PathSandbox, ""), create, nil, http.StatusOK},
-		"-32001 of the other path": {s.Agent(harness.PathSandboxOld, ""), create, nil, http.StatusOK},
+		"400, not JSON":              {a, "{", nil, http.StatusBadRequest},
+		"400, a batch":               {a, "[]", nil, http.StatusBadRequest},
+		"400, a version":             {a, search, []string{"MCP-Protocol-Version: 1999-01-01"}, http.StatusBadRequest},
+		"401":                        {s.Agent(harness.PathCurrent, ""), search, nil, http.StatusUnauthorized},
+		"403":                        {a, search, []string{"Origin: https://evil.example"}, http.StatusForbidden},
+		"413":                        {a, harness.Padded(harness.MaxBody + 1), nil, http.StatusRequestEntityTooLarge},
+		"415":                        {a, search, []string{"Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
+		"an unknown method":          {a, harness.Request(t, "no/such/method", nil), nil, http.StatusOK},
+		"an unknown tool":            {a, harness.ToolCall(t, "no_such_tool", harness.Arguments{}), nil, http.StatusOK},
+		"arguments as an array":      {a, harness.ToolCall(t, "get_account", []int{1}), nil, http.StatusOK},
+		"invalid arguments":          {a, harness.ToolCall(t, "search_connections", harness.Arguments{"query": ""}), nil, http.StatusOK},
+		"a write, invalid arguments": {a, harness.ToolCall(t, "create_connection", harness.Arguments{"nam": "X"}), nil, http.StatusOK},
+		"-32001":                     {reader, create, nil, http.StatusOK},
+		"-32001 in the sandbox":      {s.Agent(harness.PathSandbox, ""), create, nil, http.StatusOK},
+		"-32001 of the other path":   {s.Agent(harness.PathSandboxOld, ""), create, nil, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := harness.NewWord()
@@ -147,12 +147,12 @@ func checkNotKept(t *testing.T, ada *harness.Member) {
 		})
 	}
 	if found := a.Find(t, "Never Made"); len(found) != 0 {
-		t.Errorf("what was refused was done: %v", found)
+		t.Errorf("a refused request took effect: %v", found)
 	}
 }
 
-// checkOtherCredentials: a key is its sender's. Another token of the same member
-// starts anew with it, and so does another member.
+// checkOtherCredentials: a key belongs to its credential. For another token of the same
+// member, and for another member, the same key is new.
 func checkOtherCredentials(t *testing.T, ada *harness.Member) {
 	first := ada.Agent(t)
 	key, name := harness.NewWord(), harness.NewWord()
@@ -168,11 +168,11 @@ func checkOtherCredentials(t *testing.T, ada *harness.Member) {
 		harness.CheckReplay(t, whose+", another body", other.WithKey(t, harness.NewWord(), harness.ToolCall(t, "get_account", harness.Arguments{})), false)
 	}
 	if found := first.Find(t, name); len(found) != 2 {
-		t.Errorf("the member has %d of them, not one by each token", len(found))
+		t.Errorf("the member has %d connections of the name, want one from each token", len(found))
 	}
 }
 
-// checkRevoked: whoever may not call any more is not told what was answered.
+// checkRevoked: a revoked credential does not get the stored answer.
 func checkRevoked(t *testing.T, ada *harness.Member) {
 	token := ada.Token(t)
 	a := ada.Service.Agent(harness.PathCurrent, token.Bearer)
@@ -183,8 +183,8 @@ func checkRevoked(t *testing.T, ada *harness.Member) {
 	harness.CheckChallenge(t, a, body, harness.InvalidToken, harness.KeyLine(key))
 }
 
-// checkBuckets: a caller without a credential is known by its address, of which
-// the second half does not count in IPv6. A credential is the same from anywhere.
+// checkBuckets: a caller without a credential is identified by its address, in IPv6 by the
+// first half of it. With a credential the address does not matter.
 func checkBuckets(t *testing.T, s *harness.Service, a harness.Agent) {
 	from := func(address string) string { return "X-Forwarded-For: " + address }
 	for _, d := range doors(t, s, a) {

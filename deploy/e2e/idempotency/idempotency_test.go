@@ -12,15 +12,15 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestIdempotency: what a key is, what it stands for, and what becomes of the
-// request that comes again with it. Each rule holds at each door.
+// TestIdempotency: which keys are valid, which request a key stands for, and how a repeated
+// request is answered. Each rule is tested at each endpoint.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			s := harness.NewService(t, way)
-			s.LimitAll("100000/3600") // so that there is something to count
+			s.LimitAll("100000/3600") // so that answers have rate-limit headers
 			s.Settings["KITH_TRUSTED_PROXIES"] = "127.0.0.0/8"
 			s.Start()
 			ada := s.NewMember(t)
@@ -38,8 +38,8 @@ func TestIdempotency(t *testing.T) {
 			t.Run("tool errors", func(t *testing.T) { checkKeptFailures(t, a) })
 			t.Run("a read", func(t *testing.T) { checkKeptRead(t, a) })
 			t.Run("credits", func(t *testing.T) { checkReplaysAreFree(t, a) })
-			t.Run("methods that do nothing", func(t *testing.T) { checkPureMethods(t, s, a) })
-			t.Run("what is not kept", func(t *testing.T) { checkNotKept(t, ada) })
+			t.Run("methods without an effect", func(t *testing.T) { checkPureMethods(t, s, a) })
+			t.Run("what is not stored", func(t *testing.T) { checkNotKept(t, ada) })
 			t.Run("other credentials", func(t *testing.T) { checkOtherCredentials(t, ada) })
 			t.Run("revoked", func(t *testing.T) { checkRevoked(t, ada) })
 			t.Run("addresses", func(t *testing.T) { checkBuckets(t, s, a) })
@@ -48,7 +48,7 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// checkNoKeys sends what is no key. Nothing is done.
+// checkNoKeys sends invalid keys. The requests have no effect.
 func checkNoKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	long := strings.Repeat("k", 256)
 	for name, lines := range map[string][]string{
@@ -72,23 +72,23 @@ func checkNoKeys(t *testing.T, d harness.IdempotentEndpoint) {
 		if got.Status != http.StatusBadRequest || got.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("%s: got %d %s", name, got.Status, got.Body)
 		}
-		// What HTTP itself does not allow never reaches the service.
+		// net/http refuses invalid headers before the service sees them.
 		if got.Header.Get("X-Request-Id") != "" && !strings.Contains(got.Body, "Idempotency-Key") {
 			t.Errorf("%s: the answer does not name the header: %s", name, got.Body)
 		}
 		if d.Path == harness.PathCurrent || d.Path == harness.PathDeprecated {
 			if found := (d.Service.Agent(d.Path, d.Bearer)).Find(t, word); len(found) != 0 {
-				t.Errorf("%s: it was done all the same", name)
+				t.Errorf("%s: the request took effect", name)
 			}
 		}
 	}
 }
 
-// checkKeys sends what is a key, as it is.
+// checkKeys sends valid keys, unchanged.
 func checkKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	word := harness.NewWord()
 	for _, key := range []string{
-		d.Path[len(d.Path)-1:], // with which no other path of this caller ends
+		d.Path[len(d.Path)-1:], // no other path of this caller ends with it
 		word + strings.Repeat("k", 255-len(word)), word + ", b", `"` + word + `"`, "a  " + word, word + "~!@#$%^&*()", strings.ToUpper(word), word,
 	} {
 		body := d.MakeBody(harness.NewWord())
@@ -97,7 +97,7 @@ func checkKeys(t *testing.T, d harness.IdempotentEndpoint) {
 	}
 }
 
-// checkOtherRequests: a key stands for one request, byte for byte.
+// checkOtherRequests: a key is valid for one request only, byte for byte.
 func checkOtherRequests(t *testing.T, d harness.IdempotentEndpoint) {
 	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
 	first := d.Send(t, body, key)
@@ -122,21 +122,21 @@ func checkOtherRequests(t *testing.T, d harness.IdempotentEndpoint) {
 	again := d.Send(t, body, key)
 	isKept(t, d, "the first again", again, true)
 	if again.Body != first.Body {
-		t.Errorf("it was answered %s and is now %s", first.Body, again.Body)
+		t.Errorf("the first answer was %s, the second %s", first.Body, again.Body)
 	}
 }
 
-// checkReplay: status, body and what tells of the body are as they were; what
-// tells of this very request is new.
+// checkReplay: the status, the body and the headers about the body are replayed; headers
+// about the request itself are new.
 func checkReplay(t *testing.T, d harness.IdempotentEndpoint) {
-	d.Send(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`) // from here on the credential is known, and counted
+	d.Send(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`) // from here on the edge knows the credential and counts its requests
 	key, body := harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
 	first := d.Send(t, body, key, "Origin: "+d.Service.Base)
 	isKept(t, d, "the first", first, false)
 	again := d.Send(t, body, key, "Origin: "+d.Service.Base)
 	isKept(t, d, "the second", again, true)
 	if again.Body != first.Body {
-		t.Errorf("it was answered\n%s\nand is now\n%s", first.Body, again.Body)
+		t.Errorf("the first answer was\n%s\nthe second\n%s", first.Body, again.Body)
 	}
 	for _, name := range []string{"Content-Type", "Content-Length", "Location", "Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Deprecation", "Link"} {
 		if fmt.Sprint(first.Header[name]) != fmt.Sprint(again.Header[name]) {
@@ -144,10 +144,10 @@ func checkReplay(t *testing.T, d harness.IdempotentEndpoint) {
 		}
 	}
 	if again.Header.Get("Access-Control-Allow-Origin") == "" || again.Header.Get("X-Request-Id") == first.Header.Get("X-Request-Id") || again.Header.Get("Set-Cookie") != "" {
-		t.Errorf("the headers are %v, and were %v", again.Header, first.Header)
+		t.Errorf("the headers are %v, the first were %v", again.Header, first.Header)
 	}
 	if left := remaining(t, again); left != remaining(t, first)-1 {
-		t.Errorf("%d requests are left, and %d were", left, remaining(t, first))
+		t.Errorf("%d requests are left, after %d", left, remaining(t, first))
 	}
 	harness.Eventually(t, "a replay has another date", func() bool {
 		again = d.Send(t, body, key)
@@ -156,17 +156,17 @@ func checkReplay(t *testing.T, d harness.IdempotentEndpoint) {
 	isKept(t, d, "the last", again, true)
 }
 
-// remaining is what an answer says is left of a rate policy.
+// remaining returns how many requests a rate policy has left, by the answer's headers.
 func remaining(t *testing.T, got harness.Response) int {
 	t.Helper()
 	n, err := strconv.Atoi(got.Header.Get("Ratelimit-Remaining"))
 	if err != nil {
-		t.Errorf("the rate limit is not told: %v", got.Header)
+		t.Errorf("no rate-limit header: %v", got.Header)
 	}
 	return n
 }
 
-// checkPathsWithoutKeys: elsewhere the header means nothing, whatever it holds.
+// checkPathsWithoutKeys: other paths ignore the header, whatever its value.
 func checkPathsWithoutKeys(t *testing.T, s *harness.Service) {
 	for path, bodies := range map[string][2]string{
 		"/api/batch":      {`{"requests":[{"id":"1","path":"/api/human/demo"}]}`, `{"requests":[{"id":"2","path":"/api/human/demo"}]}`},

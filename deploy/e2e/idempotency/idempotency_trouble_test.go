@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestKeysOverTheLimit: a request that was one too many was not done, and its key
-// is for the one that comes in time. Replays count like any other request.
+// TestKeysOverTheLimit: a rate-limited request has no effect, and its key works for a later
+// attempt. Replays count like any other request.
 func TestKeysOverTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -31,7 +31,7 @@ func TestKeysOverTheLimit(t *testing.T) {
 func checkOverLimit(t *testing.T, d harness.IdempotentEndpoint) {
 	t.Helper()
 	var key, body string
-	harness.Eventually(t, "a request is one too many", func() bool {
+	harness.Eventually(t, "a request is rate-limited", func() bool {
 		key, body = harness.KeyLine(harness.NewWord()), d.MakeBody(harness.NewWord())
 		got := d.Send(t, body, key)
 		if got.Status == http.StatusTooManyRequests && (got.Header.Get("Retry-After") == "" || got.Header.Get("Idempotency-Replayed") != "") {
@@ -40,19 +40,19 @@ func checkOverLimit(t *testing.T, d harness.IdempotentEndpoint) {
 		return got.Status == http.StatusTooManyRequests
 	})
 	inTime := func() (got harness.Response) {
-		harness.Eventually(t, "a request is in time", func() bool {
+		harness.Eventually(t, "a request is allowed", func() bool {
 			got = d.Send(t, body, key)
 			return got.Status != http.StatusTooManyRequests
 		})
 		return got
 	}
-	isKept(t, d, "the first in time", inTime(), false)
+	isKept(t, d, "the first allowed request", inTime(), false)
 	isKept(t, d, "the second", inTime(), true)
-	harness.Eventually(t, "a replay is one too many", func() bool { return d.Send(t, body, key).Status == http.StatusTooManyRequests })
+	harness.Eventually(t, "a replay is rate-limited", func() bool { return d.Send(t, body, key).Status == http.StatusTooManyRequests })
 }
 
-// TestKeysWithoutCredits: what could not be paid for was not done, and is done
-// under its key once it can be.
+// TestKeysWithoutCredits: a call without enough credits has no effect, and takes effect with
+// the same key once there are credits.
 func TestKeysWithoutCredits(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -91,9 +91,9 @@ func TestKeysWithoutCredits(t *testing.T) {
 	}
 }
 
-// TestKeysInAnOutage: while the store is away a request with a key is a 503, since
-// nobody can tell whether it was done. It is done under its key afterwards, and
-// what was done before is answered as before.
+// TestKeysInAnOutage: while the database is down a request with a key gets a 503, since the
+// service cannot know whether it took effect. With the same key it takes effect afterwards,
+// and requests from before the outage are replayed.
 func TestKeysInAnOutage(t *testing.T) {
 	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		set := s.RestartOverProxy(t)
@@ -115,9 +115,9 @@ func TestKeysInAnOutage(t *testing.T) {
 			isKept(t, d, "and again", d.Send(t, d.MakeBody(word), during), true)
 			isDoneOnce(t, d, word)
 			again := d.Send(t, d.MakeBody("old"+word), before)
-			isKept(t, d, "what was before", again, true)
+			isKept(t, d, "a request from before the outage", again, true)
 			if again.Body != first.Body {
-				t.Errorf("%s: it was answered %s and is now %s", d.Path, first.Body, again.Body)
+				t.Errorf("%s: the first answer was %s, the second %s", d.Path, first.Body, again.Body)
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// What a person downloads, another one's agent imports as it is.
+// TestDownloadIsImported: another member's agent can import a downloaded export unchanged.
 func TestDownloadIsImported(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		person := s.NewPerson(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// linkedInFile has what LinkedIn writes before its columns, too.
+// linkedInFile returns a file of LinkedIn, including the notes before the header row.
 func linkedInFile(rows int) harness.ContactFile {
 	const header = "Notes:\n\"When exporting your connection data, you may notice that some of the email addresses are missing.\"\n\n" +
 		"First Name,Last Name,URL,Email Address,Company,Position,Connected On\n"
@@ -18,7 +18,7 @@ func linkedInFile(rows int) harness.ContactFile {
 	})
 }
 
-// keep writes the file to where a browser can take it from.
+// keep writes the file to a folder from which a browser can upload it.
 func keep(t *testing.T, f harness.ContactFile) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), f.Name)

@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/imports -run TestImportsOnThePage
-// A person imports a large file on the settings page, and takes it back.
+// A member imports a large file on the settings page, and undoes the import.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectHeading, expectNotice, newPerson, openBrowser, press, signIn } from '../harness/browser.mjs';
@@ -7,7 +7,7 @@ import { setting } from '../harness/client.mjs';
 
 const timeout = Number(setting('PATIENCE'));
 const rows = Number(setting('ROWS'));
-// The service dies under the page, which is no fault of the page.
+// The service is killed during the import, so failed requests are not errors of the page.
 const DOWN = /^Failed to load resource: (net::ERR_|the server responded with a status of 50[234])/;
 
 async function atImports(work) {
@@ -20,7 +20,7 @@ async function atImports(work) {
     await work(ada.page);
     await ada.leave({ tolerate: DOWN });
   } finally {
-    await browser.close(); // or the process would not end
+    await browser.close(); // otherwise the process would not exit
   }
 }
 
@@ -39,7 +39,7 @@ async function watch(page) {
   }
 }
 
-test('an import, with its progress', { skip: setting('PART') !== 'import', timeout }, () => atImports(async (page) => {
+test('imports a file and shows progress', { skip: setting('PART') !== 'import', timeout }, () => atImports(async (page) => {
   await page.getByLabel('File', { exact: true }).setInputFiles(setting('FILE'));
   await press(page, 'Bring the file');
   await expectNotice(page, 'The import has begun.');
@@ -48,12 +48,12 @@ test('an import, with its progress', { skip: setting('PART') !== 'import', timeo
   const { seen, text } = await watch(page);
   assert.ok(text.includes(setting('REPORT')), text);
   assert.match(text, /succeeded/);
-  assert.deepEqual(seen, [...seen].sort((a, b) => a - b), 'the progress went back');
+  assert.deepEqual(seen, [...seen].sort((a, b) => a - b), 'the progress decreased');
   assert.ok(seen.length >= 4, `the progress was seen to be ${seen}`);
-  assert.equal(loads, 0, 'the page was loaded again');
+  assert.equal(loads, 0, 'the page was reloaded');
 }));
 
-test('the import is taken back', { skip: setting('PART') !== 'undo', timeout }, () => atImports(async (page) => {
+test('undoes the import', { skip: setting('PART') !== 'undo', timeout }, () => atImports(async (page) => {
   page.context().setDefaultTimeout(timeout);
   const undo = page.getByRole('button', { name: 'Take back the import of' });
   await undo.click();
@@ -64,5 +64,5 @@ test('the import is taken back', { skip: setting('PART') !== 'undo', timeout }, 
     await page.waitForTimeout(100);
   }
   assert.doesNotMatch(await list.innerText(), /stay as they are/);
-  assert.equal(await undo.count(), 0, 'it could be taken back twice');
+  assert.equal(await undo.count(), 0, 'the import can be undone twice');
 }));

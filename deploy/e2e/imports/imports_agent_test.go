@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestImportByAgent: an agent tries a file, imports it, finds that importing it
-// again changes nothing, and takes the import back.
+// TestImportByAgent: an agent previews a file, imports it, imports it again without any
+// change, and undoes the import.
 func TestImportByAgent(t *testing.T) {
 	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		a, f := s.NewMember(t).Agent(t), harness.GoogleFile(600)
@@ -59,7 +59,7 @@ func TestImportByAgent(t *testing.T) {
 	})
 }
 
-// undo takes an import back to the end, and returns the report.
+// undo undoes an import, waits for the job to end, and returns the report.
 func undo(t *testing.T, a harness.Agent, importID string) map[string]any {
 	t.Helper()
 	job := a.AwaitJob(t, a.Call(t, "undo_change", harness.Arguments{"import_id": importID})["task_id"])
@@ -69,15 +69,15 @@ func undo(t *testing.T, a harness.Agent, importID string) map[string]any {
 	return harness.At[map[string]any](t, job, "result")
 }
 
-// maxErrors is how many rows that failed are told.
+// maxErrors is how many failed rows a report lists.
 const maxErrors = 50
 
-// checkReport wants a report to have these counts, which sum.
+// checkReport fails the test unless the report has these counts.
 func checkReport(t *testing.T, f harness.ContactFile, report map[string]any, created, skipped int, dry bool) {
 	t.Helper()
 	for name, want := range map[string]int{"total": f.Rows(), "created": created, "updated": 0, "skipped": skipped, "failed": f.Failed} {
 		if got := harness.At[float64](t, report, name); int(got) != want {
-			t.Errorf("%s: %s is %v, and should be %d", f.Name, name, got, want)
+			t.Errorf("%s: %s is %v, want %d", f.Name, name, got, want)
 		}
 	}
 	if harness.At[bool](t, report, "dry_run") != dry || len(harness.At[[]any](t, report, "errors")) != min(f.Failed, maxErrors) {
@@ -85,13 +85,13 @@ func checkReport(t *testing.T, f harness.ContactFile, report map[string]any, cre
 	}
 }
 
-// TestCancelledImport: what an import did that is stopped on its way stays until it
-// is taken back. The job has no result, and names the import.
+// TestCancelledImport: rows that a cancelled import added stay until the import is undone.
+// The job has no result, but names the import.
 func TestCancelledImport(t *testing.T) {
 	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		a, f := s.NewMember(t).Agent(t), harness.NameFile()
 		task := a.Call(t, "import_file", harness.Arguments{"filename": f.Name, "content": f.Content})["task_id"]
-		harness.Eventually(t, "the import is at work", func() bool {
+		harness.Eventually(t, "the import is running", func() bool {
 			return harness.At[float64](t, a.Call(t, "get_job", harness.Arguments{"task_id": task}), "job", "progress", "done") > 0
 		})
 		a.Call(t, "cancel_job", harness.Arguments{"task_id": task})
@@ -108,8 +108,8 @@ func TestCancelledImport(t *testing.T) {
 
 var uploadPattern = regexp.MustCompile(`fil_[0-9A-Z]{26}`)
 
-// upload leaves a file on the settings page for the person's agent, and returns
-// its id.
+// upload uploads a file on the settings page for the member's agent, and returns its
+// id.
 func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {
 	t.Helper()
 	const path = "/settings/imports"
@@ -141,8 +141,8 @@ func upload(t *testing.T, v *harness.Session, f harness.ContactFile) string {
 	return uploadPattern.FindString(v.Send(t, path, nil).Body)
 }
 
-// TestUploadForAgent: what a person uploads, their agent imports, by its id, or over
-// plain HTTP, where the oldest comes first; another member's agent does not.
+// TestUploadForAgent: an agent imports a file that its member uploaded, by the file's id or,
+// over plain HTTP, the oldest first. Another member's agent cannot.
 func TestUploadForAgent(t *testing.T) {
 	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
 		person := s.NewPerson(t)
@@ -157,7 +157,7 @@ func TestUploadForAgent(t *testing.T) {
 		checkReport(t, first, ada.Import(t, harness.Arguments{"upload_id": uploadID, "dry_run": true}), first.Created, 0, true)
 		checkReport(t, first, ada.Import(t, harness.Arguments{"upload_id": uploadID}), first.Created, 0, false)
 		if again := ada.Try(t, "import_file", harness.Arguments{"upload_id": uploadID}); !again.IsError {
-			t.Errorf("what was imported is imported again: %s", again.Text())
+			t.Errorf("the same upload is imported twice: %s", again.Text())
 		}
 
 		upload(t, v, second)

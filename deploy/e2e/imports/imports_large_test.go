@@ -8,9 +8,9 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestLargeImportsByAgent: what a person uploads is imported by their agent, and
-// taken back, while the service dies twice under the import and once under its undo.
-// No row is lost or taken twice.
+// TestLargeImportsByAgent: an agent imports an uploaded file and undoes the import, while
+// the service is killed twice during the import and once during the undo. No row is lost or
+// imported twice.
 func TestLargeImportsByAgent(t *testing.T) {
 	t.Parallel()
 	google, linkedIn := largeFiles(t)
@@ -23,7 +23,7 @@ func TestLargeImportsByAgent(t *testing.T) {
 			s, f := harness.NewService(t, c.topology), c.file
 			s.Settings["KITH_SANDBOX"] = "false"
 			s.Settings["KITH_CREDITS_FREE"] = "2000" // a credit for every hundred rows
-			s.Binary = harness.PlainBinary           // by the race detector, the rows alone would take minutes
+			s.Binary = harness.PlainBinary           // with the race detector the rows would take minutes
 			s.Start()
 			person := s.NewPerson(t)
 			username := person["MEMBER_USERNAME"]

@@ -11,9 +11,9 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestImportsOnThePage: a large file is imported on the settings page, where its
-// progress is seen to move while the service dies twice under it. No row is lost or
-// taken twice, and the whole is taken back.
+// TestImportsOnThePage: a large file is imported on the settings page, which shows progress
+// while the service is killed twice. No row is lost or imported twice, and the import is
+// undone.
 func TestImportsOnThePage(t *testing.T) {
 	google, linkedIn := largeFiles(t)
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
@@ -21,7 +21,7 @@ func TestImportsOnThePage(t *testing.T) {
 		if s.Topology.Split {
 			f = linkedIn
 		}
-		s.Binary = harness.PlainBinary // by the race detector, the rows alone would take minutes
+		s.Binary = harness.PlainBinary // with the race detector the rows would take minutes
 		s.Start()
 		person := s.NewPerson(t)
 		settings := map[string]string{
@@ -49,9 +49,8 @@ func TestImportsOnThePage(t *testing.T) {
 	})
 }
 
-// largeFiles are those that are imported on the page and by an agent, each of them
-// once into either database. They are large enough for a page that looks every 1.5 s
-// to see more of the progress than where it stood still.
+// largeFiles are imported on the page and by an agent, each file once into each database.
+// They are large enough that a page that polls every 1.5 s sees the progress change.
 func largeFiles(t *testing.T) (google, linkedIn harness.ContactFile) {
 	t.Helper()
 	const largest = 10 << 20
@@ -64,12 +63,12 @@ func largeFiles(t *testing.T) (google, linkedIn harness.ContactFile) {
 	return google, linkedIn
 }
 
-// report is what the page says of the import in the end.
+// report is what the page says about the finished import.
 func report(f harness.ContactFile) string {
 	return fmt.Sprintf("%d rows: %d added, 0 changed, %d left as they were, %d failed.", f.Rows(), f.Created, f.Repeated, f.Failed)
 }
 
-// checkOnFile wants the member to have so many people.
+// checkOnFile fails the test unless the member has this number of connections.
 func checkOnFile(t *testing.T, f harness.ContactFile, a harness.Agent, want int) {
 	t.Helper()
 	username := harness.At[string](t, a.Call(t, "get_account", harness.Arguments{}), "member", "username")
@@ -77,12 +76,12 @@ func checkOnFile(t *testing.T, f harness.ContactFile, a harness.Agent, want int)
 	err := a.Service.OpenDatabase(t).QueryRowContext(t.Context(),
 		"SELECT count(*) FROM connections c JOIN members m ON m.id = c.tenant_id WHERE m.username = '"+username+"'").Scan(&got)
 	if err != nil || got != want {
-		t.Errorf("%s: %d people are on file, and there should be %d (%v)", f.Name, got, want, err)
+		t.Errorf("%s: %d connections are stored, want %d (%v)", f.Name, got, want, err)
 	}
 }
 
-// crashAt kills the service as soon as the member's latest job of a kind has done so
-// many units of work, and starts it again.
+// crashAt kills and restarts the service as soon as the member's latest job of a kind has
+// done this many units of work.
 func crashAt(t *testing.T, s *harness.Service, username, kind string, units int) {
 	t.Helper()
 	db := s.OpenDatabase(t)
@@ -92,7 +91,7 @@ func crashAt(t *testing.T, s *harness.Service, username, kind string, units int)
 		err := db.QueryRowContext(t.Context(), "SELECT j.state, j.fence, j.done FROM jobs j JOIN members m ON m.id = j.tenant_id WHERE m.username = '"+username+
 			"' AND j.kind = '"+kind+"' ORDER BY j.number DESC LIMIT 1").Scan(&state, &fence, &done)
 		if err != nil {
-			state, done = err.Error(), 0 // there is none yet
+			state, done = err.Error(), 0 // no job yet
 		}
 	}
 	harness.Within(t, harness.LongTimeout, fmt.Sprintf("%s has done %d", kind, units), func() bool { look(); return done >= units })

@@ -12,22 +12,21 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// crowd is many members with a few jobs each, who are in the database alone, and a
-// record of who does what about their jobs.
+// crowd is many members with a few jobs each, created directly in the database, and a record
+// of which worker does what to their jobs.
 type crowd struct {
 	service *harness.Service
 	db      *sql.DB
 	members int
-	rows    int // of the file of each
-	workers int // that were started
+	rows    int // in each member's file
+	workers int // number of started workers
 }
 
 // crowdID matches the ids of the crowd's members.
 const crowdID = "'mem_00000000%'"
 
-// watch has the database note each claim of a job, each end, and what must not be:
-// a write by another worker than the one that made the claim, or to a job that has
-// ended, or a run without a claim.
+// watch has the database record each claim of a job, each end, and each error: a write by a
+// worker that did not make the claim, a write to an ended job, or a run without a claim.
 const watch = `
 CREATE TABLE e2e_claims (job_id TEXT, fence BIGINT, worker TEXT);
 CREATE INDEX ON e2e_claims (job_id);
@@ -67,8 +66,8 @@ func (c *crowd) count(t *testing.T, query string) int {
 	return n
 }
 
-// newCrowd makes members after the pattern of one whose agent imported a file and
-// had it embedded, and queues both jobs for each of them.
+// newCrowd copies a member whose agent imported a file and embedded its contacts, and queues
+// both jobs for each copy.
 func newCrowd(t *testing.T, s *harness.Service, members int) *crowd {
 	t.Helper()
 	f := harness.GoogleFile(12)
@@ -89,7 +88,7 @@ func newCrowd(t *testing.T, s *harness.Service, members int) *crowd {
 	if err := json.Unmarshal([]byte(text), &params); err != nil || params.ImportID == "" || params.FileID == "" {
 		t.Fatalf("the import has the parameters %s (%v)", text, err)
 	}
-	s.Backend.Stop() // it does not say who it is
+	s.Backend.Stop() // it does not set e2e.worker, as the workers do
 	number, each := "lpad(n::text, 26, '0')", fmt.Sprintf("generate_series(1, %d) n", members)
 	like := func(table, condition, fields string) string {
 		return fmt.Sprintf("INSERT INTO %[1]s SELECT made.* FROM %[1]s old, %[2]s, jsonb_populate_record(old, jsonb_build_object(%[4]s)) made WHERE old.%[3]s;\n",
@@ -109,7 +108,7 @@ func newCrowd(t *testing.T, s *harness.Service, members int) *crowd {
 	return c
 }
 
-// startWorker starts another backend, which says in the database who it is.
+// startWorker starts another backend, whose setting e2e.worker names it in the database.
 func (c *crowd) startWorker(t *testing.T) (p *harness.Program, name string) {
 	t.Helper()
 	c.workers++
@@ -126,9 +125,9 @@ func (c *crowd) startWorker(t *testing.T) (p *harness.Program, name string) {
 	}), name
 }
 
-// TestFleetOfWorkers: four backends on one database do 400 jobs, while one
-// of them is killed again and again. Each job ends once, whoever began it, and what
-// the jobs brought is there once.
+// TestFleetOfWorkers: four backends on one database do 400 jobs, while one of them is killed
+// repeatedly. Each job ends once, whichever worker began it, and its results are stored
+// once.
 func TestFleetOfWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs PostgreSQL")
@@ -159,19 +158,19 @@ func TestFleetOfWorkers(t *testing.T) {
 		query string
 		want  int
 	}{
-		"jobs that succeeded":        {"SELECT count(*)" + theirs + " AND j.state = 'succeeded'", jobs},
-		"ends":                       {"SELECT count(*) FROM e2e_ends", jobs},
-		"jobs that ended":            {"SELECT count(DISTINCT job_id) FROM e2e_ends", jobs},
-		"tokens that were not given": {"SELECT count(*)" + theirs + " AND j.fence <> (SELECT count(DISTINCT fence) FROM e2e_claims c WHERE c.job_id = j.id)", 0},
-		"tokens given twice":         {"SELECT count(*) - count(DISTINCT (job_id, fence)) FROM e2e_claims", 0},
-		"wrong writes":               {"SELECT count(*) FROM e2e_wrongs", 0},
-		"members with all their people": {fmt.Sprintf("SELECT count(*) FROM (SELECT tenant_id FROM connections WHERE tenant_id LIKE %s GROUP BY 1 HAVING count(*) = %d) x",
+		"jobs that succeeded":    {"SELECT count(*)" + theirs + " AND j.state = 'succeeded'", jobs},
+		"ends":                   {"SELECT count(*) FROM e2e_ends", jobs},
+		"jobs that ended":        {"SELECT count(DISTINCT job_id) FROM e2e_ends", jobs},
+		"fences without a claim": {"SELECT count(*)" + theirs + " AND j.fence <> (SELECT count(DISTINCT fence) FROM e2e_claims c WHERE c.job_id = j.id)", 0},
+		"fences used twice":      {"SELECT count(*) - count(DISTINCT (job_id, fence)) FROM e2e_claims", 0},
+		"invalid writes":         {"SELECT count(*) FROM e2e_wrongs", 0},
+		"members with all connections": {fmt.Sprintf("SELECT count(*) FROM (SELECT tenant_id FROM connections WHERE tenant_id LIKE %s GROUP BY 1 HAVING count(*) = %d) x",
 			crowdID, c.rows), members},
-		"people":               {"SELECT count(*) FROM connections WHERE tenant_id LIKE " + crowdID, members * c.rows},
-		"files that were left": {"SELECT count(*) FROM files WHERE tenant_id LIKE " + crowdID, 0},
+		"connections":       {"SELECT count(*) FROM connections WHERE tenant_id LIKE " + crowdID, members * c.rows},
+		"files not deleted": {"SELECT count(*) FROM files WHERE tenant_id LIKE " + crowdID, 0},
 	} {
 		if got := c.count(t, test.query); got != test.want {
-			t.Errorf("%s: %d, not %d", what, got, test.want)
+			t.Errorf("%s: %d, want %d", what, got, test.want)
 		}
 	}
 	if t.Failed() {
@@ -180,8 +179,8 @@ func TestFleetOfWorkers(t *testing.T) {
 		t.Log(wrong.String)
 	}
 	taken := c.count(t, "SELECT count(*)"+theirs+" AND j.fence > 1")
-	t.Logf("%d kills, and %d jobs that somebody else went on with", kills, taken)
+	t.Logf("%d kills, and %d jobs that another worker continued", kills, taken)
 	if kills < 5 || taken < 1 {
-		t.Error("that put nothing to the test")
+		t.Error("no job was interrupted, so the test proves nothing")
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestStartsAtOnce: many starts of one kind at once give one job, for one price.
-// A member's jobs run one after the other, so that one waits while the other is at
-// work.
+// TestStartsAtOnce: many concurrent starts of one kind create one job, charged once. A
+// member's jobs run one after the other, so the second waits while the first runs.
 func TestStartsAtOnce(t *testing.T) {
 	const starts = 50
 	harness.EachPlain(t, func(t *testing.T, s *harness.Service) {
@@ -34,7 +33,7 @@ func TestStartsAtOnce(t *testing.T) {
 		wait.Wait()
 		job := func(number any) string { return fmt.Sprint("202 ", s.Base, "/api/jobs/", number) }
 		if want := map[string]map[string]int{"file_import": {job(working): starts}, "embed_objects": {job(2): starts}}; !reflect.DeepEqual(jobs, want) {
-			t.Errorf("they were answered %v, and not %v", jobs, want)
+			t.Errorf("the answers are %v, want %v", jobs, want)
 		}
 		a.Call(t, "cancel_job", harness.Arguments{"task_id": working})
 		imported, embedded := a.AwaitJob(t, working), a.AwaitJob(t, 2)
@@ -44,7 +43,7 @@ func TestStartsAtOnce(t *testing.T) {
 		rows, vectors := int(harness.At[float64](t, imported, "progress", "done")), int(harness.At[float64](t, embedded, "result", "embedded"))
 		want := 5 + rows/100 + 2 + vectors/100
 		if used := harness.At[float64](t, a.Call(t, "get_account", harness.Arguments{}), "credits", "used"); int(used) != want || vectors != rows {
-			t.Errorf("%v credits are used for %d rows and %d vectors, and not %d", used, rows, vectors, want)
+			t.Errorf("%v credits are used for %d rows and %d vectors, want %d", used, rows, vectors, want)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // badCall is a tool call that breaks a rule, with the field that the answer must
-// name. PERSON stands for the id of a person on file.
+// name. PERSON stands for the id of an existing connection.
 type badCall struct {
 	tool      string
 	arguments harness.Arguments
@@ -181,7 +181,7 @@ func badArguments() []badCall {
 	}
 }
 
-// TestBadArguments: a model learns which field broke which rule, and nothing is written.
+// TestBadArguments: the answer says which field broke which rule, and nothing is written.
 func TestBadArguments(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)
@@ -189,7 +189,7 @@ func TestBadArguments(t *testing.T) {
 		tests := badArguments()
 		for _, tool := range a.Tools(t) {
 			if !slices.ContainsFunc(tests, func(b badCall) bool { return b.tool == tool.Name }) {
-				t.Errorf("%s: nobody tried it with bad arguments", tool.Name)
+				t.Errorf("%s: no case calls it with bad arguments", tool.Name)
 			}
 		}
 		for _, test := range tests {
@@ -201,7 +201,7 @@ func TestBadArguments(t *testing.T) {
 					t.Errorf("got %s (isError %v), want %s in it", text, result.IsError, test.field)
 				}
 				if strings.Contains(text, "protovalidate") || strings.Contains(text, "internal") || strings.Contains(text, "our side") {
-					t.Errorf("the text is no help: %s", text)
+					t.Errorf("the text does not help the model: %s", text)
 				}
 			})
 		}
@@ -210,19 +210,19 @@ func TestBadArguments(t *testing.T) {
 			t.Errorf("the person was changed: %v", c)
 		}
 		if entries, _ := a.Call(t, "list_timeline", harness.Arguments{})["entries"].([]any); len(entries) != 0 {
-			t.Errorf("something was written: %v", entries)
+			t.Errorf("something was added to the timeline: %v", entries)
 		}
 		if found := a.Find(t, "A"); len(found) != 0 {
-			t.Errorf("somebody was made: %v", found)
+			t.Errorf("a connection was created: %v", found)
 		}
 		if changes := harness.At[[]any](t, a.Call(t, "list_changes", harness.Arguments{}), "changes"); len(changes) != 1 {
-			t.Errorf("something was changed: %v", changes)
+			t.Errorf("a change was recorded: %v", changes)
 		}
 	})
 }
 
-// TestAllViolationsAtOnce: a model that broke several rules learns of each, in plain
-// words, what cannot be decoded included.
+// TestAllViolationsAtOnce: a call that breaks several rules is answered with all of them
+// in plain words, including values that cannot be decoded.
 func TestAllViolationsAtOnce(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		result := s.NewMember(t).Agent(t).Try(t, "search_connections", harness.Arguments{
@@ -245,8 +245,8 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	})
 }
 
-// TestHostileText: what is legal, but unusual, comes back as it was sent, or is
-// refused by name; it never breaks the service.
+// TestHostileText: unusual but legal text is returned as it was sent, or the field is
+// refused by name; it never causes an internal error.
 func TestHostileText(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)
@@ -295,7 +295,7 @@ func TestHostileText(t *testing.T) {
 				} {
 					result := a.Try(t, tool, args)
 					if result.IsError && strings.Contains(result.Text(), "our side") {
-						t.Errorf("%s breaks: %s", tool, result.Text())
+						t.Errorf("%s fails with an internal error: %s", tool, result.Text())
 					}
 				}
 			})

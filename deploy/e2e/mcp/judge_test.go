@@ -32,9 +32,9 @@ func TestSDKOfMember(t *testing.T) {
 	})
 }
 
-// TestConformance: the official suite, in the newest revision and in the one
-// spoken here. What may fail is in the baseline, with its reason; an entry that
-// does not fail any more fails the test, so that the baseline stays true.
+// TestConformance: the official suite, in its newest revision and in the one that Kith
+// implements. Tests that may fail are in the baseline, with the reason; a baseline entry
+// that passes fails the test, so the baseline stays correct.
 func TestConformance(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		script := harness.NodeScript(t, "@modelcontextprotocol", "conformance", "dist", "index.js")
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestInspector: its command line lists the tools and calls one.
+// TestInspector: the command line of MCP Inspector lists the tools and calls one.
 func TestInspector(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		script := harness.NodeScript(t, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")

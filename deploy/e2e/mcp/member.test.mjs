@@ -1,11 +1,11 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestSDKOfMember
-// The official SDK's client at work for a member.
+// The official SDK's client with a member's token.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { call, connect, fail, search, setting } from '../harness/client.mjs';
 
 const path = setting('MCP_PATH');
-const note = setting('NOTE_TEXT'); // the logs are searched for it afterwards
+const note = setting('NOTE_TEXT'); // the logs must not contain it
 
 let client;
 let tools;
@@ -67,19 +67,19 @@ test('a person from first meeting to last contact', async () => {
   assert.deepEqual(await search(client, 'maths'), []);
 
   const same = await call(client, 'update_connection', { id, title: 'Countess' });
-  assert.equal(same.connection.version, 2, 'a change that changes nothing was counted');
+  assert.equal(same.connection.version, 2, 'an update without changes raised the version');
   assert.equal(same.change_id, undefined);
 
   const kept = await call(client, 'add_note', { connection_ids: [id], body: note, pinned: true });
   assert.equal(kept.note.body, note);
-  assert.equal((await search(client, note))[0].id, id, 'the note is not searched');
+  assert.equal((await search(client, note))[0].id, id, 'the search does not find the note');
 
   const logged = await call(client, 'log_interaction', {
     connection_ids: [id], kind: 'meeting', summary: 'Tea and punched cards', occurred_at: '2025-03-01T15:30:00+02:00', duration_minutes: 45, external_key: 'cal-1',
   });
   assert.equal(Date.parse(logged.interaction.occurred_at), Date.parse('2025-03-01T13:30:00Z'));
   const again = await call(client, 'log_interaction', { connection_ids: [id], kind: 'call', external_key: 'cal-1' });
-  assert.equal(again.interaction.id, logged.interaction.id, 'one external key made two interactions');
+  assert.equal(again.interaction.id, logged.interaction.id, 'one external key created two interactions');
   assert.equal(again.change_id, undefined);
 
   const { entries, has_more: more } = await call(client, 'list_timeline', { connection_id: id });
@@ -106,7 +106,7 @@ test('a stale expected_version is refused and changes nothing', async () => {
   assert.equal((await call(client, 'get_connection', { id: connection.id })).connection.nickname, 'First');
 });
 
-test('of many changes to one version exactly one wins', async () => {
+test('of concurrent updates to one version exactly one succeeds', async () => {
   const { connection } = await call(client, 'create_connection', { name: 'Contested Carla' });
   const results = await Promise.all(Array.from({ length: 8 }, (_, i) => client.callTool({
     name: 'update_connection', arguments: { id: connection.id, expected_version: 1, nickname: `Writer ${i}` },
@@ -118,18 +118,18 @@ test('of many changes to one version exactly one wins', async () => {
   assert.equal(now.nickname, winners[0].structuredContent.connection.nickname);
 });
 
-test('many changes without a version are all kept', async () => {
+test('concurrent updates without a version are all applied', async () => {
   const { connection } = await call(client, 'create_connection', { name: 'Popular Paula' });
   const tags = Array.from({ length: 8 }, (_, i) => `tag ${i}`);
   const results = await Promise.all(tags.map((tag) => client.callTool({ name: 'update_connection', arguments: { id: connection.id, add_tags: [tag] } })));
   const failed = results.filter((result) => result.isError).map((result) => result.content[0].text);
   const { connection: now } = await call(client, 'get_connection', { id: connection.id });
-  // A writer may be told to try again, but none is lost in silence.
+  // A write may be refused for a retry, but no accepted write is lost.
   assert.equal(now.tags.length, tags.length - failed.length, failed.join('\n'));
   for (const text of failed) assert.match(text, /version|changed|again/);
 });
 
-test('a person who is on file is not made twice', async () => {
+test('an existing person is not created twice', async () => {
   const email = 'twin@gemini.example';
   const { connection } = await call(client, 'create_connection', { name: 'Tina Twin', emails: [email], organization: 'Gemini' });
   const again = await call(client, 'create_connection', { name: 'T. Twin', emails: [email.toUpperCase()] });
@@ -143,7 +143,7 @@ test('a person who is on file is not made twice', async () => {
   assert.notEqual(second.connection.id, connection.id);
 });
 
-test('an address alone makes nobody a duplicate', async () => {
+test('a shared address alone does not make a duplicate', async () => {
   const emails = ['office@gemini.example'];
   const { connection } = await call(client, 'create_connection', { name: 'Pollux Parker', emails });
   const other = await call(client, 'create_connection', { name: 'Zoe Fox', emails, on_duplicate: 'error' });
@@ -151,7 +151,7 @@ test('an address alone makes nobody a duplicate', async () => {
   assert.deepEqual(other.same_address.map((one) => one.id), [connection.id]);
 });
 
-test('one person made many times at once is made once', async () => {
+test('concurrent creates of one person create one connection', async () => {
   const email = 'race@fast.example';
   const results = await Promise.all(Array.from({ length: 8 }, () => call(client, 'create_connection', { name: 'Rapid Rita', emails: [email] })));
   assert.equal(new Set(results.map((result) => result.connection.id)).size, 1);
@@ -166,7 +166,7 @@ test('bad arguments name the field and the rule', async () => {
   assert.match(await fail(client, 'get_connection', { id: 'ada' }), /id/);
 });
 
-test('what does not exist is said not to', async () => {
+test('unknown ids are reported as not found', async () => {
   const id = 'con_00000000000000000000000000';
   for (const [tool, args] of [
     ['get_connection', { id }], ['update_connection', { id, name: 'X' }],
@@ -176,7 +176,7 @@ test('what does not exist is said not to', async () => {
   }
 });
 
-test('get_account knows the member and the credential', async () => {
+test('get_account returns the member and the credential', async () => {
   const account = await call(client, 'get_account');
   assert.equal(account.member.username, setting('MEMBER_USERNAME'));
   assert.equal(account.member.read_only ?? false, false);
@@ -184,7 +184,7 @@ test('get_account knows the member and the credential', async () => {
   assert.deepEqual(account.unavailable_tools ?? [], []);
 });
 
-test('without a token, and with a dead one, the SDK sees a 401', async () => {
+test('without a token, or with an invalid one, the SDK gets a 401', async () => {
   const options = [{}, { token: 'kith_pat_dead' }];
   for (const option of options) {
     await assert.rejects(async () => {
@@ -194,9 +194,9 @@ test('without a token, and with a dead one, the SDK sees a 401', async () => {
   }
 });
 
-test('a token that may only read is refused to write', async () => {
+test('a read-only token cannot write', async () => {
   const { client, tools } = await connect(path, { token: setting('READER_TOKEN') });
-  assert.ok(!tools.some((tool) => tool.name === 'create_connection'), 'it is listed');
+  assert.ok(!tools.some((tool) => tool.name === 'create_connection'), 'a writing tool is listed');
   await assert.rejects(client.callTool({ name: 'create_connection', arguments: { name: 'X' } }), (error) => {
     assert.equal(error.code, -32001);
     assert.deepEqual(error.data, { reason: 'missing_scope', required_scopes: ['connections', 'write'] });
@@ -206,7 +206,7 @@ test('a token that may only read is refused to write', async () => {
   assert.ok(account.unavailable_tools.some((one) => one.tool === 'add_note' && one.reason === 'missing_scope'));
 });
 
-test('/mcp says that it is deprecated, /mcp/v1 does not', async () => {
+test('/mcp sends Deprecation, /mcp/v1 does not', async () => {
   const response = await fetch(setting('BASE_URL') + path, {
     method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${setting('MEMBER_TOKEN')}` },

@@ -10,34 +10,34 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestProtocolErrors: these are answered with 200 and a JSON-RPC error with the
-// request's id. None is in the range that MCP reserves since 2026-07-28.
+// TestProtocolErrors: these requests get a 200 with a JSON-RPC error and the request's
+// id. No code is in the range that MCP reserves since 2026-07-28.
 func TestProtocolErrors(t *testing.T) {
 	tests := map[string]struct {
 		body string
 		code int
 	}{
-		"an unknown method":             {`{"jsonrpc":"2.0","id":"a","method":"prompts/list"}`, harness.CodeUnknownMethod},
-		"a method in another case":      {`{"jsonrpc":"2.0","id":"a","method":"Tools/List"}`, harness.CodeUnknownMethod},
-		"an empty method":               {`{"jsonrpc":"2.0","id":"a","method":""}`, harness.CodeUnknownMethod},
-		"a method with a NUL":           {`{"jsonrpc":"2.0","id":"a","method":"ping\u0000"}`, harness.CodeUnknownMethod},
-		"a probe of a newer client":     {`{"jsonrpc":"2.0","id":"a","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, harness.CodeUnknownMethod},
-		"an unknown tool":               {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"drop_database"}}`, harness.CodeInvalidParams},
-		"a tool in another case":        {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"Get_Account"}}`, harness.CodeInvalidParams},
-		"a tool with a space":           {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account "}}`, harness.CodeInvalidParams},
-		"a procedure of the backend":    {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"/kith.access.v1.AccessService/GetPrincipal"}}`, harness.CodeInvalidParams},
-		"no tool":                       {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{}}`, harness.CodeInvalidParams},
-		"no params":                     {`{"jsonrpc":"2.0","id":"a","method":"tools/call"}`, harness.CodeInvalidParams},
-		"params as an array":            {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":["get_account"]}`, harness.CodeInvalidParams},
-		"a tool that is a number":       {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":1}}`, harness.CodeInvalidParams},
-		"Name beside name":              {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","Name":"add_note"}}`, harness.CodeInvalidParams},
-		"ARGUMENTS beside arguments":    {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":{},"ARGUMENTS":{}}}`, harness.CodeInvalidParams},
-		"arguments as an array":         {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":[]}}`, harness.CodeInvalidParams},
-		"arguments as a string":         {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":"{}"}}`, harness.CodeInvalidParams},
-		"arguments null":                {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":null}}`, harness.CodeInvalidParams},
-		"a bad cursor":                  {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"cursor":"bm8="}}`, harness.CodeInvalidParams},
-		"an empty cursor":               {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"cursor":""}}`, harness.CodeInvalidParams},
-		"a protocol version, no string": {`{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":20250618}}`, harness.CodeInvalidParams},
+		"an unknown method":          {`{"jsonrpc":"2.0","id":"a","method":"prompts/list"}`, harness.CodeUnknownMethod},
+		"a method in another case":   {`{"jsonrpc":"2.0","id":"a","method":"Tools/List"}`, harness.CodeUnknownMethod},
+		"an empty method":            {`{"jsonrpc":"2.0","id":"a","method":""}`, harness.CodeUnknownMethod},
+		"a method with a NUL":        {`{"jsonrpc":"2.0","id":"a","method":"ping\u0000"}`, harness.CodeUnknownMethod},
+		"a probe of a newer client":  {`{"jsonrpc":"2.0","id":"a","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, harness.CodeUnknownMethod},
+		"an unknown tool":            {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"drop_database"}}`, harness.CodeInvalidParams},
+		"a tool in another case":     {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"Get_Account"}}`, harness.CodeInvalidParams},
+		"a tool with a space":        {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account "}}`, harness.CodeInvalidParams},
+		"a procedure of the backend": {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"/kith.access.v1.AccessService/GetPrincipal"}}`, harness.CodeInvalidParams},
+		"no tool":                    {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{}}`, harness.CodeInvalidParams},
+		"no params":                  {`{"jsonrpc":"2.0","id":"a","method":"tools/call"}`, harness.CodeInvalidParams},
+		"params as an array":         {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":["get_account"]}`, harness.CodeInvalidParams},
+		"a tool that is a number":    {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":1}}`, harness.CodeInvalidParams},
+		"Name beside name":           {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","Name":"add_note"}}`, harness.CodeInvalidParams},
+		"ARGUMENTS beside arguments": {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":{},"ARGUMENTS":{}}}`, harness.CodeInvalidParams},
+		"arguments as an array":      {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":[]}}`, harness.CodeInvalidParams},
+		"arguments as a string":      {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":"{}"}}`, harness.CodeInvalidParams},
+		"arguments null":             {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"get_account","arguments":null}}`, harness.CodeInvalidParams},
+		"a bad cursor":               {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"cursor":"bm8="}}`, harness.CodeInvalidParams},
+		"an empty cursor":            {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"cursor":""}}`, harness.CodeInvalidParams},
+		"a numeric protocol version": {`{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":20250618}}`, harness.CodeInvalidParams},
 	}
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		live := s.NewMember(t).Agent(t)
@@ -57,7 +57,8 @@ func TestProtocolErrors(t *testing.T) {
 	})
 }
 
-// TestVersionNegotiation: the client's version if it is spoken, else the default.
+// TestVersionNegotiation: the answer has the client's version if it is supported, else the
+// default.
 func TestVersionNegotiation(t *testing.T) {
 	tests := map[string]string{
 		"2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26",
@@ -65,7 +66,7 @@ func TestVersionNegotiation(t *testing.T) {
 	}
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for offered, want := range tests {
-			// The header is not looked at while the version is being agreed on.
+			// initialize ignores the header.
 			got := s.SandboxAgent().Post(t, harness.Request(t, "initialize", map[string]any{"protocolVersion": offered}), "MCP-Protocol-Version: "+offered)
 			if got.Status != http.StatusOK || !strings.Contains(got.Body, `"protocolVersion":"`+want+`"`) {
 				t.Errorf("%q: got %d %s, want %s", offered, got.Status, got.Body, want)
@@ -75,7 +76,8 @@ func TestVersionNegotiation(t *testing.T) {
 	})
 }
 
-// TestVersionHeader: absent is 2025-03-26; what is not spoken is refused.
+// TestVersionHeader: without the header the version is 2025-03-26; an unsupported version
+// is refused.
 func TestVersionHeader(t *testing.T) {
 	const header = "MCP-Protocol-Version: "
 	tests := map[string]struct {
@@ -88,8 +90,8 @@ func TestVersionHeader(t *testing.T) {
 		"an older one":  {[]string{header + "2024-11-05"}, http.StatusBadRequest},
 		"a newer one":   {[]string{header + "2026-07-28"}, http.StatusBadRequest},
 		"empty":         {[]string{header}, http.StatusBadRequest},
-		"no version":    {[]string{header + "yes"}, http.StatusBadRequest},
-		"there twice":   {[]string{header + "2025-06-18", header + "2025-06-18"}, http.StatusBadRequest},
+		"not a version": {[]string{header + "yes"}, http.StatusBadRequest},
+		"sent twice":    {[]string{header + "2025-06-18", header + "2025-06-18"}, http.StatusBadRequest},
 		"two in a list": {[]string{header + "2025-06-18, 2025-03-26"}, http.StatusBadRequest},
 	}
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
@@ -111,12 +113,12 @@ func TestVersionHeader(t *testing.T) {
 	})
 }
 
-// TestNotifications: they are taken with an empty 202, and none runs a tool.
+// TestNotifications: notifications get an empty 202, and none runs a tool.
 func TestNotifications(t *testing.T) {
 	tests := map[string]string{
 		"of the specification": `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		"of a cancelled call":  `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
-		"that nobody knows":    `{"jsonrpc":"2.0","method":"notifications/nonsense","params":[1]}`,
+		"unknown":              `{"jsonrpc":"2.0","method":"notifications/nonsense","params":[1]}`,
 		"ping":                 `{"jsonrpc":"2.0","method":"ping"}`,
 		"a result":             `{"jsonrpc":"2.0","id":7,"result":{}}`,
 		"an error":             `{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}`,
@@ -128,7 +130,7 @@ func TestNotifications(t *testing.T) {
 			for _, a := range []harness.Agent{live, s.SandboxAgent()} {
 				got := a.Post(t, body)
 				if got.Status != http.StatusAccepted || got.Body != "" {
-					t.Errorf("%s: got %d %q, want 202 and nothing", name, got.Status, got.Body)
+					t.Errorf("%s: got %d %q, want 202 and an empty body", name, got.Status, got.Body)
 				}
 			}
 		}
@@ -138,7 +140,7 @@ func TestNotifications(t *testing.T) {
 	})
 }
 
-// TestDeprecatedPath: /mcp works unchanged, and every answer names its successor.
+// TestDeprecatedPath: /mcp still works, and every answer names its successor.
 func TestDeprecatedPath(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		live := s.NewMember(t).Agent(t)

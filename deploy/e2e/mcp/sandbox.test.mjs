@@ -14,7 +14,7 @@ const TOOLS = [
   'get_member_profile', 'update_my_profile', 'get_account', 'list_changes', 'undo_change',
   'import_file', 'embed_objects', 'get_job', 'cancel_job',
 ];
-const MAX_ANSWER = 32 * 1024; // clients cut off longer ones
+const MAX_ANSWER = 32 * 1024; // clients truncate longer ones
 
 const unaccented = (text) => text.normalize('NFD').replace(/\p{M}/gu, '');
 const latin = (text) => /^[\p{Script=Latin}\p{M} .'’-]+$/u.test(text);
@@ -58,11 +58,11 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
           assert.notEqual(tool._meta[key], undefined, `${tool.name} has no ${key}`);
         }
       }
-      assert.deepEqual((await client.listTools()).tools, tools, 'the second list is another one');
+      assert.deepEqual((await client.listTools()).tools, tools, 'the second list differs');
     });
 
-    test('the SDK holds answers to the output schemas', async () => {
-      // The same client with a server that answers something else must complain.
+    test('the SDK validates answers against the output schemas', async () => {
+      // With a server that answers something else, the same client must report an error.
       const forge = async (url, init) => {
         const response = await fetch(url, init);
         if (!init.body?.includes('tools/call')) return response;
@@ -75,7 +75,7 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       await lied.close();
     });
 
-    test('a full name finds its bearer first', async () => {
+    test('a full name finds that person first', async () => {
       for (const person of people) {
         const hits = await mustFind(client, person.name, person);
         assert.equal(hits[0].name, person.name, `${person.name} comes after ${hits[0].name}`);
@@ -145,17 +145,17 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       }
     });
 
-    test('nonsense finds nobody', async () => {
+    test('nonsense finds no one', async () => {
       for (const query of ['qxzvkjwq', 'zzzzzzzzzz 9999']) assert.deepEqual(await search(client, query), [], query);
     });
 
-    test('a query without a word is told what to do instead', async () => {
+    test('a query without a word gets an error with advice', async () => {
       for (const query of ['*', '???', '😀']) {
         assert.match(await fail(client, 'search_connections', { query }), /no letter or digit.*no wildcards.*leave query out/);
       }
     });
 
-    test('filters leave only who fits', async () => {
+    test('filters exclude all others', async () => {
       const person = people.find((one) => one.organization && one.tags?.length);
       for (const filters of [{ company: person.organization }, { tag: [person.tags[0]] }, { has: ['interaction'] }]) {
         const hits = await search(client, person.name, filters);
@@ -200,13 +200,13 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       assert.ok(seen.size >= 50);
     });
 
-    test('list_timeline of one person is about that person', async () => {
+    test('list_timeline of one person has only entries of that person', async () => {
       const { entries } = await call(client, 'list_timeline', { connection_id: people[0].id });
       assert.ok(entries.length > 0);
       for (const entry of entries) assert.ok(entry.participants.some((one) => one.id === people[0].id));
     });
 
-    test('get_account says what is out of reach', async () => {
+    test('get_account lists unavailable tools', async () => {
       const account = await call(client, 'get_account');
       assert.equal(account.member.read_only, true);
       const writing = tools.filter((tool) => !tool.annotations.readOnlyHint).map((tool) => tool.name);
@@ -219,7 +219,7 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       const known = reads(people);
       assert.match(await fail(client, 'get_job', { task_id: 1 }), /no job 1/); // the demo account starts none
       reading.splice(reading.indexOf('get_job'), 1);
-      assert.deepEqual(reading.filter((name) => !known[name]), [], 'nobody knows what these should answer');
+      assert.deepEqual(reading.filter((name) => !known[name]), [], 'these tools have no expected answer');
       assert.equal(reading.length, Object.keys(known).length);
       for (const name of reading) {
         const [args, check] = known[name];
@@ -228,7 +228,7 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       }
     });
 
-    test('every writing tool is refused, and stays so', async () => {
+    test('every writing tool is refused and changes nothing', async () => {
       const writing = tools.filter((tool) => !tool.annotations.readOnlyHint);
       const known = writes(people);
       assert.deepEqual(writing.map((tool) => tool.name).sort(), Object.keys(known).sort());
@@ -249,9 +249,9 @@ for (const path of ['/mcp/sandbox', '/sandbox/mcp/v1']) {
       assert.deepEqual(await look(), before);
     });
 
-    test('default answers fit into a client', async () => {
+    test('default answers stay below the size limit of clients', async () => {
       const known = { ...reads(people), get_connection: [{ id: people[0].id, include: ['notes', 'interactions', 'positions'] }] };
-      delete known.export_connections; // whoever asks for a document gets all of it
+      delete known.export_connections; // an exported document is never cut
       for (const [name, [args]] of Object.entries(known)) {
         const size = Buffer.byteLength(JSON.stringify((await client.callTool({ name, arguments: args })).structuredContent));
         assert.ok(size <= MAX_ANSWER, `${name} answers ${size} bytes`);

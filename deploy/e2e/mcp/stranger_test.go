@@ -12,9 +12,9 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestStranger: a client that is told the site's address and nothing else reads
-// /llms.txt, follows it to the agent index, from there to the sandbox, and runs
-// what it finds there until a tool has answered.
+// TestStranger: a client that knows only the site's address reads /llms.txt, follows it
+// to the agent index and from there to the sandbox, and sends the requests that it finds
+// there until a tool has answered.
 func TestStranger(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		index := follow(t, s, "/llms.txt", regexp.MustCompile(`\[Agent index\]\(([^)]+)\)`))
@@ -46,18 +46,18 @@ func TestStranger(t *testing.T) {
 			}
 		}
 		if called == 0 {
-			t.Errorf("no tool of %d ready-made requests answered", len(offer.Try))
+			t.Errorf("no tool answered any of the %d ready-made requests", len(offer.Try))
 		}
 	})
 }
 
-// follow returns the path that a document leads to.
+// follow returns the path that a document links to.
 func follow(t *testing.T, s *harness.Service, document string, link *regexp.Regexp) string {
 	t.Helper()
 	got := s.Send(t, http.MethodGet, document, "")
 	found := link.FindStringSubmatch(got.Body)
 	if got.Status != http.StatusOK || found == nil {
-		t.Fatalf("%s: %d, leads nowhere:\n%s", document, got.Status, got.Body)
+		t.Fatalf("%s: %d, has no link to follow:\n%s", document, got.Status, got.Body)
 	}
 	return strings.TrimPrefix(found[1], s.Base)
 }

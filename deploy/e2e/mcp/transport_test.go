@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestMediaType: a body is JSON as it is, or it is not read.
+// TestMediaType: a body that is not JSON, or is compressed, is refused unread.
 func TestMediaType(t *testing.T) {
 	tests := map[string]struct {
 		headers []string
@@ -24,13 +24,13 @@ func TestMediaType(t *testing.T) {
 		"none":                   {nil, http.StatusUnsupportedMediaType},
 		"text":                   {[]string{"Content-Type: text/plain"}, http.StatusUnsupportedMediaType},
 		"a form":                 {[]string{"Content-Type: application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType},
-		"something like JSON":    {[]string{"Content-Type: application/jsonp"}, http.StatusUnsupportedMediaType},
+		"a type like JSON":       {[]string{"Content-Type: application/jsonp"}, http.StatusUnsupportedMediaType},
 		"JSON and text":          {[]string{"Content-Type: application/json, text/plain"}, http.StatusUnsupportedMediaType},
 		"there twice":            {[]string{harness.JSONType, harness.JSONType}, http.StatusUnsupportedMediaType},
 		"gzip":                   {[]string{harness.JSONType, "Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
 		"deflate":                {[]string{harness.JSONType, "Content-Encoding: deflate"}, http.StatusUnsupportedMediaType},
 		"gzip of gzip":           {[]string{harness.JSONType, "Content-Encoding: gzip, gzip"}, http.StatusUnsupportedMediaType},
-		"Accept is left out":     {[]string{harness.JSONType}, http.StatusOK},
+		"no Accept":              {[]string{harness.JSONType}, http.StatusOK},
 		"Accept is events alone": {[]string{harness.JSONType, "Accept: text/event-stream"}, http.StatusOK},
 		"Accept is both":         {[]string{harness.JSONType, "Accept: application/json, text/event-stream"}, http.StatusOK},
 	}
@@ -50,7 +50,8 @@ func TestMediaType(t *testing.T) {
 	})
 }
 
-// TestBodySize: 2 MiB are read and no byte more, however the length is told.
+// TestBodySize: a body may have 2 MiB and not one byte more, with a Content-Length or
+// chunked.
 func TestBodySize(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		if got := s.SandboxAgent().Post(t, harness.Padded(harness.MaxBody)); got.Status != http.StatusOK {
@@ -61,33 +62,33 @@ func TestBodySize(t *testing.T) {
 		big := harness.Padded(harness.MaxBody + 1)
 		chunked := fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", head, len(big), big)
 		harness.CheckMalformed(t, s.SendRaw(t, chunked), http.StatusRequestEntityTooLarge, harness.CodeInvalidRequest)
-		// A length alone is enough to refuse.
+		// The Content-Length alone is enough to refuse a request.
 		harness.CheckMalformed(t, s.SendRaw(t, head+"Content-Length: 1000000000000\r\n\r\n{"), http.StatusRequestEntityTooLarge, harness.CodeInvalidRequest)
 	})
 }
 
-// TestOrigin: web pages of other origins may not call, nor may a name that was
-// made to point to this machine (DNS rebinding).
+// TestOrigin: requests from web pages of other origins are refused, and requests for a
+// host name that an attacker points at this machine (DNS rebinding).
 func TestOrigin(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		tests := map[string]struct {
 			headers []string
 			status  int
 		}{
-			"no origin":              {nil, http.StatusOK},
-			"our own":                {[]string{"Origin: " + s.Base}, http.StatusOK},
-			"another":                {[]string{"Origin: https://evil.example"}, http.StatusForbidden},
-			"null":                   {[]string{"Origin: null"}, http.StatusForbidden},
-			"empty":                  {[]string{"Origin: "}, http.StatusForbidden},
-			"our own, another port":  {[]string{"Origin: http://localhost:1"}, http.StatusForbidden},
-			"our own, https":         {[]string{"Origin: " + strings.Replace(s.Base, "http:", "https:", 1)}, http.StatusForbidden},
-			"our own as a prefix":    {[]string{"Origin: " + s.Base + ".evil.example"}, http.StatusForbidden},
-			"our own and another":    {[]string{"Origin: " + s.Base, "Origin: https://evil.example"}, http.StatusForbidden},
-			"two in a list":          {[]string{"Origin: " + s.Base + " https://evil.example"}, http.StatusForbidden},
-			"another host":           {[]string{"Host: evil.example"}, http.StatusForbidden},
-			"another host, our port": {[]string{"Host: evil.example" + s.Addr[len("127.0.0.1"):]}, http.StatusForbidden},
-			"127.0.0.1":              {[]string{"Host: 127.0.0.1"}, http.StatusOK},
-			"a name that has ours":   {[]string{"Host: localhost.evil.example"}, http.StatusForbidden},
+			"no origin":                    {nil, http.StatusOK},
+			"our own":                      {[]string{"Origin: " + s.Base}, http.StatusOK},
+			"another":                      {[]string{"Origin: https://evil.example"}, http.StatusForbidden},
+			"null":                         {[]string{"Origin: null"}, http.StatusForbidden},
+			"empty":                        {[]string{"Origin: "}, http.StatusForbidden},
+			"our own, another port":        {[]string{"Origin: http://localhost:1"}, http.StatusForbidden},
+			"our own, https":               {[]string{"Origin: " + strings.Replace(s.Base, "http:", "https:", 1)}, http.StatusForbidden},
+			"our own as a prefix":          {[]string{"Origin: " + s.Base + ".evil.example"}, http.StatusForbidden},
+			"our own and another":          {[]string{"Origin: " + s.Base, "Origin: https://evil.example"}, http.StatusForbidden},
+			"two in a list":                {[]string{"Origin: " + s.Base + " https://evil.example"}, http.StatusForbidden},
+			"another host":                 {[]string{"Host: evil.example"}, http.StatusForbidden},
+			"another host, our port":       {[]string{"Host: evil.example" + s.Addr[len("127.0.0.1"):]}, http.StatusForbidden},
+			"127.0.0.1":                    {[]string{"Host: 127.0.0.1"}, http.StatusOK},
+			"a host with ours as a prefix": {[]string{"Host: localhost.evil.example"}, http.StatusForbidden},
 		}
 		live := s.NewMember(t).Agent(t)
 		for name, test := range tests {
@@ -105,7 +106,7 @@ func TestOrigin(t *testing.T) {
 	})
 }
 
-// TestAllowedOrigins: the operator may let browser clients in.
+// TestAllowedOrigins: the operator can allow browser clients of other origins.
 func TestAllowedOrigins(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -130,8 +131,8 @@ func TestAllowedOrigins(t *testing.T) {
 	}
 }
 
-// TestAddressesAreNotTakenFromHost: on a listener for everybody, what is told to
-// callers is the configured address, whatever the Host header says.
+// TestAddressesAreNotTakenFromHost: on a listener for all interfaces, answers contain the
+// configured address, whatever the Host header says.
 func TestAddressesAreNotTakenFromHost(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
@@ -161,8 +162,8 @@ func TestAddressesAreNotTakenFromHost(t *testing.T) {
 	}
 }
 
-// TestMethodsOfMCP: POST is served and nothing else; clients take a 404 or a 400
-// here for the end.
+// TestMethodsOfMCP: only POST is served; other methods get a 405, since clients treat a
+// 404 or a 400 here as fatal.
 func TestMethodsOfMCP(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for _, path := range []string{harness.PathCurrent, harness.PathDeprecated, harness.PathSandbox, harness.PathSandboxOld} {
@@ -181,7 +182,7 @@ func TestMethodsOfMCP(t *testing.T) {
 	})
 }
 
-// TestCORSOnEveryAnswer: a web page can read refusals too.
+// TestCORSOnEveryAnswer: web pages can read error answers too.
 func TestCORSOnEveryAnswer(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, got := range map[string]harness.Response{

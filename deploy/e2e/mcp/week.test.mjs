@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/mcp -run TestAssistantsWeek
-// A week of an assistant that works for a member with the official SDK's client:
-// every tool, each answer by its values, and every credit.
+// An assistant works for a member for a week with the official SDK's client: it calls every
+// tool, and the test checks the values of each answer and every credit.
 import assert from 'node:assert/strict';
 import { afterEach, before, test } from 'node:test';
 import { call, connect, fail, setting } from '../harness/client.mjs';
@@ -19,7 +19,7 @@ before(async () => {
   ({ client, tools } = await connect(path, { token: setting('MEMBER_TOKEN') }));
 });
 
-// Whatever a day brought: what is used is the price of what succeeded.
+// After each day, the credits used are the prices of the successful calls.
 afterEach(async () => {
   const { credits, prices } = await call(client, 'get_account');
   assert.equal(credits.used, spent);
@@ -55,7 +55,7 @@ async function meet(name, fields = {}) {
 
 const names = (list) => list.map((one) => one.name);
 
-test('Sunday: whom the member knows', async () => {
+test('Sunday: add connections', async () => {
   ({ today } = await pay('list_due'));
   assert.match(today, /^\d{4}-\d\d-\d\d$/);
   await meet('Grace Hopper', {
@@ -111,7 +111,7 @@ test('Tuesday: brief, and log', async () => {
     connection_ids: [kath, dorothy], kind: 'meeting', occurred_at: `${day(-10)}T10:00:00Z`, summary: 'Launch window', duration_minutes: 30, external_key: 'calendar-1',
   });
   assert.deepEqual(meeting.connection_ids, [kath, dorothy]);
-  assert.equal(due, undefined, 'nobody is to be kept in touch with yet');
+  assert.equal(due, undefined, 'a keep-in-touch date without a cadence');
   const repeated = await pay('log_interaction', { connection_ids: [kath], kind: 'call', external_key: 'calendar-1' });
   assert.deepEqual(repeated.interaction, meeting);
   assert.equal(repeated.change_id, undefined);
@@ -145,7 +145,7 @@ test('Tuesday: brief, and log', async () => {
   assert.match(texts(forDorothy.due)[0], new RegExp(`Birthday on ${day(2)}`));
   assert.deepEqual(forDorothy.notes, []);
   assert.ok(texts(common).includes('At Orbital Dynamics: Katherine Johnson and Dorothy Vaughan'));
-  assert.ok(common.some((line) => line.source_ids.includes(meeting.id)), 'that they met is not seen');
+  assert.ok(common.some((line) => line.source_ids.includes(meeting.id)), 'the common meeting is missing');
 });
 
 test('Wednesday: follow up', async () => {
@@ -179,12 +179,12 @@ test('Wednesday: follow up', async () => {
   const notTwice = await pay('complete_reminder', { id: weekly.id, due_on: day(0) });
   assert.deepEqual([notTwice.reminder.due_on, notTwice.change_id], [day(7), undefined]);
 
-  // A call starts the interval anew, and a snooze puts it off without a contact.
+  // A call restarts the interval; a snooze postpones it without a contact.
   assert.equal((await pay('log_interaction', { connection_ids: [grace], kind: 'call', summary: 'Catching up' })).next_due, day(30));
   assert.deepEqual((await pay('list_due', { kinds: ['cadence'], days: 29 })).items, []);
   assert.equal((await pay('set_cadence', { connection_ids: [grace], snooze_until: day(40) })).next_due, day(40));
   assert.deepEqual((await pay('list_due', { kinds: ['reminder'] })).items.map((item) => item.reminder_id), [weekly.id]);
-  assert.equal((await pay('list_timeline', { connection_id: grace })).entries.length, 2, 'snoozing is no contact');
+  assert.equal((await pay('list_timeline', { connection_id: grace })).entries.length, 2, 'the snooze was logged as a contact');
 });
 
 test('Thursday: organise', async () => {
@@ -216,7 +216,7 @@ test('Thursday: organise', async () => {
   assert.deepEqual(connection.tags, ['maths', 'nasa']);
 });
 
-test('Friday: merge, archive, export, and take it back', async () => {
+test('Friday: merge, archive, export and undo', async () => {
   const [grace, twin, joan] = ['Grace Hopper', 'Grace M. Hopper', 'Joan Clarke'].map((name) => people[name]);
   const { note } = await pay('add_note', { connection_ids: [twin], body: 'Keeps a wire of one nanosecond' });
   const { connection: keptAs } = await pay('get_connection', { id: grace });
@@ -231,7 +231,7 @@ test('Friday: merge, archive, export, and take it back', async () => {
   const preview = await pay('merge_connections', merge);
   assert.deepEqual([preview.merged, preview.change_id, preview.moved], [false, undefined, 1]);
   assert.deepEqual(preview.connection.phones, ['+44 20 7946 0102']);
-  assert.deepEqual((await pay('get_connection', { id: grace })).connection, keptAs, 'the preview wrote');
+  assert.deepEqual((await pay('get_connection', { id: grace })).connection, keptAs, 'the preview changed data');
   const merged = await pay('merge_connections', { ...merge, dry_run: false });
   assert.deepEqual([merged.merged, merged.moved], [true, 1]);
   assert.deepEqual(merged.conflicts, preview.conflicts);
@@ -266,7 +266,7 @@ test('Friday: merge, archive, export, and take it back', async () => {
 
   const would = await pay('undo_change', { change_id: merged.change_id, dry_run: true });
   assert.deepEqual([would.conflicts, would.change_id], [[], undefined]);
-  assert.deepEqual((await pay('get_connection', { id: grace })).connection.phones, ['+44 20 7946 0102'], 'the dry run wrote');
+  assert.deepEqual((await pay('get_connection', { id: grace })).connection.phones, ['+44 20 7946 0102'], 'the dry run changed data');
   const undone = await pay('undo_change', { change_id: merged.change_id });
   assert.deepEqual([undone.conflicts, undone.already_undone, undone.restored], [[], false, would.restored]);
   const unlike = { version: 0, updated_at: '' };
@@ -283,7 +283,7 @@ test('Friday: merge, archive, export, and take it back', async () => {
   assert.deepEqual([later[0].undoes, later[1].undone_by, later[1].undoable], [archived.change_id, later[0].id, false]);
 });
 
-test('Saturday: what the network says', async () => {
+test('Saturday: insights', async () => {
   const [kath, dorothy, mary, joan] = ['Katherine Johnson', 'Dorothy Vaughan', 'Mary Jackson', 'Joan Clarke'].map((name) => people[name]);
   const at = await pay('find_people_at', { organization: 'orbital dynamics' });
   assert.deepEqual(at.organizations, ['Orbital Dynamics']);
@@ -336,7 +336,7 @@ test('Sunday again: other members, and the member’s own page', async () => {
   assert.match(await fail(client, 'get_connection', { id: people['Joan Clarke'] }), new RegExp(people['Joan Clarke']));
 });
 
-test('Monday again: a file, and likeness', async () => {
+test('Monday again: import a file, find similar people', async () => {
   const kath = people['Katherine Johnson'];
   const file = {
     filename: 'Connections.csv', tags: ['computers'],
@@ -367,7 +367,7 @@ test('Monday again: a file, and likeness', async () => {
   const alike = await pay('search_connections', { query: 'rocket programer', mode: 'semantic' });
   assert.equal(alike.mode_used, 'semantic');
   assert.equal(alike.hits[0].name, 'Annie Easley');
-  assert.equal((await pay('cancel_job', { task_id: embedding })).job.state, 'succeeded', 'what has ended is cancelled');
+  assert.equal((await pay('cancel_job', { task_id: embedding })).job.state, 'succeeded', 'an ended job was cancelled');
 
   const { task_id: undo } = await pay('undo_change', { import_id: result.import_id });
   const undone = (await ended(undo)).result;
@@ -376,7 +376,7 @@ test('Monday again: a file, and likeness', async () => {
   assert.ok(!(await pay('get_connection', { id: kath })).connection.tags.includes('computers'));
 });
 
-test('what is refused, or fails, is free', async () => {
+test('refused and failed calls are free', async () => {
   const nobody = 'con_00000000000000000000000000';
   for (const [tool, args] of [
     ['search_connections', { query: '' }], ['create_connection', { name: 'X', emails: ['none'] }], ['get_connection', { id: nobody }],
@@ -395,7 +395,7 @@ test('what is refused, or fails, is free', async () => {
   assert.equal((await call(client, 'get_account')).credits.used, spent);
 });
 
-test('no tool was left out', () => {
+test('every tool was called', () => {
   called.add('get_account'); // after each day
   assert.deepEqual(tools.map((tool) => tool.name).filter((name) => !called.has(name)), []);
 });

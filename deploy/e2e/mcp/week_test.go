@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestAssistantsWeek: an assistant does a week's work for a member, with every
-// tool that there is; what it found, wrote, took back and paid is right.
+// TestAssistantsWeek: an assistant works for a member for a week and uses every tool; what
+// it finds, writes, undoes and pays is correct.
 func TestAssistantsWeek(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)

@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/oauth -run TestConformanceOfAuthorization
-// The official conformance suite looks at the authorization server; a person with
-// a browser does what it asks a person for.
+// The official conformance suite tests the authorization server; a browser does the steps
+// that need a user.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ test('the checks of the authorization server', async () => {
   const [code] = await ended;
   const report = lines.join('\n');
   assert.equal(code, 0, report);
-  // Each scenario by its name: one that is skipped, or new, does not pass unseen.
+  // Each scenario is checked by name, so a skipped or new one fails the test.
   const passed = lines.filter((line) => line.startsWith('✓ ')).map((line) => line.slice(2).split(':')[0]);
   assert.deepEqual(passed, ['authorization-server-metadata-endpoint', 'authorization-code-grant'], report);
   assert.ok(!/SKIPPED/.test(report), report);

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestConformanceOfAuthorization: the same suite looks at the authorization
-// server. All of it passes, so that there is no baseline.
+// TestConformanceOfAuthorization: the official conformance suite tests the authorization
+// server. All of its tests pass, so there is no baseline.
 func TestConformanceOfAuthorization(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()

@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/oauth -run TestWalkOpenIDClient
-// openid-client walks from discovery to revocation; a person with a browser does
-// what only a person can.
+// openid-client goes from discovery to revocation; a browser does the steps that need a
+// user.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as oauth from 'openid-client';
@@ -52,7 +52,7 @@ const refused = (code) => (error) => {
   return true;
 };
 
-test('discovery tells what openid-client needs', () => {
+test('discovery has everything that openid-client needs', () => {
   const server = client.config.serverMetadata();
   assert.equal(server.issuer, base);
   assert.ok(server.supportsPKCE('S256'));
@@ -78,10 +78,10 @@ test('from sign-in to revocation', async () => {
 
   const landed = await callback.next();
   await expectHeading(ada.page, 'Back at the client');
-  assert.equal(landed.referer, undefined, 'the client learns from which page the person came');
+  assert.equal(landed.referer, undefined, 'the client receives a Referer');
   assert.deepEqual([...landed.url.searchParams.keys()].sort(), ['code', 'iss', 'state']);
 
-  // An answer of another issuer, or to another question, is refused before it costs anything.
+  // An answer of another issuer, or with another state, is refused before the code is used.
   const mixedUp = new URL(landed.url);
   mixedUp.searchParams.set('iss', 'https://evil.example');
   await assert.rejects(client.redeem(mixedUp, checks), (error) => /"iss"/.test(error.cause.message));
@@ -97,7 +97,7 @@ test('from sign-in to revocation', async () => {
   assert.equal(account.credential.kind, 'oauth');
   assert.deepEqual(account.credential.scopes.toSorted(), ['account', 'connections', 'write']);
   const { message: timeline } = await callWith(first.access_token, 'list_timeline');
-  assert.equal(timeline.error.code, -32001, 'what was unticked is granted');
+  assert.equal(timeline.error.code, -32001, 'an unticked scope is granted');
   assert.deepEqual(timeline.error.data.required_scopes, ['timeline']);
   const { message: made } = await callWith(first.access_token, 'create_connection', { name: 'Wanda Walker' });
   assert.equal(made.result.structuredContent.connection.name, 'Wanda Walker');
@@ -112,10 +112,10 @@ test('from sign-in to revocation', async () => {
   await client.revoke(second.refresh_token);
   await mustBeDead(second.access_token);
   await assert.rejects(client.refresh(second), refused('invalid_grant'));
-  await client.revoke(second.access_token); // 200 for what is dead, too
+  await client.revoke(second.access_token); // 200 for a revoked token too
 });
 
-test('a refresh token that is presented again ends the whole chain', async () => {
+test('a reused refresh token revokes the whole chain', async () => {
   const first = await allowed();
   const second = await client.refresh(first);
   assert.equal((await callWith(second.access_token)).status, 200);
@@ -137,12 +137,12 @@ test('a code works once', async () => {
   await answerConsent(ada.page, 'Allow');
   const landed = await callback.next();
   await assert.rejects(client.redeem(landed.url, { ...checks, pkceCodeVerifier: oauth.randomPKCECodeVerifier() }), refused('invalid_grant'));
-  const pair = await client.redeem(landed.url, checks); // a wrong verifier has left it as it was
+  const pair = await client.redeem(landed.url, checks); // a wrong verifier does not use up the code
   assert.equal((await callWith(pair.access_token)).status, 200);
   await assert.rejects(client.redeem(landed.url, checks), refused('invalid_grant'));
 });
 
-test('without a scope, all are asked for', async () => {
+test('without a scope parameter, all scopes are requested', async () => {
   const { url, checks } = await client.ask();
   url.searchParams.delete('scope');
   await ada.page.goto(url.href);
@@ -151,7 +151,7 @@ test('without a scope, all are asked for', async () => {
   assert.deepEqual(tokens.scope.split(' ').sort(), client.config.serverMetadata().scopes_supported.toSorted());
 });
 
-test('the person may use another account', async () => {
+test('the user can switch to another account', async () => {
   const { url, checks } = await client.ask({ scope: 'account' });
   await ada.page.goto(url.href);
   await press(ada.page, 'Use another account');
@@ -161,7 +161,7 @@ test('the person may use another account', async () => {
   assert.equal((await callWith(bearer)).message.result.structuredContent.member.username, setting('OTHER_USERNAME'));
 });
 
-test('the person may say no', async () => {
+test('the user can deny access', async () => {
   const { url, checks } = await client.ask();
   await ada.page.goto(url.href);
   await answerConsent(ada.page, 'Don’t allow');
@@ -172,7 +172,7 @@ for (const [what, parameters, code] of [
   ['an unknown scope', { scope: 'connections everything' }, 'invalid_scope'],
   ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
   ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
-  ['a resource of somebody else’s', { resource: 'https://evil.example/mcp' }, 'invalid_target'],
+  ['the resource of another server', { resource: 'https://evil.example/mcp' }, 'invalid_target'],
 ]) {
   test(`${what} is refused at the client`, async () => {
     const { url, checks } = await client.ask(parameters);
@@ -186,7 +186,7 @@ for (const [what, parameters, title] of [
   ['an unknown client', { client_id: 'cli_01J00000000000000000000000' }, 'Unknown application'],
   ['an address that is not registered', { redirect_uri: 'https://evil.example/callback' }, 'Unknown return address'],
 ]) {
-  test(`${what} is told on a page, and nobody is sent away`, async () => {
+  test(`${what} is shown on a page, without a redirect`, async () => {
     const { url } = await client.ask(parameters);
     const response = await ada.page.goto(url.href);
     assert.equal(response.status(), 400);

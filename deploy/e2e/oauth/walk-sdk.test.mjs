@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/oauth -run TestWalkSDK
 // The official SDK's own auth(), from the 401 of a tool call to revocation; a
-// person with a browser does what only a person can.
+// browser does the steps that need a user.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { auth, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -45,8 +45,8 @@ class Keeper {
 
   constructor(name) {
     this.name = name;
-    this.asked = []; // addresses that the person was sent to
-    this.pairs = []; // of tokens that were got
+    this.asked = []; // addresses that the user was redirected to
+    this.pairs = []; // received pairs of tokens
   }
 
   get redirectUrl() { return callback.uri; }
@@ -98,7 +98,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
     const keeper = new Keeper(`SDK at ${path}`);
     let { client, transport } = await start(path, keeper);
 
-    // /mcp/v1 shows its tools to everybody, /mcp asks for a token at once.
+    // /mcp/v1 lists its tools without a token, /mcp requires one at once.
     if (path === '/mcp') {
       await assert.rejects(client.connect(transport), UnauthorizedError);
     } else {
@@ -127,16 +127,16 @@ for (const path of ['/mcp/v1', '/mcp']) {
     assert.equal(account.credential.kind, 'oauth');
     const { connection } = await call(client, 'create_connection', { name: `Sdk Walker of ${path}` });
 
-    // The access token dies of age; the next call brings a new pair, unasked.
+    // The access token expires; the SDK refreshes it at the next call.
     const aged = keeper.tokens();
     await until('the access token is dead', async () => (await callWith(aged.access_token)).status === 401);
     const before = keeper.pairs.length;
     assert.equal((await call(client, 'get_connection', { id: connection.id })).connection.name, connection.name);
-    assert.ok(keeper.pairs.length > before, 'no new pair was got');
+    assert.ok(keeper.pairs.length > before, 'the tokens were not refreshed');
     assert.notEqual(keeper.tokens().refresh_token, aged.refresh_token);
-    assert.equal(keeper.asked.length, 1, 'the person was asked again');
+    assert.equal(keeper.asked.length, 1, 'the user had to consent again');
 
-    // The person ends it in their settings: the call after has to ask again.
+    // The user revokes access on the settings page: the next call needs a new consent.
     await ada.page.goto('/settings/mcp');
     const row = ada.page.getByRole('region', { name: 'Connected agents' }).getByRole('listitem').filter({ has: ada.page.getByRole('heading', { name: keeper.name, exact: true }) });
     await press(row, `Revoke the access of ${keeper.name}`);
@@ -146,7 +146,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
     assert.equal(keeper.asked.length, 2);
     assert.equal(keeper.tokens(), undefined, 'the SDK keeps dead tokens');
 
-    // And it may be allowed once more, by the same registration.
+    // The same registration can get access again.
     const { client_id: registered } = keeper.clientInformation();
     await transport.finishAuth(await keeper.code());
     assert.equal(keeper.clientInformation().client_id, registered);
@@ -163,7 +163,7 @@ for (const path of ['/mcp/v1', '/mcp']) {
   });
 }
 
-test('auth() by itself, and a person who says no', async () => {
+test('auth() alone, and a user who denies access', async () => {
   const keeper = new Keeper('SDK that is refused');
   const options = { serverUrl: `${base}/mcp/v1`, scope: 'connections account' };
   assert.equal(await auth(keeper, options), 'REDIRECT');
@@ -173,13 +173,13 @@ test('auth() by itself, and a person who says no', async () => {
   assert.equal(await auth(keeper, options), 'REDIRECT');
   assert.equal(await auth(keeper, { ...options, authorizationCode: await keeper.code() }), 'AUTHORIZED');
   assert.deepEqual(keeper.tokens().scope.split(' ').sort(), ['account', 'connections']);
-  assert.equal(await auth(keeper, options), 'AUTHORIZED', 'a refresh does not do');
+  assert.equal(await auth(keeper, options), 'AUTHORIZED', 'the refresh failed');
   assert.equal(keeper.pairs.length, 2);
 });
 
-// The backend's own tests walk the whole way of such a client: here, the document's host
-// is one of the inside, which a service refuses.
-test('a client with a metadata document does not register; its document is not fetched from the inside', async () => {
+// The backend's tests cover the whole flow of such a client; here the document's host is an
+// internal address, which the service refuses to fetch from.
+test('a client with a metadata document does not register; its document is not fetched from an internal address', async () => {
   const keeper = new Keeper('SDK with a document');
   keeper.clientMetadataUrl = 'https://agent.kith.localhost/client.json';
   assert.equal(await auth(keeper, { serverUrl: `${base}/mcp/v1` }), 'REDIRECT');

@@ -19,8 +19,8 @@ func TestWalkOpenIDClient(t *testing.T) {
 	})
 }
 
-// TestWalkSDK: the official SDK's own auth(), in the same way. Access tokens live
-// for moments, so that it has to refresh them.
+// TestWalkSDK: the same with auth() of the official SDK. Access tokens expire within
+// seconds, so the SDK has to refresh them.
 func TestWalkSDK(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_ACCESS_LIFETIME": "3s"})

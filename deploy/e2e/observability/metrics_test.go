@@ -14,8 +14,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// documentedMetrics are the metrics that observability/metrics.md lists: their
-// types by their names.
+// documentedMetrics returns the metrics that observability/metrics.md lists: types by name.
 func documentedMetrics(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(harness.Repository("observability", "metrics.md"))
@@ -27,23 +26,23 @@ func documentedMetrics(t *testing.T) map[string]string {
 		documented[row[1]] = row[2]
 	}
 	if len(documented) < 36 {
-		t.Fatalf("only %d metrics are read from the list", len(documented))
+		t.Fatalf("only %d metrics found in the list", len(documented))
 	}
 	return documented
 }
 
-// scrape is what all processes of a service report: values by series as it is
-// written, the most of them where several have one.
+// scrape has the values that the processes of a service report, by series as written; the
+// greatest value if several processes have the series.
 type scrape map[string]float64
 
-// readMetrics asks each process of the service.
+// readMetrics scrapes each process of the service.
 func readMetrics(t *testing.T, s *harness.Service) scrape {
 	t.Helper()
 	all := scrape{}
 	for _, p := range s.Programs() {
 		got := s.SendTo(t, p.Admin+"/metrics", "Accept: application/openmetrics-text; version=1.0.0")
 		if got.Status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(got.Body), "# EOF") {
-			t.Fatalf("%s: %d, no OpenMetrics: %s", p.Name, got.Status, harness.Shorten(got.Body))
+			t.Fatalf("%s: %d, not OpenMetrics: %s", p.Name, got.Status, harness.Shorten(got.Body))
 		}
 		for line := range strings.Lines(got.Body) {
 			line, _, _ = strings.Cut(line, " # ") // the exemplar
@@ -61,7 +60,7 @@ func readMetrics(t *testing.T, s *harness.Service) scrape {
 	return all
 }
 
-// of returns the greatest value of a metric's series, and whether there is one.
+// of returns the greatest value of a metric's series, and whether it has any series.
 func (s scrape) of(metric, kind string) (most float64, found bool) {
 	if kind == "histogram" {
 		metric += "_count"
@@ -74,26 +73,26 @@ func (s scrape) of(metric, kind string) (most float64, found bool) {
 	return most, found
 }
 
-// still are the metrics that a run leaves at 0, with the reason.
+// still lists the metrics that stay 0 in this test, with the reason.
 func still() map[string]string {
 	return map[string]string{
-		"kith_http_in_flight_requests": "no request is under way while the test scrapes; the metrics' own tests have some",
-		"kith_rate_limit_fallback":     "Redis does not go away here; edge/server's TestFallbackIsTold has it do so",
-		"kith_job_queue_age_seconds":   "workers are faster than a scrape; the store's TestCountJobs has a job wait",
+		"kith_http_in_flight_requests": "no request is in flight during the scrape; unit tests of package metrics cover it",
+		"kith_rate_limit_fallback":     "Redis stays up here; TestFallbackIsTold in edge/server stops it",
+		"kith_job_queue_age_seconds":   "workers are faster than a scrape; TestCountJobs covers it",
 	}
 }
 
-// absent are the metrics that a way to run the service does not have.
+// absent returns the metrics that a topology does not have, with the reason.
 func absent(way harness.Topology) map[string]string {
-	reasons := map[string]string{"kith_tls_certificate_expiry_timestamp_seconds": "no listener has a certificate; TestCertificatesAreWatched gives them some"}
+	reasons := map[string]string{"kith_tls_certificate_expiry_timestamp_seconds": "no listener has a certificate; TestCertificatesAreWatched covers it"}
 	if way.Postgres {
-		reasons["kith_store_disk_free_bytes"] = "the database is no file of this machine's"
+		reasons["kith_store_disk_free_bytes"] = "the database is not a file on this machine"
 		reasons["kith_store_disk_size_bytes"] = "the same"
 	}
 	return reasons
 }
 
-// moved are series that a run must count in, besides one of each metric.
+// moved are series that must be above 0, besides one series of each metric.
 func moved() []string {
 	return []string{
 		`kith_batch_items_total{status="200"}`, `kith_batch_items_total{status="403"}`,
@@ -117,8 +116,8 @@ func moved() []string {
 	}
 }
 
-// TestMetrics: every metric of the list is reported, and each moves in a run that
-// gives it a reason to.
+// TestMetrics: every documented metric is reported, and each rises above 0 after requests
+// that should raise it.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -133,7 +132,7 @@ func TestMetrics(t *testing.T) {
 			ada := s.NewMember(t).Agent(t)
 			provoke(t, s, ada)
 			var got scrape
-			harness.Eventually(t, "something was shed, and a writer waited for SQLite's one connection", func() bool {
+			harness.Eventually(t, "a request was shed, and a writer waited for SQLite's only connection", func() bool {
 				callAtOnce(t, ada)
 				got = readMetrics(t, s)
 				shed, _ := got.of("kith_http_shed_total", "counter")
@@ -154,9 +153,9 @@ func judgeMetrics(t *testing.T, way harness.Topology, got scrape) {
 		_, mayBeQuiet := quiet[name]
 		switch {
 		case found == mayBeMissing:
-			t.Errorf("%s is reported: %v, which is not as it is listed", name, found)
+			t.Errorf("%s is reported: %v, unlike the list says", name, found)
 		case found && most <= 0 && !mayBeQuiet:
-			t.Errorf("%s is %v: nothing moved it", name, most)
+			t.Errorf("%s is %v: it should have risen", name, most)
 		}
 	}
 	for _, pools := range []string{"go_sql_open_connections", "go_sql_max_open_connections"} {
@@ -166,18 +165,18 @@ func judgeMetrics(t *testing.T, way harness.Topology, got scrape) {
 	}
 	for _, series := range moved() {
 		if got[series] <= 0 {
-			t.Errorf("%s is %v: nothing moved it", series, got[series])
+			t.Errorf("%s is %v: it should have risen", series, got[series])
 		}
 	}
 	for series := range got {
 		if strings.HasPrefix(series, "kith_") && (strings.Contains(series, "m-") || strings.Contains(series, "/api/") || strings.Contains(series, "kith_pat")) {
-			t.Errorf("%s tells of a member, a path or a token", series)
+			t.Errorf("%s has a member, a path or a token in a label", series)
 		}
 	}
 }
 
-// callAtOnce sends more requests at once than are let in. They write, and a member's
-// writes wait for each other.
+// callAtOnce sends more concurrent requests than the limit admits. They write, and writes of
+// one member wait for each other.
 func callAtOnce(t *testing.T, a harness.Agent) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -192,7 +191,7 @@ func callAtOnce(t *testing.T, a harness.Agent) {
 	wait.Wait()
 }
 
-// provoke gives every metric a reason to move.
+// provoke sends requests that should raise every metric.
 func provoke(t *testing.T, s *harness.Service, a harness.Agent) {
 	t.Helper()
 	provokeTools(t, a, s.Agent(harness.PathCurrent, s.NewMember(t).Token(t, "connections").Bearer))

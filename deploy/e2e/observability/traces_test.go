@@ -13,15 +13,15 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// tracedTo has the service send its spans to a collector soon.
+// tracedTo sets the service to send its spans to the collector with a short delay.
 func tracedTo(s *harness.Service, c *harness.Collector) {
 	s.Settings["OTEL_TRACES_EXPORTER"] = "otlp"
 	s.Settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
 	s.Settings["OTEL_BSP_SCHEDULE_DELAY"] = "50"
 }
 
-// under returns the paths of the spans of a trace, from its root, and what is
-// wrong with it.
+// under returns the paths of a trace's spans from the root. Spans without a parent in the
+// trace are marked as lost.
 func under(t *testing.T, trace []harness.Span) []string {
 	t.Helper()
 	byID := map[string]harness.Span{}
@@ -45,8 +45,8 @@ func under(t *testing.T, trace []harness.Span) []string {
 	return paths
 }
 
-// awaitTrace waits for a trace in which something is like this and all of these
-// paths are, and every span is under one root.
+// awaitTrace waits for a trace with a matching span and with all of these paths, and checks
+// that every span is under one root.
 func awaitTrace(t *testing.T, c *harness.Collector, what string, like func(harness.Span) bool, paths ...string) []harness.Span {
 	t.Helper()
 	var trace []harness.Span
@@ -78,14 +78,14 @@ func awaitTrace(t *testing.T, c *harness.Collector, what string, like func(harne
 	return trace
 }
 
-// theirTrace is a traceparent of a caller who wants to be sampled, and says so with
-// an id that is sampled at every ratio.
+// theirTrace is the trace id of a caller who asks to be sampled; a ratio sampler samples it
+// at every ratio.
 const theirTrace = "00000000000000010000000000000001"
 
 const theirParent = "Traceparent: 00-" + theirTrace + "-00000000000000aa-01"
 
-// TestTraces: one call of a tool is one trace, from the edge through the backend to
-// the database, however the service runs; the log lines name it, and metrics do.
+// TestTraces: one tool call is one trace, from the edge through the backend to the database,
+// in every topology; log lines and exemplars of metrics have its id.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -121,15 +121,15 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// judgeCall looks who made the spans of a call, and that the caller's trace is only
-// linked to.
+// judgeCall checks which services made the spans of a call, and that the caller's trace is
+// linked but not continued.
 func judgeCall(t *testing.T, s *harness.Service, trace []harness.Span) {
 	t.Helper()
 	services := map[string]bool{}
 	for _, one := range trace {
 		services[one.Service] = true
 		if one.Trace == theirTrace {
-			t.Errorf("the caller's trace goes on in %s", one.Name)
+			t.Errorf("the caller's trace is continued in %s", one.Name)
 		}
 		if one.Parent == "" && !slices.Equal(one.Links, []string{theirTrace}) {
 			t.Errorf("the root links to %v", one.Links)
@@ -144,8 +144,8 @@ func judgeCall(t *testing.T, s *harness.Service, trace []harness.Span) {
 	}
 }
 
-// judgeLines looks for the line of the request at the edge and that of the call in
-// the backend, by the trace.
+// judgeLines finds the log line of the request at the edge and that of the call in the
+// backend by the trace id.
 func judgeLines(t *testing.T, s *harness.Service, trace string) {
 	t.Helper()
 	for p, what := range map[*harness.Program]string{s.Edge: "request", s.Backend: "call"} {
@@ -163,7 +163,7 @@ func judgeLines(t *testing.T, s *harness.Service, trace string) {
 	}
 }
 
-// TestNothingIsTracedUnlessAsked: not without the exporter, and not because a caller
+// TestNothingIsTracedUnlessAsked: without an exporter nothing is traced, even if a caller
 // asks for it.
 func TestNothingIsTracedUnlessAsked(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestNothingIsTracedUnlessAsked(t *testing.T) {
 			ada.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": harness.NewWord()}), theirParent)
 			s.Send(t, http.MethodGet, "/sign-in", "", theirParent)
 			for _, p := range s.Programs() {
-				p.Stop() // which sends what waits
+				p.Stop() // which flushes the exporter
 				if strings.Contains(p.Stderr.String(), "trace_id") {
 					t.Errorf("the log of %s names a trace", p.Name)
 				}
@@ -194,8 +194,8 @@ func TestNothingIsTracedUnlessAsked(t *testing.T) {
 	}
 }
 
-// TestCollectorDown: a collector that nobody runs fails no call and no stop, and the
-// log tells of it in its own form.
+// TestCollectorDown: when the collector is down, calls and the shutdown still succeed, and
+// the log has an error line in the usual format.
 func TestCollectorDown(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
@@ -205,7 +205,7 @@ func TestCollectorDown(t *testing.T) {
 	for range 20 {
 		ada.Call(t, "create_connection", harness.Arguments{"name": harness.NewWord()})
 	}
-	harness.Eventually(t, "the log tells of it", func() bool { return strings.Contains(s.Edge.Stderr.String(), "traces cannot be sent") })
+	harness.Eventually(t, "the log reports the failed export", func() bool { return strings.Contains(s.Edge.Stderr.String(), "traces cannot be sent") })
 	s.Edge.Stop()
 	for line := range strings.Lines(s.Edge.Stderr.String()) {
 		if !json.Valid([]byte(line)) {
@@ -213,11 +213,11 @@ func TestCollectorDown(t *testing.T) {
 		}
 	}
 	if n := strings.Count(s.Edge.Stderr.String(), "traces cannot be sent"); n > 3 {
-		t.Errorf("the log tells of it %d times", n)
+		t.Errorf("the log reports the failed export %d times", n)
 	}
 }
 
-// TestTracesThatCannotBe: what cannot be set is refused at the start, in a sentence.
+// TestTracesThatCannotBe: invalid trace settings are refused at the start, in one sentence.
 func TestTracesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// asDocumented is a request for the operation, made of the examples in the
+// asDocumented returns a request for the operation, built from the examples in the
 // description: its parameters, and the body of that name ("" for the first).
 func (c *contract) asDocumented(t *testing.T, op *operation, name string) call {
 	t.Helper()
@@ -37,7 +37,7 @@ func (c *contract) asDocumented(t *testing.T, op *operation, name string) call {
 	if op.RequestBody != nil {
 		k = c.withBody(t, op, k, name)
 	}
-	if op.Security != nil && len(*op.Security) > 0 { // also where it is one's choice
+	if op.Security != nil && len(*op.Security) > 0 { // also where it is optional
 		k = k.with("Authorization: Bearer " + c.ada.Bearer)
 	}
 	return k
@@ -70,7 +70,7 @@ func (c *contract) withBody(t *testing.T, op *operation, k call, name string) ca
 	return k
 }
 
-// plainText is a value as it stands in an address or a form.
+// plainText returns a value as text for an address or a form.
 func plainText(t *testing.T, value any) string {
 	t.Helper()
 	if s, ok := value.(string); ok {
@@ -79,8 +79,8 @@ func plainText(t *testing.T, value any) string {
 	return harness.Encode(t, value)
 }
 
-// ways are how to get each status of an operation, from a request that is fine.
-// Those that are missing have a test of their own below.
+// ways change a valid request so that the answer has the status. Statuses that are missing
+// here have a test of their own below.
 func ways() map[int]func(op *operation, k call) call {
 	return map[int]func(op *operation, k call) call{
 		http.StatusOK:      func(_ *operation, k call) call { return k },
@@ -132,7 +132,7 @@ func ways() map[int]func(op *operation, k call) call {
 	}
 }
 
-// elsewhere are answers that other parts of the test provoke.
+// elsewhere reports whether another part of the test provokes the answer.
 func elsewhere(op *operation, status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusServiceUnavailable, http.StatusTooManyRequests:
@@ -166,7 +166,7 @@ func (c *contract) checkAnswers(t *testing.T) {
 			}
 			way := ways()[status]
 			if way == nil {
-				t.Errorf("%s: nobody knows how to get a %d", op.OperationID, status)
+				t.Errorf("%s: add a way to get a %d", op.OperationID, status)
 				continue
 			}
 			if got := c.ask(t, op, way(op, c.asDocumented(t, op, ""))); got.Status != status {
@@ -176,8 +176,8 @@ func (c *contract) checkAnswers(t *testing.T) {
 	}
 }
 
-// checkOtherAnswers gets answers that have more than one shape in each of them, and
-// every error that the description has as an example.
+// checkOtherAnswers provokes every shape of the answers that have several, and every error
+// that the description has as an example.
 func (c *contract) checkOtherAnswers(t *testing.T) {
 	rpc := func(method, params string) string {
 		return `{"jsonrpc":"2.0","id":"x","method":"` + method + `","params":` + params + `}`
@@ -253,8 +253,8 @@ func (c *contract) checkOtherAnswers(t *testing.T) {
 	}
 }
 
-// checkPages asks for every page, and sends its form without what the page put in.
-// What people get is tested with browsers; here it has to be as documented.
+// checkPages requests every page and sends its form without the page's hidden fields. The
+// browser tests cover what users see; here the answer must match the description.
 func (c *contract) checkPages(t *testing.T) {
 	for _, op := range c.operations {
 		if op.page() {
@@ -263,7 +263,7 @@ func (c *contract) checkPages(t *testing.T) {
 	}
 }
 
-// sendTo, sendBody and sendHeader change one thing of a call.
+// sendTo, sendBody and sendHeader change one part of a call.
 func sendTo(to string) func(call) call {
 	return func(k call) call { return call{path: to, body: k.body, headers: k.headers} }
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkExamples: an example of an answer is what the server answers, to the example
-// of a body that has the same name, or to the request as it is documented.
+// checkExamples: the server gives the example answer to the example body of the same name,
+// or to the documented request.
 func (c *contract) checkExamples(t *testing.T) {
 	compared := 0
 	for _, op := range c.operations {
@@ -63,7 +63,7 @@ func hasExample(b *openapi3.RequestBody, name string) bool {
 	return false
 }
 
-// timePattern and idPattern match what is another each time.
+// timePattern and idPattern match values that differ in each run.
 var (
 	timePattern = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	idPattern   = regexp.MustCompile(`^(req|con|cli)_`)
@@ -71,9 +71,9 @@ var (
 
 func timesOf(text string) string { return timePattern.ReplaceAllString(text, "(a time)") }
 
-// differs returns where an example is not what was answered. The answer may have
-// more members, and more items at the end of a list; a text that ends in an
-// ellipsis is the beginning of one. Times and ids are another each time.
+// differs returns the place where an answer differs from its example, or "". The answer may
+// have more members, and more items at the end of a list; an example text that ends in an
+// ellipsis is a prefix. Times and ids may differ.
 func differs(example, live any) string {
 	switch e := example.(type) {
 	case map[string]any:
@@ -130,8 +130,8 @@ func sameText(example, live string) bool {
 	return example == live
 }
 
-// checkBounds: the bounds of the description are those of the server. What is at a
-// bound is taken, and the next one is refused.
+// checkBounds: the server has the bounds of the description. A value at a bound is accepted
+// and the next one is refused.
 func (c *contract) checkBounds(t *testing.T) {
 	members := c.operations["listMembers"]
 	parameter := func(name string) *openapi3.Schema {
@@ -159,7 +159,7 @@ func (c *contract) checkBounds(t *testing.T) {
 	}
 	if got := c.ask(t, members, call{path: "/api/network/members"}); json.Unmarshal([]byte(got.Body), &page) != nil ||
 		!page.HasMore || float64(len(page.Data)) != perPage.Default {
-		t.Errorf("a page has %d entries unless asked for others, and %v is documented", len(page.Data), perPage.Default)
+		t.Errorf("a page has %d entries by default, and %v is documented", len(page.Data), perPage.Default)
 	}
 	c.checkBatchBounds(t, try)
 	c.checkClientBounds(t, try)

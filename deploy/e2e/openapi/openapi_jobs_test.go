@@ -11,9 +11,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkJobs has the member's agent do the jobs of the examples, the seventh of which
-// is the import that they show, and provokes the answers that take a credential or
-// a state of their own.
+// checkJobs runs the jobs of the examples, the seventh of which is the import that they
+// show, and provokes the answers that need a special credential or state.
 func (c *contract) checkJobs(t *testing.T) {
 	start, read := c.operations["startJob"], c.operations["getJob"]
 	with := func(op *operation, path, body, bearer string) call {
@@ -49,7 +48,7 @@ func (c *contract) checkJobs(t *testing.T) {
 		{read, 404, with(read, "/api/jobs/99", "", c.ada.Bearer)},
 		{read, 404, with(read, "/api/jobs/7", "", spent.Bearer)},
 		{read, 404, with(read, "/api/jobs/99999999999", "", c.ada.Bearer)},
-		{read, 200, with(read, "/api/jobs/"+strconv.Itoa(parked), "", reader)}, // any live credential will do
+		{read, 200, with(read, "/api/jobs/"+strconv.Itoa(parked), "", reader)}, // any valid credential is enough
 	} {
 		if got := c.ask(t, test.op, test.call); got.Status != test.status {
 			t.Errorf("%s %s: got %d, want %d: %s", test.call.path, test.call.body, got.Status, test.status, harness.Excerpt(got.Body))
@@ -58,8 +57,7 @@ func (c *contract) checkJobs(t *testing.T) {
 	c.checkPolling(t, member.Username, with(read, "/api/jobs/"+strconv.Itoa(parked), "", reader))
 }
 
-// checkPolling looks at a job that is queued as it ages: the intervals that are asked
-// for grow, and have a bound.
+// checkPolling: while a job is queued, the Retry-After intervals grow up to a bound.
 func (c *contract) checkPolling(t *testing.T, username string, k call) {
 	t.Helper()
 	read := c.operations["getJob"]
@@ -78,7 +76,7 @@ func (c *contract) checkPolling(t *testing.T, username string, k call) {
 	harness.CheckSame(t, "the first and the last", []int{intervals[0], intervals[4]}, []int{1, 60})
 }
 
-// importExample does six jobs, and the import of the example of getJob as the seventh.
+// importExample runs six jobs, and as the seventh the import in the example of getJob.
 func (c *contract) importExample(t *testing.T) {
 	t.Helper()
 	const header, same, changed, fresh = "Name,E-mail,Company,Phone\n", 4, 15, 180

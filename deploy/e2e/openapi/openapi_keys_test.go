@@ -8,21 +8,21 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkKeys sends requests with a key again: while the first is being worked on, when it
-// is answered, and with another body. Where a key is documented, all three are.
+// checkKeys repeats requests with a key: while the first is running, after its answer, and
+// with another body. An operation that documents a key must document all three answers.
 func (c *contract) checkKeys(t *testing.T) {
 	s := harness.NewService(t, harness.SQLite)
 	s.LimitAll("100000/3600")
 	s.Start()
 	contract := readContract(t, s)
 	for id, op := range contract.operations {
-		if op.page() { // a form may be answered with such a status for other reasons
+		if op.page() { // a form can get such a status for other reasons
 			continue
 		}
 		documented := op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil
 		conflict := op.Responses.Status(http.StatusConflict) != nil && id != "startJob" // which has one of its own
 		if conflict != documented || (op.Responses.Status(http.StatusUnprocessableEntity) != nil) != documented {
-			t.Errorf("%s: of the key, the 409 and the 422 only some are documented", id)
+			t.Errorf("%s: only some of the key, the 409 and the 422 are documented", id)
 		}
 		if documented {
 			contract.checkKey(t, op)
@@ -61,7 +61,7 @@ func (c *contract) checkKey(t *testing.T, op *operation) {
 	}
 }
 
-// effective is the name of the example with a body that does something.
+// effective returns the name of the example whose body has an effect.
 func effective(op *operation) string {
 	for _, media := range op.RequestBody.Value.Content {
 		for _, name := range []string{"account", "search"} { // an MCP server's

@@ -22,16 +22,15 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestOpenAPI holds the service to its own description: every answer that
-// /openapi.json documents is provoked and validated by kin-openapi, and so is
-// every other answer on the way. What can be read from the description, nothing
-// here repeats.
+// TestOpenAPI compares the service with its own description: every answer that
+// /openapi.json documents is provoked and validated by kin-openapi, and so is every other
+// answer on the way. The test reads everything it can from the description.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
 	// All policies are on, so that their headers are documented and sent.
 	s.LimitAll("100000/3600")
-	// The deprecated path has a removal date, which its answers and the document tell.
+	// The deprecated path has a removal date, which its answers and the document state.
 	s.Settings["KITH_SUNSET_MCP"] = time.Now().UTC().AddDate(1, 0, 0).Format(time.DateOnly)
 	s.Start()
 	c := readContract(t, s)
@@ -49,12 +48,12 @@ func TestOpenAPI(t *testing.T) {
 	t.Run("outage", c.checkOutage)
 	t.Run("redocly", c.lintByRedocly)
 	t.Run("spectral", c.lintBySpectral)
-	if !t.Failed() { // what failed above was not seen either
+	if !t.Failed() { // after a failure, answers would be missing too
 		c.checkAllSeen(t)
 	}
 }
 
-// contract is the description of a service, and what was seen of it.
+// contract is the description of a service, and the answers seen so far.
 type contract struct {
 	service    *harness.Service
 	body       string
@@ -63,7 +62,7 @@ type contract struct {
 	ada        harness.Agent // a member's agent
 
 	answered map[string]bool // operation and status
-	told     map[string]bool // codes of errors with their words
+	told     map[string]bool // error codes with their texts
 }
 
 // operation is one operation of the description.
@@ -74,9 +73,9 @@ type operation struct {
 	item         *openapi3.PathItem
 }
 
-// page tells operations that answer people with pages. Not each of their answers is
-// provoked here: that takes a person's sessions, letters and an identity provider,
-// which the tests with browsers have, and no validator can read a page.
+// page reports whether the operation answers with HTML pages. Not every such answer is
+// provoked here: that takes sessions, emails and an identity provider, which the browser
+// tests have, and no validator can read a page.
 func (o *operation) page() bool {
 	return slices.Contains(o.Tags, "People") && !strings.HasPrefix(o.path, "/assets/") || o.OperationID == "authorize"
 }
@@ -101,7 +100,7 @@ func readContract(t *testing.T, s *harness.Service) *contract {
 		t.Fatal(err)
 	}
 	if document.Servers[0].URL != s.Base {
-		t.Errorf("it describes %s", document.Servers[0].URL)
+		t.Errorf("the document's server is %s", document.Servers[0].URL)
 	}
 	c := &contract{
 		service: s, body: got.Body, document: document, operations: map[string]*operation{},
@@ -115,13 +114,13 @@ func readContract(t *testing.T, s *harness.Service) *contract {
 	return c
 }
 
-// closed has no object take members that are not described, unless it says that
-// it takes any. A client must not rely on that; here it shows what is left out.
+// closed forbids undescribed members in every object schema that does not set
+// additionalProperties. Clients must not rely on that; here it finds undocumented members.
 func closed(t *testing.T, document string) []byte {
 	t.Helper()
 	var whole any
 	if err := json.Unmarshal([]byte(document), &whole); err != nil {
-		t.Fatalf("the description is no JSON: %v", err)
+		t.Fatalf("the description is not JSON: %v", err)
 	}
 	var closeAll func(value any)
 	closeAll = func(value any) {
@@ -152,7 +151,7 @@ type call struct {
 	headers    []string
 }
 
-// with returns the call with another header line.
+// with returns the call with an additional header line.
 func (k call) with(line string) call {
 	k.headers = append(slices.Clone(k.headers), line)
 	return k
@@ -180,7 +179,7 @@ func (c *contract) check(t *testing.T, op *operation, got harness.Response) {
 		t.Errorf("%s: the answer %d is not documented: %s", op.OperationID, got.Status, harness.Excerpt(got.Body))
 		return
 	}
-	// kin-openapi leaves a 304 alone; as another status it is looked at.
+	// kin-openapi skips a 304, so it is validated under another status.
 	described, status := *op.Operation, got.Status
 	if status == http.StatusNotModified {
 		status = http.StatusIMUsed
@@ -198,7 +197,7 @@ func (c *contract) check(t *testing.T, op *operation, got harness.Response) {
 		t.Errorf("%s: the answer %d is not as documented: %v\n%v\n%s", op.OperationID, got.Status, err, got.Header, harness.Excerpt(got.Body))
 	}
 	c.note(op, got)
-	if op.page() { // where a redirect may have a line of text, and attempts at a password are counted
+	if op.page() { // a redirect may have a line of text, and password attempts have rate-limit headers
 		return
 	}
 	if len(response.Value.Content) == 0 && got.Body != "" {
@@ -214,13 +213,13 @@ func (c *contract) check(t *testing.T, op *operation, got harness.Response) {
 	}
 }
 
-// note remembers what was seen.
+// note records that the answer was seen.
 func (c *contract) note(op *operation, got harness.Response) {
 	c.answered[fmt.Sprint(op.OperationID, " ", got.Status)] = true
 	c.told[errorWords(json.RawMessage(got.Body))] = true
 }
 
-// errorWords is the code of an error and what it says, in each shape that errors have.
+// errorWords returns the code and the text of an error, in any of the error formats.
 func errorWords(body []byte) string {
 	var e struct {
 		Code, Detail string
@@ -229,7 +228,7 @@ func errorWords(body []byte) string {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	_ = decoder.Decode(&e) // what is no JSON is no error
+	_ = decoder.Decode(&e) // a body that is not JSON is not an error
 	if rpc, ok := e.Error.(map[string]any); ok {
 		return fmt.Sprint(rpc["code"], ": ", rpc["message"])
 	}
@@ -239,27 +238,27 @@ func errorWords(body []byte) string {
 	return e.Code + ": " + timesOf(e.Detail) // when credits are renewed
 }
 
-// exampleOfOutage is what an error without the backend is called. With -short there
-// is none.
+// exampleOfOutage is the name of the example for an unreachable backend. With -short there
+// is no such answer.
 const exampleOfOutage = "down"
 
-// checkAllSeen wants every documented answer to have been seen, and every example
-// of an error.
+// checkAllSeen fails the test unless every documented answer and every example of an error
+// was seen.
 func (c *contract) checkAllSeen(t *testing.T) {
 	t.Helper()
 	for _, op := range c.operations {
 		for status, response := range op.Responses.Map() {
-			if op.page() || status == "410" { // nobody waits for a removal
+			if op.page() || status == "410" { // the removal date is too far away
 				continue
 			}
 			if !c.answered[op.OperationID+" "+status] {
-				t.Errorf("%s: the answer %s is documented, and was not seen", op.OperationID, status)
+				t.Errorf("%s: the answer %s is documented but was not seen", op.OperationID, status)
 			}
 			for _, media := range response.Value.Content {
 				for name, example := range media.Examples {
 					words := errorWords([]byte(harness.Encode(t, example.Value.Value)))
 					if status >= "400" && !c.told[words] && (name != exampleOfOutage || !testing.Short()) {
-						t.Errorf("%s %s: nobody was answered as in the example %s: %s", op.OperationID, status, name, words)
+						t.Errorf("%s %s: no answer was like the example %s: %s", op.OperationID, status, name, words)
 					}
 				}
 			}

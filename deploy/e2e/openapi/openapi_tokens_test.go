@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// checkTokens walks from registration to revocation by the description alone.
+// checkTokens goes from registration to revocation with only the description.
 func (c *contract) checkTokens(t *testing.T) {
 	const redirectURI = "http://127.0.0.1/callback"
 	var client struct {
@@ -77,7 +77,7 @@ func (c *contract) pair(t *testing.T, k call) harness.TokenPair {
 	return pair
 }
 
-// consent signs a person in, who allows what is asked for, and returns the code.
+// consent signs a member in, allows the request, and returns the code.
 func (c *contract) consent(t *testing.T, request, redirectURI, state string) string {
 	t.Helper()
 	person, v := c.service.NewPerson(t), c.service.NewSession(t)
@@ -107,7 +107,7 @@ func (c *contract) consent(t *testing.T, request, redirectURI, state string) str
 	return harness.Secrets.Keep("authorization code", to.Query().Get("code"))
 }
 
-// checkPage validates what a page answered; a step that was refused ends the walk.
+// checkPage validates the answer of a page; a refused step ends the test.
 func (c *contract) checkPage(t *testing.T, id string, got harness.Response) {
 	t.Helper()
 	c.check(t, c.operations[id], got)

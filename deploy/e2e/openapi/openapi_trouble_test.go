@@ -18,14 +18,13 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// maxInFlight is how many requests the described service works on at once: as many
-// as checkBusy keeps it waiting for.
+// maxInFlight is the request limit of the described service, and the number of requests with
+// which checkBusy fills it.
 const maxInFlight = 8
 
-// checkBusy has requests hold every place of the service, which wait for a
-// database that the test has locked. Meanwhile every operation answers 503.
-// It is a service of the plain build: with the race detector it was not seen to get
-// busy, for a reason that is not known.
+// checkBusy fills the request limit of the service with requests that wait for a locked
+// database. Meanwhile every operation answers 503. It uses the plain build: with the race
+// detector the service did not get busy, for an unknown reason.
 func (c *contract) checkBusy(t *testing.T) {
 	s := harness.NewService(t, harness.SQLite)
 	s.Binary = harness.PlainBinary
@@ -45,7 +44,7 @@ func (c *contract) checkBusy(t *testing.T) {
 	})
 	operations := slices.Collect(maps.Values(busy.operations))
 	answers := make([]harness.Response, len(operations))
-	var refused sync.WaitGroup // each waits for its turn first
+	var refused sync.WaitGroup // each request is queued before it is refused
 	for i, op := range operations {
 		k := busy.asDocumented(t, op, "")
 		refused.Go(func() { answers[i] = s.Send(t, op.method, k.path, k.body, k.headers...) })
@@ -62,7 +61,7 @@ func (c *contract) checkBusy(t *testing.T) {
 	c.learn(busy)
 }
 
-// checkSlow begins requests whose bodies do not come.
+// checkSlow begins requests and never sends their bodies.
 func (c *contract) checkSlow(t *testing.T) {
 	var waiting []func()
 	for _, op := range c.operations {
@@ -75,8 +74,8 @@ func (c *contract) checkSlow(t *testing.T) {
 	}
 }
 
-// startSlowly begins a request and returns when the service waits for its body.
-// What it returns waits for the answer.
+// startSlowly begins a request and returns when the service waits for its body. The
+// returned function waits for the answer.
 func (c *contract) startSlowly(t *testing.T, op *operation) func() {
 	t.Helper()
 	conn := c.service.Dial(t)
@@ -88,7 +87,7 @@ func (c *contract) startSlowly(t *testing.T, op *operation) func() {
 	}
 	reader := bufio.NewReader(conn)
 	if res, err := http.ReadResponse(reader, nil); err != nil || res.StatusCode != http.StatusContinue {
-		t.Fatalf("%s: the body is not asked for: %v %v", op.OperationID, res, err)
+		t.Fatalf("%s: no 100 Continue: %v %v", op.OperationID, res, err)
 	}
 	return func() {
 		res, err := http.ReadResponse(reader, nil)
@@ -103,8 +102,8 @@ func (c *contract) startSlowly(t *testing.T, op *operation) func() {
 	}
 }
 
-// checkLimits asks a service whose every budget is of one request. What it answers
-// is held against its own description.
+// checkLimits calls a service where every rate limit is one request. The answers are
+// checked against that service's own description.
 func (c *contract) checkLimits(t *testing.T) {
 	s := harness.NewService(t, harness.SQLite)
 	s.LimitAll("1/3600")
@@ -116,7 +115,8 @@ func (c *contract) checkLimits(t *testing.T) {
 		}
 		k := limited.asDocumented(t, op, "")
 		var got harness.Response
-		// The first request of a credential counts on the address, the next on itself.
+		// The first request of a credential counts against the address, later ones against the
+		// credential.
 		for try := 0; try < 3 && got.Status != http.StatusTooManyRequests; try++ {
 			got = limited.ask(t, op, k)
 		}
@@ -127,7 +127,7 @@ func (c *contract) checkLimits(t *testing.T) {
 	c.learn(limited)
 }
 
-// checkOutage asks a service without its backend.
+// checkOutage calls a service whose backend is down.
 func (c *contract) checkOutage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs PostgreSQL")
@@ -149,10 +149,10 @@ func (c *contract) checkOutage(t *testing.T) {
 		}
 	}
 	c.learn(alone)
-	s.StartBackend() // to be stopped as the others are
+	s.StartBackend() // so that it can be stopped like the others
 }
 
-// learn takes over what was seen of another service.
+// learn copies the answers seen from another service.
 func (c *contract) learn(from *contract) {
 	for seen := range from.answered {
 		c.answered[seen] = true
@@ -162,8 +162,8 @@ func (c *contract) learn(from *contract) {
 	}
 }
 
-// lintByRedocly and lintBySpectral hold the description to the rules of two linters
-// that nobody here wrote. Exceptions are in their files, each with its reason.
+// lintByRedocly and lintBySpectral check the description with two third-party linters.
+// Exceptions are in their configuration files, each with its reason.
 func (c *contract) lintByRedocly(t *testing.T) {
 	script := harness.NodeScript(t, "@redocly", "cli", "bin", "cli.js")
 	quiet := map[string]string{"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
@@ -181,7 +181,7 @@ func (c *contract) lintBySpectral(t *testing.T) {
 	}
 }
 
-// file writes the description as it was served.
+// file writes the served description to a file.
 func (c *contract) file(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "openapi.json")

@@ -18,8 +18,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestBackup: a backup that was written while kith ran holds every row, and a
-// restored service goes on with what its members had, their tokens included.
+// TestBackup: a backup written while kith runs has every row, and the restored service has
+// all data of its members, including their tokens.
 func TestBackup(t *testing.T) {
 	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -46,7 +46,7 @@ func TestBackup(t *testing.T) {
 		again.DatabaseURL = harness.NewDatabase(t, s.Topology)
 		again.Operate(t, "", "restore", file)
 		for _, databaseURL := range []string{s.DatabaseURL, again.DatabaseURL} {
-			// It is noted now and then, and at the end, so after the backup.
+			// kith writes it periodically and at the end, so it may differ from the backup.
 			harness.ExecDatabase(t, databaseURL, "UPDATE personal_tokens SET last_used_at = NULL")
 		}
 		before, after := everyRow(t, s.DatabaseURL), everyRow(t, again.DatabaseURL)
@@ -54,7 +54,7 @@ func TestBackup(t *testing.T) {
 			t.Fatalf("the restored rows differ (-before +after):\n%s", diff)
 		}
 		if len(before) < 1000 {
-			t.Errorf("there were %d rows only", len(before))
+			t.Errorf("only %d rows", len(before))
 		}
 		again.Start()
 		agent.Service = again
@@ -64,8 +64,8 @@ func TestBackup(t *testing.T) {
 	})
 }
 
-// TestRestoreOfSomethingElse: what is no backup, or one of another database, is
-// refused, and nothing is left behind.
+// TestRestoreOfSomethingElse: a file that is not a backup, or is one of the other kind of
+// database, is refused, and no file is left behind.
 func TestRestoreOfSomethingElse(t *testing.T) {
 	harness.EachDatabase(t, func(t *testing.T, databaseURL string) {
 		folder := t.TempDir()
@@ -85,7 +85,7 @@ func TestRestoreOfSomethingElse(t *testing.T) {
 	})
 }
 
-// everyRow is every row of every table, as sorted text.
+// everyRow returns all rows of all tables as sorted text.
 func everyRow(t *testing.T, databaseURL string) []string {
 	t.Helper()
 	driver, tables := "sqlite", "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -100,7 +100,7 @@ func everyRow(t *testing.T, databaseURL string) []string {
 	var all []string
 	for _, table := range column(t, db, tables) {
 		query := `SELECT t::text FROM "` + table + `" t`
-		if driver == "sqlite" { // which has no text of a whole row
+		if driver == "sqlite" { // SQLite cannot convert a whole row to text
 			fields := column(t, db, `SELECT 'quote("' || name || '")' FROM pragma_table_info('`+table+`')`)
 			query = "SELECT " + strings.Join(fields, ` || ' ' || `) + ` FROM "` + table + `"`
 		}

@@ -18,7 +18,8 @@ import (
 
 const goodPassword = "correct horse battery"
 
-// TestBadSettings: a process that cannot run says why, and leaves nothing behind.
+// TestBadSettings: with invalid settings a process exits with the reason and leaves no
+// files.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,18 +44,18 @@ func TestBadSettings(t *testing.T) {
 		"a taken port beside an open backend": {"serve", map[string]string{"KITH_BACKEND_ADDR": taken.Addr().String(), "KITH_SERVICE_TOKEN": long}, []string{taken.Addr().String(), "in use"}},
 		"a taken port for an edge":            {"edge", map[string]string{"KITH_ADDR": taken.Addr().String(), "KITH_SERVICE_TOKEN": long}, []string{taken.Addr().String(), "in use"}},
 		"an address without a port":           {"serve", map[string]string{"KITH_ADDR": "localhost"}, []string{"KITH_ADDR", "host:port"}},
-		"a port that is none":                 {"serve", map[string]string{"KITH_ADDR": "127.0.0.1:99999"}, []string{"99999"}},
+		"an invalid port":                     {"serve", map[string]string{"KITH_ADDR": "127.0.0.1:99999"}, []string{"99999"}},
 		"an address of another machine":       {"serve", map[string]string{"KITH_ADDR": "192.0.2.1:80"}, []string{"192.0.2.1:80"}},
 		"an operators' address without port":  {"serve", map[string]string{"KITH_ADMIN_ADDR": "localhost"}, []string{"KITH_ADMIN_ADDR"}},
 		"a backend's address without port":    {"backend", map[string]string{"KITH_BACKEND_ADDR": "localhost", "KITH_SERVICE_TOKEN": long}, []string{"localhost", "host:port"}},
-		"a base URL that is none":             {"serve", map[string]string{"KITH_BASE_URL": "kith.example"}, []string{"KITH_BASE_URL", "kith.example"}},
-		"a base URL in the clear":             {"serve", map[string]string{"KITH_BASE_URL": "http://kith.example"}, []string{"KITH_BASE_URL", "KITH_ALLOW_PLAIN_HTTP"}},
+		"an invalid base URL":                 {"serve", map[string]string{"KITH_BASE_URL": "kith.example"}, []string{"KITH_BASE_URL", "kith.example"}},
+		"a base URL without TLS":              {"serve", map[string]string{"KITH_BASE_URL": "http://kith.example"}, []string{"KITH_BASE_URL", "KITH_ALLOW_PLAIN_HTTP"}},
 		"a base URL with a path":              {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example/crm"}, []string{"KITH_BASE_URL"}},
 		"a base URL with a slash":             {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example/"}, []string{"KITH_BASE_URL"}},
 		"a base URL of another scheme":        {"serve", map[string]string{"KITH_BASE_URL": "ftp://kith.example"}, []string{"KITH_BASE_URL"}},
 		"a base URL with a space":             {"serve", map[string]string{"KITH_BASE_URL": "https://kith example"}, []string{"KITH_BASE_URL"}},
 		"a base URL with a fragment":          {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example#x"}, []string{"base URL"}},
-		"a base URL with a port from nowhere": {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example:http"}, []string{"KITH_BASE_URL"}},
+		"a base URL with a bad port":          {"serve", map[string]string{"KITH_BASE_URL": "https://kith.example:http"}, []string{"KITH_BASE_URL"}},
 		"a bad log level":                     {"serve", map[string]string{"KITH_LOG_LEVEL": "loud"}, []string{"log level", "loud", "debug"}},
 		"a bad log format":                    {"serve", map[string]string{"KITH_LOG_FORMAT": "yaml"}, []string{"log format", "yaml", "json"}},
 		"a short service token, backend":      {"backend", map[string]string{"KITH_SERVICE_TOKEN": "short"}, []string{"KITH_SERVICE_TOKEN", "16"}},
@@ -65,18 +66,18 @@ func TestBadSettings(t *testing.T) {
 		"no service token, an open backend":   {"serve", map[string]string{"KITH_BACKEND_ADDR": "127.0.0.1:0"}, []string{"KITH_BACKEND_ADDR", "KITH_SERVICE_TOKEN"}},
 		"a backend URL that is none":          {"edge", map[string]string{"KITH_BACKEND_URL": "::::", "KITH_SERVICE_TOKEN": long}, []string{"backend"}},
 		"a backend URL without a scheme":      {"edge", map[string]string{"KITH_BACKEND_URL": "backend:8082", "KITH_SERVICE_TOKEN": long}, []string{"backend"}},
-		"a duration that is none":             {"serve", map[string]string{"KITH_STOP_TIMEOUT": "soon"}, []string{"soon"}},
+		"an invalid duration":                 {"serve", map[string]string{"KITH_STOP_TIMEOUT": "soon"}, []string{"soon"}},
 		"a negative cache time":               {"serve", map[string]string{"KITH_PROFILE_CACHE": "-1s"}, []string{"negative"}},
 		"a switch that is neither on nor off": {"serve", map[string]string{"KITH_SANDBOX": "maybe"}, []string{"maybe"}},
 		"a folder under a file":               {"serve", map[string]string{"KITH_DATABASE_URL": filepath.Join(file, "kith.db")}, []string{"folder", file}},
 		"a database that is a folder":         {"serve", map[string]string{"KITH_DATABASE_URL": filepath.Dir(file)}, []string{"database"}},
 		"a database that is a text file":      {"serve", map[string]string{"KITH_DATABASE_URL": file}, []string{"database"}},
 		"no database":                         {"serve", map[string]string{"KITH_DATABASE_URL": ""}, []string{"database"}},
-		"a database of another make":          {"serve", map[string]string{"KITH_DATABASE_URL": "mysql://kith:" + password + "@127.0.0.1/kith"}, []string{"postgres://"}},
-		"a database that nobody serves":       {"serve", map[string]string{"KITH_DATABASE_URL": "postgres://kith:" + password + "@127.0.0.1:1/kith"}, []string{"database", "127.0.0.1:1"}},
+		"an unsupported database":             {"serve", map[string]string{"KITH_DATABASE_URL": "mysql://kith:" + password + "@127.0.0.1/kith"}, []string{"postgres://"}},
+		"a database that does not answer":     {"serve", map[string]string{"KITH_DATABASE_URL": "postgres://kith:" + password + "@127.0.0.1:1/kith"}, []string{"database", "127.0.0.1:1"}},
 		"a database address with a space":     {"serve", map[string]string{"KITH_DATABASE_URL": "postgres://kith:" + password + " x@127.0.0.1:1/kith"}, []string{"database"}},
 		"a database address with a bad port":  {"migrate", map[string]string{"KITH_DATABASE_URL": "postgres://kith:" + password + "@127.0.0.1:port/kith"}, []string{"database"}},
-		"migrate a database nobody serves":    {"migrate", map[string]string{"KITH_DATABASE_URL": "postgres://kith:" + password + "@127.0.0.1:1/kith"}, []string{"database"}},
+		"migrate a database without answer":   {"migrate", map[string]string{"KITH_DATABASE_URL": "postgres://kith:" + password + "@127.0.0.1:1/kith"}, []string{"database"}},
 		"an unknown command":                  {"fly", nil, []string{"fly"}},
 		"no command":                          {"", nil, nil},
 	}
@@ -96,8 +97,8 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestUnwritableFolder: another user's folder is not written to, and the
-// complaint names it.
+// TestUnwritableFolder: a folder without write permission is an error that names the
+// folder.
 func TestUnwritableFolder(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("/var/tmp", "kith-e2e-") //nolint:usetesting // others cannot even enter t.TempDir
@@ -114,7 +115,7 @@ func TestUnwritableFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var unprivileged *syscall.Credential
-			if os.Getuid() == 0 { // to whom every folder is writable
+			if os.Getuid() == 0 { // root can write to every folder
 				unprivileged = &syscall.Credential{Uid: 65534, Gid: 65534}
 			}
 			env := harness.Environment(map[string]string{"KITH_ADDR": harness.FreeAddress(t), "KITH_ADMIN_ADDR": harness.FreeAddress(t), "KITH_DATABASE_URL": database})
@@ -123,7 +124,7 @@ func TestUnwritableFolder(t *testing.T) {
 	}
 }
 
-// TestNewerSchema: a database that a newer kith wrote is refused, and not touched.
+// TestNewerSchema: a database with a newer schema is refused and not changed.
 func TestNewerSchema(t *testing.T) {
 	harness.EachDatabase(t, func(t *testing.T, databaseURL string) {
 		env := harness.Environment(map[string]string{

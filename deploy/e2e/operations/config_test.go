@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestConfig: it prints the settings in force, as a shell could read them, but no secret.
+// TestConfig: kith config prints the effective settings in shell syntax, without secrets.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	password := harness.Secrets.Keep("database password", "s3kr1t-w0rd-of-the-database")
@@ -30,13 +30,14 @@ func TestConfig(t *testing.T) {
 		"KITH_ALLOWED_ORIGINS=https://a.example,https://b.example\n", "KITH_STOP_TIMEOUT=20s\n", "OTEL_EXPORTER_OTLP_ENDPOINT=http://kith@collector.example:4318\n", "KITH_SANDBOX=true\n", "@db.example:5432/kith?sslmode=require\n",
 	} {
 		if !strings.Contains(done.Stdout, want) {
-			t.Errorf("%q is not in it:\n%s", want, done.Stdout)
+			t.Errorf("%q is not in the output:\n%s", want, done.Stdout)
 		}
 	}
 	harness.Secrets.MustNotBeIn(t, "kith config", done.Stdout+done.Stderr)
 }
 
-// TestConfigMasksEveryPassword: in each place where a database's address can hold it.
+// TestConfigMasksEveryPassword: kith config masks the password wherever a database address
+// can have one.
 func TestConfigMasksEveryPassword(t *testing.T) {
 	t.Parallel()
 	password := harness.Secrets.Keep("database password", "s3kr1t-w0rd-elsewhere")
@@ -68,7 +69,7 @@ func TestConfigMasksEveryPassword(t *testing.T) {
 	}
 }
 
-// TestVersion: everything that tells which build runs tells the same.
+// TestVersion: every place that shows the version shows the same one.
 func TestVersion(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		want := "kith " + harness.StampedVersion + " (commit " + harness.StampedCommit[:12] + ", " + harness.StampedDate + ") " + runtime.Version() + "\n"

@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestDoctor: a service in order passes, and each thing that is wrong is told in a
-// sentence of its own.
+// TestDoctor: a correct service passes all checks, and each problem is reported in its own
+// sentence.
 func TestDoctor(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		well := harness.Environment(s.Database(), map[string]string{"KITH_ADDR": s.Addr})
@@ -30,8 +30,8 @@ func TestDoctor(t *testing.T) {
 			settings map[string]string
 			want     string
 		}{
-			"nobody there":         {map[string]string{"KITH_ADDR": harness.FreeAddress(t)}, "base URL"},
-			"somebody else there":  {map[string]string{"KITH_BASE_URL": "http://" + s.Addr + "y.invalid"}, "base URL"},
+			"nothing listens":      {map[string]string{"KITH_ADDR": harness.FreeAddress(t)}, "base URL"},
+			"an unknown host":      {map[string]string{"KITH_BASE_URL": "http://" + s.Addr + "y.invalid"}, "base URL"},
 			"a base URL with path": {map[string]string{"KITH_BASE_URL": "https://kith.example/api"}, "settings"},
 			"no database":          {map[string]string{"KITH_DATABASE_URL": filepath.Join(folder, "kith.db")}, "database"},
 			"no server":            {map[string]string{"KITH_DATABASE_URL": "postgres://kith@127.0.0.1:1/kith"}, "database"},

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestFirstStart: on a new database, a service brings up the schema and the
-// sandbox by itself.
+// TestFirstStart: on a new database, a service creates the schema and the sandbox at its
+// first start.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestTwoServicesOnOneDatabase: what was written through the one is read, and
-// searched, through the other at once; so is what was revoked.
+// TestTwoServicesOnOneDatabase: a write through one service is visible to reads and searches
+// of the other at once; a revocation too.
 func TestTwoServicesOnOneDatabase(t *testing.T) {
 	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		other := s.StartBeside(t)
@@ -39,8 +39,8 @@ func TestTwoServicesOnOneDatabase(t *testing.T) {
 	})
 }
 
-// TestStartAtOnce: many processes that start on a new database at the same time
-// bring it up once, and all of them serve.
+// TestStartAtOnce: of many processes that start on a new database at the same time, one
+// creates the schema, and all of them start.
 func TestStartAtOnce(t *testing.T) {
 	harness.EachDatabase(t, func(t *testing.T, databaseURL string) {
 		const processes = 4
@@ -60,7 +60,7 @@ func TestStartAtOnce(t *testing.T) {
 	})
 }
 
-// TestServeAtOnce: the same for whole services, sandbox included.
+// TestServeAtOnce: the same with kith serve, including the sandbox.
 func TestServeAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs PostgreSQL")

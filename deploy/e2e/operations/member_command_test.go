@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestMemberCommands: what operators get wrong is told in one sentence, and
-// changes nothing.
+// TestMemberCommands: each mistake of an operator is reported in one sentence and changes
+// nothing.
 func TestMemberCommands(t *testing.T) {
 	tests := map[string]struct {
 		input string
@@ -36,28 +36,28 @@ func TestMemberCommands(t *testing.T) {
 		"the demo account's username":   {goodPassword, []string{"member", "create", "demo", "--email", "other@member.example", "--password-stdin"}, []string{"reserved"}},
 		"an unknown plan":               {goodPassword, []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin", "--plan", "gold"}, []string{"plan", "gold"}},
 		"an unknown plan for a member":  {"", []string{"member", "set-plan", "ada", "gold"}, []string{"plan", "gold"}},
-		"a plan for nobody":             {"", []string{"member", "set-plan", "nobody", "pro"}, []string{"nobody"}},
-		"a token for nobody":            {"", []string{"token", "create", "nobody", "--name", "x"}, []string{"nobody"}},
+		"a plan, unknown member":        {"", []string{"member", "set-plan", "nobody", "pro"}, []string{"nobody"}},
+		"a token, unknown member":       {"", []string{"token", "create", "nobody", "--name", "x"}, []string{"nobody"}},
 		"a token without a name":        {"", []string{"token", "create", "ada"}, []string{"--name"}},
 		"a token with an empty name":    {"", []string{"token", "create", "ada", "--name", ""}, []string{"name"}},
 		"a token with a long name":      {"", []string{"token", "create", "ada", "--name", strings.Repeat("x", 101)}, []string{"name", "100"}},
 		"an unknown scope":              {"", []string{"token", "create", "ada", "--name", "x", "--scope", "everything"}, []string{"everything", "connections"}},
 		"an unknown scope beside one":   {"", []string{"token", "create", "ada", "--name", "x", "--scope", "account", "--scope", "Write"}, []string{"Write"}},
 		"an empty scope":                {"", []string{"token", "create", "ada", "--name", "x", "--scope", ""}, []string{"scope"}},
-		"an expiry that is none":        {"", []string{"token", "create", "ada", "--name", "x", "--expires", "tomorrow"}, []string{"tomorrow"}},
+		"an invalid expiry":             {"", []string{"token", "create", "ada", "--name", "x", "--expires", "tomorrow"}, []string{"tomorrow"}},
 		"an expiry in the past":         {"", []string{"token", "create", "ada", "--name", "x", "--expires=-1h"}, []string{"expires"}},
-		"a tool that is none":           {"", []string{"token", "create", "ada", "--name", "x", "--tool", "search_conections"}, []string{"search_conections", "search_connections"}},
-		"a tool out of its scopes":      {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--scope", "timeline"}, []string{"add_note", "write"}},
+		"an unknown tool":               {"", []string{"token", "create", "ada", "--name", "x", "--tool", "search_conections"}, []string{"search_conections", "search_connections"}},
+		"a tool outside the scopes":     {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--scope", "timeline"}, []string{"add_note", "write"}},
 		"a tool twice":                  {"", []string{"token", "create", "ada", "--name", "x", "--tool", "add_note", "--tool", "add_note"}, []string{"add_note", "twice"}},
-		"a day that is over":            {"", []string{"token", "create", "ada", "--name", "x", "--expires", "2020-01-31"}, []string{"2020-01-31"}},
+		"a day in the past":             {"", []string{"token", "create", "ada", "--name", "x", "--expires", "2020-01-31"}, []string{"2020-01-31"}},
 		"no days":                       {"", []string{"token", "create", "ada", "--name", "x", "--expires", "0d"}, []string{"expires"}},
-		"an expiry of nothing":          {"", []string{"token", "create", "ada", "--name", "x", "--expires=0s"}, []string{"expires"}},
-		"revoke what is not there":      {"", []string{"token", "revoke", "ada", "pat_01J00000000000000000000000"}, []string{"token"}},
+		"an expiry of 0s":               {"", []string{"token", "create", "ada", "--name", "x", "--expires=0s"}, []string{"expires"}},
+		"revoke an unknown token":       {"", []string{"token", "revoke", "ada", "pat_01J00000000000000000000000"}, []string{"token"}},
 		"revoke somebody else's token":  {"", []string{"token", "revoke", "bob", "ADAS-TOKEN"}, []string{"token"}},
-		"suspend nobody":                {"", []string{"member", "suspend", "nobody"}, []string{"nobody"}},
-		"resume who is active":          {"", []string{"member", "resume", "ada"}, []string{"ada", "already"}},
-		"revoke a client that is none":  {"", []string{"client", "revoke", "cli_nobody"}, []string{"cli_nobody"}},
-		"the tokens of nobody":          {"", []string{"token", "list", "nobody"}, []string{"nobody"}},
+		"suspend an unknown member":     {"", []string{"member", "suspend", "nobody"}, []string{"nobody"}},
+		"resume an active member":       {"", []string{"member", "resume", "ada"}, []string{"ada", "already"}},
+		"revoke an unknown client":      {"", []string{"client", "revoke", "cli_nobody"}, []string{"cli_nobody"}},
+		"list, unknown member":          {"", []string{"token", "list", "nobody"}, []string{"nobody"}},
 		"a flag that does not exist":    {"", []string{"member", "list", "--all"}, []string{"--all"}},
 		"an argument too many":          {"", []string{"member", "list", "ada"}, []string{"ada"}},
 		"a command that does not exist": {"", []string{"member", "delete", "ada"}, []string{"delete"}},
@@ -97,7 +97,7 @@ func TestMemberCommands(t *testing.T) {
 	})
 }
 
-// TestRevokeTwice: the second time there is nothing to revoke.
+// TestRevokeTwice: revoking a token a second time is an error.
 func TestRevokeTwice(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -107,7 +107,7 @@ func TestRevokeTwice(t *testing.T) {
 	})
 }
 
-// TestTokenIsTheLastLine: scripts read it from there, alone.
+// TestTokenIsTheLastLine: the last line has only the token, since scripts read it there.
 func TestTokenIsTheLastLine(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		ada := s.NewMember(t)
@@ -124,8 +124,8 @@ func TestTokenIsTheLastLine(t *testing.T) {
 	})
 }
 
-// TestDatabaseFileIsPrivate: what members keep is for the service's user alone,
-// even in a folder that others may read.
+// TestDatabaseFileIsPrivate: only the service's user can read the database file, even in a
+// folder that others can read.
 func TestDatabaseFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)

@@ -13,9 +13,9 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestOrdinaryDatabaseUser: Kith migrates and serves as a user who is no superuser and
-// makes no roles, as deploy/compose/postgres sets one up. Such a user cannot back up:
-// the command says why, and leaves no file.
+// TestOrdinaryDatabaseUser: Kith migrates and serves as a database user that is not a
+// superuser and cannot create roles, like the one of deploy/compose/postgres. Such a user
+// cannot run backups: the command gives the reason and leaves no file.
 func TestOrdinaryDatabaseUser(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -24,7 +24,7 @@ func TestOrdinaryDatabaseUser(t *testing.T) {
 	database, server := harness.NewPostgres(t), os.Getenv(harness.PostgresVariable)
 	user := "kith_ordinary_" + strings.ToLower(rand.Text())
 	password := harness.Secrets.Keep("database password", rand.Text())
-	// Roles are the server's; the first database that was migrated made these two.
+	// Roles belong to the server; the first migration of any database created these two.
 	for _, role := range []string{"kith_tenant", "kith_service"} {
 		harness.ExecPostgres(t, server, "DO $$ BEGIN CREATE ROLE "+role+" NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$")
 	}

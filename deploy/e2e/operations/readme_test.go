@@ -13,11 +13,11 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// step is one command of the README with what it prints there.
+// step is one command of the README with the output shown there.
 type step struct{ command, output string }
 
-// TestReadme runs the README's tour in one shell, as it stands, and wants the
-// output that it shows.
+// TestReadme runs the commands of the README's tour in one shell and compares the output
+// with the one shown.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
@@ -31,7 +31,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What comes after is another service, and a program that is not ours.
+	// The steps after it need another service and a third-party program.
 	tour, _, found := strings.Cut(string(text), "### Internal callers")
 	steps := readSteps(tour)
 	if !found || len(steps) < 20 {
@@ -57,13 +57,13 @@ func TestReadme(t *testing.T) {
 	for i, step := range steps {
 		got := stillWindow(strings.ReplaceAll(printed[i], s.Base, "http://localhost:8080"))
 		if want := stillWindow(step.output); got != want {
-			t.Errorf("%s\nprints\n%s\nand the README shows\n%s", step.command, got, want)
+			t.Errorf("%s\nprints\n%s\nbut the README shows\n%s", step.command, got, want)
 		}
 	}
 }
 
-// readSteps finds the commands of the console blocks of a document. A command
-// goes on in lines that are indented by four spaces.
+// readSteps returns the commands in the console blocks of a document. Lines indented by four
+// spaces continue a command.
 func readSteps(document string) []step {
 	var steps []step
 	inside := false
@@ -85,7 +85,7 @@ func readSteps(document string) []step {
 
 var window = regexp.MustCompile(`r=\d+;t=\d+`)
 
-// stillWindow leaves out how much of a rate limit is left, and for how long.
+// stillWindow removes the remaining quota and reset time of rate limits.
 func stillWindow(text string) string {
 	return window.ReplaceAllString(strings.ReplaceAll(text, "\r", ""), "r=;t=")
 }

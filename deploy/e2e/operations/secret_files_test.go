@@ -13,8 +13,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestSecretFiles: a service whose secrets are in files runs, and neither its command
-// line nor its environment has them.
+// TestSecretFiles: a service runs with its secrets in files, and neither its command line
+// nor its environment contains them.
 func TestSecretFiles(t *testing.T) {
 	harness.EachDatabase(t, func(t *testing.T, databaseURL string) {
 		s := harness.NewService(t, harness.SQLite)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// balancer passes connections on to the target that has the fewest, or to the next
-// one where that does not answer. It knows nothing of requests.
+// balancer is a TCP load balancer: it forwards connections to the target with the fewest, or
+// to the next one if that does not answer.
 type balancer struct {
 	address string
 
@@ -59,7 +59,7 @@ func (b *balancer) pass(near net.Conn) {
 	}
 }
 
-// join copies both ways until both sides are done, or one is gone.
+// join copies in both directions until both sides are done or one fails.
 func join(near, far net.Conn) {
 	var wait sync.WaitGroup
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {

@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// sample is one request as its client saw it.
+// sample is one request as the client saw it.
 type sample struct {
 	began  time.Time
 	took   time.Duration
 	what   string // write, read, public
-	failed string // why it was not answered, or ""
+	failed string // why it failed, or ""
 }
 
 func (s sample) ended() time.Time { return s.began.Add(s.took) }
 
-// record is what all clients saw.
+// record has the samples of all clients.
 type record struct {
 	mu      sync.Mutex
 	samples []sample
 	waits   []wait
-	faults  []error // answers that nobody should get
+	faults  []error // unexpected answers
 }
 
-// wait is how long a write that insists took, from the first sending to the answer.
+// wait is how long a retried write took, from the first attempt to the answer.
 type wait struct {
 	began, ended time.Time
 }
@@ -48,7 +48,7 @@ func (r *record) fault(err error) {
 	r.faults = append(r.faults, err)
 }
 
-// between are the samples that ended in a time.
+// between returns the samples that ended in the interval.
 func (r *record) between(from, to time.Time) (list []sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *record) between(from, to time.Time) (list []sample) {
 	return list
 }
 
-// longest is the longest wait of a write that was answered in a time.
+// longest returns the longest wait of a write that was answered in the interval.
 func (r *record) longest(from, to time.Time) (most time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *record) longest(from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// client sends requests, each once: it is told of every failure.
+// client sends each request once, without retries, so every failure is recorded.
 type client struct {
 	site   *site
 	http   *http.Client
@@ -80,8 +80,8 @@ type client struct {
 	sent   int
 }
 
-// renewal is after how many requests a client makes a new connection, as clients
-// that come and go do.
+// renewal is after how many requests a client opens a new connection, like short-lived
+// clients.
 const renewal = 25
 
 func (s *site) client(bearer string) *client {
@@ -100,7 +100,7 @@ type answer struct {
 	body   string
 }
 
-// errAway is that nobody answered, or that Kith says that it cannot now.
+// errAway means that there was no answer, or a 503 or similar from Kith.
 var errAway = errors.New("away")
 
 // send sends a request with headers as "Name: value".
@@ -109,7 +109,7 @@ func (c *client) send(ctx context.Context, method, path, body string, headers ..
 	if err != nil {
 		return answer{}, err
 	}
-	req.GetBody = nil // so that it is not sent again behind our back
+	req.GetBody = nil // so that net/http does not retry it
 	if c.bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+c.bearer)
 	}
@@ -126,7 +126,7 @@ func (c *client) send(ctx context.Context, method, path, body string, headers ..
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		return answer{}, fmt.Errorf("%w: half an answer", errAway)
+		return answer{}, fmt.Errorf("%w: incomplete answer", errAway)
 	}
 	got := answer{res.StatusCode, res.Header, string(text)}
 	if got.status >= http.StatusInternalServerError {
@@ -141,12 +141,12 @@ const (
 	formType = "Content-Type: application/x-www-form-urlencoded"
 )
 
-// arguments saves typing.
+// arguments are the arguments of a tool call.
 type arguments = map[string]any
 
-// toolCall is the request to run a tool.
+// toolCall returns the request that calls a tool.
 func toolCall(tool string, args arguments) string {
-	text, _ := json.Marshal(map[string]any{ // of texts and numbers
+	text, _ := json.Marshal(map[string]any{ // texts and numbers cannot fail
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args},
 	})
 	return string(text)
@@ -157,7 +157,7 @@ func (c *client) call(ctx context.Context, body string, headers ...string) (answ
 	return c.send(ctx, http.MethodPost, mcp, body, append(headers, jsonType)...)
 }
 
-// result is what a tool that must succeed answered.
+// result calls a tool that must succeed and returns its answer.
 func (c *client) result(t *testing.T, tool string, args arguments) map[string]any {
 	t.Helper()
 	got, err := c.call(t.Context(), toolCall(tool, args))
@@ -176,7 +176,7 @@ func (c *client) result(t *testing.T, tool string, args arguments) map[string]an
 	return reply.Result.Structured
 }
 
-// done reports whether a tool did what it was asked.
+// done reports whether a tool call succeeded.
 func (a answer) done() bool {
 	return a.status == http.StatusOK && strings.Contains(a.body, `"isError":false`)
 }

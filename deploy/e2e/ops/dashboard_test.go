@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// board is what Grafana reads of a dashboard, as far as it asks Prometheus.
+// board has the fields of a Grafana dashboard that become Prometheus queries.
 type board struct {
 	UID    string
 	Panels []struct {
@@ -18,14 +18,14 @@ type board struct {
 	}
 }
 
-// query is one of a panel, with Grafana's variables filled in.
+// query is one query of a panel, with Grafana's variables replaced.
 type query struct{ dashboard, panel, expr string }
 
 func queries(t *testing.T) (list []query) {
 	t.Helper()
 	files, err := filepath.Glob(repository + "/observability/dashboards/*.json")
 	must(t, err)
-	// Grafana takes four scrapes and more at the width of an hour: a minute.
+	// For a range of an hour Grafana uses four scrape intervals: a minute.
 	fill := strings.NewReplacer("$__rate_interval", "4s", "$instance", ".*")
 	for _, file := range files {
 		var b board
@@ -37,38 +37,38 @@ func queries(t *testing.T) (list []query) {
 		}
 	}
 	if len(list) < 70 {
-		t.Fatalf("only %d queries are read", len(list))
+		t.Fatalf("only %d queries found", len(list))
 	}
 	return list
 }
 
-// still are the panels that a run may leave at 0, with the reason.
+// still lists the panels that may stay 0 in this test, with the reason.
 func still() map[string]string {
 	return map[string]string{
-		"edge: Requests shed":                              "the bound on requests is not reached; deploy/load/overload does that",
-		"tools: Credits refunded":                          "no job fails that was paid for",
-		"authorization: Sign-ins through a provider":       "there is no OpenID provider here",
-		"authorization: Personal tokens and revocations":   "nobody opens the settings",
-		"authorization: Accounts":                          "nobody signs up",
-		"authorization: Rate-limited attempts":             "one wrong password in some seconds is no attack",
+		"edge: Requests shed":                              "the request limit is not reached; deploy/load/overload covers it",
+		"tools: Credits refunded":                          "no paid job fails",
+		"authorization: Sign-ins through a provider":       "the test has no OpenID provider",
+		"authorization: Personal tokens and revocations":   "no client opens the settings pages",
+		"authorization: Accounts":                          "no client signs up",
+		"authorization: Rate-limited attempts":             "a wrong password every few seconds is below the limit",
 		"jobs: Share of failed runs":                       "no job fails",
-		"capacity: Requests in flight, share of the limit": "the edges have no bound here, and the one process that has is not asked much",
+		"capacity: Requests in flight, share of the limit": "the edges have no limit here, and the single process has few requests",
 		"overview: Longest wait of a job":                  "workers are mostly faster than a scrape",
 		"jobs: Longest wait":                               "the same",
 		"edge: Share of slow requests":                     "an idle machine is fast enough",
 		"tools: Share of slow calls":                       "the same",
 		"overview: Requests: latency budget burn rate":     "the same",
 		"overview: Tool calls: latency budget burn rate":   "the same",
-		"store: Waiting callers":                           "there are more connections than callers, but in an outage",
+		"store: Waiting callers":                           "except in an outage, there are more connections than callers",
 		"store: Waits":                                     "the same",
-		"authorization: Share of server errors":            "nobody may be signing in just when the database is away",
+		"authorization: Share of server errors":            "there may be no sign-in while the database is down",
 		"jobs: Leases lost":                                "no process is cut off from the database for as long as a lease",
 		"store: Conflicts":                                 "a member's writes wait for each other",
 	}
 }
 
-// checkDashboards wants every query to be answered with data, and each to have moved
-// but for those that are known to be still.
+// checkDashboards fails the test unless every query returns data, and every panel that is
+// not in still shows more than 0.
 func (s *site) checkDashboards(t *testing.T, from, to time.Time) (asked int) {
 	t.Helper()
 	moved, quiet := map[string]bool{}, still()
@@ -98,7 +98,7 @@ func (s *site) checkDashboards(t *testing.T, from, to time.Time) (asked int) {
 	return asked
 }
 
-// wish is what a panel must show of an event: a value that fits at some time in it.
+// wish is what a panel must show during an event: a matching value at some point.
 type wish struct {
 	dashboard, panel string
 	fits             func(series []series) (value float64, fits bool)
@@ -112,7 +112,7 @@ func atLeast(bound float64) func([]series) (float64, bool) {
 	return func(got []series) (float64, bool) { v := most(got); return v, v >= bound }
 }
 
-// show wants the panels to tell of an event.
+// show fails the test unless the panels show the event.
 func (s *site) show(t *testing.T, e *event, wishes ...wish) {
 	t.Helper()
 	for _, w := range wishes {
@@ -124,7 +124,7 @@ func (s *site) show(t *testing.T, e *event, wishes ...wish) {
 	}
 }
 
-// shows asks a panel about a time.
+// shows returns the values of a panel in the interval.
 func (s *site) shows(t *testing.T, w wish, from, to time.Time) (value float64, fits bool) {
 	t.Helper()
 	all := queries(t)

@@ -1,8 +1,8 @@
-// Package ops runs Kith as it is operated, and takes it apart: two edges and two
-// backends on PostgreSQL and Redis, with Prometheus and Alertmanager, all of them
-// real processes on ports of this machine. Clients write, read and keep account of
-// every answer while each process is killed in turn, servers go away and come back,
-// and both halves are rolled to a second build with one migration more.
+// Package ops is a chaos test: it runs Kith as in production and kills and restarts every
+// process under load. There are two edges and two backends on PostgreSQL and Redis, with
+// Prometheus and Alertmanager, all of them real processes on ports of this machine. Clients
+// write, read and record every answer while each process is killed in turn, servers go down
+// and return, and edges and backends are rolled to a second build with one more migration.
 //
 // The rules, Prometheus and Alertmanager are those of the compose file, with every
 // duration divided by 30, so that what takes an hour there takes two minutes here.

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// judge wants every write to have been answered, to be there once and to be paid for
-// once, and nothing else to be there.
+// judge fails the test unless every write was answered, is stored once and charged once, and
+// nothing else is stored.
 func (w *writer) judge(t *testing.T) {
 	t.Helper()
 	effects := w.effects(t)
 	for _, one := range w.written {
 		if n := effects[one.mark]; n != 1 || !one.answered {
-			t.Errorf("%s was sent %d times, answered: %v, and is there %d times", one.tool, one.attempts, one.answered, n)
+			t.Errorf("%s was sent %d times, answered: %v, and is stored %d times", one.tool, one.attempts, one.answered, n)
 		}
 	}
 	if len(effects) != len(w.written) {
@@ -22,8 +22,7 @@ func (w *writer) judge(t *testing.T) {
 	w.checkBooks(t)
 }
 
-// effects returns what the writer has on file by its marks, each with how often it
-// is there.
+// effects returns how often each mark of the writer is stored.
 func (w *writer) effects(t *testing.T) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -45,7 +44,7 @@ func (w *writer) effects(t *testing.T) map[string]int {
 	return found
 }
 
-// pages calls a tool for each page that it has, and returns how many those are.
+// pages calls a tool for all of its pages, and returns the number of pages.
 func (w *writer) pages(t *testing.T, tool string, args arguments, each func(page map[string]any)) (n int) {
 	t.Helper()
 	for more := true; more; n++ {
@@ -58,8 +57,8 @@ func (w *writer) pages(t *testing.T, tool string, args arguments, each func(page
 	return n
 }
 
-// checkBooks wants the credits to be what the writes cost, with what has been read of
-// them.
+// checkBooks fails the test unless the credits used are the price of the writes and of the
+// reads that checked them.
 func (w *writer) checkBooks(t *testing.T) {
 	t.Helper()
 	account := w.result(t, "get_account", arguments{})
@@ -75,6 +74,6 @@ func (w *writer) checkBooks(t *testing.T) {
 	}
 	credits, _ := account["credits"].(map[string]any)
 	if used, _ := credits["used"].(float64); used != want || want == 0 {
-		t.Errorf("%v credits are used, and %v are right", used, want)
+		t.Errorf("%v credits are used, want %v", used, want)
 	}
 }

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// event is something that happens to the site, and what came of it.
+// event is one disturbance of the site, with its effects.
 type event struct {
 	name     string
-	began    time.Time // what is taken away is gone
-	restored time.Time // it is being started again; zero if it comes and goes by itself
-	ended    time.Time // all is as it was
-	shown    []shown   // what dashboards tell of it
+	began    time.Time // when the process or server was down
+	restored time.Time // when it was started again; zero if the event needs no restart
+	ended    time.Time // when everything worked again
+	shown    []shown   // what the dashboards showed
 }
 
-// shown is an extreme of a panel during an event.
+// shown is an extreme value of a panel during an event.
 type shown struct {
 	dashboard, panel string
 	value            float64
 }
 
-// outcome is what clients saw of an event.
+// outcome is what clients saw during an event.
 type outcome struct {
 	requests, failed int
 	reasons          map[string]int
-	// lastAfterLoss and lastAfterReturn are when the last request failed, counted from
-	// the beginning and from the return; 0 if none did.
+	// lastAfterLoss and lastAfterReturn are the time of the last failed request, counted
+	// from the beginning and from the restart; 0 if none failed.
 	lastAfterLoss, lastAfterReturn time.Duration
-	longest                        time.Duration // that a write insisted
+	longest                        time.Duration // longest wait of a retried write
 }
 
 func (e event) outcome(r *record) outcome {
@@ -51,7 +51,7 @@ func (e event) outcome(r *record) outcome {
 
 func (o outcome) share() float64 { return float64(o.failed) / float64(max(o.requests, 1)) }
 
-// tell is a table of what clients saw.
+// tell returns a table of what clients saw.
 func tell(events []event, r *record) string {
 	var b strings.Builder
 	b.WriteString("| What happens | Gone for | Requests | Failed | Share | Last failure after the loss | … after the return | Longest wait of a write |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
@@ -79,8 +79,8 @@ func brief(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// tellPages is a table of what was paged, with how long after the beginning of the
-// event in which it fired.
+// tellPages returns a table of the alerts, with the time from the beginning of the event
+// during which each fired.
 func tellPages(events []event, pages []page, name func(string) string) string {
 	var b strings.Builder
 	b.WriteString("| Alert | Of | Severity | Fired during | After | Told after | Told that it is over |\n|---|---|---|---|---:|---:|---:|\n")

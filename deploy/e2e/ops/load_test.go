@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// load is what clients do until it is ended.
+// load is the clients and their requests until stop is called.
 type load struct {
 	site   *site
 	record *record
@@ -24,24 +24,24 @@ type load struct {
 	writers []*writer
 }
 
-// writer is a member whose agent writes, and who reads at the end what is there.
+// writer is a member whose agent writes, and reads everything back at the end.
 type writer struct {
 	*client
-	person  string // whom notes are about
+	person  string // the connection that notes are about
 	written []*idempotentWrite
 
 	read, exported int // pages of the timeline and of the export that were read
 }
 
-// idempotentWrite is a write that is to be done once, however often it is sent.
+// idempotentWrite is a write that must take effect once, however often it is sent.
 type idempotentWrite struct {
-	tool, mark string // the mark is in the effect, and nowhere else
+	tool, mark string // the mark is a text that only this write stores
 	attempts   int
 	answered   bool
-	replayed   bool // what was answered had been done at an attempt before
+	replayed   bool // the answer was a replay of an earlier attempt
 }
 
-// How many clients there are, and how often each sends something.
+// The number of clients, and how often each sends a request.
 const (
 	writers, readers, visitors = 6, 6, 6
 
@@ -50,7 +50,7 @@ const (
 	backOff = 50 * time.Millisecond
 )
 
-// newLoad has clients begin.
+// newLoad starts the clients.
 func newLoad(t *testing.T, s *site) *load {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -67,13 +67,13 @@ func newLoad(t *testing.T, s *site) *load {
 	return l
 }
 
-// stop has the clients end, and waits for what they are at.
+// stop stops the clients and waits for their current requests.
 func (l *load) stop() {
 	l.end()
 	l.wait.Wait()
 }
 
-// every has a client do something at a pace.
+// every calls the function at a fixed interval.
 func (l *load) every(ctx context.Context, pace time.Duration, do func(n int)) {
 	l.wait.Go(func() {
 		ticker := time.NewTicker(pace)
@@ -89,8 +89,8 @@ func (l *load) every(ctx context.Context, pace time.Duration, do func(n int)) {
 	})
 }
 
-// observe sends something and keeps how that went. Whoever ends the load cuts off
-// no write, and what is cut off otherwise is no sample.
+// observe sends a request and records its outcome. Stopping the load does not cancel writes;
+// other requests that it cancels are not recorded.
 func (l *load) observe(ctx context.Context, what string, send func() (answer, error)) (answer, error) {
 	began := time.Now()
 	got, err := send()
@@ -115,10 +115,10 @@ func newWriter(t *testing.T, s *site) *writer {
 	return w
 }
 
-// companion is whom every writer knows from the beginning.
+// companion is the name of the connection that every writer starts with.
 const companion = "Constant Companion"
 
-// write does one write, and sends it until it is answered.
+// write sends one write until it is answered.
 func (l *load) write(ctx context.Context, by *writer, n int) {
 	w := &idempotentWrite{mark: rand.Text()}
 	var args arguments
@@ -142,7 +142,7 @@ func (l *load) write(ctx context.Context, by *writer, n int) {
 			l.record.waits = append(l.record.waits, wait{began, time.Now()})
 			l.record.mu.Unlock()
 			return
-		case err == nil && got.status != http.StatusConflict: // whose first sending is still being worked on
+		case err == nil && got.status != http.StatusConflict: // 409: the first attempt is still running
 			l.record.fault(fmt.Errorf("%s: got %d %s", w.tool, got.status, got.body))
 			return
 		}
@@ -150,7 +150,7 @@ func (l *load) write(ctx context.Context, by *writer, n int) {
 	}
 }
 
-// read has members search and look up, and visitors read what is public.
+// read makes members search and look up connections, and visitors read public data.
 func (l *load) read(ctx context.Context, t *testing.T) {
 	t.Helper()
 	_, _, token := l.site.member("pro")
@@ -186,8 +186,8 @@ func (l *load) read(ctx context.Context, t *testing.T) {
 	}
 }
 
-// odd is everything that is done less often: it moves what the dashboards show, and
-// nobody counts on its answers.
+// odd is the rarer requests: they make the dashboards show data, and their answers are not
+// checked.
 type odd struct {
 	site               *site
 	member, poor, no   *client
@@ -217,7 +217,7 @@ func (o *odd) do(ctx context.Context, n int) {
 		func(ctx context.Context) {
 			_, _ = o.member.call(ctx, toolCall("search_connections", arguments{"query": "Mario", "mode": "semantic"}))
 		},
-		func(ctx context.Context) { // the same again, and something else under its key
+		func(ctx context.Context) { // a repeated request, and another body with the same key
 			body, key := toolCall("create_connection", arguments{"name": rand.Text()}), "Idempotency-Key: "+rand.Text()
 			_, _ = o.member.call(ctx, body, key)
 			_, _ = o.member.call(ctx, body, key)
@@ -227,14 +227,14 @@ func (o *odd) do(ctx context.Context, n int) {
 			_, _ = o.member.call(ctx, toolCall("create_connection", arguments{"nobody": true}))
 		},
 		func(ctx context.Context) { _, _ = o.no.call(ctx, toolCall("get_account", arguments{})) },
-		func(ctx context.Context) { // until the credits are spent, and then on
+		func(ctx context.Context) { // until and after the credits are spent
 			for range 4 {
 				_, _ = o.poor.call(ctx, toolCall("create_connection", arguments{"name": rand.Text()}))
 			}
 		},
-		func(ctx context.Context) { // callers who go away are no fault of Kith's
+		func(ctx context.Context) { // callers that disconnect are not errors of Kith
 			for range 20 {
-				_, _ = o.member.send(ctx, http.MethodGet, "/api/human/demo", "") // so that there is a connection
+				_, _ = o.member.send(ctx, http.MethodGet, "/api/human/demo", "") // opens a connection
 				hurry, leave := context.WithTimeout(ctx, 2*time.Millisecond)
 				_, _ = o.member.call(hurry, toolCall("create_connection", arguments{"name": rand.Text()}))
 				leave()
@@ -259,7 +259,7 @@ func (o *odd) batch(ctx context.Context) {
 
 var inputPattern = regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`)
 
-// signIn does what a browser does with the page.
+// signIn requests the sign-in page and submits its form, like a browser.
 func (o *odd) signIn(ctx context.Context, password string) {
 	browser := o.site.client("")
 	defer browser.http.CloseIdleConnections()

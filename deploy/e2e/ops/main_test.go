@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// repository is the way to its root.
+// repository is the relative path to the repository root.
 const repository = "../../.."
 
-// versions are those of the two builds.
+// versions are the versions of the two builds.
 var versions = [2]string{"1.0.0", "1.1.0"}
 
-// migration is what the second build has more than the first: a column and an index
-// on a table that every request reads.
+// migration is the additional migration of the second build: a column and an index on a
+// table that every request reads.
 const migration = `ALTER TABLE connections ADD COLUMN e2e_rolled TEXT NOT NULL DEFAULT '';
 --bun:split
 CREATE INDEX e2e_rolled ON connections (tenant_id, e2e_rolled) WHERE e2e_rolled <> '';

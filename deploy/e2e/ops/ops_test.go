@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestOperations is a bad day. It takes minutes of a machine that does nothing else,
-// so that it is compiled for `make e2e-ops` only.
+// TestOperations is the chaos test. It needs an otherwise idle machine for minutes, so it is
+// compiled only for `make e2e-ops`.
 func TestOperations(t *testing.T) {
 	d := &day{t: t, site: newSite(t), began: time.Now()}
 	d.load = newLoad(t, d.site)
@@ -33,7 +33,7 @@ func TestOperations(t *testing.T) {
 	d.tell()
 }
 
-// day is what happens to a site, one thing after the other.
+// day is the sequence of events on a site.
 type day struct {
 	t       *testing.T
 	site    *site
@@ -43,16 +43,16 @@ type day struct {
 	summary string
 }
 
-// settle is for how long clients are watched after all is as it was.
+// settle is how long clients are observed after an event has ended.
 const settle = 3 * time.Second
 
-// happen notes an event: lose takes something away, and restore gives it back when
-// all that must come of it is there, such as alerts that were told.
+// happen runs an event: lose stops something, and restore starts it again when all expected
+// effects are there, such as alerts.
 func (d *day) happen(name string, lose, restore func(), effects ...func(since time.Time) bool) *event {
 	d.t.Helper()
 	e := event{name: name, began: time.Now()}
 	lose()
-	within(d.t, timeout, name+": its effects are there", func() bool {
+	within(d.t, timeout, name+": its effects are visible", func() bool {
 		return !slices.ContainsFunc(effects, func(there func(time.Time) bool) bool { return !there(e.began) })
 	})
 	e.restored = time.Now()
@@ -77,16 +77,16 @@ func (d *day) pass(name string, while time.Duration) {
 func (d *day) settle() {
 	d.t.Helper()
 	until := time.Now().Add(settle)
-	within(d.t, timeout, "clients go on", func() bool { return time.Now().After(until) })
+	within(d.t, timeout, "clients run for the interval", func() bool { return time.Now().After(until) })
 }
 
-// told waits for an alert with labels.
+// told returns a condition that is true once the alert with the labels has arrived.
 func (d *day) told(alert string, labels ...string) func(time.Time) bool {
 	return func(since time.Time) bool { return d.site.pager.heard(since, alert, labels...) }
 }
 
-// replaceBuild puts the second build in place of the first, backends first; and has a
-// backend go back to the first, on the schema of the second, and on again.
+// replaceBuild replaces the first build by the second, backends first. One backend then goes
+// back to the first build, on the schema of the second, and forward again.
 func (d *day) replaceBuild() {
 	d.t.Helper()
 	first := d.site.backends[0]
@@ -103,13 +103,12 @@ func (d *day) replaceBuild() {
 	}})
 	for _, p := range d.site.pager.since(d.began) {
 		if !slow(p.alert) {
-			d.t.Errorf("%s was told while both halves were rolled: %v", p.alert, p.labels)
+			d.t.Errorf("%s fired while edges and backends were rolled: %v", p.alert, p.labels)
 		}
 	}
 }
 
-// replace ends a process and starts another build in its place, which no request
-// may notice.
+// replace stops a process and starts another build in its place; no request may fail.
 func (d *day) replace(p *process, what, build string) {
 	d.t.Helper()
 	e := event{name: p.name + what, began: time.Now()}
@@ -127,11 +126,10 @@ func (d *day) replace(p *process, what, build string) {
 	}
 }
 
-// slow reports whether an alert is about slowness, which a machine that others use
-// has too.
+// slow reports whether an alert is about latency; a shared machine can cause such alerts.
 func slow(alert string) bool { return alert == "KithSlow" || strings.Contains(alert, "Latency") }
 
-// killEach kills each process of Kith, and waits until it is missed.
+// killEach kills each process of Kith and waits for the alert.
 func (d *day) killEach() {
 	d.t.Helper()
 	for _, p := range []*process{d.site.edges[0], d.site.edges[1], d.site.backends[0], d.site.backends[1]} {
@@ -143,8 +141,8 @@ func (d *day) killEach() {
 	}
 }
 
-// killWatchers kills those who watch. Nobody else notices; what happens while
-// Alertmanager is away is told when it is back.
+// killWatchers kills Prometheus and Alertmanager. No request fails; alerts that fire while
+// Alertmanager is down arrive when it is back.
 func (d *day) killWatchers() {
 	d.t.Helper()
 	d.mustNotFail(d.happen("prometheus is killed", d.site.prometheus.kill, d.site.prometheus.start))
@@ -159,7 +157,7 @@ func (d *day) killWatchers() {
 	began := time.Now()
 	e := d.happen("alertmanager and redis are killed", both, func() {
 		d.site.alertmanager.start()
-		within(d.t, timeout, "what happened meanwhile is told", func() bool { return d.told("KithRateLimitFallback")(began) })
+		within(d.t, timeout, "the alert of the meantime arrives", func() bool { return d.told("KithRateLimitFallback")(began) })
 		d.site.redis.start()
 	}, firing)
 	d.mustNotFail(e)
@@ -172,7 +170,7 @@ func (d *day) mustNotFail(e *event) {
 	}
 }
 
-// loseRedis kills Redis: limits are counted by each edge, and nobody is refused.
+// loseRedis kills Redis: each edge then counts limits by itself, and no request is refused.
 func (d *day) loseRedis() {
 	d.t.Helper()
 	e := d.happen("redis is killed", d.site.redis.kill, d.site.redis.start, d.told("KithRateLimitFallback"))
@@ -180,7 +178,7 @@ func (d *day) loseRedis() {
 	d.site.show(d.t, e, wish{"edge", "Rate limits without Redis", atLeast(1)})
 }
 
-// restartPostgres restarts the database as an upgrade of it does.
+// restartPostgres restarts the database, as an upgrade does.
 func (d *day) restartPostgres() {
 	d.t.Helper()
 	e := d.happen("postgres is restarted", d.site.postgres.interrupt, d.site.postgres.start)
@@ -191,7 +189,7 @@ func (d *day) restartPostgres() {
 func (d *day) losePostgres() {
 	d.t.Helper()
 	faults := wish{"tools", "Share of server errors", atLeast(0.5)}
-	d.over("KithErrors", "KithStoreDown") // what is told already is not told anew
+	d.over("KithErrors", "KithStoreDown") // an alert that still fires would not be sent again
 	e := d.happen("postgres is killed", d.site.postgres.kill, d.site.postgres.start, d.told("KithStoreDown"), d.told("KithErrors"),
 		d.shown(faults))
 	d.recovers(e)
@@ -201,8 +199,8 @@ func (d *day) losePostgres() {
 	)
 }
 
-// shown waits until a panel shows what is wished for: a share looks back at the time
-// before the event, too.
+// shown returns a condition that is true once a panel shows the wished value: a rate also
+// covers the time before the event.
 func (d *day) shown(w wish) func(time.Time) bool {
 	return func(since time.Time) bool {
 		_, fits := d.site.shows(d.t, w, since, time.Now())
@@ -210,11 +208,11 @@ func (d *day) shown(w wish) func(time.Time) bool {
 	}
 }
 
-// over waits until alerts that fired before do so no more, and that is told.
+// over waits until earlier alerts no longer fire and their resolutions have arrived.
 func (d *day) over(alerts ...string) {
 	d.t.Helper()
 	firing := `ALERTS{alertstate="firing",alertname=~"` + strings.Join(alerts, "|") + `"}`
-	within(d.t, timeout, fmt.Sprintf("%v are over", alerts), func() bool {
+	within(d.t, timeout, fmt.Sprintf("%v are resolved", alerts), func() bool {
 		if slices.ContainsFunc(d.site.pager.since(time.Time{}), func(p page) bool { return slices.Contains(alerts, p.alert) && p.toldEnd.IsZero() }) {
 			return false
 		}
@@ -223,7 +221,7 @@ func (d *day) over(alerts ...string) {
 	})
 }
 
-// loseBackends kills both halves' inner one.
+// loseBackends kills both backends.
 func (d *day) loseBackends() {
 	d.t.Helper()
 	both := func(do func(*process)) func() {
@@ -235,20 +233,20 @@ func (d *day) loseBackends() {
 		wish{"overview", "Backend unreachable", atLeast(0.05)})
 }
 
-// recovery is how long after the return of what was gone the last request may fail.
+// recovery is how long after a restart requests may still fail.
 const recovery = 10 * time.Second
 
 func (d *day) recovers(e *event) {
 	d.t.Helper()
 	if o := e.outcome(d.load.record); o.lastAfterReturn > recovery {
-		d.t.Errorf("%s: requests failed for %s after its return: %v", e.name, o.lastAfterReturn, o.reasons)
+		d.t.Errorf("%s: requests failed for %s after the restart: %v", e.name, o.lastAfterReturn, o.reasons)
 	}
 }
 
-// lasting are the alerts that look back at days: here at more than the whole day.
+// lasting are the alerts whose window is days: here longer than the whole test.
 func lasting(alert string) bool { return strings.HasSuffix(alert, "BudgetSlow") }
 
-// calm waits until every alert is over, and wants nobody to fail meanwhile.
+// calm waits until every alert is resolved; no request may fail meanwhile.
 func (d *day) calm() {
 	d.t.Helper()
 	e := event{name: "ordinary load again", began: time.Now()}
@@ -264,14 +262,14 @@ func (d *day) calm() {
 		<-time.After(settle)
 	}
 	if firing := over(); len(firing) > 0 {
-		d.t.Errorf("these alerts are not told to be over: %v", firing)
+		d.t.Errorf("these alerts are not resolved: %v", firing)
 	}
 	e.ended = time.Now()
 	d.events = append(d.events, e)
 	d.mustNotFail(&d.events[len(d.events)-1])
 }
 
-// judge looks at what is left at the end.
+// judge checks the final state.
 func (d *day) judge() {
 	d.t.Helper()
 	t := d.t
@@ -284,7 +282,7 @@ func (d *day) judge() {
 		"KithInstanceDown", "KithRateLimitFallback", "KithStoreDown", "KithErrors", "KithDown", "KithEdgeErrorBudgetFast", "KithToolErrorBudgetFast",
 	} {
 		if !d.site.pager.heard(d.began, want) {
-			t.Errorf("%s was never told", want)
+			t.Errorf("%s never fired", want)
 		}
 	}
 	writes, attempts, replayed := 0, 0, 0
@@ -299,18 +297,18 @@ func (d *day) judge() {
 		}
 	}
 	if writes < 2000 {
-		t.Errorf("only %d writes were done", writes)
+		t.Errorf("only %d writes were sent", writes)
 	}
 	gone, err := d.site.ask(`sum(kith_tool_calls_total{outcome="abandoned"})`, d.began, time.Now())
 	if err != nil || !(most(gone) >= 20) {
-		t.Errorf("callers went away %v times: %v", most(gone), err)
+		t.Errorf("callers disconnected %v times: %v", most(gone), err)
 	}
 	asked := d.site.checkDashboards(t, d.began, time.Now())
-	d.summary = fmt.Sprintf("%d writes were sent %d times; all were answered, each is there once and paid for once, and the answer to %d was a replay. %d queries of dashboards were answered with data.",
+	d.summary = fmt.Sprintf("%d writes were sent %d times; all were answered, each is stored once and charged once, and the answer to %d was a replay. %d queries of dashboards were answered with data.",
 		writes, attempts, replayed, asked)
 }
 
-// tell prints the tables, and leaves them in a file.
+// tell logs the tables and writes them to a file.
 func (d *day) tell() {
 	d.t.Helper()
 	text := d.summary + "\n\n" + tell(d.events, d.load.record) + "\n" + tellPages(d.events, d.site.pager.since(d.began), d.site.name) + "\n" + tellShown(d.events)

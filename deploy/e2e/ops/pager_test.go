@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pager is whom Alertmanager tells. It keeps what it was told.
+// pager is the webhook receiver of Alertmanager. It stores the alerts.
 type pager struct {
 	url string
 
@@ -19,12 +19,12 @@ type pager struct {
 	pages []page
 }
 
-// page is an alert, as it was told.
+// page is an alert as received.
 type page struct {
 	alert, severity string
 	labels          map[string]string
-	fired, resolved time.Time // as Prometheus dates it
-	told, toldEnd   time.Time // when it was heard of here; zero until then
+	fired, resolved time.Time // the times that Prometheus reports
+	told, toldEnd   time.Time // when it arrived here; zero before
 }
 
 func newPager(t *testing.T) *pager {
@@ -36,7 +36,7 @@ func newPager(t *testing.T) *pager {
 	return p
 }
 
-// ServeHTTP takes what Alertmanager sends.
+// ServeHTTP receives alerts from Alertmanager.
 func (p *pager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var message struct {
 		Alerts []struct {
@@ -59,7 +59,7 @@ func (p *pager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page is the one of these labels and that start.
+// page returns the alert with these labels and this start.
 func (p *pager) page(labels map[string]string, fired time.Time) *page {
 	for i := range p.pages {
 		if p.pages[i].fired.Equal(fired) && same(p.pages[i].labels, labels) {
@@ -71,12 +71,12 @@ func (p *pager) page(labels map[string]string, fired time.Time) *page {
 }
 
 func same(a, b map[string]string) bool {
-	x, _ := json.Marshal(a) // of strings, sorted
+	x, _ := json.Marshal(a) // a map of strings: sorted keys, and no error
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
 }
 
-// since are the pages of alerts that fired from then on.
+// since returns the alerts that fired after the time.
 func (p *pager) since(then time.Time) []page {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *pager) since(then time.Time) []page {
 	return list
 }
 
-// heard reports whether an alert with the labels has been told since then.
+// heard reports whether an alert with the labels has arrived since the time.
 func (p *pager) heard(then time.Time, alert string, labels ...string) bool {
 	return slices.ContainsFunc(p.since(then), func(got page) bool { return got.is(alert, labels...) })
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// timeout is how long anything may take before the test gives up on it.
+// timeout is how long the test waits for a condition.
 const timeout = 90 * time.Second
 
 // tick is how long a wait sleeps before it looks again.
@@ -23,7 +23,7 @@ func within(t *testing.T, most time.Duration, what string, done func() bool) tim
 	began := time.Now()
 	for !done() {
 		if time.Since(began) > most {
-			t.Fatalf("%s: still not so after %s", what, most)
+			t.Fatalf("%s: not true after %s", what, most)
 		}
 		time.Sleep(tick)
 	}
@@ -37,7 +37,7 @@ type process struct {
 	program string
 	args    []string
 	env     []string
-	as      *syscall.Credential // nil for who runs the test
+	as      *syscall.Credential // nil for the user who runs the test
 	// ready reports whether it can be used.
 	ready func() bool
 
@@ -46,7 +46,7 @@ type process struct {
 	log     processLog
 }
 
-// processLog is what a process wrote so far.
+// processLog collects what a process wrote so far.
 type processLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -58,7 +58,7 @@ func (j *processLog) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
-// tail is the end of it.
+// tail returns the end of the log.
 func (j *processLog) tail() string {
 	const most = 6000
 	j.mu.Lock()
@@ -67,14 +67,14 @@ func (j *processLog) tail() string {
 	return text[max(0, len(text)-most):]
 }
 
-// watch has a failed test tell what the process said, and ends it with the test.
+// watch stops the process when the test ends, and logs its output if the test failed.
 func (p *process) watch() *process {
 	p.t.Cleanup(func() {
 		if p.command != nil {
 			p.kill()
 		}
 		if p.t.Failed() {
-			p.t.Logf("%s said at last:\n%s", p.name, p.log.tail())
+			p.t.Logf("%s logged last:\n%s", p.name, p.log.tail())
 		}
 	})
 	return p
@@ -113,22 +113,22 @@ func (p *process) awaitReady() {
 	within(p.t, timeout, p.name+" is ready", func() bool {
 		select {
 		case <-p.exited:
-			p.t.Fatalf("%s ended at its start:\n%s", p.name, p.log.tail())
+			p.t.Fatalf("%s exited while starting:\n%s", p.name, p.log.tail())
 		default:
 		}
 		return p.ready()
 	})
 }
 
-// kill ends the process, and its children, as a crash would.
+// kill ends the process and its children abruptly, like a crash.
 func (p *process) kill() { p.end(syscall.SIGKILL) }
 
-// stop has the process end by itself, and wants it to do so without a complaint.
+// stop tells the process to stop, and fails the test unless it exits with code 0.
 func (p *process) stop() {
 	p.t.Helper()
 	select {
 	case <-p.exited:
-		p.t.Errorf("%s had ended by itself:\n%s", p.name, p.log.tail())
+		p.t.Errorf("%s had already exited:\n%s", p.name, p.log.tail())
 	default:
 	}
 	command := p.command
@@ -138,7 +138,7 @@ func (p *process) stop() {
 	}
 }
 
-// interrupt has the process end at once, but in order; PostgreSQL calls that fast.
+// interrupt stops the process at once but cleanly; PostgreSQL calls this a fast shutdown.
 func (p *process) interrupt() { p.end(syscall.SIGINT) }
 
 func (p *process) end(how syscall.Signal) {
@@ -153,7 +153,7 @@ func (p *process) end(how syscall.Signal) {
 	select {
 	case <-p.exited:
 	case <-time.After(timeout):
-		p.t.Errorf("%s does not end", p.name)
+		p.t.Errorf("%s does not exit", p.name)
 	}
 	p.command = nil
 }

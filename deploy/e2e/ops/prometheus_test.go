@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// series is an answer of Prometheus.
+// series is one series in an answer of Prometheus.
 type series struct {
 	labels map[string]string
 	values []float64 // NaN left out
 }
 
-// ask evaluates an expression over a time.
+// ask evaluates an expression over an interval.
 func (s *site) ask(expression string, from, to time.Time) ([]series, error) {
 	const points = 400 // as wide as a panel
 	step := max(to.Sub(from)/points, 500*time.Millisecond)
@@ -62,7 +62,7 @@ func (s *site) ask(expression string, from, to time.Time) ([]series, error) {
 
 func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 
-// least and most are the extremes of all series; NaN of none.
+// least and most return the extremes of all series; NaN without series.
 func least(list []series) float64 { return extreme(list, math.Min) }
 func most(list []series) float64  { return extreme(list, math.Max) }
 

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// scale is what durations are divided by.
+// scale is the divisor of durations.
 const scale = 30
 
 var (
-	// setting is a duration as a value of a setting: `for: 5m`.
+	// setting matches a duration that is the value of a setting: `for: 5m`.
 	setting = regexp.MustCompile(`(?m)^(\s*[a-z_]+: )([0-9]+)(s|m|h|d)$`)
-	// selected is one in an expression: [5m].
+	// selected matches a duration in an expression: [5m].
 	selected = regexp.MustCompile(`(\[)([0-9]+)(s|m|h|d)(?:\])`)
 )
 
@@ -44,7 +44,7 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-// TestRulesAreScaled: no duration of the rules is left as it was.
+// TestRulesAreScaled: every duration in the rules is changed.
 func TestRulesAreScaled(t *testing.T) {
 	t.Parallel()
 	before, after := 0, 0
@@ -54,11 +54,11 @@ func TestRulesAreScaled(t *testing.T) {
 		after += len(duration.FindAllString(scaled(text), -1))
 	}
 	if before < 50 || after != 0 {
-		t.Errorf("of %d durations %d are as they were", before, after)
+		t.Errorf("of %d durations %d are unchanged", before, after)
 	}
 }
 
-// rules are the files of rules, by their names.
+// rules returns the rule files by name.
 func rules(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -68,7 +68,7 @@ func rules(t *testing.T) map[string]string {
 	return files
 }
 
-// replace replaces what must be there.
+// replace replaces texts and fails the test if one is missing.
 func replace(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

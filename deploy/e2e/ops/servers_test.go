@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// newPostgres makes a database server that keeps its promises: what it acknowledges
-// is on disk.
+// newPostgres creates a database server with durable commits: acknowledged data is on disk.
 func newPostgres(t *testing.T, dir, address string) (p *process, url string) {
 	t.Helper()
 	bins, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -48,7 +47,7 @@ func newPostgres(t *testing.T, dir, address string) (p *process, url string) {
 	return p, "postgres://kith@" + address + "/postgres?sslmode=disable"
 }
 
-// postgresUser is whom the server runs as: it refuses to be root.
+// postgresUser returns the user that the server runs as: PostgreSQL refuses to run as root.
 func postgresUser(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -76,7 +75,7 @@ func newRedis(t *testing.T, dir, address string) *process {
 	return p
 }
 
-// newAlertmanager runs with the compose file's settings, and a receiver.
+// newAlertmanager creates an Alertmanager with the compose file's settings and the receiver.
 func newAlertmanager(t *testing.T, dir, address, receiver string) *process {
 	t.Helper()
 	config := scaled(read(t, repository+"/deploy/compose/alertmanager.yml"))
@@ -96,8 +95,8 @@ func newAlertmanager(t *testing.T, dir, address, receiver string) *process {
 	return p
 }
 
-// newPrometheus runs with the compose file's settings and the rules. addresses are
-// what the names of the compose file stand for; small is one process more.
+// newPrometheus creates a Prometheus with the compose file's settings and the rules.
+// addresses replace the host names of the compose file; small is an additional target.
 func newPrometheus(t *testing.T, dir, address string, addresses map[string]string, small string) *process {
 	t.Helper()
 	folder := filepath.Join(dir, "rules")
@@ -106,7 +105,7 @@ func newPrometheus(t *testing.T, dir, address string, addresses map[string]strin
 		write(t, filepath.Join(folder, name), scaled(text))
 	}
 	config := replace(t, scaled(read(t, repository+"/deploy/compose/prometheus.yml")),
-		// A busy machine has twice the time to answer.
+		// Targets on a busy machine get twice the time to answer.
 		"scrape_interval: 500ms", "scrape_interval: 1s",
 		"/etc/prometheus/rules", folder)
 	for name, stands := range addresses {

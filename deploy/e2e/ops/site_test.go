@@ -20,7 +20,7 @@ import (
 	"github.com/kith-crm/kith/deploy/internal/freeport"
 )
 
-// site is Kith as it is operated: what the compose file starts, on this machine.
+// site is Kith as in production: the processes of the compose file, on this machine.
 type site struct {
 	t      *testing.T
 	dir    string
@@ -32,19 +32,19 @@ type site struct {
 	small                                     *process // all of Kith in one process, on SQLite
 
 	databaseURL    string
-	base           string // what clients know
+	base           string // the address that clients use
 	trust          *tls.Config
 	prometheusAddr string
-	admin          map[string]string // where a process is scraped, by its name
+	admin          map[string]string // admin address by process name
 	pager          *pager
 }
 
-// newSite starts everything, with the first build.
+// newSite starts all processes with the first build.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
-		must(t, os.Chmod(folder, 0o755)) // PostgreSQL's user passes through
+		must(t, os.Chmod(folder, 0o755)) // PostgreSQL's user needs access
 	}
 	s := &site{t: t, dir: dir, ports: freeport.NewAllocator(), admin: map[string]string{}}
 	s.builds = build(t, dir)
@@ -75,7 +75,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// watch starts Prometheus, Alertmanager and whom they page.
+// watch starts Prometheus, Alertmanager and the pager.
 func (s *site) watch() {
 	s.t.Helper()
 	s.pager = newPager(s.t)
@@ -96,7 +96,7 @@ func (s *site) address() string {
 	return address
 }
 
-// kith is a process of Kith that nobody has started yet.
+// kith returns a process of Kith that is not started yet.
 func (s *site) kith(name, command string, settings ...string) *process {
 	s.t.Helper()
 	admin := s.address()
@@ -105,7 +105,7 @@ func (s *site) kith(name, command string, settings ...string) *process {
 		t: s.t, name: name, program: s.builds[0], args: []string{command},
 		env: append([]string{
 			"KITH_BASE_URL=" + s.base, "KITH_ADMIN_ADDR=" + admin, "KITH_LOG_FORMAT=json", "KITH_LOG_LEVEL=warn",
-			// Limits are counted and far away, but for batches; a busy machine turns nobody away.
+			// Limits are counted but high, except for batches; a busy machine sheds no load.
 			"KITH_RATE_MCP=1000000/60", "KITH_RATE_MCP_SANDBOX=1000000/60", "KITH_RATE_PROFILE=1000000/60", "KITH_RATE_DIRECTORY=1000000/60",
 			"KITH_RATE_LOGIN=1000000/60", "KITH_RATE_OAUTH_REGISTER=1000000/60", "KITH_RATE_OAUTH_AUTHORIZE=1000000/60",
 			"KITH_RATE_OAUTH_TOKEN=1000000/60", "KITH_RATE_SETTINGS=1000000/60", "KITH_RATE_BATCH=20/60",
@@ -115,7 +115,7 @@ func (s *site) kith(name, command string, settings ...string) *process {
 	return p.watch()
 }
 
-// operate runs a command line beside the service.
+// operate runs a kith command while the service runs.
 func (s *site) operate(input string, args ...string) string {
 	s.t.Helper()
 	command := exec.CommandContext(s.t.Context(), s.builds[0], args...)
@@ -128,7 +128,7 @@ func (s *site) operate(input string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// member makes a member of a plan, and returns a personal token.
+// member creates a member with the plan, and returns a personal token.
 func (s *site) member(plan string) (username, password, token string) {
 	s.t.Helper()
 	username, password = "m-"+strings.ToLower(rand.Text()[:12]), rand.Text()
@@ -137,7 +137,7 @@ func (s *site) member(plan string) (username, password, token string) {
 	return username, password, lines[len(lines)-1]
 }
 
-// certificate makes one for the edges, which clients are told to trust.
+// certificate creates a certificate for the edges, which the clients trust.
 func (s *site) certificate() (certFile, keyFile string) {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -161,7 +161,7 @@ func (s *site) certificate() (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// name tells which process an address of Prometheus is.
+// name returns the process name for a target address of Prometheus.
 func (s *site) name(instance string) string {
 	for name, address := range s.admin {
 		if address == instance {

@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestLimits: each policy admits its quota and refuses the next, in the shape of
-// its path, with the headers that say so.
+// TestLimits: each policy admits its quota and refuses the next request, with the error
+// format of the path and with rate-limit headers.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.EdgeTopology())

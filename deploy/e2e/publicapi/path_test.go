@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// targetTests are request targets as they arrive, with the status wanted.
+// targetTests are raw request targets with the expected status.
 func targetTests() map[string]int {
 	tests := map[string]int{}
 	for status, targets := range map[int][]string{
@@ -53,8 +53,8 @@ func targetTests() map[string]int {
 	return tests
 }
 
-// TestTargets: a path is matched byte by byte as it was sent. None is cleaned,
-// decoded or redirected.
+// TestTargets: a path is matched byte by byte as it was sent. No path is cleaned, decoded
+// or redirected.
 func TestTargets(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for target, want := range targetTests() {
@@ -80,11 +80,12 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// checkProblem wants an RFC 9457 body with the fields of the rulings.
+// checkProblem fails the test unless the body is an RFC 9457 problem with the fields of the
+// rulings.
 func checkProblem(t *testing.T, got harness.Response) {
 	t.Helper()
 	if kind := got.Header.Get("Content-Type"); kind != "application/problem+json" {
-		// What net/http itself refuses never reaches the service.
+		// net/http refuses some requests before the service sees them.
 		if got.Body == "400 Bad Request" && got.Header.Get("X-Request-Id") == "" {
 			return
 		}
@@ -97,7 +98,7 @@ func checkProblem(t *testing.T, got harness.Response) {
 		Errors                              []struct{ Field, Message string }
 	}
 	if err := json.Unmarshal([]byte(got.Body), &problem); err != nil {
-		t.Fatalf("the problem is no JSON: %v", err)
+		t.Fatalf("the problem is not JSON: %v", err)
 	}
 	if !strings.HasSuffix(problem.Type, "/docs/errors/"+problem.Code) || slices.Contains([]string{problem.Code, problem.Title, problem.Detail, problem.Instance}, "") {
 		t.Errorf("the problem is %s", got.Body)
@@ -105,7 +106,7 @@ func checkProblem(t *testing.T, got harness.Response) {
 	harness.CheckSame(t, "status and instance", []any{problem.Status, problem.Instance}, []any{got.Status, got.Header.Get("X-Request-Id")})
 }
 
-// TestMethods: a method that the server does not know is not taken for another.
+// TestMethods: an unknown method is never treated as a known one.
 func TestMethods(t *testing.T) {
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for _, method := range []string{"TRACE", "TRACK", "get", "Get", "post", "PROPFIND", "BREW", "GETT", "POST", "PUT", "PATCH", "DELETE"} {
@@ -131,7 +132,7 @@ func TestMethods(t *testing.T) {
 	})
 }
 
-// TestBrokenHTTP: what two servers could read in two ways is refused.
+// TestBrokenHTTP: requests that two servers could parse differently are refused.
 func TestBrokenHTTP(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	post := "POST /mcp/sandbox HTTP/1.1\r\nHost: localhost\r\n" + harness.JSONType + "\r\n"
@@ -139,23 +140,23 @@ func TestBrokenHTTP(t *testing.T) {
 		request string
 		status  int
 	}{
-		"no Host":                      {"GET /sandbox HTTP/1.1\r\n\r\n", http.StatusBadRequest},
-		"two Hosts":                    {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", http.StatusBadRequest},
-		"a space before the colon":     {"GET /sandbox HTTP/1.1\r\nHost : localhost\r\n\r\n", http.StatusBadRequest},
-		"a folded header":              {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n c\r\n\r\n", http.StatusOK},
-		"a NUL in a header":            {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n", http.StatusBadRequest},
-		"two lengths":                  {post + "Content-Length: 40\r\nContent-Length: 2\r\n\r\n" + ping, http.StatusBadRequest},
-		"a length with a sign":         {post + "Content-Length: +40\r\n\r\n" + ping, http.StatusBadRequest},
-		"a negative length":            {post + "Content-Length: -1\r\n\r\n" + ping, http.StatusBadRequest},
-		"another transfer encoding":    {post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", http.StatusNotImplemented},
-		"chunked twice":                {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", http.StatusNotImplemented},
-		"a broken chunk":               {post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", http.StatusBadRequest},
-		"an HTTP version from nowhere": {"GET /sandbox HTTP/3.7\r\nHost: localhost\r\n\r\n", http.StatusHTTPVersionNotSupported},
-		"no HTTP":                      {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", http.StatusBadRequest},
-		"headers over 16 KiB":          {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("a", 24<<10) + "\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
-		"a target over 16 KiB":         {"GET /" + strings.Repeat("a", 24<<10) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
-		"5000 headers":                 {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("A: b\r\n", 5000) + "\r\n", http.StatusRequestHeaderFieldsTooLarge},
-		"headers just below 16 KiB":    {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("a", 15<<10) + "\r\n\r\n", http.StatusOK},
+		"no Host":                   {"GET /sandbox HTTP/1.1\r\n\r\n", http.StatusBadRequest},
+		"two Hosts":                 {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", http.StatusBadRequest},
+		"a space before the colon":  {"GET /sandbox HTTP/1.1\r\nHost : localhost\r\n\r\n", http.StatusBadRequest},
+		"a folded header":           {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n c\r\n\r\n", http.StatusOK},
+		"a NUL in a header":         {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n", http.StatusBadRequest},
+		"two lengths":               {post + "Content-Length: 40\r\nContent-Length: 2\r\n\r\n" + ping, http.StatusBadRequest},
+		"a length with a sign":      {post + "Content-Length: +40\r\n\r\n" + ping, http.StatusBadRequest},
+		"a negative length":         {post + "Content-Length: -1\r\n\r\n" + ping, http.StatusBadRequest},
+		"another transfer encoding": {post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", http.StatusNotImplemented},
+		"chunked twice":             {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", http.StatusNotImplemented},
+		"a broken chunk":            {post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", http.StatusBadRequest},
+		"an unknown HTTP version":   {"GET /sandbox HTTP/3.7\r\nHost: localhost\r\n\r\n", http.StatusHTTPVersionNotSupported},
+		"not HTTP":                  {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", http.StatusBadRequest},
+		"headers over 16 KiB":       {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("a", 24<<10) + "\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"a target over 16 KiB":      {"GET /" + strings.Repeat("a", 24<<10) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"5000 headers":              {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("A: b\r\n", 5000) + "\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"headers just below 16 KiB": {"GET /sandbox HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("a", 15<<10) + "\r\n\r\n", http.StatusOK},
 	}
 	harness.EdgeOnly(t, func(t *testing.T, s *harness.Service) {
 		for name, test := range tests {

@@ -12,8 +12,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestUnknownMembers: one who does not exist and one who shows nothing are
-// answered alike.
+// TestUnknownMembers: a member who does not exist and a private one get the same answer.
 func TestUnknownMembers(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		private := s.NewMember(t).Username
@@ -35,7 +34,7 @@ func TestUnknownMembers(t *testing.T) {
 	})
 }
 
-// readResponse is what a reader gets of a response.
+// readResponse has the parts of a response that matter to a reader.
 type readResponse struct {
 	Status                  int
 	ETag, ContentType, Body string
@@ -61,7 +60,7 @@ func TestSandboxMirrorsPublicReads(t *testing.T) {
 	})
 }
 
-// TestProfile: three addresses, two representations, and what HTTP caches need.
+// TestProfile: three addresses, two representations, and the headers that HTTP caches need.
 func TestProfile(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		plain := s.Send(t, http.MethodGet, "/api/human/"+harness.Demo, "")
@@ -114,14 +113,14 @@ func checkCaching(t *testing.T, s *harness.Service, path string) {
 	}
 	head := s.Send(t, http.MethodHead, path, "", plain)
 	harness.CheckSame(t, "HEAD "+path, read(head), readResponse{http.StatusOK, tag, full.Header.Get("Content-Type"), ""})
-	// The representation that a caller got, compressed or not, is the one it has.
+	// An ETag is valid for the representation that it came with, compressed or not.
 	compressed := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip").Header.Get("ETag")
 	if got := s.Send(t, http.MethodGet, path, "", "Accept-Encoding: gzip", "If-None-Match: "+compressed); got.Status != http.StatusNotModified || got.Header.Get("ETag") != compressed {
 		t.Errorf("%s with gzip and %s: got %d %v", path, compressed, got.Status, got.Header)
 	}
 }
 
-// TestDirectory: it pages through everybody who chose to be listed, once.
+// TestDirectory: its pages list each member who chose to be listed exactly once.
 func TestDirectory(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		type page struct {
@@ -150,7 +149,7 @@ func TestDirectory(t *testing.T) {
 			path = ""
 			if p.NextCursor != nil {
 				path = "/api/network/members?per_page=2&cursor=" + *p.NextCursor
-				// A cursor belongs to its query, and is what it was.
+				// A cursor is valid only for its query, and only unchanged.
 				for _, tampered := range []string{path[:len(path)-2], path + "A", path + "&q=climate"} {
 					if got := s.Send(t, http.MethodGet, tampered, ""); got.Status != http.StatusBadRequest {
 						t.Errorf("%s: got %d %s, want 400", tampered, got.Status, got.Body)

@@ -11,9 +11,9 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestSunset: the operator's date is announced, then sent, and then the path is
-// gone, from the description too. A date that moves earlier keeps the service from
-// starting. Time passes by setting back what the database keeps.
+// TestSunset: a removal date is announced, then sent in headers, and then the path is gone,
+// from the description too. A date that is moved earlier prevents the start. The test moves
+// the stored dates into the past instead of waiting.
 func TestSunset(t *testing.T) {
 	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		in := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
@@ -61,7 +61,7 @@ func restartFront(s *harness.Service, sunset string) {
 	}
 }
 
-// refuseSunset wants the process that answers agents not to start with a date.
+// refuseSunset fails the test if the process that answers agents starts with the date.
 func refuseSunset(t *testing.T, s *harness.Service, sunset, why string) {
 	t.Helper()
 	command, own := "serve", s.Database()

@@ -13,12 +13,12 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestPrintedLine: the line that kith prints when it is ready works as printed.
+// TestPrintedLine: the command that kith prints when it is ready works as printed.
 func TestPrintedLine(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		_, line, found := strings.Cut(s.Edge.Stdout.String(), "Try it:\n")
 		if !found || !strings.Contains(line, s.Base) {
-			t.Fatalf("nothing to try is printed:\n%s", s.Edge.Stdout.String())
+			t.Fatalf("no command to try is printed:\n%s", s.Edge.Stdout.String())
 		}
 		result := harness.Response{Body: harness.RunShell(t, line)}.Reply(t)
 		var tool harness.ToolResult
@@ -26,12 +26,12 @@ func TestPrintedLine(t *testing.T) {
 			t.Fatalf("the line answers %s (%v)", result.Result, err)
 		}
 		if hits := harness.At[[]any](t, tool.Structured, "hits"); len(hits) == 0 {
-			t.Error("the line finds nobody")
+			t.Error("the printed command finds no connections")
 		}
 	})
 }
 
-// TestPrintedAddresses: what is printed beside it answers, too.
+// TestPrintedAddresses: the printed addresses answer too.
 func TestPrintedAddresses(t *testing.T) {
 	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
 		out := s.Edge.Stdout.String()
@@ -43,7 +43,7 @@ func TestPrintedAddresses(t *testing.T) {
 		_, operators, _ := strings.Cut(out, "Operators")
 		fields := strings.Fields(operators)
 		if len(fields) == 0 {
-			t.Fatal("no address for operators is printed")
+			t.Fatal("no admin address is printed")
 		}
 		for path, want := range map[string]string{"": "/metrics", "metrics": "kith_", "healthz": "ok", "readyz": "ready"} {
 			res, err := harness.Client.Get(fields[0] + path)
@@ -57,8 +57,8 @@ func TestPrintedAddresses(t *testing.T) {
 	})
 }
 
-// TestPrintedAddressesOfUnusualListeners: the system may choose the port, and the
-// host may be left out.
+// TestPrintedAddressesOfUnusualListeners: printed addresses work when the system chooses the
+// port and when the host is left out.
 func TestPrintedAddressesOfUnusualListeners(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]map[string]string{
@@ -73,11 +73,11 @@ func TestPrintedAddressesOfUnusualListeners(t *testing.T) {
 			p.AwaitReady()
 			for _, address := range regexp.MustCompile(`http://[^ )]+`).FindAllString(strings.ReplaceAll(p.Stdout.String(), "\n", " "), -1) {
 				if u, err := url.Parse(address); err != nil || u.Hostname() == "" {
-					t.Errorf("%s names no host", address)
+					t.Errorf("%s has no host", address)
 				}
 				res, err := harness.Client.Get(address)
 				if err != nil {
-					t.Errorf("nobody listens at the printed address: %v", err)
+					t.Errorf("the printed address does not accept connections: %v", err)
 					continue
 				}
 				_ = res.Body.Close()
@@ -134,30 +134,30 @@ func TestSandboxRequests(t *testing.T) {
 				printed := harness.RunShell(t, try.Curl)
 				if strings.Contains(try.Curl, "text/markdown") {
 					if !strings.HasPrefix(printed, "---\n") || !strings.Contains(printed, "\n# ") {
-						t.Errorf("no Markdown: %s", harness.Shorten(printed))
+						t.Errorf("not Markdown: %s", harness.Shorten(printed))
 					}
 					return
 				}
 				var body map[string]any
 				if err := json.Unmarshal([]byte(printed), &body); err != nil {
-					t.Fatalf("no JSON: %s", printed)
+					t.Fatalf("not JSON: %s", printed)
 				}
 				harness.CheckSame(t, "error and code", []any{body["error"], body["code"]}, []any{nil, nil})
 				if strings.Contains(printed, `"isError":true`) || len(printed) < 200 {
 					t.Errorf("got %s", printed)
 				}
 				if hits, has := body["data"].([]any); has && len(hits) == 0 {
-					t.Error("it finds nobody")
+					t.Error("no connections found")
 				}
 				if strings.Contains(printed, `"hits":[]`) || strings.Contains(printed, `"entries":[]`) {
-					t.Error("it finds nothing")
+					t.Error("empty result")
 				}
 			})
 		}
 	})
 }
 
-// TestSandboxOff: it can be switched off, and nothing of it is left.
+// TestSandboxOff: with the sandbox switched off, none of its paths answer.
 func TestSandboxOff(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
@@ -175,6 +175,6 @@ func TestSandboxOff(t *testing.T) {
 		}
 	}
 	if strings.Contains(s.Edge.Stdout.String(), "sandbox") {
-		t.Errorf("it is printed all the same:\n%s", s.Edge.Stdout.String())
+		t.Errorf("the sandbox is printed although it is off:\n%s", s.Edge.Stdout.String())
 	}
 }

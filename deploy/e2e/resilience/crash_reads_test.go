@@ -11,7 +11,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// readers search until the service dies, and remember what was left after each answer.
+// readers search until the service is killed, and record the remaining credits of each
+// answer.
 type readers struct {
 	mu   sync.Mutex
 	left []int
@@ -40,8 +41,7 @@ func (r *readers) count() int {
 	return len(r.left)
 }
 
-// trySearch searches, and reports what the call left of the credits, or false when
-// no answer came.
+// trySearch searches and returns the remaining credits, or false without an answer.
 func trySearch(a harness.Agent) (left int, alive bool) {
 	text, alive := tryCall(a, "search_connections", `{"query":"Ana"}`)
 	var answer struct {
@@ -56,9 +56,9 @@ func trySearch(a harness.Agent) (left int, alive bool) {
 	return credits.Remaining, alive && err == nil && credits.Charged == 1
 }
 
-// TestReadsThroughCrashes: kill -9 in the middle of metered reads, and of posting
-// what they cost to the ledger, loses no credit of a read that was answered and
-// invents none: what is charged besides are reads whose answers were on their way.
+// TestReadsThroughCrashes: kill -9 during metered reads, and while their cost is posted to
+// the ledger, loses no charge of an answered read and adds none: additional charges are for
+// reads whose answers were in transit.
 func TestReadsThroughCrashes(t *testing.T) {
 	t.Parallel()
 	for _, way := range harness.Topologies() {
@@ -74,7 +74,7 @@ func TestReadsThroughCrashes(t *testing.T) {
 			var r readers
 			for n := 1; n <= crashes; n++ {
 				r.start(a, callers)
-				harness.Eventually(t, "reads are being answered", func() bool { return r.count() >= n*reads })
+				harness.Eventually(t, "reads are answered", func() bool { return r.count() >= n*reads })
 				s.Backend.Kill()
 				r.wait.Wait()
 				s.Restart()

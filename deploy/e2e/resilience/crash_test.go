@@ -13,15 +13,15 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// writers add people until the service dies, and remember those that were
-// acknowledged.
+// writers create connections until the service is killed, and record the acknowledged
+// ones.
 type writers struct {
 	mu           sync.Mutex
 	acknowledged map[string]string // id to name
 	wait         sync.WaitGroup
 }
 
-// start begins to write from n callers at once.
+// start starts n concurrent writers.
 func (w *writers) start(a harness.Agent, n int) {
 	w.acknowledged = map[string]string{}
 	for range n {
@@ -46,7 +46,7 @@ func (w *writers) count() int {
 	return len(w.acknowledged)
 }
 
-// tryCreate adds a person. It reports false when no acknowledgement came.
+// tryCreate creates a connection. It returns false without an acknowledgement.
 func tryCreate(a harness.Agent, name string) (id string, alive bool) {
 	text, alive := tryCall(a, "create_connection", `{"name":"`+name+`"}`)
 	_, rest, found := strings.Cut(text, `"structuredContent":{"connection":{"id":"`)
@@ -54,8 +54,7 @@ func tryCreate(a harness.Agent, name string) (id string, alive bool) {
 	return id, alive && found
 }
 
-// tryCall calls a tool. It reports false when no answer came, or no success: what
-// was cut off is no answer.
+// tryCall calls a tool. It returns false without a complete, successful answer.
 func tryCall(a harness.Agent, tool, arguments string) (text string, alive bool) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
 	req, err := http.NewRequest(http.MethodPost, a.Service.Base+a.Path, strings.NewReader(body))
@@ -74,7 +73,7 @@ func tryCall(a harness.Agent, tool, arguments string) (text string, alive bool) 
 	return text, err == nil && res.StatusCode == http.StatusOK && strings.Contains(text, `"isError":false`)
 }
 
-// TestCrash: kill -9 in the middle of writing loses nothing that was acknowledged.
+// TestCrash: kill -9 during writes loses no acknowledged write.
 func TestCrash(t *testing.T) {
 	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		const callers, writes, crashes = 4, 40, 2
@@ -82,7 +81,7 @@ func TestCrash(t *testing.T) {
 		for range crashes {
 			var w writers
 			w.start(a, callers)
-			harness.Eventually(t, "people are being added", func() bool { return w.count() >= writes })
+			harness.Eventually(t, "connections are created", func() bool { return w.count() >= writes })
 			s.Backend.Kill()
 			w.wait.Wait()
 			s.Restart()
@@ -92,7 +91,7 @@ func TestCrash(t *testing.T) {
 			for id, name := range w.acknowledged {
 				c := a.Call(t, "get_connection", harness.Arguments{"id": id})
 				if got := harness.At[string](t, c, "connection", "name"); got != name {
-					t.Errorf("%s is %q, not %q", id, got, name)
+					t.Errorf("%s is %q, want %q", id, got, name)
 				}
 			}
 			for id, name := range w.acknowledged {

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestStoreOutage: while the database is away every call is a 503; when it is
-// back, so is the service, without a restart.
+// TestStoreOutage: while the database is down every call gets a 503; when it is back, the
+// service recovers without a restart.
 func TestStoreOutage(t *testing.T) {
 	harness.EachOwnThat(t, harness.IsPostgres, func(t *testing.T, s *harness.Service) {
 		set := s.RestartOverProxy(t)
@@ -41,7 +41,7 @@ func checkOutage(t *testing.T, s *harness.Service, a harness.Agent, set func(cut
 	harness.CheckUnavailable(t, "a read", a.Post(t, harness.ToolCall(t, "search_connections", harness.Arguments{"query": "x"})))
 	harness.CheckUnavailable(t, "a write", a.Post(t, harness.ToolCall(t, "create_connection", harness.Arguments{"name": "X"})))
 	harness.CheckUnavailable(t, "a list with a token", a.Post(t, harness.Request(t, "tools/list", nil)))
-	harness.CheckUnavailable(t, "a call with a token nobody knows", s.Agent(harness.PathCurrent, "kith_pat_unknown").Post(t, harness.ToolCall(t, "get_account", harness.Arguments{})))
+	harness.CheckUnavailable(t, "a call with an unknown token", s.Agent(harness.PathCurrent, "kith_pat_unknown").Post(t, harness.ToolCall(t, "get_account", harness.Arguments{})))
 	harness.CheckUnavailable(t, "the sandbox", s.SandboxAgent().Post(t, harness.ToolCall(t, "get_account", harness.Arguments{})))
 	harness.CheckUnavailable(t, "the directory", s.Send(t, http.MethodGet, "/api/network/members?q=z", ""))
 	harness.CheckUnavailable(t, "a profile", s.Send(t, http.MethodGet, "/api/human/nobody-here", ""))

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestSlowClients: who sends too slowly is cut off, headers after 5 s, a body
-// after 15 s with a 408.
+// TestSlowClients: a client that sends too slowly is disconnected: after 5 s for headers,
+// after 15 s with a 408 for a body.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)

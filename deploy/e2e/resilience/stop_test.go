@@ -14,16 +14,15 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// pendingRequest is a request that the server has begun to serve: it waits for
-// the rest of the body.
+// pendingRequest is a request that the server has begun to handle; it waits for the body.
 type pendingRequest struct {
 	conn   net.Conn
 	reader *bufio.Reader
 	body   string
 }
 
-// beginRequest sends all of a POST but the body, and returns once the server asks
-// for it (RFC 9110, section 10.1.1), which is when the handler reads.
+// beginRequest sends a POST without its body, and returns once the server asks for the body
+// (RFC 9110, section 10.1.1), which is when the handler reads.
 func beginRequest(t *testing.T, addr, path, body string, headers ...string) *pendingRequest {
 	t.Helper()
 	p := &pendingRequest{conn: harness.Dial(t, addr), body: body}
@@ -37,9 +36,9 @@ func beginRequest(t *testing.T, addr, path, body string, headers ...string) *pen
 	}
 	res, err := http.ReadResponse(p.reader, nil)
 	if err != nil || res.StatusCode != http.StatusContinue {
-		t.Fatalf("the server does not ask for the body: %v %v", res, err)
+		t.Fatalf("no 100 Continue: %v %v", res, err)
 	}
-	_ = res.Body.Close() // it has none
+	_ = res.Body.Close() // it has no body
 	return p
 }
 
@@ -56,7 +55,7 @@ func (p *pendingRequest) finish(t *testing.T) harness.Response {
 	return harness.ReadResponse(t, res)
 }
 
-// awaitRefusal waits until nobody listens there any more.
+// awaitRefusal waits until nothing listens on the address.
 func awaitRefusal(t *testing.T, addr string) {
 	t.Helper()
 	harness.Eventually(t, "new connections are refused", func() bool {
@@ -68,8 +67,8 @@ func awaitRefusal(t *testing.T, addr string) {
 	})
 }
 
-// TestGracefulStop: a call in flight at SIGTERM is answered, its write is kept,
-// new connections are refused meanwhile, and the exit code is 0.
+// TestGracefulStop: a call in flight at SIGTERM is answered, its write is stored, new
+// connections are refused meanwhile, and the exit code is 0.
 func TestGracefulStop(t *testing.T) {
 	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)
@@ -105,7 +104,7 @@ func TestGracefulStopOfBackend(t *testing.T) {
 	})
 }
 
-// TestStopTimeout: a call that does not end cannot keep the process for ever.
+// TestStopTimeout: a call that does not end does not block the exit beyond the timeout.
 func TestStopTimeout(t *testing.T) {
 	t.Parallel()
 	s := harness.NewService(t, harness.SQLite)
@@ -124,7 +123,7 @@ func TestStopTimeout(t *testing.T) {
 	})
 }
 
-// TestRestart: what was written is there after a stop and a start, and so are tokens.
+// TestRestart: data and tokens are still there after a restart.
 func TestRestart(t *testing.T) {
 	harness.EachOwn(t, func(t *testing.T, s *harness.Service) {
 		a := s.NewMember(t).Agent(t)

@@ -1,6 +1,6 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestOtherSites
-// What another site can do with the browser of a member who is signed in: nothing.
-// The attacker is better off than in life: it knows the form tokens of the member.
+// Another site cannot do anything with the browser of a signed-in member. The attacker here
+// has more than a real one: it knows the member's form tokens.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -39,7 +39,7 @@ before(async () => {
 
 after(async () => {
   try {
-    await victim?.leave({ heed: false }); // the browser tells of each attack that it stopped
+    await victim?.leave({ heed: false }); // the browser logs each blocked attack
   } finally {
     await browser?.close();
     callback?.close();
@@ -72,12 +72,12 @@ async function lure(context, origin, html) {
   return { status: response.status(), cookie, page };
 }
 
-// To the browser, another port of localhost is the same site: cookies go along.
+// For the browser, another port of localhost is the same site, so it sends cookies.
 for (const [site, host] of [['the same site', 'localhost'], ['another site', '127.0.0.1']]) {
   describe(`from another origin of ${site}`, () => {
     const origin = () => `http://${host}:${evil.address().port}`;
 
-    test('a form is refused, whatever it asks for', async () => {
+    test('every form is refused', async () => {
       const change = ['/settings/security/password', { password, new_password: CHOSEN, repeat_password: CHOSEN }];
       const attacks = [
         ...Object.keys(DRESSES).map((dress) => [dress, ...change]),
@@ -98,7 +98,7 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
       assert.match(await victim.page.getByRole('region', { name: 'Personal tokens' }).innerText(), /You have none/);
     });
 
-    test('a form cannot consent in the member’s place', async () => {
+    test('a form cannot consent for the member', async () => {
       const client = await register('Evil client', callback);
       const { url, checks } = await client.ask();
       await victim.page.goto(url.href);
@@ -106,16 +106,16 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
       for (const [dress, wear] of Object.entries(DRESSES)) {
         const { status, page } = await lure(victim.context, origin(), wear(form('/oauth/consent', { request, decision: 'allow', scope: 'connections' })));
         assert.equal(status, 403, dress);
-        await expectHeading(page, 'You are signed out'); // no session counts for such a form
+        await expectHeading(page, 'You are signed out'); // the session is ignored for such a form
         await page.close();
       }
       assert.equal(callback.left, 0);
-      // The request is as it was: the member may still answer it.
+      // The request is unchanged: the member can still answer it.
       await answerConsent(victim.page, 'Don’t allow');
       await assert.rejects(client.redeem((await callback.next()).url, checks), (error) => error.error === 'access_denied');
     });
 
-    test('a form cannot sign a browser in as somebody else', async () => {
+    test('a form cannot sign the browser in as another member', async () => {
       const stranger = await newPerson(browser);
       await stranger.page.goto('/sign-in');
       const token = await stranger.page.locator('input[name=form_token]').first().inputValue();
@@ -148,7 +148,7 @@ for (const [site, host] of [['the same site', 'localhost'], ['another site', '12
         const read = await page.evaluate((address) => fetch(address, { credentials: 'include' }).then((r) => r.text(), (error) => error.name), base + path);
         assert.equal(read, 'TypeError', path);
       }
-      // Nor may a window that it opens be reached.
+      // The script cannot reach a window that it opens either.
       const [opened] = await Promise.all([page.waitForEvent('popup'), page.evaluate((address) => { globalThis.opened = open(address); }, `${base}/settings/mcp`)]);
       await expectHeading(opened, 'Agents and tokens');
       assert.equal(await page.evaluate(() => globalThis.opened.closed), true, 'the opener still holds the window');
@@ -170,7 +170,7 @@ test('a script cannot read the cookie, and none runs on a page', async () => {
   assert.equal(await victim.page.evaluate(() => globalThis.injected), undefined);
 });
 
-test('after all this, the member signs in with the same password', async () => {
+test('after all attacks, the member can sign in with the same password', async () => {
   const again = await newPerson(browser);
   await again.page.goto('/sign-in');
   await signIn(again.page, username, password);
@@ -178,8 +178,8 @@ test('after all this, the member signs in with the same password', async () => {
   await again.leave();
 });
 
-test('the consent page shows whose address the access goes to, as it is', async () => {
-  // The name is written from right to left; it must not drag the address along.
+test('the consent page shows the redirect host unchanged', async () => {
+  // The name is written from right to left; it must not reorder the address.
   const client = await register('\u05e7\u05dc\u05d5\u05d3 AI', { uri: 'https://claude.ai.oauth.evil.example/cb' });
   const { url } = await client.ask({ redirect_uri: 'https://claude.ai.oauth.evil.example/cb' });
   await victim.page.goto(url.href);
@@ -188,11 +188,11 @@ test('the consent page shows whose address the access goes to, as it is', async 
   assert.equal(await place.innerText(), 'claude.ai.oauth.evil.example');
   assert.equal(await owner.innerText(), 'evil.example');
   const [whole, part] = [await place.boundingBox(), await owner.boundingBox()];
-  assert.ok(part.x > whole.x && Math.abs(part.x + part.width - whole.x - whole.width) < 1, 'the owner is not at the end of the address');
+  assert.ok(part.x > whole.x && Math.abs(part.x + part.width - whole.x - whole.width) < 1, 'the registrable domain is not at the end of the address');
   assert.ok(await owner.evaluate((element) => Number(getComputedStyle(element).fontWeight) > Number(getComputedStyle(element.parentElement).fontWeight)));
 });
 
-test('no client can be registered whose address or name looks like another', async () => {
+test('a client with a look-alike address or name cannot be registered', async () => {
   const addresses = ['https://claude.ai%E2%81%84oauth%E2%81%84cb.evil.example/cb', 'https://%D1%81laude.ai/cb', 'https://\u0441laude.ai/cb', 'https://claude.ai\\.evil.example/cb', 'https://claude.ai@evil.example/cb'];
   for (const uri of addresses) await assert.rejects(register('Claude', { uri }), (error) => error.error === 'invalid_redirect_uri', uri);
   for (const name of ['Claude\u202e', 'Cl\u200baude', 'Claude\u{e0041}', 'Cla\u00adude']) {

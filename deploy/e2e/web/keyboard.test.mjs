@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestAtTheKeyboard
-// Sign-in and consent with the keyboard alone: Tab, Enter, the space bar and letters.
+// Sign-in and consent with the keyboard only: Tab, Enter, the space bar and letters.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { BOXES, expectHeading, expectNotice, newPerson, openBrowser } from '../harness/browser.mjs';
@@ -11,7 +11,7 @@ import { callWith } from '../harness/raw.mjs';
 let browser;
 let callback;
 let ada;
-let bearer; // of the agent that she lets in
+let bearer; // of the agent with access
 
 before(async () => {
   [browser, callback] = await Promise.all([openBrowser(), listenForCallback()]);
@@ -53,7 +53,7 @@ test('from sign-in to the code', async () => {
   const { url, checks } = await client.ask();
   await page.goto(url.href);
 
-  // A mistake first: the summary leads to the field.
+  // First an error: its summary links to the field.
   await expectHeading(page, 'Sign in');
   await tabTo(page, page.getByLabel('Username or e-mail address'));
   await page.keyboard.type(setting('MEMBER_USERNAME'));
@@ -78,7 +78,7 @@ test('from sign-in to the code', async () => {
   await tabTo(page, page.getByRole('button', { name: 'Allow', exact: true }));
   await page.keyboard.press('Enter');
   const tokens = await client.redeem((await callback.next()).url, checks);
-  await expectHeading(page, 'Back at the client'); // the browser is there, too
+  await expectHeading(page, 'Back at the client'); // the browser was redirected too
   assert.deepEqual(tokens.scope.split(' ').sort(), ['account', 'connections', 'write']);
   bearer = tokens.access_token;
 });

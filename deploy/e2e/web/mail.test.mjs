@@ -38,7 +38,7 @@ async function follow(page, sent) {
   await page.goto(sent.link);
 }
 
-test('signing up ends with an email', async () => {
+test('sign-up is completed with a link in an email', async () => {
   const { page } = ada;
   await page.goto('/sign-up');
   await page.getByLabel('Username').fill(username);
@@ -59,7 +59,7 @@ test('signing up ends with an email', async () => {
   await page.getByText('confirmed', { exact: true }).waitFor();
 });
 
-test('a forgotten password is replaced by the link of an email, once', async () => {
+test('a link in an email resets a forgotten password, once', async () => {
   const other = await newPerson(browser);
   const { page } = other;
   await page.goto('/sign-in');
@@ -92,7 +92,7 @@ test('a forgotten password is replaced by the link of an email, once', async () 
   await signIn(ada.page, username, PASSWORDS[1]);
   await expectHeading(ada.page, 'Your profile');
 
-  // To nobody, the page says the same, and no email goes out: the next one is for Ada.
+  // For an unknown address the page says the same and sends no email: the next is for Ada.
   await page.goto('/forgot');
   await page.getByLabel('Username or e-mail address').fill('nobody@member.example');
   await press(page, 'Send the link');
@@ -100,7 +100,7 @@ test('a forgotten password is replaced by the link of an email, once', async () 
   await other.leave();
 });
 
-test('a member of the operator’s confirms their address', async () => {
+test('a member created by the operator confirms the address', async () => {
   const { page } = ada;
   await press(page, 'Sign out');
   const address = `${setting('MEMBER_USERNAME')}@member.example`;

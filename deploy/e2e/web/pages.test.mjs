@@ -1,5 +1,5 @@
 // Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run TestPages
-// A person's time with Kith, from sign-up to deletion, page by page in a browser.
+// A member uses every page in a browser, from sign-up to deletion.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -16,12 +16,12 @@ const base = setting('BASE_URL');
 const username = `page-${Date.now().toString(36)}`;
 const PASSWORDS = ['first', 'second'].map((n) => keep('password', `${n} ${crypto.randomUUID()}`));
 
-// Ada is at her own computer, and at times at another one.
+// Ada uses two browsers: her own and another one.
 let browser;
 let callback;
 let ada;
 let elsewhere;
-let script; // a personal token that outlives the password, and not the account
+let script; // a personal token that survives a new password, but not the account
 
 before(async () => {
   [browser, callback] = await Promise.all([openBrowser(), listenForCallback()]);
@@ -46,7 +46,7 @@ async function publicProfile() {
   return response.ok ? response.json() : response.status;
 }
 
-test('signing up leads to a page that nobody sees', async () => {
+test('sign-up creates a private profile', async () => {
   const { page } = ada;
   await page.goto('/sign-in');
   await page.getByRole('link', { name: 'Create an account' }).click();
@@ -77,7 +77,7 @@ test('signing up leads to a page that nobody sees', async () => {
   assert.equal(await publicProfile(), 404);
 });
 
-test('each field of the profile is shown to whom it is meant for', async () => {
+test('each profile field has its own visibility', async () => {
   const { page } = ada;
   await input(page, 'Name').fill('Ada Lovelace');
   await input(page, 'Headline').fill('Enchantress of numbers');
@@ -108,8 +108,8 @@ test('each field of the profile is shown to whom it is meant for', async () => {
   assert.equal(published.headline, 'Enchantress of numbers');
   assert.deepEqual(published.location, { text: 'London', country: 'GB' });
   assert.deepEqual(published.links, [{ label: 'Notes', url: 'https://example.com/notes' }]);
-  assert.equal(published.bio, undefined, 'what is for members is public');
-  assert.equal(published.organization, undefined, 'what is private is public');
+  assert.equal(published.bio, undefined, 'a field for members is public');
+  assert.equal(published.organization, undefined, 'a private field is public');
   assert.ok(!JSON.stringify(published).includes('@member.example'), 'the e-mail address is public');
   const listed = await (await fetch(`${base}/api/network/members?q=${username}`)).json();
   assert.deepEqual(listed.data.map((member) => member.username), [username]);
@@ -137,7 +137,7 @@ test('a personal token is shown once and works until it is revoked', async () =>
   await expectNotice(page, 'is not shown again');
   const bearer = keep('personal token', (await page.locator('#made-token').innerText()).trim());
   assert.match(bearer, /^kith_pat_/);
-  // The picture gets a token of the same length that is none.
+  // The screenshot shows an invalid token of the same length.
   await page.locator('#made-token').evaluate((element) => { element.textContent = element.textContent.replace(/[A-Za-z0-9]{8}$/, 'EXAMPLE0'); });
   await portray(page, 'token-made');
   await page.reload();
@@ -147,7 +147,7 @@ test('a personal token is shown once and works until it is revoked', async () =>
   const account = (await callWith(bearer)).message.result.structuredContent;
   assert.equal(account.member.username, username);
   assert.equal(account.credential.kind, 'token');
-  assert.ok(!account.credential.scopes.includes('write'), 'the form ticks writing by itself');
+  assert.ok(!account.credential.scopes.includes('write'), 'the form has the write box ticked by default');
   const { message: refused } = await callWith(bearer, 'create_connection', { name: 'Nobody' });
   assert.deepEqual(refused.error.data.required_scopes, ['connections', 'write']);
 
@@ -159,7 +159,7 @@ test('a personal token is shown once and works until it is revoked', async () =>
   assert.equal((await callWith(bearer)).status, 401);
 });
 
-test('a connected agent is listed with what it may do, and can be sent away', async () => {
+test('a connected agent is listed with its scopes, and can be revoked', async () => {
   const { page } = ada;
   const client = await register('Ångström’s assistant for quite a long list of things that people want done', callback);
   const { url, checks } = await client.ask();
@@ -181,7 +181,7 @@ test('a connected agent is listed with what it may do, and can be sent away', as
   await portray(page, 'agents', { everyView: true });
   const agent = await row(page, 'Connected agents', client.config.clientMetadata().client_name).innerText();
   for (const text of ['Your people', 'Account', 'reads, changes and deletes']) assert.ok(agent.includes(text), `${text} is missing in ${agent}`);
-  assert.ok(!agent.includes('Notes and contacts'), 'what was unticked is listed');
+  assert.ok(!agent.includes('Notes and contacts'), 'an unticked scope is listed');
   assert.match(await box(page, 'What agents did lately').innerText(), /Mary Somerville[^]*Ångström/);
 
   await press(page, `Revoke the access of ${client.config.clientMetadata().client_name}`);
@@ -191,7 +191,7 @@ test('a connected agent is listed with what it may do, and can be sent away', as
   assert.match(await box(page, 'Connected agents').innerText(), /No agent has access/);
 });
 
-test('every change is listed, and is undone in order', async () => {
+test('every change is listed and can be undone in order', async () => {
   const { page } = ada;
   const tool = async (name, args) => (await callWith(script, name, args)).message.result;
   const people = Array.from({ length: 18 }, (_, i) => `Person ${i}`);
@@ -215,7 +215,7 @@ test('every change is listed, and is undone in order', async () => {
   await portray(page, 'activity-older');
   await page.getByRole('link', { name: 'Latest' }).click();
 
-  // What came later is in the way, and is undone first.
+  // A later change conflicts, and is undone first.
   const undo = (what) => page.getByRole('button', { name: new RegExp(`^Undo “${what} Grace <b>Hopper</b>” of `) });
   await undo('Added').click();
   await expectHeading(page, 'This cannot be undone yet');
@@ -225,7 +225,7 @@ test('every change is listed, and is undone in order', async () => {
   await expectHeading(page, 'Undo this change?');
   assert.match(await box(page, 'What happens if you undo it').innerText(), /will be as before \(job\)/);
   await portray(page, 'undo', { everyView: true });
-  assert.equal((await tool('get_connection', { id })).structuredContent.connection.title, 'Admiral', 'it was undone without being asked for');
+  assert.equal((await tool('get_connection', { id })).structuredContent.connection.title, 'Admiral', 'the change was undone without confirmation');
   await press(page, 'Undo “Changed Grace <b>Hopper</b>”');
   await expectNotice(page, 'The change is undone.');
   await expectHeading(page, 'Activity');
@@ -237,7 +237,7 @@ test('every change is listed, and is undone in order', async () => {
   await undo('Added').click();
   await press(page, 'Undo “Added Grace <b>Hopper</b>”');
   await expectNotice(page, 'The change is undone.');
-  assert.equal((await tool('get_connection', { id })).isError, true, 'who was added is still there');
+  assert.equal((await tool('get_connection', { id })).isError, true, 'the added person still exists');
   await page.goBack();
   await expectHeading(page, 'It was undone already');
   await portray(page, 'undo-again');
@@ -267,7 +267,7 @@ test('a double click on Allow lets the agent in', async () => {
   assert.equal((await callWith(tokens.access_token)).status, 200);
 });
 
-test('a wrong password tells nothing, the right one lets in', async () => {
+test('a wrong password reveals nothing, the right one signs in', async () => {
   const { page } = elsewhere;
   await page.goto('/settings/security');
   await expectHeading(page, 'Sign in');
@@ -276,10 +276,10 @@ test('a wrong password tells nothing, the right one lets in', async () => {
   const alert = page.getByRole('alert');
   await alert.getByText('do not belong together').waitFor();
   await portray(page, 'sign-in-wrong');
-  assert.equal(await page.getByLabel('Password').inputValue(), '', 'the password is sent back');
+  assert.equal(await page.getByLabel('Password').inputValue(), '', 'the page contains the password');
   await signIn(page, `${username}@member.example`, PASSWORDS[0]);
   await expectHeading(page, 'Security');
-  assert.equal(new URL(page.url()).pathname, '/settings/security', 'the person is not where they wanted to go');
+  assert.equal(new URL(page.url()).pathname, '/settings/security', 'the user is not on the requested page');
   for (const cookie of await elsewhere.context.cookies()) {
     assert.ok(cookie.httpOnly && cookie.sameSite === 'Lax', `${cookie.name} is in reach of scripts or other sites`);
     keep(`cookie ${cookie.name}`, cookie.value);
@@ -306,23 +306,23 @@ test('a new password signs every other browser out', async () => {
   await elsewhere.page.goto('/settings/mcp');
   await signIn(elsewhere.page, username, PASSWORDS[1]);
   await expectHeading(elsewhere.page, 'Agents and tokens');
-  assert.equal((await callWith(script)).status, 200, 'a personal token ended with the password');
+  assert.equal((await callWith(script)).status, 200, 'the new password revoked a personal token');
 });
 
-test('who signed out is out', async () => {
+test('after signing out, pages need a new sign-in', async () => {
   const { page, context } = elsewhere;
   const cookies = await context.cookies();
   await press(page, 'Sign out');
   await expectNotice(page, 'You are signed out.');
   await portray(page, 'signed-out');
-  await page.goBack(); // nothing of the page before is kept
+  await page.goBack(); // the browser has not cached the page
   await expectHeading(page, 'Sign in');
-  await context.addCookies(cookies); // nor is the cookie worth anything
+  await context.addCookies(cookies); // the old cookie does not work either
   await page.goto('/settings/profile');
   await expectHeading(page, 'Sign in');
 });
 
-test('there are pages for what goes wrong', async () => {
+test('errors have pages', async () => {
   const { page } = elsewhere;
   const answer = await page.goto('/oauth/authorize?response_type=code&client_id=cli_01J00000000000000000000000&redirect_uri=https://evil.example/');
   assert.equal(answer.status(), 400);
@@ -344,7 +344,7 @@ test('there are pages for what goes wrong', async () => {
   await expectHeading(page, 'Sign in');
 });
 
-test('no link leads nowhere', async () => {
+test('there are no broken links', async () => {
   const own = [...links].filter((link) => link.startsWith(`${base}/`));
   assert.ok(own.length > 5, own.join(' '));
   for (const link of own) {
@@ -353,9 +353,9 @@ test('no link leads nowhere', async () => {
   }
 });
 
-test('the account goes with everything, after its data was taken along', async () => {
+test('the account is deleted with its data, after an export', async () => {
   const { page } = ada;
-  // When credentials were used last is written now and then.
+  // The last use of credentials is written periodically.
   await until('the last use is told', async () => {
     await page.goto('/settings/mcp');
     return /last used on/.test(await row(page, 'Personal tokens', 'address book').innerText());

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestPages: a person signs up, shows themselves, lets agents in and sends them
-// away, and leaves, with pictures of every page on the way.
+// TestPages: a member signs up, publishes a profile, gives agents access and revokes it, and
+// deletes the account, with screenshots of every page.
 func TestPages(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SIGN_UP": "true"})
@@ -21,8 +21,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestMailedLinks: where there is a mail server, what the links of its letters
-// lead to, with pictures too.
+// TestMailedLinks: the pages behind the links in emails, with screenshots.
 func TestMailedLinks(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		password := harness.Secrets.Keep("mail password", rand.Text())
@@ -39,7 +38,7 @@ func TestMailedLinks(t *testing.T) {
 	})
 }
 
-// TestAtTheKeyboard: who has no mouse can let an agent in.
+// TestAtTheKeyboard: a member can give an agent access with the keyboard only.
 func TestAtTheKeyboard(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()
@@ -47,8 +46,8 @@ func TestAtTheKeyboard(t *testing.T) {
 	})
 }
 
-// TestOtherSites: pages of other origins, in the browser of a member who is
-// signed in, change nothing and read nothing.
+// TestOtherSites: pages of other origins, in the browser of a signed-in member, can neither
+// change nor read anything.
 func TestOtherSites(t *testing.T) {
 	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()

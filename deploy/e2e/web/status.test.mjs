@@ -15,13 +15,13 @@ before(async () => {
 });
 after(() => browser?.close());
 
-test('the key figures are there, drawn, and readable on a phone', async () => {
+test('the key figures are charted and readable on a phone', async () => {
   const context = await browser.newContext({ baseURL: admin, javaScriptEnabled: false });
   const page = await context.newPage();
   const answer = await page.goto('/status');
   assert.equal(answer.status(), 200);
   await page.getByRole('heading', { name: 'Kith status', exact: true }).waitFor();
-  // The first line takes two readings, a quarter of a minute apart.
+  // The first line needs two samples, 15 s apart.
   const memory = page.getByRole('img', { name: /^Resident memory in the last hour: [0-9.]+ to [0-9.]+ MiB$/ });
   await until('a first line', async () => {
     await page.reload();
@@ -33,13 +33,13 @@ test('the key figures are there, drawn, and readable on a phone', async () => {
   await context.close();
 });
 
-test('pictures at two widths', async () => {
+test('screenshots at two widths', async () => {
   const context = await browser.newContext({ baseURL: admin });
   const page = await context.newPage();
   const requested = [];
   page.on('request', (request) => requested.push(new URL(request.url()).pathname));
   await page.goto('/status');
   await portray(page, 'status');
-  assert.deepEqual([...new Set(requested)].filter((path) => path !== '/favicon.ico'), ['/status'], 'nothing else is loaded');
+  assert.deepEqual([...new Set(requested)].filter((path) => path !== '/favicon.ico'), ['/status'], 'the page loads other resources');
   await context.close();
 });

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/deploy/e2e/harness"
 )
 
-// TestStatusPage: each process shows the figures that are its own.
+// TestStatusPage: each process shows its own figures.
 func TestStatusPage(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		s.Start()

@@ -10,7 +10,7 @@ import (
 )
 
 // Ports are taken from below the range that the system gives to outgoing
-// connections, so that none of those gets one between the look and the use.
+// connections, so that none of those takes a port between the check and its use.
 const (
 	firstPort = 10000
 	portRange = 20000
@@ -27,7 +27,7 @@ func NewAllocator() *Allocator {
 	return a
 }
 
-// Address returns an address of this machine on which nobody listens.
+// Address returns an unused address of this machine.
 func (a *Allocator) Address() (string, error) {
 	for range portRange {
 		port := firstPort + int(a.last.Add(1)%portRange)

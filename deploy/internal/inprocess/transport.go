@@ -1,5 +1,5 @@
 // Package inprocess carries HTTP requests to a handler of the same process
-// without a socket, so that the all-in-one program runs the very code paths of
+// without a socket, so that the all-in-one program runs the same code paths as
 // two processes.
 package inprocess
 
@@ -61,7 +61,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// Flush is there for handlers that ask for it; nothing is held back.
+// Flush does nothing: it exists for handlers that require http.Flusher.
 func (w *writer) Flush() { w.WriteHeader(http.StatusOK) }
 
 func (w *writer) response(req *http.Request) *http.Response {

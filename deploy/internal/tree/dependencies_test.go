@@ -31,22 +31,23 @@ func TestDependenciesAreListed(t *testing.T) {
 	}
 	for _, module := range required {
 		if !slices.ContainsFunc(listed, func(name string) bool { return within(module, name) }) {
-			t.Errorf("%s is required, and not on the page", module)
+			t.Errorf("%s is required but not on the page", module)
 		}
 	}
 	for _, name := range listed {
-		// The files of these two are read, and nothing of theirs is imported.
+		// Tests read files of these two modules, but no Go code imports them.
 		files := name == "k8s.io/kubernetes" || name == "github.com/prometheus-operator/prometheus-operator"
 		if !files && !slices.ContainsFunc(required, func(module string) bool { return within(module, name) || within(name, module) }) {
-			t.Errorf("%s is on the page, and not required", name)
+			t.Errorf("%s is on the page but not required", name)
 		}
 	}
 }
 
-// within tells whether a module is that of a name, or below it.
+// within reports whether a module has the name, or is below it.
 func within(module, name string) bool { return module == name || strings.HasPrefix(module, name+"/") }
 
-// direct are the modules that the go.mod file of a folder requires directly, but ours.
+// direct returns the modules that a folder's go.mod file requires directly, without our
+// own.
 func direct(t *testing.T, folder string) (modules []string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")

@@ -3,7 +3,7 @@
 //   - The modules import each other by the table in rule_test.go. The rule holds for
 //     tests, too. The order of packages within the backend is tested in backend/server.
 //   - docs/dependencies.md lists the modules that go.mod files require.
-//   - No name has a word that was given up; words_test.go lists them.
+//   - No name has a banned word; words_test.go lists the words.
 //   - Functions, files and types of production code stay small: size_test.go.
 //
 // What the modules import:

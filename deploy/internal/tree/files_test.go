@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// source is a Go file of the workspace that somebody wrote by hand.
+// source is a hand-written Go file of the workspace.
 type source struct {
 	path   string // from the root, with slashes
 	file   *ast.File
 	tokens *token.FileSet
 }
 
-// production tells whether the file is part of a program: neither a test nor one of the
-// packages that serve tests.
+// production reports whether the file is part of a program: neither a test nor in a package
+// for tests.
 func (s source) production() bool {
 	return !strings.HasSuffix(s.path, "_test.go") && !strings.HasSuffix(s.file.Name.Name, "test") && s.file.Name.Name != "harness"
 }

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// root is the folder of go.work, seen from here.
+// root is the relative path to the folder of go.work.
 const root = "../../.."
 
 func TestWorkspaceKeepsTheRule(t *testing.T) {
@@ -33,15 +33,15 @@ func TestWorkspaceKeepsTheRule(t *testing.T) {
 	for _, v := range violations(g) {
 		t.Error(v)
 	}
-	// A tree that was not read breaks no rule: these must have been seen.
+	// An unread tree has no violations, so some known imports must be found.
 	for from, to := range map[string]string{"backend/server": "proto/", "edge/server": "proto/", "deploy/cmd/kith": "backend/server"} {
 		if !reaches(g, from, to) {
-			t.Errorf("%s was not seen to need %s; was the tree read?", from, to)
+			t.Errorf("%s does not import %s; was the tree read?", from, to)
 		}
 	}
 }
 
-// reaches tells whether a package needs one whose path has the prefix.
+// reaches reports whether a package depends on one whose path has the prefix.
 func reaches(g graph, from, to string) bool {
 	seen := map[string]bool{}
 	var walk func(string) bool
@@ -123,7 +123,7 @@ func modulesOf(t *testing.T, root string) []string {
 }
 
 // read lists the packages of the modules and all that they need, with the
-// imports of their tests and of files for other systems. It does not mind code
+// imports of their tests and of files for other systems. It accepts code
 // that does not compile.
 func read(t *testing.T, root string, modules, env []string) graph {
 	t.Helper()
@@ -185,10 +185,10 @@ func run(t *testing.T, dir string, env []string, args ...string) []byte {
 	return out
 }
 
-// watch has `go test` run this test again when a file of the workspace changed,
-// rather than repeat what it remembers. It remembers which folders a test looked
-// into, but only those that are spelled as within its module: hence paths such as
-// deploy/../backend, which filepath would shorten.
+// watch makes `go test` rerun this test when a file of the workspace changed, instead of
+// using its cached result. The cache tracks the folders that a test reads, but only paths
+// that begin with the module's folder: hence paths such as deploy/../backend, which filepath
+// would shorten.
 func watch(t *testing.T) {
 	t.Helper()
 	deploy, err := filepath.Abs("../..")

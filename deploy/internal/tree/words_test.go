@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// oldWords are the private words that names do not have any more, each with what to
-// say in its place.
+// oldWords are banned words for names, each with its replacement.
 var oldWords = map[string]string{
 	"admission": "concurrency limiter", "annals": "timeline", "anybody": "connection", "arm": "union part", "aside": "Release",
 	"cast": "resolved people", "culture": "locale", "derived": "cache", "desk": "store", "examine": "check",
@@ -25,8 +24,7 @@ var oldWords = map[string]string{
 	"visit": "request", "widen": "Acquire",
 }
 
-// oldPlaces are words that are old in some names only: in those of a folder, or of
-// packages.
+// oldPlaces are words that are banned only in the names of a folder or of packages.
 var oldPlaces = map[string]*regexp.Regexp{
 	"answer":   regexp.MustCompile(`^backend/internal/rpc/(response|transaction|idempotency)`),
 	"letter":   regexp.MustCompile(`^backend/internal/(mail|web)/`),
@@ -42,7 +40,7 @@ var oldPlaces = map[string]*regexp.Regexp{
 	"unit":     regexp.MustCompile(`^backend/internal/db/`),
 }
 
-// exceptions are names that have an old word in its common sense, each with the reason.
+// exceptions are names that use a banned word in its usual sense, each with the reason.
 var exceptions = map[string]*regexp.Regexp{
 	"the specification fixes the name of the contract's package": regexp.MustCompile(`^proto/kith/organize/`),
 	"OAuth exchanges a code for tokens (RFC 6749)":               regexp.MustCompile(`^(backend/internal/oauth/|deploy/e2e/harness/grant\.go).*xchange`),
@@ -63,7 +61,7 @@ var (
 
 // TestNamesHaveNoOldWords checks the names of files, packages, metrics and make targets,
 // and all that Go files declare: functions, methods, types, fields, constants, variables
-// and tests. Local variables and parameters are not looked at.
+// and tests. Local variables and parameters are not checked.
 func TestNamesHaveNoOldWords(t *testing.T) {
 	t.Parallel()
 	excepted := map[string]bool{}
@@ -73,12 +71,12 @@ func TestNamesHaveNoOldWords(t *testing.T) {
 			continue
 		}
 		for word, instead := range oldIn(name) {
-			t.Errorf("%s: the word %q is not used any more; see the table in style.md (%s)", name, word, instead)
+			t.Errorf("%s: the word %q is banned; see the table in style.md (%s)", name, word, instead)
 		}
 	}
 	for reason := range exceptions {
 		if !excepted[reason] {
-			t.Errorf("the exception for %q is not needed any more", reason)
+			t.Errorf("the exception for %q is no longer needed", reason)
 		}
 	}
 }
@@ -92,11 +90,11 @@ func exceptionFor(name string) string {
 	return ""
 }
 
-// oldIn returns the old words of a name of the form "folder/file.go Name", and what to
-// say instead.
+// oldIn returns the banned words of a name of the form "folder/file.go Name", with their
+// replacements.
 func oldIn(name string) map[string]string {
 	found := map[string]string{}
-	// The folders of a file were looked at as packages.
+	// The folders of a file are checked as packages.
 	own := name[strings.LastIndex(name, "/")+1:]
 	for _, word := range word.FindAllString(camelCase.ReplaceAllString(own, "$1$3 $2$4"), -1) {
 		word = strings.ToLower(word)

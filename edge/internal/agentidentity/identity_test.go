@@ -101,7 +101,7 @@ func TestServiceAuth(t *testing.T) {
 	}
 }
 
-// The client is named by what it was registered under; a personal token is its own.
+// The client has its registered name; a personal token is its own client.
 func TestClientOfServiceAuth(t *testing.T) {
 	t.Parallel()
 	for bearer, want := range map[string]string{backendtest.TokenGrant: "cli_1", backendtest.TokenReader: "tok_reader"} {
@@ -119,21 +119,21 @@ func TestRefusals(t *testing.T) {
 		status              int
 		code, challenge     string
 	}{
-		"no bearer":       {`{"type":"service_auth"}`, "", 401, "unauthenticated", `Bearer resource_metadata="` + base + `/.well-known/oauth-protected-resource/mcp/v1", scope="connections timeline organize reminders insights imports directory account write"`},
-		"dead bearer":     {`{"type":"service_auth"}`, "Bearer kith_pat_dead", 401, "unauthenticated", "invalid_token"},
-		"other scheme":    {`{"type":"service_auth"}`, "Basic YTpi", 401, "unauthenticated", "invalid_token"},
-		"unknown type":    {`{"type":"root"}`, "", 400, "unsupported_identity_type", ""},
-		"no type":         {`{}`, "", 400, "malformed_request", ""},
-		"type is a list":  {`{"type":["anonymous"]}`, "", 400, "malformed_request", ""},
-		"not JSON":        {`anonymous`, "", 400, "malformed_request", ""},
-		"duplicate keys":  {`{"type":"anonymous","type":"service_auth"}`, "", 400, "malformed_request", ""},
-		"trailing data":   {`{"type":"anonymous"}{}`, "", 400, "malformed_request", ""},
-		"too much of it":  {`{"type":"` + strings.Repeat("a", 5000) + `"}`, "", 413, "content_too_large", ""},
-		"empty":           {``, "", 400, "malformed_request", ""},
-		"unknown member":  {`{"type":"anonymous","scope":"all"}`, "", 400, "malformed_request", ""},
-		"case twin":       {`{"type":"anonymous","TYPE":"service_auth"}`, "", 400, "malformed_request", ""},
-		"lone surrogate":  {`{"type":"\ud800"}`, "", 400, "malformed_request", ""},
-		"type of no case": {`{"TYPE":"anonymous"}`, "", 400, "malformed_request", ""},
+		"no bearer":                 {`{"type":"service_auth"}`, "", 401, "unauthenticated", `Bearer resource_metadata="` + base + `/.well-known/oauth-protected-resource/mcp/v1", scope="connections timeline organize reminders insights imports directory account write"`},
+		"dead bearer":               {`{"type":"service_auth"}`, "Bearer kith_pat_dead", 401, "unauthenticated", "invalid_token"},
+		"other scheme":              {`{"type":"service_auth"}`, "Basic YTpi", 401, "unauthenticated", "invalid_token"},
+		"unknown type":              {`{"type":"root"}`, "", 400, "unsupported_identity_type", ""},
+		"no type":                   {`{}`, "", 400, "malformed_request", ""},
+		"type is a list":            {`{"type":["anonymous"]}`, "", 400, "malformed_request", ""},
+		"not JSON":                  {`anonymous`, "", 400, "malformed_request", ""},
+		"duplicate keys":            {`{"type":"anonymous","type":"service_auth"}`, "", 400, "malformed_request", ""},
+		"trailing data":             {`{"type":"anonymous"}{}`, "", 400, "malformed_request", ""},
+		"too large":                 {`{"type":"` + strings.Repeat("a", 5000) + `"}`, "", 413, "content_too_large", ""},
+		"empty":                     {``, "", 400, "malformed_request", ""},
+		"unknown member":            {`{"type":"anonymous","scope":"all"}`, "", 400, "malformed_request", ""},
+		"same name in another case": {`{"type":"anonymous","TYPE":"service_auth"}`, "", 400, "malformed_request", ""},
+		"lone surrogate":            {`{"type":"\ud800"}`, "", 400, "malformed_request", ""},
+		"TYPE instead of type":      {`{"TYPE":"anonymous"}`, "", 400, "malformed_request", ""},
 	} {
 		var headers []string
 		if test.authorization != "" {
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// An outage must not look like a dead credential.
+// An outage must not look like an invalid credential.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	backend := backendtest.New()
@@ -160,7 +160,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// What a limited token may call is told; one without a limit has no such member.
+// The answer lists the tools of a limited token; without a limit the member is absent.
 func TestLimitedTokenIsTold(t *testing.T) {
 	t.Parallel()
 	_, answer := ask(t, backendtest.New(), `{"type":"service_auth"}`, "Authorization", "Bearer "+backendtest.TokenLimited)

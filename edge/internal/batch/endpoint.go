@@ -50,7 +50,7 @@ type Options struct {
 	// Preload returns a context with which handlers find the profiles of these
 	// usernames without asking for each of them.
 	Preload func(ctx context.Context, usernames []string) context.Context
-	// Observe is told of each batch: how many items had which status.
+	// Observe is called for each batch with the number of items per status.
 	Observe func(statuses map[int]int)
 }
 

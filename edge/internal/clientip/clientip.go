@@ -25,11 +25,11 @@ const (
 	DefaultHeader = "X-Forwarded-For"
 	// MaxHops is how many elements of the header are read at most.
 	MaxHops = 32
-	// unknown is the bucket of all callers without an IP address.
+	// unknown is the shared bucket of all callers without an IP address.
 	unknown = "unknown"
 )
 
-// Config says whom to believe. The zero value believes no one: the peer is the
+// Config lists the trusted proxies. With the zero value no proxy is trusted: the peer is the
 // client.
 type Config struct {
 	// TrustedProxies are CIDRs ("10.0.0.0/8", "2001:db8::/32") or single addresses
@@ -42,7 +42,7 @@ type Config struct {
 	Header string
 }
 
-// Client is who sent a request.
+// Client is the sender of a request.
 type Client struct {
 	// Addr is for logs. An IPv4 address is never in its IPv6 form, and there is
 	// no zone. It is invalid if the peer has no IP address, as on a Unix socket.
@@ -52,7 +52,7 @@ type Client struct {
 	Bucket string
 }
 
-// Resolver finds out clients. It is safe for concurrent use.
+// Resolver returns the client of a request. It is safe for concurrent use.
 type Resolver struct {
 	trusted []netip.Prefix
 	header  string // canonical

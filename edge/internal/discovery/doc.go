@@ -1,4 +1,4 @@
-// Package discovery tells strangers, agents and people, how to use the service. Its
+// Package discovery tells new clients, agents and people how to use the service. Its
 // documents are made once, when the process starts, from Markdown files and from
 // what the code runs on:
 //

@@ -130,7 +130,7 @@ func TestAssetsAreKept(t *testing.T) {
 	}
 }
 
-// TestIndexTellsTheWay walks as a stranger does: /llms.txt, /v1, the sandbox.
+// TestIndexTellsTheWay follows the links like a new client: /llms.txt, /v1, the sandbox.
 func TestIndexTellsTheWay(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)

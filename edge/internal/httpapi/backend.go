@@ -10,9 +10,9 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// BackendCode returns the code under which a failed call of the backend is told,
-// by every protocol. A failure of the domain has no code of its own: it is
-// whatever the call was for.
+// BackendCode returns the error code for a failed backend call, the same in every
+// protocol. A domain failure has no fixed code: the caller passes
+// the code that suits its request.
 func BackendCode(kind upstream.Kind, ofDomain Code) Code {
 	switch kind {
 	case upstream.Unavailable:
@@ -37,7 +37,7 @@ func BackendCode(kind upstream.Kind, ofDomain Code) Code {
 }
 
 // BackendErrors answers requests for which a call of the backend failed. It writes
-// problems, and logs what the caller is not told.
+// problems, and logs causes that the caller must not see.
 type BackendErrors struct {
 	Problems *Problems
 	Logger   *slog.Logger

@@ -30,7 +30,7 @@ func threeKilobytes() []byte {
 	return []byte(`{"hits":[` + strings.Repeat(hit+",", 11) + hit + `],"has_more":false,"mode_used":"keyword"}`)
 }
 
-// discard is an answer that nobody reads.
+// discard is a response writer that drops the answer.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }

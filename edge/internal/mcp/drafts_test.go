@@ -8,7 +8,7 @@ import (
 )
 
 // TestSchemasOfBothDrafts compiles each schema under the drafts that clients read it as,
-// by a validator nobody here wrote.
+// by a third-party validator.
 func TestSchemasOfBothDrafts(t *testing.T) {
 	t.Parallel()
 	c, _ := loadTools(t)

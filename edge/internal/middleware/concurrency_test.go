@@ -215,7 +215,7 @@ func TestRequestsOfSeveralPlaces(t *testing.T) {
 	})
 }
 
-// Where few are in flight, nobody waits for all that come later.
+// With few requests in flight, no request waits for all later ones.
 func TestWhoWaitedGoesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestBegunRequestsGoFirst(t *testing.T) {
 	})
 }
 
-// A request that waits for its body keeps nobody out.
+// A request that waits for its body does not block other requests.
 func TestSlowBodiesHoldNoSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

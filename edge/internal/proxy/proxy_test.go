@@ -140,7 +140,7 @@ func TestLimitsOfBothHalves(t *testing.T) {
 	}
 }
 
-// Somebody who asked too often is told for how long to wait, in words.
+// A rate-limited caller gets the waiting time in words.
 func TestTooManyRequestsForAPage(t *testing.T) {
 	t.Parallel()
 	page, err := proxy.NewPageErrors()
@@ -155,7 +155,7 @@ func TestTooManyRequestsForAPage(t *testing.T) {
 	}
 }
 
-// An outage is told in the shape of the protocol, and never as a 4xx.
+// An outage is answered in the error format of the protocol, and never as a 4xx.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for protocol, want := range map[route.Protocol]string{

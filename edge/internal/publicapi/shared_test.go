@@ -48,13 +48,13 @@ func TestACallerWhoHangsUpFailsNoOtherCall(t *testing.T) {
 		ctx, hangUp := context.WithCancel(t.Context())
 		start := time.Now()
 		batch := serve(api.Preload(ctx, []string{"amara", "bo"}))
-		stranger := serve(t.Context())
+		other := serve(t.Context())
 		hangUp()
 		if status, waited := <-batch, time.Since(start); status != 503 || waited > 0 {
 			t.Errorf("the batch got %d after %s", status, waited)
 		}
-		if status, calls := <-stranger, backend.calls.Load(); status != 200 || calls != 1 {
-			t.Errorf("the stranger got %d from %d calls", status, calls)
+		if status, calls := <-other, backend.calls.Load(); status != 200 || calls != 1 {
+			t.Errorf("the other request got %d from %d calls", status, calls)
 		}
 	})
 }

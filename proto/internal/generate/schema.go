@@ -16,7 +16,7 @@ import (
 type form int
 
 const (
-	// input is what clients are told of arguments. It has no bounds, because the server
+	// input is the schema of the arguments for clients. It has no bounds, because the server
 	// checks them with better messages than clients do, and optional fields accept null,
 	// as the server does.
 	input form = iota

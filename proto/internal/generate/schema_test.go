@@ -21,7 +21,7 @@ func searchTool(t *testing.T, contract string) *catalog.Tool {
 	return file.RPCs[i].Tool
 }
 
-// Clients are told of arguments without bounds; what is not required may be null.
+// Input schemas for clients have no bounds; optional arguments may be null.
 func TestInputSchema(t *testing.T) {
 	t.Parallel()
 	wantText(t, searchTool(t, contract).InputSchema, `{"type":"object","properties":{
