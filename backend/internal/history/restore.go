@@ -62,7 +62,7 @@ func (s Single) Restore(ctx context.Context, to map[string]json.RawMessage) (map
 	return conflicts, nil
 }
 
-// TakeRemovals deletes the objects to be removed from to, and returns their ids.
+// TakeRemovals returns the ids of the objects to remove, and drops their entries from to.
 func TakeRemovals(to map[string]json.RawMessage) (ids []string) {
 	maps.DeleteFunc(to, func(id string, data json.RawMessage) bool {
 		removed := string(data) == "null"

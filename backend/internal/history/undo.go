@@ -157,7 +157,8 @@ func changedSince(after, present state) (reason string, fields []string) {
 
 // record stores the undo as a change, and updates which changes are in force: undoing an
 // undo puts the change that it undid in force again. A change that could be undone only in
-// part stays in force; if it is itself an undo, the change that it undid stays undone.
+// part stays in force; if it is itself an undo, the change that it undid is in force again
+// too.
 func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (string, error) {
 	touches := make([]Touch, len(u.done))
 	for i, e := range u.done {
