@@ -63,7 +63,7 @@ func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 		case !told || len(p.Path) == 0:
 			known[p.Field()] = len(problems)
 			problems = append(problems, p)
-		case v.Proto.GetRuleId() == "string.pattern": // says more about the field than its length does
+		case v.Proto.GetRuleId() == "string.pattern": // says more than the field's length
 			problems[at] = p
 		}
 	}
