@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// speaker draws what one member asks the tools for. Most of it meets the schemas.
+// speaker draws one member's tool calls. Most of them match the schemas.
 type speaker struct {
 	rt     *rapid.T
 	own    *vocabulary
@@ -18,11 +18,11 @@ type speaker struct {
 	manner manner
 }
 
-// manner says whose words a call is made of.
+// manner says whose ids and words a call uses.
 type manner int
 
-// An honest call is about the caller's own things, a thieving one as far as
-// possible about another member's, a mixed one about anybody's.
+// An honest call uses the caller's own data, a thieving one as much as possible of
+// another member's, a mixed one data of both.
 const (
 	honest manner = iota
 	thieving
@@ -45,7 +45,7 @@ func (s *speaker) arguments(tool string, input *schema) string {
 	return string(data)
 }
 
-// helpAlong sees to what no schema says, and what most calls would fail by.
+// helpAlong fixes what the schemas don't describe, and would make most calls fail.
 func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	if of, ok := object["id"].(string); ok && object["confirm_name"] != nil && s.upTo(3, "named") == 0 {
 		object["confirm_name"] = s.own.nameOf(of)
@@ -67,7 +67,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 		object["change_id"] = s.value(tool, "change_id", change)
 		delete(object, "import_id")
 	}
-	// What must fit the state, or the list, seldom does.
+	// Values that must match the state or the list seldom do.
 	for _, guard := range []string{"expected_version", "due_on", "cursor"} {
 		if !slices.Contains(input.Required, guard) && s.upTo(3, "leave out "+guard) < 3 {
 			delete(object, guard)
@@ -75,7 +75,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	}
 }
 
-// spoil breaks an object: a field of a wrong type, or one that nobody knows.
+// spoil breaks an object: a field of a wrong type, or an unknown field.
 func (s *speaker) spoil(object map[string]any) {
 	name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(object)), "tenant_id")).Draw(s.rt, "spoilt")
 	object[name] = rapid.SampledFrom([]any{7, "", []any{}, map[string]any{}}).Draw(s.rt, "spoil")

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a member does by whichever writing tools, undone from the last to the
-// first it leaves what there was.
+// After any sequence of writing tools, undoing all changes from the last to the first
+// restores the original state.
 func TestUndoOfWhateverWasDone(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -35,9 +35,9 @@ func TestUndoOfWhateverWasDone(t *testing.T) {
 	})
 }
 
-// Changes are undone and redone in any order: each is taken back, or what is in the
-// way is told and nothing is changed, and a dry run says the same before. When all
-// is undone, there is what there was.
+// Changes are undone and redone in any order: each is undone, or its conflicts are returned
+// and nothing changes, and a dry run before it says the same. When everything is undone, the
+// state is the original one.
 func TestUndoInAnyOrder(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -116,7 +116,7 @@ func (s *stage) act(t *testing.T, rt *rapid.T, a *actor, calls int, tools []*cat
 	return changes
 }
 
-// ask makes a call that the service must know what to say to.
+// ask makes a call that must not fail with an internal error.
 func (s *stage) ask(t *testing.T, rt *rapid.T, a *actor, procedure, body string) answer {
 	t.Helper()
 	s.advance(time.Second)
@@ -141,7 +141,7 @@ func (s *stage) undo(t *testing.T, rt *rapid.T, a *actor, id string, dryRun bool
 	return got
 }
 
-// tryUndo undoes a change if nothing is in the way, and returns the undo.
+// tryUndo undoes a change if it has no conflicts, and returns the undo.
 func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string {
 	t.Helper()
 	before := s.withoutCounter(t, a)
