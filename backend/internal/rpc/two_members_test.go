@@ -280,11 +280,11 @@ func (s *stage) request(rt *rapid.T, caller, other *actor, tool string) string {
 	return asks.arguments(tool, s.inputs[tool])
 }
 
-// foreign returns the ids in a text, and the marks of its words, that are the other's
-// and that the caller does not keep (as they would after they sent them in a text).
-// Nobody's are left out, which the other may keep as a word, and those whose twin the
-// caller keeps, whose it is then. Marks are left out where a tool finds what is spelt
-// alike, and in the directory.
+// foreign returns the ids and marks in a text that the other member has and the caller
+// does not (the caller has them too after sending them in a text). It leaves out unknown
+// ids, which the other may have stored as a word, and traces whose unknown replacement
+// (withUnknown) the caller has stored. Marks are left out for tools that match similar
+// spellings, and in the directory.
 func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []string {
 	found := idsIn(body)
 	exact := tool.Tool.Group != "directory"
