@@ -42,7 +42,7 @@ func (o *told) Observe(_ context.Context, operation, outcome string, _ time.Dura
 	o.statements[operation+" "+outcome]++
 }
 
-// expect compares what was told of credits since the last call.
+// expect compares the credits that were observed since the last call.
 func (o *told) expect(t *testing.T, want ...string) {
 	t.Helper()
 	o.mu.Lock()

@@ -12,27 +12,27 @@ import (
 
 // speaker draws one member's tool calls. Most of them match the schemas.
 type speaker struct {
-	rt     *rapid.T
-	own    *vocabulary
-	others *vocabulary
-	manner manner
+	rt        *rapid.T
+	own       *vocabulary
+	others    *vocabulary
+	dataOwner dataOwner
 }
 
-// manner says whose ids and words a call uses.
-type manner int
+// dataOwner says whose ids and words a call uses.
+type dataOwner int
 
-// An honest call uses the caller's own data, a thieving one as much as possible of
-// another member's, a mixed one data of both.
+// A call with callersData uses the caller's own data, one with othersData as much of another
+// member's data as possible, and a mixed one data of both.
 const (
-	honest manner = iota
-	thieving
+	callersData dataOwner = iota
+	othersData
 	mixed
 )
 
 // arguments draws the arguments of a tool, as JSON.
 func (s *speaker) arguments(tool string, input *schema) string {
 	object := s.object(tool, input)
-	if s.manner != mixed {
+	if s.dataOwner != mixed {
 		s.helpAlong(tool, input, object)
 	}
 	if s.upTo(19, "broken") == 19 {
@@ -88,7 +88,7 @@ func (s *speaker) upTo(most int, label string) int {
 func (s *speaker) object(tool string, of *schema) map[string]any {
 	out := map[string]any{}
 	density := rapid.IntRange(1, 3).Draw(s.rt, "density")
-	if s.manner == thieving {
+	if s.dataOwner == othersData {
 		density = 3
 	}
 	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
@@ -171,11 +171,11 @@ func (s *speaker) words(kind, name string) []string {
 		return unknownOf(kind)
 	}
 	switch n := s.upTo(9, "whose "+name); {
-	case s.manner == honest && (n < 8 || isID(kind+unknownID)):
+	case s.dataOwner == callersData && (n < 8 || isID(kind+unknownID)):
 		return s.own.alive(kind)
-	case s.manner == mixed && n < 4:
+	case s.dataOwner == mixed && n < 4:
 		return s.own.of(kind)
-	case s.manner == thieving && n < 9, s.manner == mixed && n < 7:
+	case s.dataOwner == othersData && n < 9, s.dataOwner == mixed && n < 7:
 		return s.others.shown(kind)
 	case n < 9:
 		return unknownOf(kind)

@@ -236,7 +236,7 @@ func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *c
 		return // it was done, and a second time may be answered otherwise
 	}
 	if strings.Contains(want.text(), "cursor: is not one that this list gave out") {
-		return // it belongs to the other arguments, as everybody can see
+		return // the cursor belongs to the other arguments
 	}
 	s.compared[tool.Tool.Name]++
 	is, wanted := suggestions.ReplaceAllString(withUnknown(got.text(), foreign), ""), suggestions.ReplaceAllString(want.text(), "")
@@ -268,15 +268,15 @@ func ageless(answer string) string { return retryAfter.ReplaceAllString(answer, 
 // request draws arguments for a tool: new ones, or those for the next page of a
 // list that one of the two has read.
 func (s *stage) request(rt *rapid.T, caller, other *actor, tool string) string {
-	manner := rapid.SampledFrom([]manner{honest, thieving, honest, mixed}).Draw(rt, "manner")
+	dataOwner := rapid.SampledFrom([]dataOwner{callersData, othersData, callersData, mixed}).Draw(rt, "dataOwner")
 	pages := caller.pages[tool]
-	if manner == thieving {
+	if dataOwner == othersData {
 		pages = other.pages[tool]
 	}
 	if len(pages) > 0 && rapid.IntRange(0, 2).Draw(rt, "next page") == 0 {
 		return rapid.SampledFrom(pages).Draw(rt, "page")
 	}
-	asks := &speaker{rt: rt, own: caller.vocabulary, others: other.vocabulary, manner: manner}
+	asks := &speaker{rt: rt, own: caller.vocabulary, others: other.vocabulary, dataOwner: dataOwner}
 	return asks.arguments(tool, s.inputs[tool])
 }
 

@@ -103,7 +103,7 @@ func (s *stage) act(t *testing.T, rt *rapid.T, a *actor, calls int, tools []*cat
 	for step := range calls {
 		tool := s.pick(rt, tools, step)
 		body := rapid.Custom(func(rt *rapid.T) string {
-			asks := &speaker{rt: rt, own: a.vocabulary, others: a.vocabulary, manner: honest}
+			asks := &speaker{rt: rt, own: a.vocabulary, others: a.vocabulary, dataOwner: callersData}
 			return asks.arguments(tool.Tool.Name, s.inputs[tool.Tool.Name])
 		}).Draw(rt, tool.Tool.Name)
 		got := s.ask(t, rt, a, tool.Procedure, body)
@@ -173,8 +173,8 @@ func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string
 	return nil
 }
 
-// withoutCounter is everything of a member but the number that every writing call
-// counts up, whatever it finds to write.
+// withoutCounter is all data of a member except the number that every writing call
+// increments, even when it changes nothing.
 func (s *stage) withoutCounter(t *testing.T, a *actor) []string {
 	t.Helper()
 	var out []string
