@@ -65,7 +65,7 @@ func TestShortage(t *testing.T) {
 	}
 }
 
-// gated is a ledger that waits to be let through, and remembers its groups.
+// gated is a ledger that blocks until the test opens it, and records its groups.
 type gated struct {
 	open   chan struct{}
 	begun  chan int
@@ -87,7 +87,7 @@ func (g *gated) Charge(_ context.Context, charges []billing.Charge) ([]billing.O
 	return outcomes, g.err
 }
 
-// What arrives during a commit is committed together after it, and each caller
+// Charges that arrive during a commit are committed together after it, and each caller
 // gets its own outcome.
 func TestMeterGroups(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestMeterGroups(t *testing.T) {
 		for price := 2; price <= 30; price++ {
 			charge(price)
 		}
-		synctest.Wait() // all of them are in line
+		synctest.Wait() // all of them wait
 		close(g.open)
 		wg.Wait()
 		if !slices.Equal(g.groups, []int{1, 29}) {
@@ -117,7 +117,7 @@ func TestMeterGroups(t *testing.T) {
 	})
 }
 
-// inBubble runs a test on a clock that jumps, until its meter is at rest.
+// inBubble runs a test with a fake clock, until its meter is idle.
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// slow is a ledger that takes a millisecond, and remembers its groups.
+// slow is a ledger that takes a millisecond, and records its groups.
 type slow struct{ groups []int }
 
 func (s *slow) Charge(_ context.Context, charges []billing.Charge) ([]billing.Outcome, error) {
@@ -153,8 +153,8 @@ func TestMeterNeverKeepsALoneCallerWaiting(t *testing.T) {
 	})
 }
 
-// Callers who come again and again end up in one group, though each is busy with
-// something else for longer than a commit takes.
+// Callers that charge repeatedly end up in one group, although each pauses between its
+// charges for longer than a commit takes.
 func TestMeterWaitsForThoseWhoCameLast(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestMeterWaitsForThoseWhoCameLast(t *testing.T) {
 	})
 }
 
-// Company that stays away is waited for once, and for 4 ms.
+// When the previous callers don't return, the meter waits for them once, for 4 ms.
 func TestMeterDoesNotWaitLong(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -195,12 +195,12 @@ func TestMeterDoesNotWaitLong(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() { charge() })
 		synctest.Wait()
-		for range 3 { // they come during the first one's commit
+		for range 3 { // they arrive during the first one's commit
 			group.Go(func() { charge() })
 		}
 		group.Wait()
 		if took := charge(); took != 5*time.Millisecond {
-			t.Errorf("the first that came alone took %s", took)
+			t.Errorf("the first call alone took %s", took)
 		}
 		if took := charge(); took != time.Millisecond {
 			t.Errorf("the second took %s", took)
@@ -208,7 +208,7 @@ func TestMeterDoesNotWaitLong(t *testing.T) {
 	})
 }
 
-// No group is larger than a ledger takes.
+// No group is larger than MaxGroup.
 func TestMeterBoundsItsGroups(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 type CreditObserver interface {
 	Charged(tool string, credits int)
 	Refunded(tool string, credits int)
-	// Refused is told of what the credits did not cover.
+	// Refused is called with charges that the credits did not cover.
 	Refused(tool string)
 }
 
@@ -35,7 +35,7 @@ type Ledger struct {
 	db    *db.DB
 	plans Plans
 	watch CreditObserver
-	// months holds the tenants whose allowance of a period was seen, by tenant.
+	// months caches, by tenant, the period whose allowance is known to be given.
 	months sync.Map
 }
 
@@ -47,8 +47,8 @@ func NewLedger(d *db.DB, plans Plans, watch CreditObserver) *Ledger {
 	return &Ledger{db: d, plans: plans, watch: watch}
 }
 
-// GetCredits returns what a member has of this month, or fails with
-// fault.NotFound. A month that nothing was charged in yet is whole.
+// GetCredits returns a member's credits of this month, or fails with fault.NotFound. In a
+// month without charges, the whole allowance is left.
 func (l *Ledger) GetCredits(ctx context.Context, owner tenant.ID) (Balance, error) {
 	b := Balance{Month: MonthOf(l.db.Now())}
 	var plan string
@@ -71,16 +71,16 @@ LEFT JOIN credit_balances b ON b.tenant_id = m.id AND b.period = ? WHERE m.id = 
 
 func noSuchMember() error { return fault.New(fault.NotFound, "the member does not exist any more") }
 
-// OpenMonth gives the tenant this month's allowance, if that was not done, and
-// returns the month. A transaction of the tenant's own could not: it does not see
+// OpenMonth gives the tenant this month's allowance, unless that was done already, and
+// returns the month. It runs across tenants because a tenant's transaction does not see
 // the plan.
 func (l *Ledger) OpenMonth(ctx context.Context, owner tenant.ID) (Month, error) {
 	month := MonthOf(l.db.Now())
 	if seen, ok := l.months.Load(owner); ok && seen == month.Period {
 		return month, nil
 	}
-	// Where another process opened it, this one must not wait for a charge that is
-	// on its way there, as the insert would.
+	// The insert would wait for a running charge of another process that opened the month
+	// already, so check first.
 	open, err := l.db.NewSelect().Table("credit_balances").
 		Where("tenant_id = ? AND period = ?", owner, month.Period).Exists(ctx)
 	if err == nil && !open {
@@ -95,8 +95,8 @@ func (l *Ledger) OpenMonth(ctx context.Context, owner tenant.ID) (Month, error) 
 	return month, nil
 }
 
-// openMonth gives an allowance once. It holds on to the plan, so that a change of
-// it comes before, and is seen, or after, and finds the balance.
+// openMonth gives an allowance once. It locks the plan: a change of the plan happens
+// either before, and is seen here, or after, and finds the balance.
 func (l *Ledger) openMonth(ctx context.Context, tx db.Querier, owner tenant.ID, month Month) error {
 	var plan string
 	if err := tx.NewRaw("SELECT plan FROM members WHERE id = ?"+db.LockRows(tx, "FOR SHARE"), owner).Scan(ctx, &plan); errors.Is(err, sql.ErrNoRows) {
@@ -118,7 +118,8 @@ ON CONFLICT (tenant_id, period) DO NOTHING`, owner, month.Period, n, n).Exec(ctx
 	})
 }
 
-// insertEntries keeps entries, which get their ids, and the present where they have no time.
+// insertEntries stores entries. It sets their ids, and the current time on entries without
+// a time.
 func (l *Ledger) insertEntries(ctx context.Context, db db.Querier, entries ...Entry) error {
 	for i := range entries {
 		e := &entries[i]
@@ -135,7 +136,7 @@ func (l *Ledger) insertEntries(ctx context.Context, db db.Querier, entries ...En
 }
 
 // SetPlan changes the plan, or fails with fault.NotFound. The month's balance becomes
-// what the new plan's allowance leaves after what is spent.
+// the new plan's allowance less what is spent, and never less than 0.
 func (l *Ledger) SetPlan(ctx context.Context, username, plan string, at time.Time) error {
 	month := MonthOf(at)
 	err := l.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
@@ -174,9 +175,8 @@ func (l *Ledger) changeAllowance(ctx context.Context, tx db.Querier, owner tenan
 	})
 }
 
-// lockBalances returns the balances that there are, and keeps them from changing
-// until the transaction ends. Locks are taken in the order of the ids, so that no
-// two transactions wait for each other.
+// lockBalances returns the existing balances, locked until the transaction ends. Locks
+// are taken in the order of the ids, so that two transactions can't deadlock.
 func (l *Ledger) lockBalances(ctx context.Context, tx db.Querier, month Month, owners []tenant.ID) (map[tenant.ID]Balance, error) {
 	query := "SELECT tenant_id, allowance, balance FROM credit_balances WHERE period = ? AND tenant_id IN (?) ORDER BY tenant_id" + db.LockRows(tx, "FOR UPDATE")
 	var rows []struct {
@@ -193,9 +193,9 @@ func (l *Ledger) lockBalances(ctx context.Context, tx db.Querier, month Month, o
 	return balances, nil
 }
 
-// ChargeTx takes the price of a call off the month's balance, in the transaction of
-// its effect. Let it be the last thing there: the balance is locked from then on,
-// and others of the tenant wait for it.
+// ChargeTx takes the price of a call off the month's balance, in the transaction of its
+// effect. Call it last: it locks the balance, and the tenant's other charges wait until
+// the transaction ends.
 func (l *Ledger) ChargeTx(ctx context.Context, tx *db.Tx, month Month, price int) (Receipt, error) {
 	b := Balance{Month: month}
 	err := tx.NewRaw(`UPDATE credit_balances SET balance = balance - ? WHERE tenant_id = ? AND period = ? AND balance >= ?
@@ -240,7 +240,7 @@ func (l *Ledger) uncovered(ctx context.Context, tx *db.Tx, b Balance, price int)
 	return Receipt{}, b.Shortage(price)
 }
 
-// Refund gives credits back to the month that they were taken from.
+// Refund returns credits to the month that they were taken from.
 func (l *Ledger) Refund(ctx context.Context, tx db.Querier, owner tenant.ID, period, tool string, credits int) error {
 	var balance int
 	err := tx.NewRaw("UPDATE credit_balances SET balance = balance + ? WHERE tenant_id = ? AND period = ? RETURNING balance",
@@ -253,10 +253,10 @@ func (l *Ledger) Refund(ctx context.Context, tx db.Querier, owner tenant.ID, per
 	})
 }
 
-// CountRefund counts credits that a transaction gave back.
+// CountRefund counts credits that a transaction refunded.
 func (l *Ledger) CountRefund(tool string, credits int) { l.watch.Refunded(tool, credits) }
 
-// Month is a calendar month of UTC, for which an allowance is given.
+// Month is a calendar month in UTC, for which an allowance is given.
 type Month struct {
 	// Period is YYYY-MM.
 	Period string
@@ -264,7 +264,7 @@ type Month struct {
 	ResetsAt time.Time
 }
 
-// MonthOf returns the month that a time is in.
+// MonthOf returns the month that contains a time.
 func MonthOf(at time.Time) Month {
 	at = at.UTC()
 	return Month{

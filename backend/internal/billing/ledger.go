@@ -13,11 +13,11 @@ const (
 	ReasonAllowance = "allowance"
 	ReasonPlan      = "plan"
 	ReasonCalls     = "calls"
-	// ReasonRefund gives back what a job that failed had cost.
+	// ReasonRefund returns the price of a failed job.
 	ReasonRefund = "refund"
 )
 
-// Entry is a line of the ledger, and its row.
+// Entry is a line of the ledger, and its database row.
 type Entry struct {
 	TenantID tenant.ID `bun:",pk"`
 	ID       string    `bun:",pk"`
@@ -26,14 +26,14 @@ type Entry struct {
 	// BalanceAfter is what was left when the entry was written.
 	BalanceAfter int
 	Reason       string
-	// Tool and Calls tell what was paid for; empty and 0 for the other reasons. Reads
-	// of a tool that were charged within seconds are one entry.
+	// Tool and Calls are what was paid for; empty and 0 for the other reasons. Reads of a
+	// tool that were charged within seconds are one entry.
 	Tool      string
 	Calls     int
 	CreatedAt time.Time
 }
 
-// Balance is what a member has of a month.
+// Balance is a member's credits of a month.
 type Balance struct {
 	Month
 	Allowance, Remaining int
@@ -49,14 +49,14 @@ type Charge struct {
 	Price  int
 }
 
-// Receipt is what a call cost and what it left.
+// Receipt is what a call cost and what is left.
 type Receipt struct {
 	Charged   int       `json:"charged"`
 	Remaining int       `json:"remaining"`
 	ResetsAt  time.Time `json:"resets_at"`
 }
 
-// Outcome is what became of a charge. Err is a *Shortage when the balance did not
+// Outcome is the outcome of a charge. Err is a *Shortage when the balance did not
 // cover it.
 type Outcome struct {
 	Receipt Receipt
@@ -69,13 +69,13 @@ type Shortage struct {
 	fault   *fault.Error
 }
 
-// Error names the allowance and when there is a new one.
+// Error names the allowance and the time of the next one.
 func (s *Shortage) Error() string { return s.fault.Error() }
 
 // Unwrap returns the coded error.
 func (s *Shortage) Unwrap() error { return s.fault }
 
-// Shortage is the refusal of a price that the balance does not cover.
+// Shortage returns the error for a price that the balance does not cover.
 func (b Balance) Shortage(price int) *Shortage {
 	return &Shortage{
 		Receipt: Receipt{Remaining: b.Remaining, ResetsAt: b.ResetsAt},

@@ -17,24 +17,24 @@ import (
 const MaxGroup = 64
 
 const (
-	// commitTimeout bounds one transaction, where the ledger can give it up.
+	// commitTimeout bounds one transaction, if the ledger can cancel it.
 	commitTimeout = 10 * time.Second
-	// maxBatchWait bounds how long charges wait for others: little beside the way of an
-	// answer through a network.
+	// maxBatchWait bounds how long charges wait for others. It is short compared with the
+	// network latency of an answer.
 	maxBatchWait = 4 * time.Millisecond
 )
 
-// Meter charges concurrent calls in groups: while one transaction is on its way,
-// the charges that arrive gather for the next. Each call waits for the commit of
-// its own charge, so that a crash loses none and invents none. It is safe for
-// concurrent use, and has no background work for long while nobody waits.
+// Meter charges concurrent calls in groups: charges that arrive during a transaction are
+// collected for the next one. Each call waits for the commit of its own charge, so that a
+// crash neither loses nor invents a charge. It is safe for concurrent use. Its background
+// goroutine ends soon after the last charge.
 type Meter struct {
 	ledger func(ctx context.Context, charges []Charge) ([]Outcome, error)
 
 	mu      sync.Mutex
 	waiting []*waiter
 	running bool
-	// full is closed, and nil again, once as many wait as are wanted.
+	// full is closed, and set to nil again, once the wanted number of charges wait.
 	full   chan struct{}
 	wanted int
 }
@@ -51,8 +51,8 @@ func NewMeter(commit func(ctx context.Context, charges []Charge) ([]Outcome, err
 	return &Meter{ledger: commit}
 }
 
-// Charge commits a charge, or fails with fault.Exhausted or with the ledger's
-// error. A caller that hangs up is charged all the same: the call was done.
+// Charge commits a charge, or fails with fault.Exhausted or with the ledger's error. A
+// caller that disconnects is charged too: the call was done.
 func (m *Meter) Charge(ctx context.Context, charge Charge) (Receipt, error) {
 	w := &waiter{charge: charge, ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
 	m.mu.Lock()
@@ -71,9 +71,9 @@ func (m *Meter) Charge(ctx context.Context, charge Charge) (Receipt, error) {
 	return w.outcome.Receipt, w.outcome.Err
 }
 
-// commitAll commits group after group until nobody comes. Those whose charges were
-// committed last are likely to be back soon: with those who wait already, that many
-// are waited for, because the fewer commits, the cheaper. Who calls alone never waits.
+// commitAll commits group after group until no charge waits. The callers of the last
+// group are likely to return soon, so it waits until that many more charges have joined
+// those that wait already: fewer commits are cheaper. A single call is never delayed.
 func (m *Meter) commitAll() {
 	for wanted := 0; ; {
 		m.gather(wanted)
@@ -86,7 +86,7 @@ func (m *Meter) commitAll() {
 	}
 }
 
-// gather waits until as many wait as are wanted, or for long enough.
+// gather waits until the wanted number of charges wait, or for maxBatchWait.
 func (m *Meter) gather(wanted int) {
 	wanted = min(wanted, MaxGroup)
 	m.mu.Lock()
@@ -162,8 +162,8 @@ func (l *Ledger) Charge(ctx context.Context, charges []Charge) (outcomes []Outco
 	return outcomes, nil
 }
 
-// ChargeWithin is Charge in a transaction that does more: it locks the balances,
-// decides which calls they cover, and writes the balances and the ledger.
+// ChargeWithin is Charge within the caller's transaction: it locks the balances, decides
+// which calls they cover, and writes the balances and the ledger.
 func (l *Ledger) ChargeWithin(ctx context.Context, tx db.Querier, charges []Charge) ([]Outcome, error) {
 	at := l.db.Now()
 	b := bill{month: MonthOf(at), at: at, charges: charges, outcomes: make([]Outcome, len(charges))}
@@ -189,8 +189,8 @@ func (l *Ledger) ChargeWithin(ctx context.Context, tx db.Querier, charges []Char
 	return b.outcomes, l.keepBill(ctx, tx, &b)
 }
 
-// openBalances locks the tenants' balances of a month, which it makes where there
-// are none. gone holds the error of each tenant that does not exist any more.
+// openBalances locks the tenants' balances of a month, and creates those that are missing.
+// gone holds the error of each tenant that no longer exists.
 func (l *Ledger) openBalances(ctx context.Context, tx db.Querier, month Month, owners []tenant.ID) (
 	balances map[tenant.ID]Balance, gone map[tenant.ID]error, err error,
 ) {
@@ -213,20 +213,20 @@ func (l *Ledger) openBalances(ctx context.Context, tx db.Querier, month Month, o
 	return balances, gone, err
 }
 
-// bill is what is charged together.
+// bill is a group of charges that are committed together.
 type bill struct {
 	month    Month
 	at       time.Time
 	owners   []tenant.ID
 	charges  []Charge
 	outcomes []Outcome
-	// entries are the new lines of the ledger, balances the rows of VALUES that hold
-	// the new balances with their tenants.
+	// entries are the new lines of the ledger, balances the rows of VALUES with the new
+	// balances and their tenants.
 	entries  []Entry
 	balances []any
 }
 
-// refuse gives calls, which are indexes of the charges, the same error.
+// refuse sets the same error for several calls, given as indexes of the charges.
 func (b *bill) refuse(calls []int, err error) {
 	for _, i := range calls {
 		b.outcomes[i] = Outcome{Err: err}
@@ -260,7 +260,7 @@ func (b *bill) settle(owner tenant.ID, calls []int, have Balance) {
 	}
 }
 
-// keepBill writes the balances that changed, and the ledger's new entries.
+// keepBill writes the changed balances and the ledger's new entries.
 func (l *Ledger) keepBill(ctx context.Context, tx db.Querier, b *bill) error {
 	if len(b.entries) == 0 {
 		return nil

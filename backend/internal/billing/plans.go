@@ -7,15 +7,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
-// Plans says how many credits a month gives, by plan.
+// Plans is how many credits a member gets each month, by plan.
 type Plans map[string]int
 
-// maxAllowance fits the 32 bits in which the contract tells it.
+// maxAllowance fits into the contract's 32 bits.
 const maxAllowance = 1_000_000_000
 
 // NewPlans returns the plans with the defaults for those that are not given:
 // free 1,000 and pro 20,000. It fails for a plan that does not exist, and for an
-// allowance that cannot be.
+// allowance that is out of range.
 func NewPlans(given map[string]int) (Plans, error) {
 	plans := Plans{account.PlanFree: 1_000, account.PlanPro: 20_000}
 	for plan, n := range given {
@@ -30,8 +30,7 @@ func NewPlans(given map[string]int) (Plans, error) {
 	return plans, nil
 }
 
-// Allowance is what a month gives; for a plan that is unknown, as little as the
-// free one.
+// Allowance returns the credits of a month; an unknown plan gets those of the free one.
 func (p Plans) Allowance(plan string) int {
 	if n, ok := p[plan]; ok {
 		return n

@@ -17,7 +17,7 @@ func ZoneOf(ctx context.Context) *time.Location {
 	return time.UTC
 }
 
-// parseDay reads a day of the calendar, as package civil keeps it; nil is the zero time.
+// parseDay parses a calendar day into the form of package civil; nil is the zero time.
 func parseDay(field string, value *string) (time.Time, error) {
 	if value == nil {
 		return time.Time{}, nil
@@ -29,8 +29,8 @@ func parseDay(field string, value *string) (time.Time, error) {
 	return t, nil
 }
 
-// StartOfDay returns the moment at which a day, or the one so many days after it, begins
-// for the caller's member; nil is the zero time.
+// StartOfDay returns the moment at which a day begins for the caller's member, or the day
+// that is the given number of days later; nil is the zero time.
 func StartOfDay(ctx context.Context, field string, value *string, after int) (time.Time, error) {
 	day, err := parseDay(field, value)
 	if err != nil || value == nil {
@@ -39,11 +39,12 @@ func StartOfDay(ctx context.Context, field string, value *string, after int) (ti
 	return civil.Start(day.AddDate(0, 0, after), ZoneOf(ctx)).UTC(), nil
 }
 
-// earliestMoment is the first that ParseMoment takes.
+// earliestMoment is the earliest moment that ParseMoment accepts.
 var earliestMoment = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ParseMoment reads when something took place: an RFC 3339 time, or a day of the caller's
-// member, which stands for its noon (today before noon: for now). nil is the zero time.
+// ParseMoment parses the time of an event: an RFC 3339 time, or a calendar day, which
+// means its noon in the member's time zone (or now, if it is today and not yet noon). nil
+// is the zero time.
 func ParseMoment(ctx context.Context, field string, value *string, now time.Time) (time.Time, error) {
 	if value == nil {
 		return time.Time{}, nil

@@ -1,5 +1,5 @@
-// Package call is what handlers of RPCs share: what they are told of a call and tell about
-// it, and the small pieces of messages that every feature has.
+// Package call is what handlers of RPCs share: the state of a call that they and the
+// pipeline exchange, and the small pieces of messages that every feature has.
 package call
 
 import (
@@ -25,7 +25,8 @@ func CheckWords(query, instead string) error {
 // defaultLimit is how many entries a page has unless a caller says.
 const DefaultLimit = 10
 
-// pageOf reads a page's bounds: offset from the cursor, limit with its default.
+// pageOf returns a page's bounds: the offset from the cursor, and the limit or its
+// default.
 func PageOf(limit *int32, token *string, query any) (offset, size int, err error) {
 	size = DefaultLimit
 	if limit != nil {
@@ -53,7 +54,7 @@ func Optional(s string) *string {
 	return &s
 }
 
-// limitOf is the limit asked for, or the usual one.
+// limitOf returns the requested limit, or the default.
 func LimitOf(limit *int32, usual int) int {
 	if limit == nil {
 		return usual
@@ -84,7 +85,7 @@ func Price(ctx context.Context) int {
 	return 0
 }
 
-// Waive makes a write free that found its work already done.
+// Waive makes a write free, for when its work was already done.
 func Waive(ctx context.Context) {
 	if s, ok := ctx.Value(stateKey{}).(*State); ok {
 		s.Free = true

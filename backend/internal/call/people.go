@@ -4,11 +4,11 @@ import (
 	"context"
 )
 
-// Selector returns the ids of everyone whom a selection of search_connections stands
-// for. It fails with fault.Invalid or fault.Conflict when it stands for nobody any more.
+// Selector returns the ids of all people in a selection of search_connections. It fails
+// with fault.Invalid or fault.Conflict when the selection is no longer valid.
 type Selector func(ctx context.Context, selection string) ([]string, error)
 
-// People returns the ids that a call names itself, or else those of its selection.
+// People returns the ids that a call lists, or else those of its selection.
 func People(ctx context.Context, ids []string, selection *string, selected Selector) ([]string, error) {
 	if selection == nil {
 		return ids, nil

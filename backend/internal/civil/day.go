@@ -1,6 +1,6 @@
-// Package civil turns moments into days of the calendar as a member sees them. A
-// day is kept as its midnight in UTC, wherever it was lived; what time of day it
-// was, and how far the zone is from UTC, is no longer in it.
+// Package civil turns moments into calendar days as a member sees them. A day is stored
+// as midnight UTC, no matter in which time zone it was; the time of day and the zone's
+// offset are not stored.
 package civil
 
 import (
@@ -9,7 +9,7 @@ import (
 	_ "time/tzdata"
 )
 
-// Of returns the day on which a moment falls in a zone.
+// Of returns the calendar day of a moment in a zone.
 func Of(t time.Time, zone *time.Location) time.Time {
 	year, month, day := t.In(zone).Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)

@@ -15,8 +15,8 @@ func date(s string) time.Time {
 	return t
 }
 
-// The same moment is another day on the other side of the date line, and the
-// hour that a zone skips or repeats is of the day that it interrupts.
+// The same moment is a different day on the other side of the date line. An hour that a
+// zone skips or repeats belongs to the day that it is in.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ moment, zone, want string }{

@@ -1,8 +1,8 @@
 // Package cursor makes the opaque page tokens of lists. A cursor holds the
 // position where the next page begins and a checksum over that position and the
 // query it belongs to, so that a damaged cursor, or one of another query, is
-// refused. It carries no authority: every page is read within the caller's own
-// tenant whatever the cursor says.
+// refused. It grants no access: every page is read within the caller's own
+// tenant, no matter what the cursor contains.
 package cursor
 
 import (
@@ -17,7 +17,7 @@ import (
 const checksumBytes = 9
 
 // Encode returns a cursor for a position within the results of a query. Both
-// must be encodable as JSON; the query is whatever decides the order.
+// must be encodable as JSON; the query is everything that decides the order.
 func Encode(query, position any) (string, error) {
 	p, err := json.Marshal(position)
 	if err != nil {
@@ -30,14 +30,14 @@ func Encode(query, position any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(sum, p...)), nil
 }
 
-// Decode reads a cursor that Encode made for the same query into position. It
+// Decode decodes a cursor that Encode made for the same query into position. It
 // fails with fault.Invalid for anything else.
 func Decode(cursor string, query, position any) error {
 	data, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(data) <= checksumBytes {
 		return invalid()
 	}
-	// Base64 decoders skip line breaks and unused bits; Encode writes one spelling.
+	// Base64 decoders skip line breaks and unused bits, so accept only what Encode writes.
 	if base64.RawURLEncoding.EncodeToString(data) != cursor {
 		return invalid()
 	}

@@ -98,8 +98,8 @@ func TestCursorOfAnotherQueryIsRefused(t *testing.T) {
 	})
 }
 
-// A checksum over query and position says where one ends and the other begins:
-// that of 1 and 23 is not that of 12 and 3.
+// The checksum depends on where the query ends and the position begins: 1 and 23 have
+// another checksum than 12 and 3.
 func TestQueryAndPositionDoNotRunIntoEachOther(t *testing.T) {
 	t.Parallel()
 	data, err := base64.RawURLEncoding.DecodeString(encode(t, 1, 23))
@@ -144,7 +144,7 @@ func TestWhatIsNoJSONIsAnInternalError(t *testing.T) {
 	}
 }
 
-// What Decode accepts is, to the letter, what Encode makes of the same position.
+// Decode accepts exactly the string that Encode returns for the same position.
 func FuzzDecode(f *testing.F) {
 	q := query{Text: "maria", Kinds: []string{"note", "call"}}
 	for _, p := range []position{{}, {ID: "not_01"}, {At: time.Unix(0, 1).UTC(), ID: "int_02"}} {

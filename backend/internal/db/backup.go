@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Backup writes all of a database into a new file, while it is in use. For SQLite
-// that is a database again, for PostgreSQL an archive of pg_dump, which must be
-// installed. The file is there as a whole or not at all, and for its owner's eyes only.
+// Backup writes a whole database into a new file, while the database is in use. For
+// SQLite the file is a database too, for PostgreSQL an archive of pg_dump, which must be
+// installed. The file is written completely or not at all, and only its owner can read it.
 func Backup(ctx context.Context, databaseURL, file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is there already: name a file that is not", file)
@@ -25,7 +25,7 @@ func Backup(ctx context.Context, databaseURL, file string) error {
 		write = dumpPostgres
 	}
 	if err := write(ctx, databaseURL, partial); err != nil {
-		_ = os.Remove(partial) // what it failed with is told
+		_ = os.Remove(partial) // the error that caused this is returned
 		return err
 	}
 	if err := os.Rename(partial, file); err != nil {
@@ -34,9 +34,9 @@ func Backup(ctx context.Context, databaseURL, file string) error {
 	return nil
 }
 
-// Restore brings what Backup wrote into a database that is not there yet, or in
-// PostgreSQL into an empty one. The file must be of the same kind of database, and of
-// this version of Kith or an older one; `kith migrate` does the rest.
+// Restore restores a file that Backup wrote: into a SQLite database that doesn't exist
+// yet, or into an empty PostgreSQL one. The file must be of the same kind of database, and
+// of this version of Kith or an older one; run `kith migrate` after it.
 func Restore(ctx context.Context, databaseURL, file string) error {
 	head := make([]byte, len(sqliteMagic))
 	f, err := os.Open(file)

@@ -35,7 +35,7 @@ func restorePostgres(ctx context.Context, databaseURL, file string) (err error) 
 	if tables > 0 {
 		return fmt.Errorf("the database holds %d tables already: name an empty one", tables)
 	}
-	// Roles are the server's, not the database's, so that no dump holds them.
+	// Roles belong to the server, not to the database, so dumps don't contain them.
 	for _, role := range []string{tenantRole, serviceRole} {
 		_, err := s.engine.admin.ExecContext(ctx, "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '"+role+"') THEN CREATE ROLE "+role+
 			" NOLOGIN; END IF; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$")
@@ -73,9 +73,9 @@ func runPostgres(ctx context.Context, databaseURL, program string, args ...strin
 	return nil
 }
 
-// splitPassword takes the password out of a database URL, where it is beside the
-// user's name or in the query: every user of the machine may read command lines, and
-// only the owner a process's environment.
+// splitPassword removes the password from a database URL, where it follows the user's name
+// or is in the query. Every user of the machine can read command lines, but only the owner
+// of a process can read its environment.
 func splitPassword(databaseURL string) (address, password string, err error) {
 	tx, err := url.Parse(databaseURL)
 	if err != nil {

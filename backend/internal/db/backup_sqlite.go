@@ -22,7 +22,7 @@ func backupSQLite(ctx context.Context, databaseURL, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := createPrivate(file); err != nil { // VACUUM INTO takes an empty file
+	if err := createPrivate(file); err != nil { // VACUUM INTO accepts an empty file
 		return err
 	}
 	if _, err := s.engine.admin.NewRaw("VACUUM INTO ?", file).Exec(ctx); err != nil {
@@ -50,7 +50,7 @@ func restoreSQLite(ctx context.Context, databaseURL, file string) error {
 		err = os.Rename(partial, path)
 	}
 	for _, left := range []string{partial, partial + "-wal", partial + "-shm", partial + ".lock"} {
-		_ = os.Remove(left) // what it failed with is told
+		_ = os.Remove(left) // the error that caused this is returned
 	}
 	return err
 }
@@ -75,7 +75,7 @@ func copyPrivate(to, from string) (err error) {
 	return nil
 }
 
-// checkRestored sees that a copy is whole, and of a version that is known here.
+// checkRestored checks that a copy is complete, and of a version that this binary knows.
 func checkRestored(ctx context.Context, path string) (err error) {
 	s, err := connect(ctx, Config{URL: path, MaxConns: 1})
 	if err != nil {

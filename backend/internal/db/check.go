@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Check looks at a database without changing anything, and returns the clock of
-// its server; that of SQLite is this machine's. It fails where Open would, and where
-// there is no database yet.
+// Check checks a database without changing anything, and returns the time of its server;
+// for SQLite that is this machine's. It fails when Open would fail, or when the database
+// doesn't exist yet.
 func Check(ctx context.Context, databaseURL string) (clock time.Time, err error) {
 	if !IsPostgres(databaseURL) {
 		if _, err := os.Stat(sqlitePath(databaseURL)); err != nil {

@@ -16,22 +16,23 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// Config says where and how to keep things.
+// Config says which database to open, and how.
 type Config struct {
 	// URL is a postgres:// address, or the path of a SQLite file with or
 	// without sqlite:// before it.
 	URL string
 	// MaxConns bounds each pool of connections; 0 means 16.
 	MaxConns int
-	// AcceptNewer opens a database that has all that the binary knows, and more.
+	// AcceptNewer opens a database that has migrations that the binary doesn't know, if it
+	// has all that the binary knows.
 	AcceptNewer bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger takes what happens in the background; nil discards it.
+	// Logger logs what happens in the background; nil discards it.
 	Logger *slog.Logger
-	// Fault is asked before each statement outside a transaction, with "BEGIN" before each
-	// transaction, and with "COMMITTED" after one that was committed: tests break the
-	// database, or lose its answer, with the error that it returns. Nil breaks nothing.
+	// Fault is called before each statement outside a transaction, with "BEGIN" before each
+	// transaction, and with "COMMITTED" after a commit. Tests return an error from it to
+	// simulate a database that fails, or whose answer is lost. It may be nil.
 	Fault func(statement string) error
 	// Queries counts statements; nil counts nothing.
 	Queries QueryObserver
@@ -51,7 +52,7 @@ type DB struct {
 	queryWatch QueryObserver
 }
 
-// engine is what differs between the two databases.
+// engine is the part that differs between the two databases.
 type engine struct {
 	name string
 	// service and tenants are the pools for cross-tenant and for tenant rows,
@@ -62,7 +63,7 @@ type engine struct {
 	admin *bun.DB
 	// lock keeps other processes from migrating until unlock is called.
 	lock func(ctx context.Context) (unlock func() error, err error)
-	// mode goes before a hot statement's arguments.
+	// mode precedes the arguments of a prepared statement.
 	mode []any
 }
 
@@ -71,9 +72,8 @@ const (
 	postgresName = "postgres"
 )
 
-// Open connects, and refuses a database whose schema is not the binary's, unless it
-// is a newer one and that is accepted.
-// Callers Migrate first where that is wanted.
+// Open connects, and refuses a database whose schema is not the binary's, unless it is
+// newer and Config.AcceptNewer is set. It does not migrate: call Migrate first for that.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	s, err := connect(ctx, c)
 	if err != nil {
@@ -133,7 +133,7 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 	return s, nil
 }
 
-// IsPostgres tells whether a database URL means PostgreSQL.
+// IsPostgres reports whether a database URL means PostgreSQL.
 func IsPostgres(url string) bool {
 	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
 }
@@ -149,7 +149,7 @@ func (s *DB) File() string {
 	return s.file
 }
 
-// Close gives all connections back.
+// Close closes all connections.
 func (s *DB) Close() error {
 	var errs []error
 	for _, db := range s.engine.pools() {
@@ -191,13 +191,13 @@ func (e engine) pools() []*bun.DB {
 	return pools
 }
 
-// Now returns the present as the databases keep it: UTC, in microseconds.
+// Now returns the current time as the databases store it: UTC, in microseconds.
 func (s *DB) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
 type tenantKey struct{}
 
-// withTenant names the tenant for connections that are taken from a pool under
-// this context; row-level security reads it.
+// withTenant returns a context that sets the tenant for connections taken from a pool;
+// row-level security reads it.
 func withTenant(ctx context.Context, t tenant.ID) context.Context {
 	return context.WithValue(ctx, tenantKey{}, t)
 }

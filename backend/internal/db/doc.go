@@ -7,12 +7,12 @@
 //	Tx       one write transaction of one tenant
 //	Reader   what a Tenant and a Tx share: statements that read one tenant's rows
 //
-// Two walls stand between one member's data and another's. The first is the shape of
-// these types: a feature reaches a tenant's rows through a Reader or a Tx only, each bound
-// to one tenant, and From adds the tenant's condition. The second is the database:
-// references carry tenant_id, and in PostgreSQL row-level security shows the tenant's role
-// nothing else. A read-only tenant is refused by its handle and by triggers.
+// Two mechanisms separate the data of members. The first is the design of these types: a
+// feature reaches a tenant's rows only through a Reader or a Tx, each bound to one tenant,
+// and From adds the tenant's condition. The second is the database: references include
+// tenant_id, and in PostgreSQL row-level security hides all other tenants' rows from the
+// tenant's role. Writes to a read-only tenant are refused by its handle and by triggers.
 //
-// Errors come back coded by package fault where a caller can act on them (Coded): "no
-// rows" alone is not found, an outage stays an outage.
+// Errors that a caller can act on have a code of package fault (Coded): only "no rows" is
+// fault.NotFound, and an outage stays an outage.
 package db

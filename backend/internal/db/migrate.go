@@ -115,7 +115,7 @@ func (s *DB) checkSchema(ctx context.Context) error {
 	}
 }
 
-// hasMigrations tells whether the database was ever migrated.
+// hasMigrations reports whether the database was ever migrated.
 func (s *DB) hasMigrations(ctx context.Context) (bool, error) {
 	query := "SELECT count(*) FROM sqlite_master WHERE name = 'bun_migrations'"
 	if s.engine.name == postgresName {

@@ -33,7 +33,7 @@ func tenantTables() map[string][]tenantTable {
 			tenantTable{Name: "idempotency_keys", Owner: tenantColumn, Grants: allWrites},
 			// Every metered call updates a balance and inserts an entry, so these writes
 			// have no trigger. They need none: a read-only tenant has no balance, since
-			// nobody can insert one, and an entry needs its balance.
+			// the insert of one is refused, and an entry needs its balance.
 			tenantTable{Name: "credit_balances", Owner: tenantColumn, Grants: allWrites, Refused: []string{"insert", "delete"}},
 			tenantTable{Name: "credit_entries", Owner: tenantColumn, Grants: "SELECT, INSERT", Refused: []string{"update", "delete"}},
 		),

@@ -18,8 +18,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Coded gives a database's error the code that callers act on. Errors that
-// are coded already, and those that nobody can act on, pass unchanged.
+// Coded gives a database's error the code that callers act on. Errors that already have
+// a code, and errors that callers can't act on, are returned unchanged.
 func Coded(err error) error {
 	var coded *fault.Error
 	switch {
@@ -34,14 +34,14 @@ func Coded(err error) error {
 	}
 }
 
-// readOnlyMark is what the triggers of the walls migration say.
+// readOnlyMark is the message of the triggers of the walls migration.
 const readOnlyMark = "kith: tenant is read-only"
 
 func isReadOnly(err error) bool { return strings.Contains(err.Error(), readOnlyMark) }
 
 func isOutage(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		// 08 connection, 53 resources, 57P operator; 40 and 55P03 pass by a retry.
+		// 08 connection, 53 resources, 57P operator; 40 and 55P03 succeed on a retry.
 		class := pg.Code[:min(2, len(pg.Code))]
 		return class == "08" || class == "53" || class == "40" || strings.HasPrefix(pg.Code, "57P") || pg.Code == "55P03"
 	}
@@ -60,7 +60,7 @@ func isOutage(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
-// IsTaken tells whether an insert met a row with the same unique key.
+// IsTaken reports whether an insert failed because a row has the same unique key.
 func IsTaken(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "23505"
@@ -81,7 +81,7 @@ type noop struct{}
 
 func (noop) Observe(context.Context, string, string, time.Duration) {}
 
-// queryWatch tells an observer of the statements that bun makes.
+// queryWatch is a query hook of bun that reports statements to an observer.
 type queryWatch struct{ observer QueryObserver }
 
 // BeforeQuery implements bun.QueryHook.
@@ -92,7 +92,7 @@ func (w queryWatch) AfterQuery(ctx context.Context, e *bun.QueryEvent) {
 	w.observer.Observe(ctx, Operation(e.Query), Outcome(e.Err), time.Since(e.StartTime))
 }
 
-// watched has an observer told of the statements of all pools.
+// watched adds a query hook for the statements of all pools.
 func (e engine) watched(o QueryObserver) engine {
 	again := map[*bun.DB]*bun.DB{}
 	for _, db := range e.pools() {
@@ -104,7 +104,7 @@ func (e engine) watched(o QueryObserver) engine {
 	return e
 }
 
-// Operation is the first word of a statement, in lower case.
+// Operation returns the first word of a statement, in lower case.
 func Operation(query string) string {
 	query = strings.TrimLeft(query, " \n\t(")
 	if end := strings.IndexAny(query, " \n\t("); end > 0 {
@@ -125,7 +125,7 @@ func Operation(query string) string {
 	return strings.ToLower(query)
 }
 
-// Outcome is how a statement ended, as metrics.Queries counts it.
+// Outcome returns how a statement ended, as metrics.Queries counts it.
 func Outcome(err error) string {
 	switch {
 	case err == nil, errors.Is(err, sql.ErrNoRows):
@@ -141,8 +141,8 @@ func Outcome(err error) string {
 	}
 }
 
-// isConflict tells whether a statement gave way to another transaction, so that
-// it may pass when it is repeated.
+// isConflict reports whether a statement was aborted because of another transaction, so
+// that it may succeed when it is repeated.
 func isConflict(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "40") || pg.Code == "55P03"

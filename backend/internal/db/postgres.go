@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// The roles that connections take on; the walls migration makes them.
+// The roles that connections use; the walls migration creates them.
 const (
 	tenantRole  = "kith_tenant"
 	serviceRole = "kith_service"
@@ -20,8 +20,8 @@ const (
 // migrationLock is the key of the advisory lock that one migrating process holds.
 const migrationLock = 0x6b697468
 
-// openPostgres opens a pool for each role. Statements go by the simple protocol,
-// since bun writes arguments into them; hot statements ask for the cached one.
+// openPostgres opens a pool for each role. Statements use the simple protocol, since bun
+// writes arguments into them; prepared statements request the cached mode.
 func openPostgres(ctx context.Context, c Config) (engine, error) {
 	conf, err := pgx.ParseConfig(c.URL)
 	if err != nil {
@@ -55,8 +55,8 @@ func openPool(conf *pgx.ConnConfig, conns int, options ...stdlib.OptionOpenDB) *
 	return bun.NewDB(db, pgdialect.New())
 }
 
-// takeRole also has prepared statements planned once: they look rows up by keys, and
-// planning takes longer than that.
+// takeRole sets the role, and makes prepared statements be planned once: they look up rows
+// by keys, and planning takes longer than that.
 func takeRole(role string) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "SET ROLE "+role+"; SET plan_cache_mode = force_generic_plan")
@@ -64,11 +64,11 @@ func takeRole(role string) func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// tenantSetting is where a connection remembers which tenant it is set to.
+// tenantSetting is the setting of a connection that holds its current tenant.
 const tenantSetting = "kith.tenant"
 
-// setTenant tells row-level security whose rows the next statements may see: the
-// tenant of the context, or nobody's.
+// setTenant sets whose rows row-level security shows to the next statements: those of the
+// tenant of the context, or none.
 func setTenant(ctx context.Context, conn *pgx.Conn) error {
 	want := string(tenantFrom(ctx))
 	data := conn.PgConn().CustomData()
@@ -82,8 +82,8 @@ func setTenant(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// advisoryLock waits for the lock on a connection of its own, which gives it
-// back when it closes.
+// advisoryLock waits for the lock on a separate connection, which releases it when it
+// closes.
 func advisoryLock(ctx context.Context, db *bun.DB) (func() error, error) {
 	conn, err := db.DB.Conn(ctx)
 	if err != nil {

@@ -26,8 +26,8 @@ type Querier interface {
 	Dialect() schema.Dialect
 }
 
-// pool is a pool of connections as a Querier. Its errors are coded, and its
-// connections work for the tenant, if there is one.
+// pool is a pool of connections as a Querier. Its errors have codes, and its connections
+// are set to the tenant, if there is one.
 type pool struct {
 	*bun.DB
 
@@ -96,9 +96,10 @@ func (c conn) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 
 // Reader builds statements that read one tenant's rows. A *Tenant and a *Tx are readers.
 type Reader interface {
-	// TenantID is whose rows are read. A statement that From didn't begin must name it.
+	// TenantID is the tenant whose rows are read. A statement that From didn't begin must
+	// name it.
 	TenantID() tenant.ID
-	// Now is the present, fixed within a transaction.
+	// Now is the current time, fixed within a transaction.
 	Now() time.Time
 	// From selects from the tenant's rows of a model.
 	From(model any) *bun.SelectQuery
@@ -108,7 +109,7 @@ type Reader interface {
 	Dialect() schema.Dialect
 }
 
-// reader implements Reader but for Now.
+// reader implements Reader without Now.
 type reader struct {
 	db  Querier
 	id  tenant.ID
@@ -121,8 +122,8 @@ func (r reader) TenantID() tenant.ID { return r.id }
 // Now implements Reader.
 func (r reader) Now() time.Time { return r.now() }
 
-// From implements Reader. The rows are a derived table, so that no condition added
-// later, not even an OR, reaches beyond them.
+// From implements Reader. The rows are a derived table, so that no condition added later,
+// not even an OR, can select rows of another tenant.
 func (r reader) From(model any) *bun.SelectQuery {
 	return r.db.NewSelect().Model(model).
 		ModelTableExpr("(SELECT * FROM ?TableName WHERE tenant_id = ?) AS ?TableAlias", r.id)
@@ -142,7 +143,7 @@ func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*s
 // Dialect implements Reader.
 func (r reader) Dialect() schema.Dialect { return r.db.Dialect() }
 
-// isPostgres tells whether statements go to PostgreSQL.
+// isPostgres reports whether statements go to PostgreSQL.
 func isPostgres(q interface{ Dialect() schema.Dialect }) bool {
 	return q.Dialect().Name() == dialect.PG
 }
@@ -156,8 +157,8 @@ func LockRows(q Querier, clause string) string {
 	return ""
 }
 
-// TryLock takes a lock on a key among all processes until the transaction ends, and
-// tells whether it was free. SQLite has one writer, so that it always is.
+// TryLock locks a key across all processes until the transaction ends, and reports whether
+// it was free. SQLite has one writer, so it always is.
 func TryLock(ctx context.Context, q Querier, key string) (free bool, err error) {
 	if !isPostgres(q) {
 		return true, nil
@@ -166,8 +167,8 @@ func TryLock(ctx context.Context, q Querier, key string) (free bool, err error) 
 	return free, err
 }
 
-// LockTable keeps others from writing a table until the transaction ends. SQLite has
-// one writer, who has it already.
+// LockTable prevents other transactions from writing a table until this one ends. In
+// SQLite it does nothing: there is only one writer.
 func LockTable(ctx context.Context, q Querier, table string) error {
 	if !isPostgres(q) {
 		return nil
@@ -176,7 +177,7 @@ func LockTable(ctx context.Context, q Querier, table string) error {
 	return err
 }
 
-// Halving is 2^(-age/halfLife) in SQL, of a column of times; 1 for times to come.
+// Halving returns SQL for 2^(-age/halfLife) of a column of times; 1 for future times.
 func Halving(r Reader, column string, now time.Time, halfLife time.Duration) schema.QueryAppender {
 	if isPostgres(r) {
 		return bun.SafeQuery("power(2.0, -greatest(extract(epoch FROM ?::timestamptz - ?)::float8, 0) / ?)",
@@ -185,7 +186,8 @@ func Halving(r Reader, column string, now time.Time, halfLife time.Duration) sch
 	return bun.SafeQuery("pow(2.0, -max(julianday(?) - julianday(?), 0) / ?)", now, bun.Safe(column), halfLife.Hours()/24)
 }
 
-// Bytewise orders a column by its bytes, which is the same in both databases.
+// Bytewise returns SQL that orders a column by its bytes, which is the same in both
+// databases.
 func Bytewise(r Reader, column string) schema.QueryAppender {
 	if isPostgres(r) {
 		return bun.SafeQuery(`? COLLATE "C"`, bun.Safe(column))
@@ -193,8 +195,8 @@ func Bytewise(r Reader, column string) schema.QueryAppender {
 	return bun.Safe(column)
 }
 
-// Prepared is a read across tenants with one argument, made so often that it is
-// prepared by hand: parsing its text would cost as much as running it.
+// Prepared is a read across tenants with one argument. It is used for reads that are so
+// frequent that parsing their text would cost as much as running them.
 type Prepared struct {
 	stmt *sql.Stmt // in SQLite
 	db   *sql.DB
@@ -205,8 +207,8 @@ type Prepared struct {
 	fault func(statement string) error
 }
 
-// Prepared returns the prepared statement of a name. The first call renders its text,
-// whose one argument is a question mark.
+// Prepared returns the prepared statement with a name. The first call renders its text,
+// in which a question mark is the one argument.
 func (s *DB) Prepared(ctx context.Context, name string, render func() string) (*Prepared, error) {
 	if made, ok := s.prepared.Load(name); ok {
 		return made.(*Prepared), nil //nolint:forcetypeassert // nothing else is stored

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// MustMeet turns a statement that met no row into fault.NotFound.
+// MustMeet returns fault.NotFound for a statement that affected no row.
 func MustMeet(result sql.Result, err error, missing string) error {
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func MustMeet(result sql.Result, err error, missing string) error {
 	return err
 }
 
-// Found names what is missing when there was no row.
+// Found turns "no rows" into an error that names what was not found.
 func Found[T any](row *T, err error, missing string) (*T, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fault.New(fault.NotFound, "%s", missing)
@@ -31,7 +31,7 @@ func Found[T any](row *T, err error, missing string) (*T, error) {
 	return row, nil
 }
 
-// LikeEscape makes text match itself in LIKE … ESCAPE '\'.
+// LikeEscape escapes text so that it matches literally in LIKE … ESCAPE '\'.
 func LikeEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
 }

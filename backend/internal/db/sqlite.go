@@ -18,9 +18,9 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// openSQLite opens one writing connection, since SQLite has one writer anyway,
-// and a pool of reading ones. Transactions of the writer begin immediate:
-// without that, one that reads before it writes fails when another wrote since.
+// openSQLite opens one writing connection, since SQLite allows only one writer, and a
+// pool of reading ones. Transactions of the writer use BEGIN IMMEDIATE: without it, a
+// transaction that reads before it writes fails when another one wrote in between.
 func openSQLite(ctx context.Context, c Config) (engine, error) {
 	path := sqlitePath(c.URL)
 	if path == "" {
@@ -32,15 +32,15 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	if err := createPrivate(path); err != nil {
 		return engine{}, err
 	}
-	for _, beside := range []string{"-wal", "-shm", "-journal"} { // of an earlier run, or of a file that was copied
+	for _, beside := range []string{"-wal", "-shm", "-journal"} { // from an earlier run, or copied with the database
 		if err := makePrivate(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return engine{}, err
 		}
 	}
-	// A statement that fails half-way is taken back from its journal, which would be
-	// a file of its own unless temporary things stay in memory. A page that is written
-	// again and again, as ledgers' are, is copied from the write-ahead log into the
-	// database once for each 16 MiB of log, not for each 4.
+	// A statement that fails half-way is rolled back from its journal, which is a file
+	// unless temporary data stays in memory. Pages that are written repeatedly, such as
+	// those of the ledger, are copied from the write-ahead log into the database once for
+	// each 16 MiB of log instead of each 4 MiB.
 	write, err := openSQLiteDB(path, "_txlock=immediate&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(4096)", 1)
 	if err != nil {
 		return engine{}, err
@@ -59,13 +59,13 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	}, nil
 }
 
-// sqlitePath is the file that a database URL means.
+// sqlitePath returns the path of the file in a database URL.
 func sqlitePath(url string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(url, "sqlite://"), "file:")
 }
 
-// createPrivate makes the file if it is not there, and has only its owner read it;
-// SQLite gives the files that it puts beside it the same mode.
+// createPrivate creates the file if it doesn't exist, and makes it readable by its owner
+// only; SQLite gives the files that it creates beside it the same mode.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -74,7 +74,7 @@ func createPrivate(path string) error {
 	return errors.Join(f.Close(), makePrivate(path))
 }
 
-// makePrivate takes a file's permissions from everybody but its owner.
+// makePrivate removes all permissions of a file except its owner's.
 func makePrivate(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
@@ -98,8 +98,8 @@ func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
 	return bun.NewDB(db, sqlitedialect.New()), nil
 }
 
-// lockFile takes an exclusive lock that the system gives back when the process
-// ends, however it ends.
+// lockFile takes an exclusive lock, which the operating system releases when the process
+// ends, even after a crash.
 func lockFile(ctx context.Context, path string) (func() error, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

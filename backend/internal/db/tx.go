@@ -29,8 +29,8 @@ func (s *DB) Tenant(t tenant.ID, readOnly bool) *Tenant {
 	return &Tenant{reader: reader{db: s.pool(s.engine.tenantRead, t), id: t, now: s.Now}, service: s, readOnly: readOnly}
 }
 
-// TenantIn returns the transaction of one tenant within a transaction across tenants, at a
-// time and with a data version of the caller's. What it marks dirty is not kept.
+// TenantIn returns the transaction of one tenant within a transaction across tenants. The
+// caller sets its time and data version. Its dirty marks are discarded.
 func (s *DB) TenantIn(tx Querier, t tenant.ID, now time.Time, version int64) *Tx {
 	return &Tx{
 		reader: reader{db: tx, id: t, now: func() time.Time { return now }}, ids: s.ids, version: version, dirty: map[string]struct{}{},
@@ -40,11 +40,11 @@ func (s *DB) TenantIn(tx Querier, t tenant.ID, now time.Time, version int64) *Tx
 // Service is the database that the tenant is in.
 func (t *Tenant) Service() *DB { return t.service }
 
-// Actor says on whose behalf and with which tool a write is made.
+// Actor is the credential and the tool with which a write is made.
 type Actor struct{ CredentialID, CredentialName, Tool string }
 
-// Tx is one write transaction of one tenant. All writes of a tenant happen one
-// after the other: each begins by counting up the tenant's data version.
+// Tx is one write transaction of one tenant. All writes of a tenant happen one after the
+// other: each begins by incrementing the tenant's data version.
 type Tx struct {
 	reader
 
@@ -57,13 +57,13 @@ type Tx struct {
 }
 
 // Write runs fn in one transaction, which is committed when fn returns nil. The
-// time within is fixed. It fails with fault.ReadOnly for a read-only tenant.
+// transaction's time is fixed. It fails with fault.ReadOnly for a read-only tenant.
 func (t *Tenant) Write(ctx context.Context, actor Actor, fn func(context.Context, *Tx) error) error {
 	return t.WriteAfter(ctx, actor, nil, fn)
 }
 
-// WriteAfter is Write with something to do in the transaction before it waits for the
-// tenant's other writes.
+// WriteAfter is Write with a function that runs in the transaction before it waits for
+// the tenant's other writes.
 func (t *Tenant) WriteAfter(ctx context.Context, actor Actor, before, fn func(context.Context, *Tx) error) error {
 	if t.readOnly {
 		return fault.New(fault.ReadOnly, "this account is read-only")
@@ -118,10 +118,10 @@ func (x *Tx) begin(ctx context.Context) error {
 	return err
 }
 
-// Actor says on whose behalf the transaction writes.
+// Actor returns the credential and the tool that the transaction writes for.
 func (x *Tx) Actor() Actor { return x.actor }
 
-// Version is the tenant's data version that the transaction makes.
+// Version returns the tenant's data version after the transaction.
 func (x *Tx) Version() int64 { return x.version }
 
 // NewID returns a new id with a prefix of package id.
@@ -134,14 +134,14 @@ func (x *Tx) MarkDirty(ids ...string) {
 	}
 }
 
-// MarkRemoved tells that connections were deleted, so that no row is left whose
-// version could say so.
+// MarkRemoved records that connections were deleted. Their rows, whose version would
+// show a change, no longer exist.
 func (x *Tx) MarkRemoved() { x.removed = true }
 
-// OnEnd has fn called after the transaction, with its error or nil.
+// OnEnd makes fn be called after the transaction, with its error or nil.
 func (x *Tx) OnEnd(fn func(error)) { x.onEnd = append(x.onEnd, fn) }
 
-// OnCommit has fn called once the transaction is committed.
+// OnCommit makes fn be called after the transaction is committed.
 func (x *Tx) OnCommit(fn func()) {
 	x.OnEnd(func(err error) {
 		if err == nil {
@@ -165,7 +165,7 @@ func (x *Tx) keepDirty(ctx context.Context) error {
 	return err
 }
 
-// NewInsert implements Querier. The rows carry the tenant's id.
+// NewInsert implements Querier. The rows must have the tenant's id.
 func (x *Tx) NewInsert() *bun.InsertQuery { return x.db.NewInsert() }
 
 // NewUpdate implements Querier. The statement must name the tenant.
@@ -174,7 +174,7 @@ func (x *Tx) NewUpdate() *bun.UpdateQuery { return x.db.NewUpdate() }
 // NewDelete implements Querier. The statement must name the tenant.
 func (x *Tx) NewDelete() *bun.DeleteQuery { return x.db.NewDelete() }
 
-// InsertAll keeps a slice of n rows; nothing when n is 0.
+// InsertAll inserts a slice of n rows; it does nothing when n is 0.
 func (x *Tx) InsertAll(ctx context.Context, rows any, n int) error {
 	if n == 0 {
 		return nil
@@ -190,7 +190,7 @@ func (x *Tx) Delete(ctx context.Context, model any, condition string, args ...an
 	return err
 }
 
-// Attempt runs fn within a savepoint, and takes back what it wrote unless keep.
+// Attempt runs fn within a savepoint, and rolls back what it wrote unless keep.
 func (x *Tx) Attempt(ctx context.Context, fn func(context.Context) (keep bool, err error)) error {
 	outer, ok := x.db.(bun.Tx)
 	if !ok {

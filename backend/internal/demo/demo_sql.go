@@ -26,7 +26,7 @@ type Demo struct {
 	Token account.PersonalToken
 	// Organizations of the demo account, without ids.
 	Organizations []people.Organization
-	// Fill writes all else of the demo account, in the transaction that replaces it.
+	// Fill writes the rest of the demo account, in the transaction that replaces it.
 	Fill func(ctx context.Context, tx *db.Tx) error
 }
 
@@ -47,9 +47,9 @@ JOIN sandbox_states s ON s.username = m.username`).Scan(ctx, &n)
 	return n, err
 }
 
-// ReplaceDemo replaces the sandbox's members and all that they have by those of another
-// day, in one transaction; it does nothing when that day is seeded already. The members
-// are read-only afterwards.
+// ReplaceDemo replaces the sandbox's members and all their data with those of another day,
+// in one transaction. It does nothing when that day is already seeded. The members are
+// read-only afterwards.
 func ReplaceDemo(ctx context.Context, s *db.DB, d Demo) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		if err := db.LockTable(ctx, tx, "sandbox_states"); err != nil {
@@ -97,8 +97,8 @@ ON CONFLICT (id) DO UPDATE SET username = excluded.username, seeded_for = exclud
 	return err
 }
 
-// removeDemo deletes the sandbox's members with all that they have, and returns the data
-// version of the demo account, whose id is the first.
+// removeDemo deletes the sandbox's members with all their data, and returns the data
+// version of the demo account, whose id comes first.
 func removeDemo(ctx context.Context, tx db.Querier, ids []tenant.ID) (version int64, err error) {
 	err = tx.NewRaw("SELECT data_version FROM tenant_states WHERE tenant_id = ?", ids[0]).Scan(ctx, &version)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -107,7 +107,7 @@ func removeDemo(ctx context.Context, tx db.Querier, ids []tenant.ID) (version in
 	if _, err := tx.NewRaw("UPDATE tenant_states SET read_only = FALSE WHERE tenant_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 		return 0, err
 	}
-	// The tenant's rows go first: the triggers that guard them ask for its state.
+	// Delete the tenant's rows first: the triggers that guard them read its state.
 	for _, table := range account.OwnedTables() {
 		if _, err := tx.NewRaw("DELETE FROM ? WHERE tenant_id IN (?)", bun.Ident(table), bun.List(ids)).Exec(ctx); err != nil {
 			return 0, err
@@ -117,7 +117,7 @@ func removeDemo(ctx context.Context, tx db.Querier, ids []tenant.ID) (version in
 	return version, err
 }
 
-// fillDemo gives the demo account what it has.
+// fillDemo writes the demo account's data.
 func fillDemo(ctx context.Context, s *db.DB, tx db.Querier, d Demo, version int64) error {
 	u := s.TenantIn(tx, d.Members[0].ID, d.Day, version)
 	for i := range d.Organizations {

@@ -77,7 +77,7 @@ func TestManyProcessesSeedOnce(t *testing.T) {
 			s := dbtest.Open(t, url, day)
 			wg.Go(func() {
 				_, err := seeder(t, s, day).Seed(t.Context())
-				for fault.Is(err, fault.Unavailable) { // it waited for the others as long as SQLite waits; a process would be started again
+				for fault.Is(err, fault.Unavailable) { // SQLite's busy timeout passed; a real process would be restarted
 					_, err = seeder(t, s, day).Seed(t.Context())
 				}
 				if err != nil {

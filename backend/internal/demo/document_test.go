@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// The sandbox's document is in the format of exports, and on each day an import reads
-// it without a warning.
+// The sandbox's document is in the export format, and on any day an import reads it
+// without a warning.
 func TestDocumentIsAnExport(t *testing.T) {
 	t.Parallel()
 	for day := time.Date(2027, 11, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2029; day = day.AddDate(0, 0, 5) { // 2028-02-29 is one of them

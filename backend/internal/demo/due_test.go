@@ -20,8 +20,7 @@ import (
 //nolint:gochecknoglobals // a flag of the test binary
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// What is due in the sandbox, on whatever day: reminders, dates and people, some
-// of them overdue.
+// On any day, reminders, dates and people are due in the sandbox, some of them overdue.
 func TestSandboxHasSomethingDue(t *testing.T) {
 	t.Parallel()
 	golden := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -53,7 +52,7 @@ func TestSandboxHasSomethingDue(t *testing.T) {
 	})
 }
 
-// dueText is a list as a person would read it.
+// dueText returns a list as readable text.
 func dueText(zone string, due []reminders.Due, counts reminders.Counts) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d reminders, %d dates, %d cadences; %d overdue\n", zone, counts.Reminders, counts.Dates, counts.Cadences, counts.Overdue)

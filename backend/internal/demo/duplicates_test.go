@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// The 11 planted pairs are found at the default, nobody else is, and the two who
-// share nothing but a name stay below it.
+// With the default threshold, exactly the 11 planted pairs are found; the two people who
+// share only a name stay below it.
 func TestFindsThePlantedDuplicates(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -39,7 +39,7 @@ func NewSeeder(s *db.DB, tools *catalog.Catalog, now func() time.Time, logger *s
 	return &Seeder{store: s, scopes: strings.Join(scopes, " "), now: now, logger: logger}
 }
 
-// Seed seeds the account unless it is already that of today, and reports whether it did.
+// Seed seeds the account unless today's is already seeded, and reports whether it did.
 func (s *Seeder) Seed(ctx context.Context) (seeded bool, err error) {
 	today := s.now().UTC()
 	_, day, err := demoDay(ctx, s.store)

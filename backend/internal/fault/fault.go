@@ -11,7 +11,7 @@ import (
 	"fmt"
 )
 
-// Code says what went wrong, in the caller's terms.
+// Code is the kind of an error, from the caller's point of view.
 type Code string
 
 // The codes. Internal has none: an error without a code is internal.
@@ -20,21 +20,21 @@ const (
 	Invalid Code = "invalid"
 	// NotFound: the thing does not exist for this caller.
 	NotFound Code = "not_found"
-	// AlreadyExists: the thing is there already.
+	// AlreadyExists: the thing exists already.
 	AlreadyExists Code = "already_exists"
-	// Conflict: somebody else changed the thing in between.
+	// Conflict: another write changed the thing in between.
 	Conflict Code = "conflict"
 	// ReadOnly: the member's data may not be changed.
 	ReadOnly Code = "read_only"
-	// Unauthenticated: no live credential.
+	// Unauthenticated: there is no valid credential.
 	Unauthenticated Code = "unauthenticated"
 	// Unavailable: the store cannot be reached; the same call may work later.
 	Unavailable Code = "unavailable"
-	// Exhausted: an allowance is used up; the same call works when it is renewed.
+	// Exhausted: an allowance is used up; the same call works after it is renewed.
 	Exhausted Code = "exhausted"
-	// InFlight: the same keyed request is being worked on.
+	// InFlight: the same request with an Idempotency-Key is still running.
 	InFlight Code = "in_flight"
-	// KeyReused: the Idempotency-Key stands for another request.
+	// KeyReused: the Idempotency-Key was used for another request.
 	KeyReused Code = "key_reused"
 )
 
@@ -71,8 +71,8 @@ func InvalidField(field, format string, args ...any) *Error {
 	return &Error{Code: Invalid, Message: field + ": " + message, Fields: []Field{{field, message}}}
 }
 
-// Join returns one Invalid error with the fields of all that are Invalid; nil when all
-// errors are nil. The first that is not Invalid is returned alone.
+// Join returns one Invalid error with the fields of all Invalid errors; nil when all
+// errors are nil. If an error is not Invalid, Join returns only the first such error.
 func Join(errs ...error) error {
 	var joined *Error
 	for _, err := range errs {
@@ -97,7 +97,7 @@ func Join(errs ...error) error {
 	return joined
 }
 
-// Is tells whether err carries the code.
+// Is reports whether err has the code.
 func Is(err error, code Code) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code

@@ -13,12 +13,12 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// inBin holds for deletions, undos that removed people among them, that can still be
-// undone.
+// inBin is the condition for deletions that can still be undone. Undos that removed
+// people count as deletions.
 const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
 
-// EndDeletion ends a deletion before its time: nothing brings the people back any
-// more. It fails with fault.NotFound when the change is not in the bin.
+// EndDeletion makes a deletion final before its time: it can't be undone after that.
+// It fails with fault.NotFound when the change is not in the bin.
 func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error {
 	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
 		ended, err := endDeletions(ctx, tx, "id = ?", changeID)
@@ -29,8 +29,8 @@ func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error
 	})
 }
 
-// EmptyBin ends all deletions up to a change, and returns how many. What was deleted
-// after that change stays in the bin.
+// EmptyBin makes all deletions up to a change final, and returns how many. What was
+// deleted after that change stays in the bin.
 func EmptyBin(ctx context.Context, t *db.Tenant, page, last string) (ended int, err error) {
 	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
 		ended, err = endDeletions(ctx, tx, "id <= ?", last)
@@ -39,9 +39,9 @@ func EmptyBin(ctx context.Context, t *db.Tenant, page, last string) (ended int, 
 	return ended, err
 }
 
-// endDeletions ends the deletions in the bin that meet a condition, and returns how
-// many there were. One that removed more than people leaves the bin, too: the rest of
-// it can be undone.
+// endDeletions makes the deletions in the bin that meet a condition final, and returns
+// how many there were. A deletion that removed more than people leaves the bin too: the
+// rest of it can be undone.
 func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any) (int, error) {
 	var deletions []Change
 	if err := tx.From(&deletions).Where(inBin).Where(condition, args...).Scan(ctx); err != nil || len(deletions) == 0 {
@@ -57,7 +57,7 @@ func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any)
 	if err != nil {
 		return 0, err
 	}
-	// A person whom another undo brought back is not forgotten.
+	// A person whom another undo restored is not forgotten.
 	people = slices.DeleteFunc(people, func(id string) bool { return slices.Contains(onFile, id) })
 	if err := Forget(ctx, tx, people); err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func endDeletions(ctx context.Context, tx *db.Tx, condition string, args ...any)
 	return len(ended), err
 }
 
-// Forget removes people who were deleted for good from all changes.
+// Forget removes permanently deleted people from all changes.
 func Forget(ctx context.Context, tx *db.Tx, people []string) error {
 	gone := make(map[string]bool, len(people))
 	for _, id := range people {
@@ -97,8 +97,8 @@ func Forget(ctx context.Context, tx *db.Tx, people []string) error {
 	return nil
 }
 
-// changesNaming returns the ids of the changes in whose effects one of the ids occurs.
-// It reads every change of the tenant once, however many ids there are.
+// changesNaming returns the ids of the changes whose effects contain one of the ids. It
+// reads every change of the tenant once, no matter how many ids there are.
 func changesNaming(ctx context.Context, q db.Reader, ids map[string]bool) (found []string, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT id, effects FROM changes WHERE tenant_id = ?", q.TenantID())
 	if err != nil {
@@ -117,13 +117,13 @@ func changesNaming(ctx context.Context, q db.Reader, ids map[string]bool) (found
 	return found, rows.Err()
 }
 
-// names tells whether one of the strings of a JSON text is one of the ids.
+// names reports whether one of the strings in a JSON text is one of the ids.
 func names(text string, ids map[string]bool) bool {
 	return slices.ContainsFunc(strings.Split(text, `"`), func(one string) bool { return ids[one] })
 }
 
-// SweepBin ends the deletions that have been in the bin for long enough, one tenant
-// after the other, and returns how many.
+// SweepBin makes the deletions final whose time in the bin is over, one tenant after the
+// other, and returns how many.
 func SweepBin(ctx context.Context, s *db.DB, now time.Time) (int64, error) {
 	var owners []tenant.ID
 	err := s.NewRaw(`SELECT DISTINCT c.tenant_id FROM changes c WHERE c.final_at <= ? AND c.undone_by IS NULL AND NOT c.final

@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// Blocking tells whether a change may be what stands in the way of undoing an
-// older one at an object, so that undoing it first may clear the way: it came
-// later, is in force, can be undone, and changed one of the fields, or whether the
-// object is there at all. Without fields any change of the object may be.
+// Blocking reports whether a later change of an object may block the undo of an older
+// change, so that undoing the later one first may help. The later change must be in
+// force and undoable, and must have changed one of the fields, or created or deleted the
+// object. Without fields, any change of the object counts.
 //
-// An undo of something that is newer than the older change is left out: together
-// the two come to nothing, and taking the undo back would bring the other again.
+// An undo of something newer than the older change does not count: the two cancel each
+// other out, and undoing the undo would only put the other change in force again.
 func (c *Change) Blocking(older, object string, fields []string) bool {
 	if c.ID <= older || !c.Undoable() || c.Undoes > older {
 		return false
@@ -20,8 +20,8 @@ func (c *Change) Blocking(older, object string, fields []string) bool {
 	})
 }
 
-// meet tells whether a change of some fields is seen in others. A conflict knows
-// a person's addresses as one field, a change as several.
+// meet reports whether two lists of fields overlap. A conflict has a person's addresses
+// as one field, a change has them as several.
 func meet(changed, others []string) bool {
 	return slices.ContainsFunc(changed, func(name string) bool {
 		if name == "emails" || name == "phones" || name == "urls" {

@@ -6,8 +6,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// What is told to be undone first is a change that came later, is in force, and
-// touched what is in the way.
+// A change blocks an undo when it is later, in force, and changed what the undo conflicts
+// with.
 func TestBlocking(t *testing.T) {
 	t.Parallel()
 	const older = "chg_3"

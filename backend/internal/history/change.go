@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// The kinds of objects, as list_changes names them.
+// The kinds of objects, with the names that list_changes uses.
 const (
 	Connection   = "connection"
 	Relationship = "relationship"
@@ -25,33 +25,33 @@ const (
 	Profile      = "profile"
 )
 
-// KeepDeleted is how long a deleted person stays in the bin, where undoing the
-// deletion brings them back.
+// KeepDeleted is how long a deleted person stays in the bin. Until then, undoing the
+// deletion restores them.
 const KeepDeleted = 30 * 24 * time.Hour
 
-// Change is the record of one write, and the row that holds it.
+// Change is the record of one write, and its database row.
 type Change struct {
 	ID       string    `bun:",pk"`
 	TenantID tenant.ID `bun:",pk"`
-	// CredentialID and CredentialName say on whose behalf an agent wrote; empty
-	// when the member did so on a page.
+	// CredentialID and CredentialName are the credential that an agent wrote with; empty
+	// when the member wrote on a page.
 	CredentialID   string
 	CredentialName string
 	// Tool is the name of the tool, or of the page, that wrote.
 	Tool string
 	// Summary says in one line what was done.
 	Summary string
-	// Effects are what the write did, in its order.
+	// Effects are what the write did, in order.
 	Effects []Effect `bun:"type:text"`
-	// Final changes cannot be undone: all that they touched was deleted for good.
+	// Final changes cannot be undone: everything that they touched was permanently deleted.
 	Final bool
 	// FinalAt is when a deletion, or an undo that removed people, becomes final; zero
 	// for all other changes.
 	FinalAt time.Time `bun:",nullzero"`
 	// ImportID is the import that the change is part of.
 	ImportID string `bun:",nullzero"`
-	// UndoneBy is the change that undid this one, Undoes the one that this undid, or
-	// the import.
+	// UndoneBy is the change that undid this one. Undoes is the change, or the import,
+	// that this one undid.
 	UndoneBy  string `bun:",nullzero"`
 	Undoes    string `bun:",nullzero"`
 	CreatedAt time.Time
@@ -59,17 +59,17 @@ type Change struct {
 
 // Effect is what a write did to one object.
 type Effect struct {
-	// Kind and ID say which object it was.
+	// Kind and ID identify the object.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 	// Before and After are the object's states as JSON, null when it did not exist.
-	// Forget sets both to null when the object is deleted for good.
+	// Forget sets both to null when the object is permanently deleted.
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
 }
 
-// Draft is what a write reports of itself; the rest of a Change is known to the
-// transaction.
+// Draft is what a write reports about itself; the transaction fills in the rest of the
+// Change.
 type Draft struct {
 	// Summary says in one line what was done, such as "Added Ada Lovelace".
 	Summary string
@@ -84,10 +84,10 @@ type Draft struct {
 	ImportID string
 }
 
-// Touch is an effect whose states are not encoded yet.
+// Touch is an effect with states that are not encoded yet.
 type Touch struct {
 	Kind, ID string
-	// Before and After are encoded as JSON; nil when the object was not there.
+	// Before and After will be encoded as JSON; nil when the object did not exist.
 	Before, After any
 }
 
@@ -116,7 +116,7 @@ func (d Draft) Encode() ([]Effect, error) {
 // maxSummary bounds a change's summary, in characters.
 const maxSummary = 300
 
-// Record keeps what was changed, by whom, and returns the change's id.
+// Record stores what was changed and by whom, and returns the change's id.
 func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 	effects, err := draft.Encode()
 	if err != nil {
@@ -140,7 +140,7 @@ func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 }
 
 // finalAt returns when a new change becomes final. An undo that removes people is a
-// deletion too, unless it puts one in force again that is in the bin itself.
+// deletion too, unless it puts a deletion that is in the bin in force again.
 func finalAt(ctx context.Context, tx *db.Tx, draft Draft, effects []Effect) (time.Time, error) {
 	removed := (&Change{Effects: effects}).Deleted(Connection)
 	if !draft.FinalAt.IsZero() || draft.Undoes == "" || len(removed) == 0 {
@@ -148,7 +148,7 @@ func finalAt(ctx context.Context, tx *db.Tx, draft Draft, effects []Effect) (tim
 	}
 	for id := draft.Undoes; id != ""; {
 		c, err := GetChange(ctx, tx, id)
-		if fault.Is(err, fault.NotFound) { // an older record than any that is kept
+		if fault.Is(err, fault.NotFound) { // its record is so old that it was deleted
 			break
 		}
 		if err != nil || !c.FinalAt.IsZero() {
@@ -170,19 +170,19 @@ func (c *Change) Deleted(kind string) []string {
 	return ids
 }
 
-// missing tells that a state says the object was not there.
+// missing reports whether a state says that the object did not exist.
 func missing(state json.RawMessage) bool { return len(state) == 0 || string(state) == "null" }
 
-// Query says which changes to list, the latest first.
+// Query selects the changes to list, the latest first.
 type Query struct {
-	// ObjectID and CredentialID narrow the list unless empty, IDs to these changes.
+	// ObjectID, CredentialID and IDs narrow the list unless they are empty.
 	ObjectID, CredentialID string
 	IDs                    []string `json:",omitempty"`
-	// ByAgents leaves out what the member did on a page.
+	// ByAgents leaves out changes that the member made on a page.
 	ByAgents bool `json:",omitempty"`
 	// InBin leaves out all but deletions that can still be undone.
 	InBin bool `json:",omitempty"`
-	// Before is the last change of the page before; empty for the first page.
+	// Before is the last change of the previous page; empty for the first page.
 	Before string
 	// Limit is the largest number of changes to return, at least 1.
 	Limit int

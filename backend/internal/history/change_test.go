@@ -58,7 +58,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// fixture is a member on SQLite who has things, JSON by id, and changes of them.
+// fixture is a member on SQLite with things, which are JSON by id, and changes of them.
 type fixture struct {
 	*db.Tenant
 
@@ -67,7 +67,7 @@ type fixture struct {
 	fail    error
 }
 
-// newFixture puts things on file, and a change of them, chg_1.
+// newFixture stores things, and a change of them, chg_1.
 func newFixture(t *testing.T, things map[string]string, effects ...history.Effect) *fixture {
 	t.Helper()
 	s := dbtest.Open(t, dbtest.SQLite(t), time.Now)
@@ -99,7 +99,7 @@ func (d *fixture) put(id, body string) {
 	})
 }
 
-// keep puts a change on file.
+// keep stores a change.
 func (d *fixture) keep(c history.Change) {
 	d.t.Helper()
 	d.do(func(ctx context.Context, tx *db.Tx) error {
@@ -109,7 +109,7 @@ func (d *fixture) keep(c history.Change) {
 	})
 }
 
-// things are those on file, JSON by id.
+// things returns the stored things, JSON by id.
 func (d *fixture) things() map[string]string {
 	d.t.Helper()
 	var rows []struct{ ID, Body string }
@@ -253,7 +253,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// Of several effects all that are in the way are told, and none is undone.
+// An undo with several conflicts returns all of them, and undoes nothing.
 func TestUndoTellsEveryConflict(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, map[string]string{"1": `{"A":2}`, "2": `{"A":2}`, "3": `{"A":9}`},
@@ -269,9 +269,9 @@ func TestUndoTellsEveryConflict(t *testing.T) {
 	}
 }
 
-// Of a change of an import each object counts by itself: what was changed since
-// stays, what is gone or as before already needs nothing, and the rest goes. What
-// was left can be taken back later, and the whole brought back.
+// The objects of an imported change are undone one by one: those changed since stay,
+// deleted or already restored ones need nothing, and the rest is undone. What was left can
+// be undone later, and the whole undo can itself be undone.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, map[string]string{"1": `{"A":1}`, "2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":2}`},
@@ -294,7 +294,7 @@ func TestTakeBack(t *testing.T) {
 			left = append(left, o.ID)
 		}
 		if err != nil || !slices.Equal(was, restored) || !slices.Equal(left, conflicts) || !maps.Equal(d.things(), objects) {
-			t.Errorf("restored %v, left %v, %v on file, %v", was, left, d.things(), err)
+			t.Errorf("restored %v, left %v, %v stored, %v", was, left, d.things(), err)
 		}
 		if made := d.change(got.ChangeID); made != nil && (made.ImportID != undoID || made.Undoes != c.ID) {
 			t.Errorf("recorded %+v", made)
@@ -303,7 +303,7 @@ func TestTakeBack(t *testing.T) {
 	}
 	first := takeBack(imported(), "imp_2", []string{"5", "1"}, []string{"6", "2"}, map[string]string{"2": `{"A":9}`, "4": `{"A":1}`, "5": `{"A":1}`, "6": `{"A":2}`})
 	if imported().UndoneBy != "" {
-		t.Error("a change that stays in part is not in force")
+		t.Error("a change that is undone only in part is not in force")
 	}
 	if none := takeBack(imported(), "imp_3", nil, []string{"6", "2"}, maps.Clone(d.things())); none != "" {
 		t.Error("an undo of nothing is recorded")
@@ -316,7 +316,7 @@ func TestTakeBack(t *testing.T) {
 	}
 	takeBack(d.change(first), "imp_5", []string{"1", "5"}, nil, map[string]string{"1": `{"A":1}`, "4": `{"A":1}`, "5": `{"A":2}`, "6": `{"A":1}`})
 	if imported().UndoneBy != "" || d.change(first).UndoneBy == "" {
-		t.Error("what was brought back is not in force")
+		t.Error("the restored change is not in force")
 	}
 }
 

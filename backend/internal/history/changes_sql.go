@@ -36,11 +36,11 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	return rows, err
 }
 
-// errDryRun takes back a transaction that was only to tell what it would do.
+// errDryRun rolls back the transaction of a dry run.
 var errDryRun = errors.New("dry run")
 
-// UndoChange takes a change back as the member themselves, on a page. With dryRun
-// it tells what that would do, and leaves no trace.
+// UndoChange undoes a change as the member, on a page. With dryRun it returns what the
+// undo would do, and writes nothing.
 func UndoChange(ctx context.Context, t *db.Tenant, kinds Kinds, page, id string, dryRun bool) (Undone, error) {
 	var out Undone
 	err := t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
@@ -67,9 +67,9 @@ func GetChange(ctx context.Context, tx *db.Tx, changeID string) (*Change, error)
 	return c, err
 }
 
-// SetUndoneBy notes that a change was undone by another one, or is in force again
-// when by is empty. A deletion that is in force again stays in the bin for as long as
-// a new one.
+// SetUndoneBy records that a change was undone by another one, or that it is in force
+// again when by is empty. A deletion that is in force again stays in the bin as long as a
+// new one.
 func SetUndoneBy(ctx context.Context, tx *db.Tx, changeID, by string) error {
 	_, err := tx.NewRaw(`UPDATE changes SET undone_by = ?, final_at = CASE WHEN final_at IS NULL THEN final_at ELSE ? END
 WHERE tenant_id = ? AND id = ?`,

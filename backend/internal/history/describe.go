@@ -14,22 +14,22 @@ const (
 	ActionRemoved  = "removed"
 )
 
-// Undoable tells whether undo may take the change back now. Whether its objects
-// are still as it left them shows only when it is tried.
+// Undoable reports whether the change may be undone now. It does not check whether its
+// objects were changed since; only the undo does.
 func (c *Change) Undoable() bool { return !c.Final && c.UndoneBy == "" && len(c.Effects) > 0 }
 
-// Object is an effect as people are told of it.
+// Object is an effect in the form that answers and pages show.
 type Object struct {
 	Kind, ID, Action string
-	// Fields are those that changed, as tools spell them; none for an object
-	// that came or went.
+	// Fields are the changed fields, as tools spell them; none for an object that was
+	// created or deleted.
 	Fields []string
 }
 
 // Objects returns what the change did, object by object.
 func (c *Change) Objects() []Object { return describe(c.Effects, c.Undoes != "") }
 
-// describe tells effects; those of an undo bring back what a change took away.
+// describe returns effects as objects. An undo restores what a change removed.
 func describe(effects []Effect, undo bool) []Object {
 	out := make([]Object, len(effects))
 	for i, e := range effects {
@@ -79,8 +79,8 @@ func changedFields(before, after state) []string {
 	return slices.Compact(fields)
 }
 
-// changedHandles tells a person's addresses apart: tools know them as lists of
-// e-mails, phones and urls.
+// changedHandles splits the change of a person's addresses by kind: tools have them as
+// separate lists of e-mails, phones and urls.
 func changedHandles(before, after any) []string {
 	var fields []string
 	for list, kinds := range map[string][]string{"emails": {"email"}, "phones": {"phone"}, "urls": {"url", "social"}} {

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// The summaries that take the place of those that may name a person.
+// The summaries that replace summaries that may name a person.
 const (
 	summaryForgotten = "About a person who was deleted for good"
 	summaryPartly    = "About several people, one of whom was deleted for good"
 )
 
-// peopleFields are the fields in which states name the people they are about, and
-// peopleLists those that hold several.
+// peopleFields are the fields of states that hold the id of one person, peopleLists
+// those that hold several.
 var (
 	peopleFields = []string{"ConnectionID", "FromID", "ToID"}
 	peopleLists  = []string{"ConnectionIDs"}
 )
 
-// Forget removes people who were deleted for good from the record: the states of
-// the people, and of every object that was about nobody else, become null. A change
-// of which nothing is left becomes final, and a summary that may name the people is
-// replaced. Forget reports whether it changed c.
+// Forget removes permanently deleted people from the record. The states of these people,
+// and of every object that was only about them, become null. A change with nothing left
+// becomes final. A summary that may name the people is replaced. Forget reports whether
+// it changed c.
 func (c *Change) Forget(people map[string]bool) (bool, error) {
 	var changed, emptied bool
 	left := 0
@@ -46,7 +46,7 @@ func (c *Change) Forget(people map[string]bool) (bool, error) {
 	}
 	c.Final = c.Final || left == 0
 	switch {
-	case c.ImportID != "" || !emptied: // names nobody
+	case c.ImportID != "" || !emptied: // the summary names no person
 	case c.Final:
 		c.Summary = summaryForgotten
 	default:
@@ -55,7 +55,7 @@ func (c *Change) Forget(people map[string]bool) (bool, error) {
 	return true, nil
 }
 
-// empty tells that the effect's object was deleted for good.
+// empty reports whether the effect's object was permanently deleted.
 func (e *Effect) empty() bool { return missing(e.Before) && missing(e.After) }
 
 // forget removes people from the effect's states, or both states.
@@ -71,7 +71,7 @@ func (e *Effect) forget(people map[string]bool) (changed bool, err error) {
 		changed, gone = changed || touched, gone || alone
 	}
 	if changed && before != nil && after != nil && len(differing(before, after)) == 0 && len(differing(after, before)) == 0 {
-		gone = true // only they made the difference
+		gone = true // the effect changed nothing else
 	}
 	switch {
 	case gone:
@@ -84,8 +84,8 @@ func (e *Effect) forget(people map[string]bool) (changed bool, err error) {
 	return true, errors.Join(errBefore, errAfter)
 }
 
-// forget takes people out of the lists of a state. alone tells that the state was
-// about nobody else.
+// forget removes people from the lists of a state. alone reports whether the state was
+// about no one else.
 func (s state) forget(people map[string]bool) (changed, alone bool) {
 	for _, field := range peopleFields {
 		id, _ := s[field].(string)

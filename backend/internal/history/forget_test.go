@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// What named somebody who was deleted for good names them no more, and what was about
-// nobody else is gone. The rest of a change can still be undone.
+// A permanently deleted person is removed from every recorded state, and states that were
+// only about them become null. The rest of a change can still be undone.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	other := effect("connection", "con_b", `{"Name":"Bo"}`, `{"Name":"Bob"}`)
@@ -73,7 +73,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// What was deleted for good is left out of an undo, and does not stand in its way.
+// An undo skips permanently deleted objects; they cause no conflict.
 func TestUndoLeavesOutWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, map[string]string{"1": `{"A":2}`}, effect("thing", "1", `{"A":1}`, `{"A":2}`), effect("thing", "2", `null`, `null`))

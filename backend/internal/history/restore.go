@@ -12,25 +12,25 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// Restorer reads and restores the objects of one kind within one transaction, many at
-// once: a step of an import has hundreds of effects.
+// Restorer reads and restores the objects of one kind in one transaction, many at once:
+// a step of an import has hundreds of effects.
 type Restorer interface {
-	// Current returns objects as they are now, by id, in the form in which writes record
-	// them. Those that don't exist are left out.
+	// Current returns the current states of objects by id, in the form in which writes
+	// record them. Objects that don't exist are left out.
 	Current(ctx context.Context, ids []string) (map[string]any, error)
-	// Restore puts objects into states, by id, each with all fields; null removes the
-	// object. It returns the reasons why some could not be restored, by id, and leaves
-	// those objects as they are.
+	// Restore sets objects to states, by id; each state has all fields, and null removes
+	// the object. For objects that can't be restored it returns the reason, by id, and
+	// leaves them unchanged.
 	Restore(ctx context.Context, to map[string]json.RawMessage) (conflicts map[string]string, err error)
 }
 
-// Single is a Restorer of a kind of which imports restore few objects: it works on one
-// after the other.
+// Single is a Restorer that handles one object after the other, for kinds of which
+// imports restore few objects.
 type Single struct {
 	// Get returns an object, or nil when it doesn't exist.
 	Get func(ctx context.Context, id string) (any, error)
-	// Put puts an object into a state. It fails with fault.Conflict, before it writes
-	// anything, when the object can't be restored; the message says why.
+	// Put sets an object to a state. When the object can't be restored, it fails with
+	// fault.Conflict before it writes anything; the message says why.
 	Put func(ctx context.Context, id string, to json.RawMessage) error
 }
 
@@ -62,7 +62,7 @@ func (s Single) Restore(ctx context.Context, to map[string]json.RawMessage) (map
 	return conflicts, nil
 }
 
-// TakeRemovals takes the ids of the objects that are to be removed out of to.
+// TakeRemovals returns the ids of the objects to remove, and drops their entries from to.
 func TakeRemovals(to map[string]json.RawMessage) (ids []string) {
 	maps.DeleteFunc(to, func(id string, data json.RawMessage) bool {
 		removed := string(data) == "null"
@@ -77,10 +77,10 @@ func TakeRemovals(to map[string]json.RawMessage) (ids []string) {
 // maxRun bounds how many objects are restored at once.
 const maxRun = 500
 
-// revertAll takes the effects of a change back, the last one first. Those of an import,
-// and those that touch only fields of their own objects, go in runs of many objects of
-// one kind. Those of another change go one at a time, since a merge moves rows from one
-// person to another, in an order that counts.
+// revertAll undoes the effects of a change, the last one first. Effects of an import, and
+// effects that touch only fields of their own objects, are undone in batches of many
+// objects of one kind. Others are undone one at a time: a merge moves rows from one person
+// to another, and their order matters.
 func (u *undo) revertAll(ctx context.Context, c *Change) error {
 	effects := slices.DeleteFunc(slices.Clone(c.Effects), func(e Effect) bool { return e.empty() })
 	most := 1
@@ -102,24 +102,24 @@ func (u *undo) revertAll(ctx context.Context, c *Change) error {
 	return nil
 }
 
-// mayMoveRows tells whether the effect holds lists of a person, which may have come from
-// another person, or is of a kind of object that may have.
+// mayMoveRows reports whether rows may have moved from another person in this effect: it
+// holds lists of a person, or its object may itself have moved.
 func (e Effect) mayMoveRows() bool {
 	whole := []byte(`"Handles"`) // as Connection is recorded as a whole
 	return e.Kind != Membership && (e.Kind != Connection || bytes.Contains(e.Before, whole) || bytes.Contains(e.After, whole))
 }
 
-// reversal is an effect that is being taken back.
+// reversal is an effect that is being undone.
 type reversal struct {
 	Effect
 
 	before, after, present state
-	conflict               string   // why the object stays as it is; empty when it does not
+	conflict               string   // why the object can't be restored; empty when it can
 	fields                 []string // that were changed since
 }
 
-// revert takes back effects on different objects of one kind, the last one first, or
-// notes what is in the way.
+// revert undoes effects on different objects of one kind, the last one first, or notes
+// their conflicts.
 func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	restorer, ok := u.restorers[effects[0].Kind]
 	if !ok {
@@ -163,8 +163,8 @@ func (u *undo) revert(ctx context.Context, effects []Effect) error {
 	return nil
 }
 
-// plan returns what to do with each effect, the last one first, and the states to put
-// objects into. Effects that need nothing are left out.
+// plan returns what to do with each effect, the last one first, and the states to set
+// objects to. Effects that need nothing are left out.
 func (u *undo) plan(effects []Effect, present map[string]state) (reversals []reversal, targets map[string]json.RawMessage, err error) {
 	targets = map[string]json.RawMessage{}
 	for _, e := range slices.Backward(effects) {
@@ -186,7 +186,7 @@ func (u *undo) plan(effects []Effect, present map[string]state) (reversals []rev
 	return reversals, targets, nil
 }
 
-// states returns the objects of effects as they are now, by id.
+// states returns the current states of the effects' objects, by id.
 func states(ctx context.Context, restorer Restorer, effects []Effect) (map[string]state, error) {
 	out := make(map[string]state, len(effects))
 	if len(effects) == 0 {

@@ -10,7 +10,7 @@ import (
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 )
 
-// maxObjects is how many objects of one change an answer names.
+// maxObjects is how many objects of one change an answer names at most.
 const MaxObjects = 100
 
 // ListChanges implements the RPC.
@@ -33,7 +33,7 @@ func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest
 		}
 	}
 	size := q.Limit
-	q.Limit++ // one more tells whether there is a further page
+	q.Limit++ // one more shows whether there is a next page
 	changes, err := ListChanges(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
 	if err != nil {
 		return nil, err

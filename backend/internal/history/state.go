@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// volatile tells the fields that change without anybody changing the object, and
-// the keys of rows that lists are kept in. An undo does not compare them.
+// volatile lists the fields that change without a change of the object, and the keys of
+// the rows that lists are stored in. An undo does not compare them.
 func volatile(field string) bool {
 	switch field {
 	case "ID", "Version", "CreatedAt", "UpdatedAt", "LastInteractionAt", "Ordinal", "SourceKeys":
@@ -21,11 +21,12 @@ func volatile(field string) bool {
 	return false
 }
 
-// lasting tells the fields of which it counts that they are set, not to when: who
-// is archived again by an undo is so from then on, and by the same change as before.
+// lasting lists the fields that are compared only by whether they are set, not by their
+// value: when an undo archives a person again, the archive time is that of the undo, and
+// the archiving change is the same as before.
 func lasting(field string) bool { return field == "ArchivedAt" }
 
-// state is a decoded state; nil when the object was not there.
+// state is a decoded state; nil when the object did not exist.
 type state map[string]any
 
 func decode(data json.RawMessage) (state, error) {
@@ -39,7 +40,7 @@ func decode(data json.RawMessage) (state, error) {
 	return s, nil
 }
 
-// encodeState returns an object's state as JSON; null for one that is not there.
+// encodeState returns an object's state as JSON; null for one that does not exist.
 func encodeState(object any) (json.RawMessage, error) {
 	if v := reflect.ValueOf(object); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return json.RawMessage("null"), nil
@@ -51,8 +52,8 @@ func encodeState(object any) (json.RawMessage, error) {
 	return data, nil
 }
 
-// differing returns the fields of recorded that present holds otherwise, in
-// alphabetical order, the volatile ones left out.
+// differing returns the fields of recorded that have another value in present, in
+// alphabetical order, without the volatile ones.
 func differing(recorded, present state) []string {
 	var fields []string
 	for name, value := range recorded {
@@ -67,8 +68,8 @@ func differing(recorded, present state) []string {
 	return fields
 }
 
-// equal compares two JSON values as a person would: what is missing equals what
-// is empty, times are instants, lists of words are sets.
+// equal compares two JSON values by meaning: a missing value equals an empty one, times
+// are compared as instants, lists of strings as sets.
 func equal(a, b any) bool {
 	if empty(a) || empty(b) {
 		return empty(a) && empty(b)
@@ -116,7 +117,7 @@ func sameInstant(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
-// sorted returns a list of words in order; the order of other lists counts.
+// sorted returns a list of strings in sorted order; the order of other lists matters.
 func sorted(list []any) []any {
 	for _, v := range list {
 		if _, ok := v.(string); !ok {
@@ -128,8 +129,8 @@ func sorted(list []any) []any {
 	return out
 }
 
-// overlay returns present with the recorded fields in place of its own; null when nothing
-// is recorded.
+// overlay returns present with its fields replaced by the recorded ones; null when
+// nothing is recorded.
 func overlay(present, recorded state) (json.RawMessage, error) {
 	if recorded == nil {
 		return encodeState(nil)
@@ -140,7 +141,7 @@ func overlay(present, recorded state) (json.RawMessage, error) {
 	return encodeState(out)
 }
 
-// restrict returns the fields of whole that one of the others names.
+// restrict returns the fields of whole that occur in one of the others.
 func restrict(whole state, others ...state) state {
 	out := state{}
 	for _, other := range others {

@@ -20,28 +20,28 @@ func (k Kinds) in(w *db.Tx) map[string]Restorer {
 	return out
 }
 
-// Conflict is an object that stands in the way of an undo.
+// Conflict is an object that blocks an undo.
 type Conflict struct {
 	Kind, ID, Reason string
-	// Fields are those that were changed since, as tools spell them; none when
-	// something else is in the way.
+	// Fields are the fields that were changed since, as tools spell them; none when the
+	// conflict has another cause.
 	Fields []string
 }
 
 // Undone is what an undo did, or would do.
 type Undone struct {
-	// Restored is what was put back, in that order.
+	// Restored are the restored objects, in the order of their restoration.
 	Restored []Object
-	// Conflicts is what stands in the way; with any, nothing was undone.
+	// Conflicts are the objects that block the undo; with any, nothing was undone.
 	Conflicts []Conflict
-	// AlreadyUndone tells that the change had been undone before.
+	// AlreadyUndone is true when the change had been undone before.
 	AlreadyUndone bool
 	// ChangeID is the undo itself; empty when nothing was written.
 	ChangeID string
 }
 
-// Undo takes a change back as a whole, or tells what is in the way. With dryRun it
-// only tells.
+// Undo undoes a change as a whole, or returns the conflicts that block it. With dryRun
+// it returns what it would do, and writes nothing.
 func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (Undone, error) {
 	c, err := GetChange(ctx, w, id)
 	if err != nil {
@@ -75,11 +75,11 @@ func Undo(ctx context.Context, w *db.Tx, kinds Kinds, id string, dryRun bool) (U
 	return out, err
 }
 
-// TakeBack takes one of the changes back that an import consists of: object by
-// object, as one part of undoing the import. What is as before the import already,
-// or gone, is left alone, and so is what is in the way: that is told as conflicts,
-// and the change stays in force for them. What is written belongs to undoID, as the
-// change does to its import.
+// TakeBack undoes one change of an import object by object, as one part of undoing the
+// import. Objects that are already as before the import, or deleted, are skipped.
+// Objects that were changed since are skipped too and returned as conflicts; for them the
+// change stays in force. The changes that it records belong to undoID, as c belongs to
+// its import.
 func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID string) (Undone, error) {
 	u := undo{restorers: kinds.in(w), imported: true}
 	if err := u.revertAll(ctx, c); err != nil {
@@ -97,14 +97,14 @@ func TakeBack(ctx context.Context, w *db.Tx, kinds Kinds, c *Change, undoID stri
 // undo is an undo in progress.
 type undo struct {
 	restorers map[string]Restorer
-	// imported tells that every object counts by itself: those of an import may have been
-	// taken back in part.
+	// imported means that each object is undone on its own: an import may have been undone
+	// in part.
 	imported  bool
 	done      []Effect
 	conflicts []Conflict
 }
 
-// spent tells that an object needs no taking back: it is as before, or gone.
+// spent reports whether an object needs no undo: it is as before, or deleted.
 func (u *undo) spent(before, present state) bool {
 	if !u.imported || present == nil {
 		return u.imported
@@ -113,8 +113,8 @@ func (u *undo) spent(before, present state) bool {
 	return reason == ""
 }
 
-// did notes what was restored, as an effect that can itself be undone. Of an object that
-// existed all the time it keeps the recorded fields only.
+// did records what was restored, as an effect that can itself be undone. For an object
+// that existed all the time it keeps the recorded fields only.
 func (u *undo) did(r reversal, now state) error {
 	from, to := r.present, now
 	if from != nil && to != nil {
@@ -126,7 +126,7 @@ func (u *undo) did(r reversal, now state) error {
 	return errors.Join(errFrom, errTo)
 }
 
-// orNil keeps a missing state from being taken for an empty one.
+// orNil returns nil for a missing state, so that it isn't mistaken for an empty one.
 func orNil(s state) any {
 	if s == nil {
 		return nil
@@ -134,8 +134,8 @@ func orNil(s state) any {
 	return s
 }
 
-// changedSince tells how an object differs from what a change left, and in which
-// fields; empty when it does not.
+// changedSince returns how an object differs from what a change left, and in which
+// fields; empty when it does not differ.
 func changedSince(after, present state) (reason string, fields []string) {
 	switch {
 	case after == nil && present == nil:
@@ -155,9 +155,10 @@ func changedSince(after, present state) (reason string, fields []string) {
 	return "it was changed since: " + strings.Join(fields, ", "), fields
 }
 
-// record keeps the undo as a change, and which changes are in force now: taking
-// back an undo brings back what that one took away. A change of which something
-// could not be taken back stays in force, and what it had taken back is again.
+// record stores the undo as a change, and updates which changes are in force: undoing an
+// undo puts the change that it undid in force again. A change that could be undone only in
+// part stays in force; if it is itself an undo, the change that it undid is in force again
+// too.
 func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (string, error) {
 	touches := make([]Touch, len(u.done))
 	for i, e := range u.done {
@@ -179,14 +180,14 @@ func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (
 		}
 		by = c.ID
 		if c, err = GetChange(ctx, w, c.Undoes); fault.Is(err, fault.NotFound) {
-			return id, nil // an older record than any that is kept
+			return id, nil // its record is so old that it was deleted
 		} else if err != nil {
 			return "", err
 		}
 	}
 }
 
-// summaryOfUndo says in one line what undoing a change does.
+// summaryOfUndo returns one line that says what undoing a change does.
 func summaryOfUndo(summary string) string {
 	const undid, redid = "Undid: ", "Redid: "
 	if rest, ok := strings.CutPrefix(summary, undid); ok {

@@ -6,33 +6,32 @@ import (
 )
 
 const (
-	// recountKeys is how many keys are kept between two counts of a scope. Another
-	// process can exceed the bound unnoticed by that many.
+	// recountKeys is how many keys are stored between two counts of a scope. Another process
+	// can exceed the bound by that many before this one notices.
 	recountKeys = 100
-	// recountShare is the part of a bound in bytes that is kept between two counts.
+	// recountShare is the part of a bound in bytes that is stored between two counts.
 	recountShare = 16
-	// maxScopes bounds the scopes that are remembered; beyond it all are counted anew.
+	// maxScopes bounds the scopes that are remembered; beyond it, all are counted again.
 	maxScopes = 10_000
-	// remeasure is how long a total over all scopes is trusted, remeasureFull how
-	// long when the total is at its bound: measuring it reads the whole table.
+	// remeasure is how long a total over all scopes is used before it is measured again,
+	// remeasureFull how long when the total is at its bound: measuring reads the whole table.
 	remeasure     = 10 * time.Minute
 	remeasureFull = time.Minute
 )
 
-// Usage is how much is kept.
+// Usage is how much is stored.
 type Usage struct {
 	Keys  int
 	Bytes int64 // of answers
 }
 
-// Totals are the bytes of all answers that are kept.
+// Totals are the bytes of all stored answers.
 type Totals struct {
 	Credentials, Addresses int64
 }
 
-// Counter remembers how much each scope and all scopes together keep, so that
-// few requests have it counted. It is safe for concurrent use; its zero value
-// is ready.
+// Counter caches how much each scope and all scopes together have stored, so that few
+// requests need a count. It is safe for concurrent use; its zero value is ready.
 type Counter struct {
 	mu                     sync.Mutex
 	scopes                 map[string]*tally
@@ -40,15 +39,16 @@ type Counter struct {
 	measured               time.Time
 }
 
-// tally is what a scope keeps, and how much of that was added since it was counted.
+// tally is what a scope has stored, and how much of that was added since the last count.
 type tally struct{ usage, since Usage }
 
-// total is what all scopes of a kind keep, and how much was added since it was measured.
+// total is what all scopes of a kind have stored, and how much was added since it was
+// measured.
 type total struct{ bytes, since int64 }
 
-// Admits reports whether the key's scope may have another key. It calls count
-// for the live keys of the scope where that is not known, or was not counted for
-// a while, and fails when count does.
+// Admits reports whether the key's scope may have another key. It calls count for the
+// live keys of the scope when they were never counted, or not for a while, and fails when
+// count does.
 func (c *Counter) Admits(k Key, count func() (Usage, error)) (bool, error) {
 	c.mu.Lock()
 	t, known := c.scopes[k.Scope]
@@ -74,10 +74,9 @@ func (c *Counter) Admits(k Key, count func() (Usage, error)) (bool, error) {
 	return k.admits(usage), nil
 }
 
-// HasRoom reports whether an answer to the key can be kept under the bound over
-// all scopes of its kind. It calls measure where the totals are not known, or
-// were not measured for a while, and fails when measure does. Those who ask
-// meanwhile go by the totals of before.
+// HasRoom reports whether an answer to the key can be stored under the bound over all
+// scopes of its kind. It calls measure when the totals were never measured, or not for a
+// while, and fails when measure does. Concurrent calls use the previous totals meanwhile.
 func (c *Counter) HasRoom(k Key, now time.Time, measure func() (Totals, error)) (bool, error) {
 	c.mu.Lock()
 	t := c.totalOf(k)
@@ -102,7 +101,7 @@ func (c *Counter) HasRoom(k Key, now time.Time, measure func() (Totals, error)) 
 	return t.bytes < k.maxTotal(), nil
 }
 
-// Kept tells the counter of an answer that was kept under an admitted key.
+// Kept adds an answer that was stored under an admitted key.
 func (c *Counter) Kept(k Key, answer []byte) {
 	n := int64(len(answer))
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// Keys keeps the answers of requests that carry an Idempotency-Key. It is safe for
+// Keys stores the answers of requests that carry an Idempotency-Key. It is safe for
 // concurrent use.
 type Keys struct {
 	db     *db.DB
@@ -21,12 +21,12 @@ type Keys struct {
 // NewKeys returns the keys of a database.
 func NewKeys(db *db.DB, ledger *billing.Ledger) *Keys { return &Keys{db: db, ledger: ledger} }
 
-// ClaimKey takes a key for this process until release is called, or fails with
-// fault.InFlight.
+// ClaimKey reserves a key in this process until release is called. It fails with
+// fault.InFlight when another request has it.
 func (s *Keys) ClaimKey(k Key) (release func(), err error) { return s.claims.Claim(k) }
 
-// FindAnswer returns what was answered to a keyed request, or nil. It fails with
-// fault.KeyReused when the key stands for another request.
+// FindAnswer returns the stored answer of a request with a key, or nil. It fails with
+// fault.KeyReused when the key belongs to another request.
 func (s *Keys) FindAnswer(ctx context.Context, k Key) ([]byte, error) {
 	answer, err := s.findAnswer(ctx, s.db, k)
 	return answer, err
@@ -45,20 +45,20 @@ func (s *Keys) findAnswer(ctx context.Context, db db.Querier, k Key) ([]byte, er
 	return k.Match(r)
 }
 
-// replay ends a transaction that found that its work is done already.
+// replay is the error that ends a transaction whose work was already done.
 type replay struct{ answer []byte }
 
 func (replay) Error() string { return "answered already" }
 
-// WriteOnce is Write for a keyed request. The answer that fn returns is kept in
-// the same transaction; when it is nil, the key stays unused. When the request
-// was answered before, fn is not called and the old answer comes back.
+// WriteOnce is Write for a request with a key. The answer that fn returns is stored in
+// the same transaction; when it is nil, the key stays unused. When the request was
+// answered before, fn is not called and the stored answer is returned.
 func (s *Keys) WriteOnce(
 	ctx context.Context, t *db.Tenant, actor db.Actor, k Key, fn func(context.Context, *db.Tx) ([]byte, error),
 ) (replayed []byte, err error) {
 	k.Tenant = t.TenantID()
 	before := func(ctx context.Context, tx *db.Tx) error {
-		// The tenant's transaction doesn't see the answers of others.
+		// The tenant's transaction doesn't see the answers of other tenants.
 		room, err := s.lockKey(ctx, tx, s.db, k)
 		if err == nil && !room {
 			err = ErrNoRoom
@@ -75,7 +75,7 @@ func (s *Keys) WriteOnce(
 	return replayOf(err)
 }
 
-// replayOf tells the end of a transaction by a replay from other errors.
+// replayOf distinguishes a replay from other errors of a transaction.
 func replayOf(err error) ([]byte, error) {
 	if old := (replay{}); errors.As(err, &old) {
 		return old.answer, nil
@@ -83,12 +83,12 @@ func replayOf(err error) ([]byte, error) {
 	return nil, err
 }
 
-// lockKey takes a key for this transaction among all processes. It fails with
-// fault.InFlight while another has it, with a replay when it was answered, and
-// with fault.Exhausted when its scope is full. room is false when the answer
-// cannot be kept, since those of all scopes take too much; all sees all of them.
+// lockKey locks a key for this transaction across all processes. It fails with
+// fault.InFlight while another transaction has it, with a replay when it was answered,
+// and with fault.Exhausted when its scope is full. room is false when the answer can't be
+// stored because all scopes together hold too much; all is a Querier that sees all scopes.
 func (s *Keys) lockKey(ctx context.Context, q, all db.Querier, k Key) (room bool, err error) {
-	// A line feed is in no key.
+	// No key contains a line feed.
 	free, err := db.TryLock(ctx, q, k.Scope+"\n"+k.Name)
 	if err != nil {
 		return false, err
@@ -122,8 +122,8 @@ coalesce(sum(CASE WHEN tenant_id IS NULL THEN length(answer) END), 0) FROM idemp
 	return admitted, err
 }
 
-// keepAnswer keeps an answer, also in place of one that is forgotten. Where there
-// is one by now, that of another process, it fails with its replay.
+// keepAnswer stores an answer, and replaces an expired one. When another process has
+// stored an answer by now, it fails with the replay of that.
 func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []byte) error {
 	now := s.db.Now()
 	row := Record{
@@ -155,11 +155,11 @@ func (s *Keys) keepAnswer(ctx context.Context, db db.Querier, k Key, answer []by
 	return replay{old}
 }
 
-// KeepAnswer keeps the answer of a keyed request that wrote nothing, and charges
-// for it in the same transaction where charge is not nil. encode makes the answer
-// with its receipt; nil keeps none. Nor is one kept while those of all take too
-// much: what wrote nothing can be done again. When the request was answered
-// meanwhile, nothing is charged and the old answer comes back.
+// KeepAnswer stores the answer of a request with a key that wrote nothing, and charges
+// for it in the same transaction if charge is not nil. encode encodes the answer with its
+// receipt; when it returns nil, nothing is stored. Nothing is stored either while all
+// answers together take too much space: a read can be repeated. When the request was
+// answered meanwhile, nothing is charged and the stored answer is returned.
 func (s *Keys) KeepAnswer(
 	ctx context.Context, k Key, charge *billing.Charge, encode func(billing.Receipt) ([]byte, error),
 ) (replayed []byte, err error) {
@@ -190,10 +190,10 @@ func (s *Keys) KeepAnswer(
 	return replayOf(err)
 }
 
-// Once runs fn in a transaction across tenants, and keeps the answer that it returns
-// in the same; nil keeps none. When the request was answered before, fn is not called
-// and the old answer comes back. It fails with fault.InFlight while another request
-// with the key runs.
+// Once runs fn in a transaction across tenants, and stores the answer that fn returns in
+// the same transaction; nil stores nothing. When the request was answered before, fn is
+// not called and the stored answer is returned. It fails with fault.InFlight while
+// another request with the key runs.
 func (s *Keys) Once(ctx context.Context, k Key, fn func(context.Context, db.Querier) ([]byte, error)) (replayed []byte, err error) {
 	release, err := s.ClaimKey(k)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Keys) Once(ctx context.Context, k Key, fn func(context.Context, db.Quer
 	defer release()
 	err = s.db.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		room, err := s.lockKey(ctx, tx, tx, k)
-		if err == nil && !room { // a repeat would do it again
+		if err == nil && !room { // without a stored answer, a repeat would do it again
 			err = ErrNoRoom
 		}
 		if err != nil {

@@ -75,8 +75,7 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// A scope has a bound in bytes, too, which the answers that were kept since the
-// last count fill.
+// A scope has a bound in bytes too. Answers stored since the last count count towards it.
 func TestBytesOfAScope(t *testing.T) {
 	t.Parallel()
 	for k, size := range map[idempotency.Key]int64{

@@ -6,16 +6,16 @@ import (
 
 type claim struct{ scope, name string }
 
-// Registry knows the keys that are in flight in this process, so that a second
-// request is turned away without waiting for the first. It is safe for
+// Registry holds the keys that are in flight in this process, so that a second
+// request is refused without waiting for the first. It is safe for
 // concurrent use; its zero value is ready.
 type Registry struct {
 	mu       sync.Mutex
 	inFlight map[claim]struct{}
 }
 
-// Claim takes a key until release is called. It fails with fault.InFlight while
-// somebody else has it.
+// Claim reserves a key until release is called. It fails with fault.InFlight while
+// another request has it.
 func (r *Registry) Claim(k Key) (release func(), err error) {
 	c := claim{k.Scope, k.Name}
 	r.mu.Lock()

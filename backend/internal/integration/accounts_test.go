@@ -197,7 +197,7 @@ func TestProfileRoundTrip(t *testing.T) {
 			t.Errorf("in the directory: %v, %v", listed, err)
 		}
 		if hidden, err := account.ListPublicProfiles(t.Context(), s, []string{"oko"}, account.Position{}, 10); err != nil || len(hidden) != 0 {
-			t.Errorf("what members see is found by all: %v, %v", hidden, err)
+			t.Errorf("a word that only members see is found by everyone: %v, %v", hidden, err)
 		}
 		readOnly(t, url, maria)
 		if err := account.UpdateProfile(t.Context(), s, p); !fault.Is(err, fault.NotFound) {
@@ -209,7 +209,7 @@ func TestProfileRoundTrip(t *testing.T) {
 	})
 }
 
-// Credits are guarded where a month is opened: what is charged afterwards rests on it.
+// A read-only member is refused when a month is opened; charges need an open month.
 func TestReadOnlyMemberOpensNoMonth(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

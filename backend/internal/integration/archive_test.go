@@ -38,7 +38,7 @@ func addNote(t *testing.T, s *db.DB, owner tenant.ID, ids ...string) string {
 	})
 }
 
-// onFile counts the rows that a member has, by kind.
+// onFile counts a member's rows by kind.
 func onFile(t *testing.T, s *db.DB, owner tenant.ID) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -61,7 +61,7 @@ func onFile(t *testing.T, s *db.DB, owner tenant.ID) map[string]int {
 	return out
 }
 
-// Whoever is archived is found by nothing, and can be read by their id.
+// An archived person is not found by any search, but can be read by id.
 func TestArchivedPeopleAreNotFound(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -146,13 +146,13 @@ func TestUndoOfArchiving(t *testing.T) {
 			return err
 		})
 		if !fault.Is(err, fault.Conflict) {
-			t.Errorf("somebody who was merged is brought back: %v", err)
+			t.Errorf("a merged person is restored: %v", err)
 		}
 		wantUndone(t, s, owner, merged.ChangeID)
 	})
 }
 
-// What is about somebody else stays, what is about nobody else goes.
+// A deletion removes what is only about the person, and keeps what is also about others.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -192,7 +192,7 @@ func TestDelete(t *testing.T) {
 		if err != nil || len(notes) != 1 || notes[0].ID != shared || !slices.Equal(notes[0].ConnectionIDs, []string{bo.ID}) {
 			t.Errorf("the other's notes: %+v, %v", notes, err)
 		}
-		// Who holds an index is told to begin anew: no row is left to say so.
+		// Holders of an index must rebuild it: no row is left that could show the deletion.
 		after, err := search.LoadDocuments(t.Context(), s.Tenant(owner, false), before.Version)
 		if err != nil || !after.Whole || len(after.Changed) != 1 {
 			t.Errorf("documents: %+v, %v", after, err)
@@ -206,8 +206,8 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-// Thirty days after they were archived, people are gone for good, with all that is
-// about nobody else; of a read-only account nobody is.
+// Thirty days after they were archived, people are permanently deleted, with everything
+// that is only about them, except in read-only accounts.
 func TestSweepPurgesArchivedPeople(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// Attempts at the same time spend a quota exactly, and what one limit refuses is
-// counted on none.
+// Concurrent attempts spend a quota exactly, and an attempt that one limit refuses counts
+// towards no limit.
 func TestSpendAttemptsTogether(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

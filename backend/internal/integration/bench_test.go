@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
-// The one read that every call pays.
+// Measures the read that every call makes.
 func BenchmarkAuthenticate(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "kith.db")
 	if _, err := db.Migrate(b.Context(), db.Config{URL: path}); err != nil {

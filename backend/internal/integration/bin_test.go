@@ -52,8 +52,8 @@ func bin(t testing.TB, s *db.DB, owner tenant.ID) []string {
 	return ids
 }
 
-// Whoever is deleted is gone with all that is theirs alone, the undo brings all of it
-// back, its undo takes it away again, and so on.
+// A deletion removes a person and everything that is only about them, an undo restores all
+// of it, the undo of the undo removes it again, and so on.
 func TestUndoOfADeletionRestoresEverything(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -99,8 +99,8 @@ func TestUndoOfADeletionRestoresEverything(t *testing.T) {
 	})
 }
 
-// wellKnown gives a member a person whose every word is a secret, with all that there is
-// to have, and two others who share some of it.
+// wellKnown gives a member a person with every kind of data, in which every word is a
+// secret, and two others who share some of it.
 func wellKnown(t *testing.T, s *db.DB, owner tenant.ID) (id, friend string) {
 	t.Helper()
 	draft := people.Draft{
@@ -158,8 +158,9 @@ func wantForgotten(t *testing.T, s *db.DB, url string, owner tenant.ID, id, dele
 	}
 }
 
-// After 30 days, or when the member says so, a deletion ends: no copy of the person
-// stays, and no undo brings them back. Others' changes, and other members, stay.
+// After 30 days, or when the member empties the bin, a deletion becomes final: no copy of
+// the person stays, and no undo restores them. Changes of other people, and other members'
+// data, stay.
 func TestTheEndOfADeletion(t *testing.T) {
 	t.Parallel()
 	type ending func(t *testing.T, s *db.DB, owner tenant.ID, deletion string, advance func(time.Duration) time.Time)
@@ -223,8 +224,8 @@ func TestTheEndOfADeletion(t *testing.T) {
 	}
 }
 
-// A friend who was deleted before and one who was deleted after do not stand in the
-// way of bringing a person back once they are deleted for good.
+// A person can be restored even if one friend was deleted before and another one after,
+// once these two are permanently deleted.
 func TestDeletionsOfFriendsEndOneByOne(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -257,7 +258,7 @@ func TestDeletionsOfFriendsEndOneByOne(t *testing.T) {
 	})
 }
 
-// What was recorded of archived people goes when they are purged.
+// When archived people are purged, they are removed from recorded changes.
 func TestPurgedPeopleAreForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -280,7 +281,7 @@ func TestPurgedPeopleAreForgotten(t *testing.T) {
 	})
 }
 
-// Of an undo and the end of a deletion at the same moment one wins, as a whole.
+// When an undo and the end of a deletion happen at once, exactly one of them succeeds.
 func TestUndoWhileADeletionEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -304,8 +305,8 @@ func TestUndoWhileADeletionEnds(t *testing.T) {
 	})
 }
 
-// Of several deletions and undos of one person at the same moment each is done as a
-// whole or refused: the person is there, or in the bin once.
+// Concurrent deletions and undos of one person each succeed as a whole or are refused: the
+// person exists, or is in the bin once.
 func TestDeletionsAndUndosAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

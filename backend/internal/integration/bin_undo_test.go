@@ -17,8 +17,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// An undo that removes a person is in the bin, once, however often it is done and
-// taken back, and after 30 days no copy of the person is left.
+// An undo that removes a person is in the bin once, no matter how often it is undone and
+// redone, and after 30 days no copy of the person is left.
 func TestTheEndOfAnUndoThatRemovesPeople(t *testing.T) {
 	t.Parallel()
 	for name, takeBack := range map[string]func(t *testing.T, s *db.DB, url string, owner tenant.ID, id string) string{
@@ -69,8 +69,8 @@ func TestTheEndOfAnUndoThatRemovesPeople(t *testing.T) {
 	}
 }
 
-// Of an undo that removed a person and something else, that can be brought back when
-// the person is forgotten; it is in the bin no more.
+// When an undo removed a person and something else, the latter can still be restored after
+// the person is permanently deleted; the undo is no longer in the bin.
 func TestTheRestOfAnUndoThatRemovedPeople(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -150,7 +150,7 @@ func TestDuplicates(t *testing.T) {
 	})
 }
 
-// One person added by many callers at once is on file once.
+// A person added by many callers at once is stored once.
 func TestConcurrentCreates(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -185,7 +185,7 @@ func TestConcurrentCreates(t *testing.T) {
 	})
 }
 
-// Concurrent patches of one version: one wins, the others are told.
+// Of concurrent patches of one version, one succeeds and the others conflict.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -344,7 +344,8 @@ func TestLoadDocuments(t *testing.T) {
 	})
 }
 
-// A profile is the same address whether it was kept as social or as a web address.
+// A profile is the same address whether it was stored as a social profile or as a web
+// address.
 func TestFindDuplicateComparesProfilesAndWebAddresses(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -46,8 +46,8 @@ func TestChargeGroup(t *testing.T) {
 	})
 }
 
-// Groups of several processes with the same tenants in different orders do not
-// wait for each other in a circle, and no credit is lost between them.
+// Groups of several processes with the same tenants in different orders don't deadlock,
+// and no credit is lost.
 func TestChargeGroupsAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

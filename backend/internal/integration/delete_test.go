@@ -150,8 +150,8 @@ func rowsOf(t *testing.T, db *sql.DB, table string) []string {
 	return out
 }
 
-// A member who is deleted leaves no row in any table, and takes nobody else's
-// along. A new table without a reference to its member fails here.
+// Deleting a member deletes their rows in every table, and no rows of other members. A new
+// table without a reference to its member fails here.
 func TestDeleteMemberLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -172,7 +172,7 @@ func TestDeleteMemberLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := dump(t, url)
-		delete(after, "clients") // a client belongs to nobody; the sweep takes it
+		delete(after, "clients") // a client has no owner; the sweep deletes it
 		delete(before, "clients")
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("(-before +after):\n%s", diff)
@@ -201,8 +201,8 @@ func TestDeleteMemberLeavesTheSandboxAlone(t *testing.T) {
 	})
 }
 
-// A deletion and the writes of the member's agents at the same moment: whatever
-// comes first, nothing is left.
+// When a member is deleted while their agents write, nothing is left, in any order of the
+// two.
 func TestDeleteMemberWhileAgentsWrite(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

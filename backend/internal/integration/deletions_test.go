@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 )
 
-// Whatever is deleted with a person is found by the person, and not by reading all
-// that the member has. SQLite's planner needs to be told.
+// The rows that are deleted with a person are found by an index on the person, without
+// reading all of the member's rows. SQLite's planner needs a hint for that.
 func TestDeletionsReadNoMoreThanTheirs(t *testing.T) {
 	t.Parallel()
 	url := dbtest.SQLite(t)

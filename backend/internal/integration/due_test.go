@@ -155,7 +155,7 @@ func TestDatesDueAreThoseOfTheRule(t *testing.T) {
 	})
 }
 
-// Two who complete a recurring reminder at once move it once.
+// Two concurrent completions of a recurring reminder move it once.
 func TestCompleteUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -43,7 +43,7 @@ func keepPeople(t *testing.T, s *db.DB, owner tenant.ID, names ...string) []stri
 	return ids
 }
 
-// candidates returns who may need a vector of the model.
+// candidates returns the people who may need a vector of the model.
 func candidates(t *testing.T, s *db.DB, owner tenant.ID) vector.Candidates {
 	t.Helper()
 	found, err := search.ListCandidates(t.Context(), s.Tenant(owner, true), testModel, "", 100, false)
@@ -89,7 +89,7 @@ func loadVectors(t *testing.T, s *db.DB, owner tenant.ID, since int64) vector.Ve
 	return v
 }
 
-// known is whose vectors were loaded, with a star for those of what is on file.
+// known lists the people whose vectors were loaded, with a star for current vectors.
 func known(v vector.Vectors) []string {
 	var out []string
 	for i, id := range v.IDs {
@@ -229,7 +229,7 @@ func TestVectorsOfDeletedPeopleAreGone(t *testing.T) {
 		if rows := rowsOf(t, dbtest.OpenSQL(t, url), "embeddings"); len(rows) != 1 {
 			t.Errorf("%d rows", len(rows))
 		}
-		// Somebody who is deleted while their vector is made gets none.
+		// A person who is deleted while their vector is made gets none.
 		putEmbeddings(t, s, owner, before.Version, []vector.Row{vectorRow(ids[0], "A", 1), vectorRow("con_nobody", "", 1)}, nil)
 		if rows := rowsOf(t, dbtest.OpenSQL(t, url), "embeddings"); len(rows) != 1 {
 			t.Errorf("%d rows", len(rows))
@@ -297,7 +297,7 @@ func TestReadOnlyAccountsAllowNothing(t *testing.T) {
 		if err := account.SetEmbeddingsHost(t.Context(), s, owner, "vectors.example"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}
-		// The handle that does not know is refused by the database.
+		// The database refuses a handle that does not know that the account is read-only.
 		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
 			return search.PutEmbeddings(ctx, u, 1, []vector.Row{vectorRow(ids[0], "B", 1)}, nil)
 		})

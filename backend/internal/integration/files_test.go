@@ -49,8 +49,8 @@ func waiting(t *testing.T, s *db.DB, owner tenant.ID) (name string) {
 	return name
 }
 
-// At most MaxUploads wait, and the oldest of them is the first to be imported. One
-// that an import took waits no longer.
+// At most MaxUploads wait, and the oldest one is imported first. A file that an import took
+// no longer waits.
 func TestUploads(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -109,8 +109,8 @@ func TestSweptFiles(t *testing.T) {
 	})
 }
 
-// A job that was begun and waits is not ended by its cancellation alone: whoever
-// claims it tells how far it got.
+// Cancelling a queued job that already did some work does not end it at once: the next
+// worker that claims it ends it, and reports how far it got.
 func TestCancelOfABegunJob(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -196,7 +196,7 @@ func TestCodeReplayKillsItsGrant(t *testing.T) {
 			t.Errorf("a replay: %v", err)
 		}
 		if f.alive(t, "0") || f.alive(t, "2") {
-			t.Error("the grant of a replayed code lives on")
+			t.Error("the grant of a replayed code is still alive")
 		}
 		if !f.alive(t, "1") {
 			t.Error("another grant died with it")

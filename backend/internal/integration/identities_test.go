@@ -15,7 +15,7 @@ import (
 
 const issuer = "https://login.example"
 
-// wentAway keeps an attempt of the browser "b" that waits for the provider.
+// wentAway stores an attempt of the browser "b" that waits for the provider.
 func wentAway(t *testing.T, s *db.DB, hash string) *signin.Attempt {
 	t.Helper()
 	a := &signin.Attempt{
@@ -27,7 +27,7 @@ func wentAway(t *testing.T, s *db.DB, hash string) *signin.Attempt {
 	return a
 }
 
-// answered keeps an attempt of the browser "b" that waits for the password.
+// answered stores an attempt of the browser "b" that waits for the password.
 func answered(t *testing.T, s *db.DB, hash, subject, username string) *signin.Attempt {
 	t.Helper()
 	a := &signin.Attempt{Hash: hash, BrowserHash: "b", Issuer: issuer, Subject: subject, Email: username + "@people.example"}
@@ -153,7 +153,7 @@ func TestLinkIdentity(t *testing.T) {
 	})
 }
 
-// Who comes at once: an identity has one member, and a member one identity.
+// With concurrent links, an identity has one member, and a member one identity.
 func TestLinkIdentityAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What the databases sum up is what strength.Of says of the same contacts.
+// The databases compute the same strength as strength.Of for the same contacts.
 func TestStrengthIsThatOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -65,8 +65,8 @@ func TestStrengthIsThatOfTheDefinition(t *testing.T) {
 	})
 }
 
-// An organisation is found by every way to name it; the very name goes before a
-// part of one.
+// An organisation is found by each way to name it; an exact match comes before a partial
+// one.
 func TestListPeopleAtFindsOrganisations(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -16,8 +16,7 @@ import (
 // brought is what an import left with a member.
 type brought struct{ file, importID, sourceKey string }
 
-// bring gives a member an upload that is about the secret, and somebody who was
-// imported.
+// bring gives a member an upload that contains the secret, and an imported person.
 func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought, error) {
 	f := importer.NewFile(secret, []byte(secret))
 	if err := importer.InsertFile(ctx, u, f); err != nil {
@@ -38,7 +37,7 @@ func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought,
 	})
 }
 
-// signs are all by which the victim's people could be found.
+// signs are all values by which the victim's people could be found.
 func (v victim) signs() importer.Wanted {
 	return importer.Wanted{ImportID: v.importID, Notes: true, Keys: []importer.MatchKey{
 		{By: "key", Value: v.sourceKey}, {By: "id", Value: v.connection}, {By: "email", Value: v.email}, {By: "phone", Value: "+12125550100"},

@@ -98,7 +98,7 @@ func profileWrites(u *db.Tx) map[string]attempt {
 	}
 }
 
-// refusesOtherProfiles tells that the tenant's role reaches its own page only.
+// refusesOtherProfiles checks that the tenant's role reaches its own page only.
 func refusesOtherProfiles(t *testing.T, db *sql.DB, own tenant.ID) {
 	t.Helper()
 	var seen, others int

@@ -240,8 +240,8 @@ func makesStatements(f *ast.FuncDecl) bool {
 	return made
 }
 
-// Whatever one member does by any store method, in any order, another member's
-// data is neither seen, changed nor counted.
+// Any sequence of one member's store calls neither shows, changes nor counts another
+// member's data.
 func TestTenantIsolation(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -330,8 +330,8 @@ func tenantTables() []string {
 		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys", "embeddings", "jobs", "files", "source_keys"}
 }
 
-// The wall in the database: a tenant's role sees the rows of the tenant that is
-// set, and none when none is set, and no table of credentials at all.
+// Row-level security: a tenant's role sees the rows of the tenant that is set, none when
+// no tenant is set, and no table of credentials.
 func TestRowLevelSecurity(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -130,7 +130,7 @@ func TestJobNumbersAreTheMembersOwn(t *testing.T) {
 	})
 }
 
-// However many claim at once, each job has one holder at a time.
+// With any number of concurrent claims, each job has one holder at a time.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -160,8 +160,8 @@ func TestClaimsAtOnce(t *testing.T) {
 				t.Errorf("%s was claimed %d times", id, n)
 			}
 		}
-		// With SKIP LOCKED a claimer may leave while others are at work, so that the
-		// last ones are for whoever comes next.
+		// With SKIP LOCKED, a claim may find nothing while others hold locks, so the last jobs
+		// may be left for the next claim.
 		for claim(t, s, time.Now().Add(time.Minute), "file_import") != nil {
 			holders["late"]++
 		}
@@ -362,7 +362,7 @@ func TestFailedJobIsRefunded(t *testing.T) {
 	})
 }
 
-// A job of the system is live once, however many processes schedule it.
+// A system job is live once, no matter how many processes schedule it.
 func TestJobsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -383,7 +383,7 @@ func TestJobsOfTheSystem(t *testing.T) {
 			t.Fatal(err)
 		}
 		if j := claim(t, s, time.Now().Add(time.Minute), "sweep"); j != nil {
-			t.Errorf("it begins anew at once: %+v", j)
+			t.Errorf("it runs again at once: %+v", j)
 		}
 		if waits, err := dbtest.Queue(t, s).JobsWait(t.Context(), []string{"sweep"}); err != nil || waits {
 			t.Errorf("waits: %v, %v", waits, err)

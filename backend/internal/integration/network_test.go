@@ -18,8 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// file is everything that a member keeps, object by object, without its history
-// and versions.
+// file is all of a member's data, object by object, without its history and versions.
 func file(t testing.TB, s *db.DB, owner tenant.ID) []string {
 	t.Helper()
 	var out []string
@@ -83,7 +82,7 @@ func network(rt *rapid.T, t testing.TB, s *db.DB, owner tenant.ID) []string {
 	return ids
 }
 
-// belonging adds something that hangs on people.
+// belonging adds an object that belongs to people.
 func belonging(rt *rapid.T, t testing.TB, s *db.DB, owner tenant.ID, kind int, who []string) {
 	do(t, s, owner, func(ctx context.Context, u *db.Tx) (_ any, err error) {
 		switch kind {

@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// Both databases find the same, in the same order, and the times are those on file.
+// Both databases find the same, in the same order, with the stored times.
 func TestSearchWords(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// TestDatabaseIsPrivate: a database that others of the machine could read is its
-// owner's alone once it was opened, with the files that SQLite keeps beside it.
+// TestDatabaseIsPrivate: after it is opened, only its owner can read a database, and the
+// files that SQLite creates beside it, even if other users could before.
 func TestDatabaseIsPrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kith.db")
@@ -32,8 +32,8 @@ func TestDatabaseIsPrivate(t *testing.T) {
 	}
 }
 
-// TestBackupIsPrivate: so is a backup, and what is restored from one that is not,
-// over what an earlier attempt left.
+// TestBackupIsPrivate: only its owner can read a backup, or a database restored from a
+// backup that others can read, also over the files that an earlier attempt left.
 func TestBackupIsPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestBackupIsPrivate(t *testing.T) {
 	wantPrivate(t, restored)
 }
 
-// makeWorldWritable lets everybody read and write a file, which is made if it is not there.
+// makeWorldWritable lets everyone read and write a file; it creates a missing one.
 func makeWorldWritable(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)

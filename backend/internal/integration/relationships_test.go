@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// A relationship is seen from both sides, told from either, and kept once.
+// A relationship is visible from both sides, can be set from either, and is stored once.
 func TestRelationships(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -134,9 +134,9 @@ func transitions() map[string]transition {
 	}
 }
 
-// Each statement of each transition fails in turn. Nothing of the transition is
-// left, the failure is told as one (never as an outcome that makes a client drop
-// what it has), and the same call succeeds afterwards.
+// Each statement of each transition fails in turn. The transition is rolled back, the error
+// says that the database failed (and never makes a client drop its credential), and the
+// same call succeeds afterwards.
 func TestTransitionsAreWhole(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -78,7 +78,7 @@ func TestAuthenticate(t *testing.T) {
 		}
 		other := dbtest.Member(t, s, "other")
 		if err := account.RevokePersonalToken(t.Context(), s, other, p.Credential.ID, time.Now()); !fault.Is(err, fault.NotFound) {
-			t.Errorf("revoked by somebody else: %v", err)
+			t.Errorf("revoked by another member: %v", err)
 		}
 		if err := account.RevokePersonalToken(t.Context(), s, owner, p.Credential.ID, time.Now()); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 
 const days = 24 * time.Hour
 
-// The first announcement is kept, whatever is announced later; what is refused
-// leaves no trace.
+// The first announcement is kept, no matter what is announced later; a refused one changes
+// nothing.
 func TestAnnounceSunset(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -56,7 +56,7 @@ func TestAnnounceSunset(t *testing.T) {
 	})
 }
 
-// Edges that announce at once are told the same first time.
+// Edges that announce at once get the same time of the first announcement.
 func TestAnnounceSunsetAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

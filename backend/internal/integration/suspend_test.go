@@ -15,7 +15,7 @@ import (
 )
 
 // A suspended member has no session, no token, no grant and no page; the tokens and
-// grants work again afterwards. Nobody else notices.
+// grants work again afterwards. Other members are not affected.
 func TestSuspendMember(t *testing.T) {
 	t.Parallel()
 	eachFlow(t, func(t *testing.T, f flow) {

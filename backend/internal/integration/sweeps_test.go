@@ -120,9 +120,8 @@ func TestSweepTakesRevokedGrants(t *testing.T) {
 	})
 }
 
-// A client that ever held a grant stays, even if the grant, its tokens and its code are
-// gone for years, and so does what a metadata document says of it; one that asks time and
-// again stays while it does.
+// A client that ever held a grant stays, with its metadata, even years after the grant, its
+// tokens and its code were deleted. A client without a grant stays while it keeps asking.
 func TestSweepLeavesClientsThatHeldAGrant(t *testing.T) {
 	t.Parallel()
 	const document, asking = "https://agent.example/client.json", "https://agent.example/asking.json"
@@ -163,12 +162,12 @@ func TestSweepLeavesClientsThatHeldAGrant(t *testing.T) {
 			}
 		}
 		if _, err := oauth.GetClient(t.Context(), f.s, asking); err == nil {
-			t.Error("a client that nobody allowed anything is still there")
+			t.Error("a client without a grant still exists")
 		}
 	})
 }
 
-// A client that is used for the first time while the sweep comes by stays.
+// A client that is used for the first time during the sweep stays.
 func TestSweepLeavesClientsInUse(t *testing.T) {
 	t.Parallel()
 	eachTimedFlow(t, func(t *testing.T, f flow, advance func(time.Duration)) {

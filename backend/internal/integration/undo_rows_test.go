@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// A merge moves rows. What it made of the person that stays may have changed since:
-// that is told, though the others' rows are still there.
+// A merge moves rows. If the person that stays was changed since, the undo returns a
+// conflict, even though the merged people's rows still exist.
 func TestUndoOfAMergeThatIsNotTheLastWord(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -39,8 +39,8 @@ func TestUndoOfAMergeThatIsNotTheLastWord(t *testing.T) {
 	})
 }
 
-// A row that went on to another person is not taken from them: what is put back
-// gets one of its own.
+// An undo does not take a row that moved on to another person: the restored person gets a
+// new row.
 func TestUndoOfRowsThatMovedToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -69,8 +69,8 @@ func TestUndoOfRowsThatMovedToAnotherPerson(t *testing.T) {
 	})
 }
 
-// Who is put away again by an undo is so by the same change as before, though
-// since another day.
+// A person whom an undo archives again has the same archiving change as before, with a new
+// archive time.
 func TestArchivalThatWasRedoneIsUndone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

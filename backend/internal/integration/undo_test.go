@@ -40,7 +40,7 @@ func undo(t testing.TB, s *db.DB, owner tenant.ID, id string) history.Undone {
 	})
 }
 
-// wantUndone undoes a change that nothing stands in the way of.
+// wantUndone undoes a change that must have no conflicts.
 func wantUndone(t testing.TB, s *db.DB, owner tenant.ID, id string) string {
 	t.Helper()
 	got := undo(t, s, owner, id)
@@ -57,8 +57,8 @@ func merge(t testing.TB, s *db.DB, owner tenant.ID, dryRun bool, into string, fr
 	})
 }
 
-// Whatever people are merged, an undo leaves everything as it was, its undo as
-// merged, and a dry run changes nothing.
+// For any merge, an undo restores the state before it, the undo of the undo restores the
+// merged state, and a dry run changes nothing.
 func TestUndoOfAMergeRestoresEverything(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -97,7 +97,7 @@ func TestUndoOfAMergeRestoresEverything(t *testing.T) {
 	})
 }
 
-// withoutTimes leaves out when people were put away: a redo counts anew.
+// withoutTimes leaves out when people were archived: a redo sets a new time.
 func withoutTimes(file []string) []string {
 	var out []string
 	for _, object := range file {
@@ -112,7 +112,7 @@ func withoutTime(object, field string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"`+field+`"`) }), "\n")
 }
 
-// Any sequence of writes, undone from the last to the first, leaves what was there.
+// Undoing any sequence of writes from the last to the first restores the original state.
 func TestUndoOfEverythingLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

@@ -96,7 +96,7 @@ func actWrites(u *db.Tx) map[string]attempt {
 	}
 }
 
-// restoreAll puts the victim's objects into states of the attacker's making.
+// restoreAll sets the victim's objects to states that the attacker made up.
 func restoreAll(ctx context.Context, u *db.Tx, v victim) (any, error) {
 	var seen []any
 	var errs []error

@@ -19,7 +19,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
-// told keeps what a store's observers are told.
+// told records what a store's observers are called with.
 type told struct {
 	mu         sync.Mutex
 	credits    []string
@@ -42,7 +42,7 @@ func (o *told) Observe(_ context.Context, operation, outcome string, _ time.Dura
 	o.statements[operation+" "+outcome]++
 }
 
-// expect compares what was told of credits since the last call.
+// expect compares the credits that were observed since the last call.
 func (o *told) expect(t *testing.T, want ...string) {
 	t.Helper()
 	o.mu.Lock()
@@ -67,7 +67,7 @@ func eachWatched(t *testing.T, run func(t *testing.T, s *db.DB, ledger *billing.
 	})
 }
 
-// What the ledger keeps is told once it is committed, and nothing else.
+// The observer gets exactly the committed changes of the ledger, after the commit.
 func TestCreditsAreTold(t *testing.T) {
 	t.Parallel()
 	eachWatched(t, func(t *testing.T, s *db.DB, ledger *billing.Ledger, o *told, _ *clock) {
@@ -149,7 +149,7 @@ func TestStatementsAreTold(t *testing.T) {
 		defer o.mu.Unlock()
 		for _, want := range []string{"select ok", "insert ok", "begin ok", "commit ok", "select abandoned"} {
 			if o.statements[want] == 0 {
-				t.Errorf("nobody was told of %q, but of %v", want, o.statements)
+				t.Errorf("%q was not observed, but %v", want, o.statements)
 			}
 		}
 		for statement := range o.statements {

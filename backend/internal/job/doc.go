@@ -1,5 +1,5 @@
-// Package job owns work that outlives a request: its states, who does it, and what
-// happens when whoever does it dies.
+// Package job owns work that outlives a request: its states, which process does it, and
+// what happens when that process dies.
 //
 //	queued ──claim──▶ running ──▶ succeeded
 //	  ▲                 │   ├───▶ failed       final, or tried too often without progress
@@ -7,14 +7,14 @@
 //	  └─ stop, error ───┘
 //
 // A claim is a lease with a fencing token. While the work goes on, heartbeats
-// renew the lease; when its holder dies it runs out, and another claims the job
-// with a higher token. Steps of the work commit together with their checkpoint and
-// only under the token of the claim, so that a holder that was given up for dead
-// writes nothing any more, and the next goes on where the last step ended.
+// renew the lease. When its holder dies, the lease expires, and another process claims
+// the job with a higher token. A step of the work commits together with its checkpoint,
+// and only under the token of the claim. So a holder whose lease expired can no longer
+// write, and the next one continues after the last committed step.
 //
 // A kind is a value of Kind, in a file of its own. A member has at most one live
-// job of a kind: starting it again returns that one. Jobs of the system have no
-// member and begin anew after a while.
+// job of a kind: starting it again returns that one. System jobs have no member and
+// run again after an interval.
 //
 // Runner works on a Source; *Queue, the table in the database, is the one that servers
 // use.

@@ -6,8 +6,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Hub tells those who wait for a job that it changed, as far as this process has
-// to do with it. It is safe for concurrent use; its zero value is ready.
+// Hub notifies the watchers of a job about changes that this process made. It is safe for
+// concurrent use; its zero value is ready.
 type Hub struct {
 	mu      sync.Mutex
 	watched map[place]*watch
@@ -23,8 +23,8 @@ type watch struct {
 	watchers int
 }
 
-// Watch returns a channel that is closed when the job changes the next time, until
-// stop is called. Whoever watches reads the job after that, not before.
+// Watch returns a channel that is closed at the job's next change, until stop is called.
+// Read the job after calling Watch, not before, so that no change is missed.
 func (h *Hub) Watch(owner tenant.ID, number int32) (changed <-chan struct{}, stop func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +47,7 @@ func (h *Hub) Watch(owner tenant.ID, number int32) (changed <-chan struct{}, sto
 	}
 }
 
-// Changed wakes whoever watches the job.
+// Changed wakes the watchers of the job.
 func (h *Hub) Changed(j Job) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

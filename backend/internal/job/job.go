@@ -22,16 +22,16 @@ const (
 // Job is a piece of work, and its row.
 type Job struct {
 	ID string `bun:",pk"`
-	// TenantID is empty for a job of the system.
+	// TenantID is empty for a system job.
 	TenantID tenant.ID `bun:",nullzero"`
 	// Number counts a member's jobs from 1.
 	Number int32
 	Kind   string
 	State  string
-	// Params say what to do, Checkpoint how far it got, Result what came of it. Each
-	// is JSON that its kind knows, or empty.
+	// Params say what to do, Checkpoint how far the job got, Result what it returned.
+	// Each is JSON that only its kind reads, or empty.
 	Params, Checkpoint, Result string
-	// ErrorCode and ErrorDetail tell the member why it failed.
+	// ErrorCode and ErrorDetail say why it failed; the member sees them.
 	ErrorCode   string
 	ErrorDetail string
 	// Done and Total count units of work; Total is 0 while it is not known.
@@ -40,15 +40,15 @@ type Job struct {
 	Attempts int
 	// Fence grows with each claim.
 	Fence int64
-	// RunAt is when it may be claimed at the earliest.
+	// RunAt is the earliest time at which it may be claimed.
 	RunAt           time.Time
 	LeaseUntil      time.Time `bun:",nullzero"`
 	CancelRequested bool
-	// CredentialID, CredentialName and Tool say on whose behalf it runs.
+	// CredentialID, CredentialName and Tool are the credential and tool that started it.
 	CredentialID   string
 	CredentialName string
 	Tool           string
-	// Charged credits of a Period are given back when it fails.
+	// Charged is how many credits of Period are refunded when it fails.
 	Period    string
 	Charged   int
 	CreatedAt time.Time
@@ -56,23 +56,23 @@ type Job struct {
 	EndedAt   time.Time `bun:",nullzero"`
 }
 
-// Terminal tells whether the job has ended.
+// Terminal reports whether the job has ended.
 func (j *Job) Terminal() bool { return Terminal(j.State) }
 
-// Terminal tells whether a state is the last of a job.
+// Terminal reports whether a state is a final one.
 func Terminal(state string) bool {
 	return state == Succeeded || state == Failed || state == Cancelled
 }
 
-// The intervals at which a job should be looked at.
+// The intervals at which a job should be polled.
 const (
 	quickly  = 10 * time.Second
 	slowly   = 2 * time.Minute
 	interval = 10 * time.Second
 )
 
-// RetryAfter is how long to wait before looking at the job again: short for young
-// jobs, longer for old ones, 0 when it has ended.
+// RetryAfter is how long to wait before polling the job again: short for young jobs,
+// longer for old ones, 0 when it has ended.
 func (j *Job) RetryAfter(now time.Time) time.Duration {
 	age := now.Sub(j.CreatedAt)
 	switch {
@@ -91,9 +91,9 @@ func (j *Job) RetryAfter(now time.Time) time.Duration {
 type Draft struct {
 	Kind   string
 	Params any
-	// Total is how many units of work there are, if it is known.
+	// Total is how many units of work there are, if known.
 	Total int
-	// Charged is what starting it costs.
+	// Charged is how many credits it costs to start the job.
 	Charged int
 }
 
@@ -104,26 +104,26 @@ type Lease struct {
 	Fence  int64
 }
 
-// Step is what one transaction of a job's work leaves behind.
+// Step is what one transaction of a job's work records.
 type Step struct {
-	// Checkpoint is where the work goes on after this step.
+	// Checkpoint is where the work continues after this step.
 	Checkpoint  any
 	Done, Total int
 }
 
-// What ends a job's work before its time.
+// Errors that end a job's work early.
 var (
-	// ErrLeaseLost tells that the job was given to somebody else.
+	// ErrLeaseLost means that another worker has claimed the job.
 	ErrLeaseLost = errors.New("the lease of the job is lost")
-	// ErrCancelled tells that the member does not want it any more.
+	// ErrCancelled means that the member cancelled the job.
 	ErrCancelled = errors.New("the job is cancelled")
-	// ErrYield tells that the work goes on after that of others.
+	// ErrYield means that the job lets others run first and continues later.
 	ErrYield = errors.New("it is another job's turn")
-	// ErrStopping tells that the process ends. The job is put back.
+	// ErrStopping means that the process is stopping. The job is requeued.
 	ErrStopping = errors.New("the process is stopping")
 )
 
-// Failure ends a job for good; it is told to the member.
+// Failure ends a job without a retry; the member sees it.
 type Failure struct {
 	// Code is a stable word, Detail a sentence.
 	Code, Detail string
@@ -137,13 +137,13 @@ func Fail(code, format string, args ...any) error {
 	return &Failure{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Codes of failures that do not belong to one kind.
+// Codes of failures that any kind can have.
 const (
 	CodeInternal = "internal"
 	CodeCredits  = "out_of_credits"
 )
 
-// exhausted is the failure of a job that was tried too often.
+// exhausted is the failure of a job that was attempted too often.
 func exhausted(attempts int) *Failure {
 	return &Failure{Code: CodeInternal, Detail: fmt.Sprintf("The job was given up after %d attempts, and its credits were given back. "+
 		"Start it again, and report its number if it fails again.", attempts)}
@@ -153,14 +153,14 @@ func exhausted(attempts int) *Failure {
 type Kind struct {
 	// Name is the kind's public name.
 	Name string
-	// Run does the work, from the run's checkpoint on. What it returns is the job's
-	// result, as JSON; with ErrCancelled it is what there is so far. A *Failure ends
-	// the job, and any other error has it tried again later.
+	// Run does the work, starting at the run's checkpoint. What it returns is the job's
+	// result, as JSON; with ErrCancelled it is the result so far. A *Failure ends the
+	// job; after any other error the job is retried later.
 	Run func(ctx context.Context, run *Run) (result any, err error)
-	// SoFar tells from the checkpoint what there is of a job that is cancelled while
-	// nobody works on it; nil tells nothing.
+	// SoFar returns, from the checkpoint, the result so far of a job that is cancelled
+	// while no worker runs it; nil means that there is none.
 	SoFar func(run *Run) (result any, err error)
-	// Every makes it a job of the system, which begins anew after this time.
+	// Every makes it a system job, which runs again after this time.
 	Every time.Duration
 }
 
@@ -175,11 +175,11 @@ type Run struct {
 	since time.Time
 }
 
-// slice is how long a job may run while others wait.
+// slice is how long a job may run while other jobs wait.
 const slice = 10 * time.Second
 
-// Yield returns ErrYield when it is somebody else's turn. A kind whose jobs are
-// long asks between its steps, and returns the error.
+// Yield returns ErrYield when another job should run first. A kind with long jobs calls
+// it between its steps and returns the error.
 func (r *Run) Yield(ctx context.Context) error {
 	if r.now().Sub(r.since) < slice {
 		return nil
@@ -192,7 +192,7 @@ func (r *Run) Yield(ctx context.Context) error {
 	return err
 }
 
-// Lease is the right under which the run writes.
+// Lease is the lease under which the run writes.
 func (r *Run) Lease() Lease {
 	return Lease{ID: r.Job.ID, Tenant: r.Job.TenantID, Fence: r.Job.Fence}
 }
@@ -205,8 +205,8 @@ func (r *Run) Params(into any) error {
 	return nil
 }
 
-// Checkpoint decodes how far an earlier attempt got, and leaves into as it is when
-// there was none.
+// Checkpoint decodes the checkpoint of an earlier attempt into into, and leaves it
+// unchanged when there was none.
 func (r *Run) Checkpoint(into any) error {
 	if len(r.Job.Checkpoint) == 0 {
 		return nil

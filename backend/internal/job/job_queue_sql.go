@@ -21,15 +21,14 @@ type Queue struct {
 // NewQueue returns the queue of a database. Failed jobs are refunded to the ledger.
 func NewQueue(db *db.DB, ledger *billing.Ledger) *Queue { return &Queue{db: db, ledger: ledger} }
 
-// due selects jobs that may be claimed, the longest waiting first. Between two
-// processes that claim jobs of one member at once, both may get one; at most for
-// as long as those run.
+// due selects jobs that may be claimed, the longest waiting first. When two processes
+// claim at the same moment, a member may have two running jobs until one of them ends.
 const due = `SELECT j.id FROM jobs j WHERE j.kind IN (?)
 AND (j.state = 'queued' AND j.run_at <= ? OR j.state = 'running' AND j.lease_until <= ?)
 AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.id <> j.id AND r.state = 'running' AND r.lease_until > ?)
 ORDER BY j.run_at, j.id LIMIT 1`
 
-// JobsWait tells whether a job of one of the kinds could be claimed.
+// JobsWait reports whether a job of one of the kinds could be claimed.
 func (s *Queue) JobsWait(ctx context.Context, kinds []string) (bool, error) {
 	now := s.db.Now()
 	var found string
@@ -40,11 +39,11 @@ func (s *Queue) JobsWait(ctx context.Context, kinds []string) (bool, error) {
 	return err == nil, err
 }
 
-// ClaimJob gives a due job of one of the kinds away until a time, the longest waiting
-// first, and none of a member of whom another runs. A job whose lease ran out is due.
-// It returns nil when there is none.
+// ClaimJob leases a due job of one of the kinds until a time, the longest waiting first.
+// It skips members who already have a running job. A job whose lease expired is due. It
+// returns nil when no job is due.
 func (s *Queue) ClaimJob(ctx context.Context, kinds []string, until time.Time) (*Job, error) {
-	// Mostly there is nothing, and a look takes no lock.
+	// The queue is usually empty, and this check takes no lock.
 	if waiting, err := s.JobsWait(ctx, kinds); err != nil || !waiting {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ WHERE id = (`+choose+`) RETURNING *`, until.UTC(), now, bun.List(kinds), now, no
 	return j, nil
 }
 
-// ExtendLease fails with ErrLeaseLost or ErrCancelled.
+// ExtendLease renews a lease. It fails with ErrLeaseLost or ErrCancelled.
 func (s *Queue) ExtendLease(ctx context.Context, l Lease, until time.Time) error {
 	var cancelled bool
 	err := s.db.NewWrite("UPDATE jobs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running' RETURNING cancel_requested",
@@ -78,8 +77,7 @@ func (s *Queue) ExtendLease(ctx context.Context, l Lease, until time.Time) error
 	return nil
 }
 
-// EndJob ends a job; one that failed gets its credits back. It fails with
-// ErrLeaseLost.
+// EndJob ends a job, and refunds the credits of a failed one. It fails with ErrLeaseLost.
 func (s *Queue) EndJob(ctx context.Context, l Lease, e End) error {
 	var failure Failure
 	if e.Failure != nil {
@@ -114,8 +112,8 @@ WHERE id = ? AND fence = ? AND state = 'running' RETURNING *`, e.State, string(e
 	return err
 }
 
-// ReturnJob queues a job again for a time. An attempt that was not the job's fault
-// does not count. It fails with ErrLeaseLost.
+// ReturnJob requeues a job to run at a given time. An attempt that ended through no fault
+// of the job does not count. It fails with ErrLeaseLost.
 func (s *Queue) ReturnJob(ctx context.Context, l Lease, runAt time.Time, counts bool) error {
 	back := 0
 	if !counts {
@@ -133,17 +131,17 @@ WHERE id = ? AND fence = ? AND state = 'running'`, runAt.UTC(), s.db.Now(), back
 	return ErrLeaseLost
 }
 
-// QueuedJobs are the jobs of one kind in one state that has not ended.
+// QueuedJobs counts the jobs of one kind in one state that is not final.
 type QueuedJobs struct {
-	// State is "scheduled" for jobs whose time to run has not come, "queued" for
-	// those that could run and wait for a worker, and "running".
+	// State is "scheduled" for jobs that are due later, "queued" for due jobs that wait for
+	// a worker, and "running".
 	Kind, State string
 	Count       int
-	// Waited is how long the longest of those that could run has waited.
+	// Waited is how long the oldest due job has waited.
 	Waited time.Duration
 }
 
-// CountJobs counts the jobs that have not ended. A job whose lease ran out is
+// CountJobs counts the jobs that have not ended. A job whose lease expired counts as
 // queued: it waits for another worker.
 func (s *Queue) CountJobs(ctx context.Context) ([]QueuedJobs, error) {
 	now := s.db.Now()
@@ -170,7 +168,7 @@ FROM jobs WHERE state IN ('queued', 'running') GROUP BY 1, 2`, now, now, now, no
 	return counts, nil
 }
 
-// ScheduleJob queues a job of the system, unless one of the kind is live.
+// ScheduleJob queues a system job, unless one of its kind is live.
 func (s *Queue) ScheduleJob(ctx context.Context, kind string, runAt time.Time) error {
 	return s.scheduleJob(ctx, s.db, kind, runAt)
 }

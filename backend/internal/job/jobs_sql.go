@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
-// StartJob queues a job, or returns the live one of the kind: writes of a tenant
-// happen one after the other, so that there cannot be two.
+// StartJob queues a job, or returns the live one of the kind. Writes of a tenant happen
+// one after the other, so there cannot be two.
 func StartJob(ctx context.Context, tx *db.Tx, d Draft) (j *Job, started bool, err error) {
 	live, err := LiveJob(ctx, tx, d.Kind)
 	if err != nil || live != nil {
@@ -34,7 +34,7 @@ func StartJob(ctx context.Context, tx *db.Tx, d Draft) (j *Job, started bool, er
 		CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName, Tool: tx.Actor().Tool,
 		Period: billing.MonthOf(tx.Now()).Period, Charged: d.Charged, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 	}
-	// The count outlives the rows, so that no number is given twice.
+	// The counter outlives the rows, so no number is used twice.
 	if err := tx.NewRaw("UPDATE tenant_states SET jobs = jobs + 1 WHERE tenant_id = ? RETURNING jobs", tx.TenantID()).Scan(ctx, &j.Number); err != nil {
 		return nil, false, err
 	}
@@ -74,15 +74,15 @@ func ListJobs(ctx context.Context, q db.Reader, kind string, limit int) ([]Job, 
 	return jobs, err
 }
 
-// CancelJob ends a queued job, and asks a running one to end. One that was begun and
-// waits is ended by whoever claims it, who can tell how far it got. One that has
-// ended stays as it is.
+// CancelJob ends a queued job, and asks a running one to end. A queued job that already
+// did some work is ended by the next worker that claims it, which can report how far it
+// got. A job that has ended stays as it is.
 func CancelJob(ctx context.Context, tx *db.Tx, number int32) (*Job, error) {
 	j, err := getJob(ctx, tx, number)
 	if err != nil || j.Terminal() {
 		return j, err
 	}
-	// It may be claimed, or end, at this moment.
+	// Another process may claim or end it at this moment.
 	_, err = tx.NewRaw(`UPDATE jobs SET cancel_requested = ?, updated_at = ?, run_at = CASE state WHEN 'queued' THEN ? ELSE run_at END,
 ended_at = CASE WHEN state = 'queued' AND checkpoint = '' THEN ? ELSE ended_at END,
 state = CASE WHEN state = 'queued' AND checkpoint = '' THEN 'cancelled' ELSE state END
@@ -93,8 +93,8 @@ WHERE tenant_id = ? AND number = ? AND state IN ('queued', 'running')`, true, tx
 	return getJob(ctx, tx, number)
 }
 
-// WriteStep is Write for a step of a job, which is committed only under the lease.
-// It fails with job.ErrLeaseLost or job.ErrCancelled without calling fn.
+// WriteStep is Write for a step of a job. The step commits only while the lease holds;
+// otherwise WriteStep fails with job.ErrLeaseLost or job.ErrCancelled without calling fn.
 func WriteStep(ctx context.Context, t *db.Tenant, l Lease, actor db.Actor, fn func(context.Context, *db.Tx) (Step, error)) error {
 	return t.Write(ctx, actor, func(ctx context.Context, tx *db.Tx) error {
 		var cancelled bool
@@ -123,7 +123,8 @@ func WriteStep(ctx context.Context, t *db.Tenant, l Lease, actor db.Actor, fn fu
 }
 
 // Charge takes the price of a step off the balance of the month in which the job was
-// started, to which a refund would go. It ends the job when that does not cover it.
+// started; a refund would go to the same month. When the balance is too low, it returns
+// a Failure, which ends the job.
 func Charge(ctx context.Context, l *billing.Ledger, tx *db.Tx, j *Job, price int) error {
 	if price <= 0 {
 		return nil
@@ -145,7 +146,7 @@ const SweepJobs = "DELETE FROM jobs WHERE ended_at <= ?"
 // KeepJobs is how long a job can be read after its end.
 const KeepJobs = 30 * 24 * time.Hour
 
-// WriteStepFor is WriteStep for a step of a job on behalf of whoever started it.
+// WriteStepFor is WriteStep on behalf of the credential that started the job.
 func WriteStepFor(ctx context.Context, s *db.DB, j *Job, fn func(context.Context, *db.Tx) (Step, error)) error {
 	l := Lease{ID: j.ID, Tenant: j.TenantID, Fence: j.Fence}
 	actor := db.Actor{CredentialID: j.CredentialID, CredentialName: j.CredentialName, Tool: j.Tool}

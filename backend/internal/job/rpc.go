@@ -15,22 +15,22 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Jobs are the workers behind the queue.
+// Jobs is the connection to the workers of the queue.
 type Jobs interface {
-	// Wake has the queue looked at now.
+	// Wake makes the workers check the queue now.
 	Wake()
-	// Watch returns a channel that is closed when the job changes the next time in
-	// this process, until stop is called.
+	// Watch returns a channel that is closed at the job's next change in this process,
+	// until stop is called.
 	Watch(owner tenant.ID, number int32) (changed <-chan struct{}, stop func())
 }
 
-// jobObject is the object that a job says it is.
+// jobObject is the value of the field "object" of a job.
 const jobObject = "job"
 
 // pathJobs is where the edge serves jobs over plain HTTP.
 const pathJobs = "/api/jobs/"
 
-// otherProcesses is how often a job is read that another process may work on.
+// otherProcesses is how often to read a job that another process may be running.
 const otherProcesses = time.Second
 
 type RPC struct {
@@ -57,7 +57,7 @@ func (h *RPC) GetJob(ctx context.Context, req *jobsv1.GetJobRequest) (*jobsv1.Ge
 	}
 }
 
-// await reports whether the job should be read again.
+// await waits for a change of the job, and reports whether to read it again.
 func (h *RPC) await(ctx context.Context, changed <-chan struct{}, end <-chan time.Time) bool {
 	other := time.NewTimer(otherProcesses)
 	defer other.Stop()
@@ -115,5 +115,5 @@ func (h *RPC) message(j *Job) (*jobsv1.Job, error) {
 	return m, nil
 }
 
-// maxDetail bounds the sentence of a failure, in characters.
+// maxDetail bounds the detail of a failure, in characters.
 const maxDetail = 500

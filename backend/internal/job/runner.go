@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// End is what became of a job.
+// End is how a job ended.
 type End struct {
 	// State is Succeeded, Failed or Cancelled.
 	State string
@@ -24,54 +24,54 @@ type End struct {
 	Again time.Time
 }
 
-// Source keeps jobs. Each of its methods is one transaction.
+// Source stores jobs. Each of its methods is one transaction.
 type Source interface {
-	// ClaimJob gives a due job of one of the kinds away until a time, the longest
-	// waiting first, and none of a member of whom another runs. A job whose lease ran
-	// out is due. It returns nil when there is none.
+	// ClaimJob leases a due job of one of the kinds until a time, the longest waiting
+	// first. It skips members who already have a running job. A job whose lease expired
+	// is due. It returns nil when no job is due.
 	ClaimJob(ctx context.Context, kinds []string, until time.Time) (*Job, error)
-	// JobsWait tells whether a job of one of the kinds could be claimed.
+	// JobsWait reports whether a job of one of the kinds could be claimed.
 	JobsWait(ctx context.Context, kinds []string) (bool, error)
-	// ExtendLease fails with ErrLeaseLost or ErrCancelled.
+	// ExtendLease renews a lease. It fails with ErrLeaseLost or ErrCancelled.
 	ExtendLease(ctx context.Context, l Lease, until time.Time) error
-	// EndJob ends a job; one that failed gets its credits back. It fails with
+	// EndJob ends a job, and refunds the credits of a failed one. It fails with
 	// ErrLeaseLost.
 	EndJob(ctx context.Context, l Lease, e End) error
-	// ReturnJob queues a job again for a time. An attempt that was not the job's
-	// fault does not count. It fails with ErrLeaseLost.
+	// ReturnJob requeues a job to run at a given time. An attempt that ended through no
+	// fault of the job does not count. It fails with ErrLeaseLost.
 	ReturnJob(ctx context.Context, l Lease, runAt time.Time, counts bool) error
-	// ScheduleJob queues a job of the system, unless one of the kind is live.
+	// ScheduleJob queues a system job, unless one of its kind is live.
 	ScheduleJob(ctx context.Context, kind string, runAt time.Time) error
 }
 
-// Config says how jobs are run.
+// Config configures a Runner.
 type Config struct {
 	Queue Source
 	Kinds []Kind
 	// Workers is how many jobs run at once; 0 means 2, and a negative number none.
 	Workers int
-	// Lease is how long a job is kept for a holder that is not heard of; 0 means 30 s.
+	// Lease is how long a claim holds without a heartbeat; 0 means 30 s.
 	Lease time.Duration
-	// Poll is about how often the queue is looked at when nobody wakes the runner;
+	// Poll is about how often the runner checks the queue without a call of Wake;
 	// 0 means 1 s.
 	Poll time.Duration
-	// Backoff is how long the first retry waits; 0 means 2 s. Each further one waits
+	// Backoff is how long the first retry waits; 0 means 2 s. Each further retry waits
 	// about twice as long.
 	Backoff time.Duration
 	Now     func() time.Time
 	Logger  *slog.Logger
-	// Observe is told of each run: how it ended, as metrics.Jobs counts it, and which
-	// attempt it was. Nil tells nobody.
+	// Observe is called after each run with how it ended, as metrics.Jobs counts it, and
+	// the number of the attempt. It may be nil.
 	Observe func(ctx context.Context, kind, outcome string, attempt int, d time.Duration)
-	// Trace returns the context in which a run of a kind works, and what ends its
-	// trace. Nil makes none.
+	// Trace returns the context for a run of a kind, and a function that ends its trace.
+	// Nil traces nothing.
 	Trace func(ctx context.Context, kind string) (_ context.Context, end func(outcome string, attempt int))
-	// Changed is told of each job that was worked on; nil tells nobody.
+	// Changed is called with each job that was run; it may be nil.
 	Changed func(Job)
 }
 
 const (
-	// maxAttempts bounds the claims of a job that makes no step.
+	// maxAttempts bounds the claims of a job that completes no step.
 	maxAttempts = 5
 	maxBackoff  = 10 * time.Minute
 	// closingTime bounds the last statement of a job.
@@ -91,7 +91,7 @@ type Runner struct {
 	workers sync.WaitGroup
 }
 
-// NewRunner returns a runner that Start begins.
+// NewRunner returns a runner. Start starts it.
 func NewRunner(c Config) *Runner {
 	for _, d := range []struct {
 		value    *time.Duration
@@ -124,7 +124,7 @@ func NewRunner(c Config) *Runner {
 	return r
 }
 
-// Start begins to work. The work goes on when ctx ends: Stop ends it.
+// Start starts the workers. They continue when ctx ends: Stop ends them.
 func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,8 +137,8 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 }
 
-// Stop has the jobs that run put back for others, and waits for that until ctx
-// ends. It may be called twice, or without Start.
+// Stop requeues the running jobs, and waits for that until ctx ends. It may be called
+// twice, or without Start.
 func (r *Runner) Stop(ctx context.Context) {
 	r.mu.Lock()
 	cancel := r.cancel
@@ -158,11 +158,11 @@ func (r *Runner) Stop(ctx context.Context) {
 	}
 }
 
-// Wake has the queue looked at now.
+// Wake makes the workers check the queue now.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // they are awake
+	default: // a wake-up is already pending
 	}
 }
 
@@ -182,8 +182,8 @@ func (r *Runner) work(ctx context.Context) {
 	}
 }
 
-// rest waits for a call of Wake, or about as long as Poll: processes that were
-// started together should not ask together.
+// rest waits for a call of Wake, or about as long as Poll. The time is random, so that
+// processes that were started together don't poll together.
 func (r *Runner) rest(ctx context.Context) {
 	timer := time.NewTimer(r.Poll/2 + rand.N(r.Poll))
 	defer timer.Stop()
@@ -194,7 +194,7 @@ func (r *Runner) rest(ctx context.Context) {
 	}
 }
 
-// schedule queues the jobs of the system.
+// schedule queues the system jobs.
 func (r *Runner) schedule(ctx context.Context) {
 	for _, k := range r.kinds {
 		if k.Every == 0 {
@@ -206,7 +206,7 @@ func (r *Runner) schedule(ctx context.Context) {
 	}
 }
 
-// run works on a claimed job and says what became of it.
+// run runs a claimed job and records how it ended.
 func (r *Runner) run(ctx context.Context, j Job) {
 	r.Changed(j)
 	start := r.Now()
@@ -221,7 +221,7 @@ func (r *Runner) run(ctx context.Context, j Job) {
 	var result any
 	var err error
 	switch {
-	case j.CancelRequested: // of whoever had it before
+	case j.CancelRequested: // cancelled during an earlier claim
 		result, err = r.soFar(ctx, run), ErrCancelled
 	case j.Attempts > maxAttempts:
 		err = exhausted(maxAttempts)
@@ -229,7 +229,7 @@ func (r *Runner) run(ctx context.Context, j Job) {
 		result, err = r.attempt(working, run)
 	}
 	if cause := context.Cause(working); err != nil && cause != nil {
-		err = cause // what the kind made of its end says less
+		err = cause // more specific than the error that the kind returned
 	}
 	stop(nil)
 	<-beats
@@ -247,7 +247,7 @@ func (r *Runner) run(ctx context.Context, j Job) {
 	r.Changed(j)
 }
 
-// soFar is what there is of a job that is cancelled before this attempt.
+// soFar returns the result so far of a job that was cancelled before this attempt.
 func (r *Runner) soFar(ctx context.Context, run *Run) any {
 	tell := r.kinds[run.Job.Kind].SoFar
 	if tell == nil {
@@ -261,8 +261,8 @@ func (r *Runner) soFar(ctx context.Context, run *Run) any {
 	return result
 }
 
-// beat renews the lease until the work ends, and ends the work when that fails
-// for good.
+// beat renews the lease until the work ends. When the lease can't be renewed, it ends the
+// work.
 func (r *Runner) beat(ctx context.Context, stop context.CancelCauseFunc, l Lease) {
 	const beatsPerLease = 4
 	ticker := time.NewTicker(r.Lease / beatsPerLease)
@@ -292,7 +292,7 @@ func (r *Runner) attempt(ctx context.Context, run *Run) (result any, err error) 
 	return r.kinds[run.Job.Kind].Run(ctx, run)
 }
 
-// settle writes what became of an attempt.
+// settle records how an attempt ended.
 func (r *Runner) settle(ctx context.Context, run *Run, result any, err error) error {
 	l := run.Lease()
 	var failure *Failure
@@ -312,7 +312,7 @@ func (r *Runner) settle(ctx context.Context, run *Run, result any, err error) er
 	return r.Queue.ReturnJob(ctx, l, r.Now().Add(r.backoff(run.Job.Attempts)), true)
 }
 
-// end ends the job; one of the system is queued for its next time.
+// end ends the job; a system job is queued for its next run.
 func (r *Runner) end(ctx context.Context, run *Run, state string, result any, failure *Failure) error {
 	e := End{State: state, Failure: failure}
 	if result != nil {
@@ -336,7 +336,7 @@ func (r *Runner) backoff(attempt int) time.Duration {
 	return wait/2 + rand.N(wait)
 }
 
-// Outcomes of a run that do not end its job; the others are the job's last state.
+// Outcomes of runs that do not end their job; the others are the job's final state.
 const (
 	runRetried = "retried"
 	runYielded = "yielded"

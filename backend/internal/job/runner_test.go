@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// queue keeps one job, and remembers what became of it.
+// queue is a Source with one job. It records what the runner does with the job.
 type queue struct {
 	mu        sync.Mutex
 	job       *job.Job
@@ -88,7 +88,7 @@ func (q *queue) ScheduleJob(_ context.Context, kind string, _ time.Time) error {
 	return nil
 }
 
-// told returns what happened, without heartbeats.
+// told returns the recorded calls, without heartbeats.
 func (q *queue) told() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,7 +101,7 @@ func (q *queue) told() string {
 	return strings.Join(lines, "; ")
 }
 
-// runFor has a runner work on a queued job for a while.
+// runFor runs a runner on a queued job for a while.
 func runFor(t *testing.T, q *queue, d time.Duration, run func(context.Context, *job.Run) (any, error), every time.Duration) {
 	t.Helper()
 	if q.job == nil {
@@ -122,7 +122,7 @@ func runFor(t *testing.T, q *queue, d time.Duration, run func(context.Context, *
 	r.Stop(t.Context())
 }
 
-// observed are the runs that an observer is told of in each case of TestRunner.
+// observed are the runs that Observe is called with in each case of TestRunner.
 var observed = map[string]string{
 	"succeeds":                     "test succeeded 1",
 	"has no result":                "test succeeded 1",
@@ -272,7 +272,7 @@ func TestRunnerOutlivesAnOutage(t *testing.T) {
 	})
 }
 
-// A call of Wake is heard although the runner rests.
+// Wake makes an idle runner check the queue at once.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,8 +342,7 @@ func TestHub(t *testing.T) {
 	}
 }
 
-// A runner without workers leaves the queue to others, and can be woken and stopped
-// all the same.
+// A runner without workers claims nothing, but Wake and Stop can still be called.
 func TestRunnerWithoutWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

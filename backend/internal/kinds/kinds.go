@@ -1,5 +1,5 @@
-// Package kinds lists the kinds of objects whose changes can be undone, for package
-// history, which knows none of them. A new kind is entered here.
+// Package kinds lists the kinds of objects whose changes can be undone. Package history
+// does not import their features; add a new kind here.
 package kinds
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// All has the restorer of every kind.
+// All returns the restorer of every kind.
 func All() history.Kinds {
 	return history.Kinds{
 		history.Connection:   people.RestoreConnection,

@@ -1,5 +1,4 @@
-// Package periodic runs work again and again in the background until it is
-// stopped.
+// Package periodic runs work repeatedly in the background until it is stopped.
 package periodic
 
 import (
@@ -15,8 +14,8 @@ type Worker struct {
 	done sync.WaitGroup
 }
 
-// Start begins to call run, first after one interval. The calls go on when ctx
-// ends: Stop ends them, and the context they get. Starting twice does nothing.
+// Start starts to call run, first after one interval. The calls continue when ctx ends:
+// Stop ends them, and cancels the context they get. A second Start does nothing.
 func (w *Worker) Start(ctx context.Context, every time.Duration, run func(context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,8 +37,8 @@ func (w *Worker) Start(ctx context.Context, every time.Duration, run func(contex
 	})
 }
 
-// Stop ends the calls and waits for one that runs. It may be called twice, or
-// without Start; it tells whether the worker was ever started.
+// Stop ends the calls and waits for a running one. It may be called twice, or without
+// Start; it reports whether the worker was ever started.
 func (w *Worker) Stop() (started bool) {
 	w.mu.Lock()
 	stop := w.stop

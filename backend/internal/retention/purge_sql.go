@@ -14,10 +14,10 @@ import (
 // purgeBatch is how many people one transaction of a purge deletes at most.
 const purgeBatch = 500
 
-// purge deletes for good whoever was archived before a time, and the notes and
-// interactions that are about nobody else. The recorded changes forget them, too.
-// Read-only accounts are left alone. No search index needs to know: it dropped them
-// when they were archived.
+// purge permanently deletes people who were archived before a time, and the notes and
+// interactions that are only about them. They are removed from the recorded changes too.
+// Read-only accounts are skipped. Search indexes are not updated: they dropped these
+// people when they were archived.
 func purge(ctx context.Context, s *db.DB, before time.Time, r *SweepResult) error {
 	var owners []tenant.ID
 	err := s.NewRaw(`SELECT DISTINCT c.tenant_id FROM connections c WHERE c.archived_at <= ?

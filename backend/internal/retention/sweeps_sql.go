@@ -13,21 +13,20 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// How long things are kept that have ended. The grace is for those that a
-// transaction of the present may still hold, and for codes, so that a replayed
-// one is recognised.
+// How long rows are kept after they ended. The grace period is for rows that a running
+// transaction may still use, and for codes, so that a replayed one is recognised.
 const (
 	sweepGrace      = 24 * time.Hour
 	keepEndedTokens = 90 * 24 * time.Hour
 	keepIdleClients = 30 * 24 * time.Hour
-	// keepIdleDocuments is shorter: a client that is known by its document is looked up
-	// again when it comes back.
+	// keepIdleDocuments is shorter: the metadata document of a client is read again when
+	// the client returns.
 	keepIdleDocuments = 24 * time.Hour
-	// keepArchived is how long people can be brought back.
+	// keepArchived is how long archived people can be restored.
 	keepArchived = 30 * 24 * time.Hour
 )
 
-// SweepResult is how many rows a sweep deleted, by what they were.
+// SweepResult is how many rows a sweep deleted, by what they held.
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
@@ -36,7 +35,7 @@ type SweepResult struct {
 	Deletions int64
 }
 
-// Total is the number of all rows deleted, and of deletions made final.
+// Total returns the number of all rows deleted, plus the deletions made final.
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
@@ -44,24 +43,26 @@ func (r SweepResult) Total() int64 {
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
-// when it is revoked; its other tokens go with it. A spent refresh token of a
+// when it is revoked; its other tokens are deleted with it. A spent refresh token of a
 // live grant is kept until it would have expired, since until then a replay of
-// it kills the grant.
+// it revokes the grant.
 const (
 	endedGrants = `DELETE FROM grants WHERE revoked_at <= ? OR NOT EXISTS (
 SELECT 1 FROM refresh_tokens r WHERE r.grant_id = grants.id AND r.spent_at IS NULL AND r.expires_at > ?)
 AND NOT EXISTS (SELECT 1 FROM access_tokens a WHERE a.grant_id = grants.id AND a.expires_at > ?)`
-	// A client that was ever granted anything has a last_used_at, and stays.
+	// A client that ever had a grant has a last_used_at, and is kept.
 	idleClients = `DELETE FROM clients WHERE last_used_at IS NULL AND (created_at <= ? OR id LIKE 'https://%' AND created_at <= ?)
 AND NOT EXISTS (SELECT 1 FROM authorization_requests r WHERE r.client_id = clients.id)
 AND NOT EXISTS (SELECT 1 FROM authorization_codes c WHERE c.client_id = clients.id)
 AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id)`
 )
 
-// Sweep deletes what has ended by now: sessions, requests, codes, tokens, mail
-// links, sign-ins, counted attempts and keyed answers that expired, files that waited for a day, clients that nobody has used in
-// the 30 days since they registered, or in the day since their document was read, people who were archived 30 days ago, and the bin's people after 30 days. What one statement fails to delete does not
-// keep the others; the next sweep comes back to it.
+// Sweep deletes what has ended: expired sessions, requests, codes, tokens, mail links,
+// sign-ins, counted attempts and stored responses of idempotency keys; files that waited
+// for a day; clients that were not used in the 30 days since they registered, or in the
+// day since their document was read; people who were archived 30 days ago; and people who
+// have been in the bin for 30 days. When one statement fails, the others still run; the
+// next sweep tries it again.
 func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 	now = now.UTC()
 	before := now.Add(-sweepGrace)

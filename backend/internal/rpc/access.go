@@ -24,7 +24,7 @@ import (
 const (
 	// HeaderServiceToken carries the service credential.
 	HeaderServiceToken = "Kith-Service-Token"
-	// HeaderCredentialID answers with the stable id of the caller's credential.
+	// HeaderCredentialID is a response header with the stable id of the caller's credential.
 	HeaderCredentialID = "Kith-Credential-Id"
 	// HeaderRequestID carries the request id of the edge.
 	HeaderRequestID = "Kith-Request-Id"
@@ -40,7 +40,7 @@ const (
 	reasonToolLimit    = "limited_to_tools"
 )
 
-// Authorizer decides who may call which RPC, before the call is read.
+// Authorizer decides who may call which RPC, before the request is read.
 type Authorizer struct {
 	rpcs    *catalog.Catalog
 	bearers *db.DB
@@ -58,8 +58,8 @@ func (a *Authorizer) authenticate(ctx context.Context, r *http.Request) (info an
 		}
 	}()
 	if !a.service.Trusted(r) {
-		// No fault of the member's credential, so it must not look like one: an
-		// agent would drop it.
+		// The member's credential is not at fault, so the error must not say so: an agent
+		// would drop the credential.
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New(missingService))
 	}
 	procedure, _ := authn.InferProcedure(r.URL)
@@ -84,8 +84,8 @@ func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Pr
 	if err != nil {
 		return nil, err
 	}
-	// The demo account's token is public: elsewhere it would let anybody use what
-	// members may. And a member's data must never be what the sandbox shows.
+	// The demo account's token is public: outside the sandbox it would let everyone use
+	// what is for members. And the sandbox must never show a member's data.
 	if fromSandbox := r.Header.Get(HeaderSandboxVisitor) != ""; p.Credential.ID == demo.TokenID && !fromSandbox || fromSandbox && !p.ReadOnly {
 		return nil, fault.New(fault.Unauthenticated, "the sandbox's token works on the sandbox's paths, and no other token does there")
 	}
@@ -93,7 +93,7 @@ func (a *Authorizer) principal(ctx context.Context, r *http.Request) (*tenant.Pr
 	return p, nil
 }
 
-// permit holds the principal to the RPC's rule.
+// permit checks that the RPC's rule lets the principal call it.
 func permit(rule *catalog.RPC, p *tenant.Principal) error {
 	if rule.Writes && p.ReadOnly {
 		return refusal("this account is read-only: nothing can be written here", &accessv1.Refusal{Reason: reasonReadOnly, RequiredScopes: rule.Scopes})
@@ -116,8 +116,8 @@ func refusal(message string, why *accessv1.Refusal) error {
 	return err
 }
 
-// wrap guards a handler. A principal that was found is in the context below it,
-// and its credential's id in the answer.
+// wrap guards a handler. It puts the authenticated principal into the handler's context,
+// and the id of its credential into a response header.
 func (a *Authorizer) wrap(next http.Handler, options ...connect.HandlerOption) http.Handler {
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := authn.GetInfo(r.Context()).(*tenant.Principal); ok {
@@ -129,16 +129,16 @@ func (a *Authorizer) wrap(next http.Handler, options ...connect.HandlerOption) h
 	return authn.NewMiddleware(a.authenticate, options...).Wrap(inner)
 }
 
-// ServiceCredential tells the edge and internal callers from everybody else.
+// ServiceCredential recognises the edge and internal callers.
 type ServiceCredential struct{ sum [sha256.Size]byte }
 
-// NewServiceCredential returns the check for a service token. An empty token is
-// never accepted, so that only client certificates are.
+// NewServiceCredential returns the check for a service token. With an empty token, only
+// client certificates are accepted.
 func NewServiceCredential(token string) ServiceCredential {
 	return ServiceCredential{sum: sha256.Sum256([]byte(token))}
 }
 
-// Trusted tells whether the request carries the service credential or a verified
+// Trusted reports whether the request carries the service credential or a verified
 // client certificate.
 func (c ServiceCredential) Trusted(r *http.Request) bool {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
@@ -149,7 +149,7 @@ func (c ServiceCredential) Trusted(r *http.Request) bool {
 	return token != "" && subtle.ConstantTimeCompare(given[:], c.sum[:]) == 1
 }
 
-// Guard lets trusted callers through to handlers that are no RPCs.
+// Guard protects handlers that are not RPCs: it lets only trusted callers through.
 func (c ServiceCredential) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !c.Trusted(r) {

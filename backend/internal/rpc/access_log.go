@@ -21,22 +21,22 @@ const (
 	principalCredential = "credential"
 )
 
-// outcomeUnread is that of a call that no handler of the contract could read: its
-// bytes are no message, it is of no protocol, or it asks for reflection.
+// outcomeUnread is the outcome of a call that no handler of the contract could read:
+// its body is not a message, its protocol is unknown, or it asks for reflection.
 const outcomeUnread = "unread"
 
-// methodUnknown is the name of what is no RPC of the contract.
+// methodUnknown is the name for calls that are not RPCs of the contract.
 const methodUnknown = "unknown"
 
-// accessLog writes one line of the log for each call, whoever answers it. What a
-// message holds is never in it.
+// accessLog writes one log line for each call, no matter which handler answers it. The
+// line never contains the contents of messages.
 type accessLog struct {
 	rpcs   *catalog.Catalog
 	logger *slog.Logger
 	tracer *tracing.Tracer // nil traces nothing
 }
 
-// line is what a call's line tells, filled while it is handled.
+// line is the content of a call's log line, filled while the call is handled.
 type line struct {
 	principal *tenant.Principal
 	outcome   string
@@ -46,17 +46,17 @@ type lineKey struct{}
 
 type inProcessKey struct{}
 
-// InProcess marks calls as those of an edge in the same process. The line of its
-// request tells all that a call's line would, so that this one is of level debug
-// unless the fault is ours.
+// InProcess marks calls as coming from an edge in the same process. The edge's log line
+// for the request has everything that the call's line has, so this one has level debug,
+// except for internal errors.
 func InProcess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), inProcessKey{}, true)))
 	})
 }
 
-// lineOf returns the line of the call that ctx belongs to. Without one, as in the
-// test of a single part, it returns one that nobody writes.
+// lineOf returns the line of the call that ctx belongs to. Without one, as in unit tests,
+// it returns a line that is not logged.
 func lineOf(ctx context.Context) *line {
 	if l, ok := ctx.Value(lineKey{}).(*line); ok {
 		return l
@@ -64,7 +64,7 @@ func lineOf(ctx context.Context) *line {
 	return &line{}
 }
 
-// end notes how the call ended.
+// end records how the call ended.
 func (l *line) end(err error) {
 	l.outcome = "ok"
 	if err != nil {
@@ -72,8 +72,8 @@ func (l *line) end(err error) {
 	}
 }
 
-// wrap takes over the request id and the trace of the caller, which the Authorizer below
-// must trust, and writes the line.
+// wrap adopts the request id and the trace of the caller, and writes the log line. Only
+// callers that the Authorizer trusts reach the handlers after it.
 func (j *accessLog) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -87,7 +87,7 @@ func (j *accessLog) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// interceptor notes how calls end. It goes before those that decide that.
+// interceptor records how calls end. It must come before the interceptors that decide it.
 func (j *accessLog) interceptor() connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
@@ -133,10 +133,10 @@ func (j *accessLog) write(ctx context.Context, path string, l *line, d time.Dura
 			record.AddAttrs(slog.String("trace_id", id))
 		}
 	}
-	_ = j.logger.Handler().Handle(ctx, record) // nobody is left to tell
+	_ = j.logger.Handler().Handle(ctx, record) // an error here can't be reported anywhere
 }
 
-// levelOf is error for what is a fault of ours.
+// levelOf returns the level of a line; it is error for internal errors.
 func levelOf(outcome string) slog.Level {
 	switch outcome {
 	case connect.CodeInternal.String(), connect.CodeUnknown.String(), connect.CodeUnavailable.String(), connect.CodeDataLoss.String():

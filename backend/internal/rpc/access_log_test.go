@@ -48,8 +48,8 @@ func (l *logbook) calls(t *testing.T) (lines []map[string]any, text string) {
 	return lines, text
 }
 
-// TestEachCallHasOneLine: whoever answers it, and however it ends; nothing of what
-// it carried is told.
+// TestEachCallHasOneLine: each call has one log line, no matter which handler answers it
+// and how it ends. The line contains nothing that the call sent.
 func TestEachCallHasOneLine(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -100,7 +100,8 @@ func TestEachCallHasOneLine(t *testing.T) {
 	})
 }
 
-// TestCallInProcessIsTold: once, by the edge, unless the fault is ours.
+// TestCallInProcessIsTold: the edge alone logs an in-process call, except for internal
+// errors.
 func TestCallInProcessIsTold(t *testing.T) {
 	t.Parallel()
 	rpcs, err := catalog.Load()

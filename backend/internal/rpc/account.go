@@ -15,8 +15,8 @@ import (
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 )
 
-// accounts implements AccountService and AccessService: both tell a caller
-// about itself.
+// accounts implements AccountService and AccessService: both return information about
+// the caller.
 type accounts struct {
 	rpcs     *catalog.Catalog
 	ledger   *billing.Ledger
@@ -64,7 +64,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 	return res, nil
 }
 
-// today returns the member's day, in their time zone.
+// today returns the current day in the member's time zone.
 func (h *accounts) today(ctx context.Context) string {
 	return civil.Of(h.now(), call.ZoneOf(ctx)).Format(time.DateOnly)
 }

@@ -10,29 +10,29 @@ import (
 	"pgregory.net/rapid"
 )
 
-// speaker draws what one member asks the tools for. Most of it meets the schemas.
+// speaker draws one member's tool calls. Most of them match the schemas.
 type speaker struct {
-	rt     *rapid.T
-	own    *vocabulary
-	others *vocabulary
-	manner manner
+	rt        *rapid.T
+	own       *vocabulary
+	others    *vocabulary
+	dataOwner dataOwner
 }
 
-// manner says whose words a call is made of.
-type manner int
+// dataOwner says whose ids and words a call uses.
+type dataOwner int
 
-// An honest call is about the caller's own things, a thieving one as far as
-// possible about another member's, a mixed one about anybody's.
+// A call with callersData uses the caller's own data, one with othersData as much of another
+// member's data as possible, and a mixed one data of both.
 const (
-	honest manner = iota
-	thieving
+	callersData dataOwner = iota
+	othersData
 	mixed
 )
 
 // arguments draws the arguments of a tool, as JSON.
 func (s *speaker) arguments(tool string, input *schema) string {
 	object := s.object(tool, input)
-	if s.manner != mixed {
+	if s.dataOwner != mixed {
 		s.helpAlong(tool, input, object)
 	}
 	if s.upTo(19, "broken") == 19 {
@@ -45,7 +45,7 @@ func (s *speaker) arguments(tool string, input *schema) string {
 	return string(data)
 }
 
-// helpAlong sees to what no schema says, and what most calls would fail by.
+// helpAlong fixes what the schemas don't describe, and would make most calls fail.
 func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	if of, ok := object["id"].(string); ok && object["confirm_name"] != nil && s.upTo(3, "named") == 0 {
 		object["confirm_name"] = s.own.nameOf(of)
@@ -67,7 +67,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 		object["change_id"] = s.value(tool, "change_id", change)
 		delete(object, "import_id")
 	}
-	// What must fit the state, or the list, seldom does.
+	// Values that must match the state or the list seldom do.
 	for _, guard := range []string{"expected_version", "due_on", "cursor"} {
 		if !slices.Contains(input.Required, guard) && s.upTo(3, "leave out "+guard) < 3 {
 			delete(object, guard)
@@ -75,7 +75,7 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	}
 }
 
-// spoil breaks an object: a field of a wrong type, or one that nobody knows.
+// spoil breaks an object: a field of a wrong type, or an unknown field.
 func (s *speaker) spoil(object map[string]any) {
 	name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(object)), "tenant_id")).Draw(s.rt, "spoilt")
 	object[name] = rapid.SampledFrom([]any{7, "", []any{}, map[string]any{}}).Draw(s.rt, "spoil")
@@ -88,7 +88,7 @@ func (s *speaker) upTo(most int, label string) int {
 func (s *speaker) object(tool string, of *schema) map[string]any {
 	out := map[string]any{}
 	density := rapid.IntRange(1, 3).Draw(s.rt, "density")
-	if s.manner == thieving {
+	if s.dataOwner == othersData {
 		density = 3
 	}
 	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
@@ -174,11 +174,11 @@ func (s *speaker) words(kind, name string) []string {
 		return unknownOf(kind)
 	}
 	switch n := s.upTo(9, "whose "+name); {
-	case s.manner == honest && (n < 8 || isID(kind+unknownID)):
+	case s.dataOwner == callersData && (n < 8 || isID(kind+unknownID)):
 		return s.own.alive(kind)
-	case s.manner == mixed && n < 4:
+	case s.dataOwner == mixed && n < 4:
 		return s.own.of(kind)
-	case s.manner == thieving && n < 9, s.manner == mixed && n < 7:
+	case s.dataOwner == othersData && n < 9, s.dataOwner == mixed && n < 7:
 		return s.others.shown(kind)
 	case n < 9:
 		return unknownOf(kind)

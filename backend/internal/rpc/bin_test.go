@@ -37,7 +37,7 @@ func views(t *testing.T, b *bundle, zuzana, bo string) map[string]string {
 		"find_similar_connections": {fmt.Sprintf(`{"connection_id":%q}`, bo), fmt.Sprintf(`{"connection_id":%q}`, zuzana)},
 		"get_network_stats":        {`{}`},
 	}
-	// These tell of the account, its history and its jobs, and of other members.
+	// These return the account, its history and its jobs, and other members.
 	others := map[string]bool{"get_account": true, "list_changes": true, "get_job": true, "search_directory": true, "get_member_profile": true}
 	version := regexp.MustCompile(`\\*"version\\*": ?\d+`)
 	seen := map[string]string{}
@@ -60,8 +60,8 @@ func views(t *testing.T, b *bundle, zuzana, bo string) map[string]string {
 	return seen
 }
 
-// Somebody who was deleted is in no tool's answer. After an undo, every tool answers
-// as before, and after 30 days nothing brings them back.
+// A deleted person is in no tool's answer. After an undo, every tool answers as before;
+// after 30 days, the deletion can't be undone.
 func TestDeletedPeopleAreInNoAnswer(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

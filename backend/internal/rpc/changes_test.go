@@ -145,7 +145,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 			t.Errorf("brought back: %v", back.body)
 		}
 		if hits := b.call(t, searchPath, `{"query":"Bo Chen"}`); hits.size("hits") != 1 {
-			t.Errorf("somebody brought back is not found: %v", hits.body)
+			t.Errorf("a restored person is not found: %v", hits.body)
 		}
 
 		gone := b.call(t, deletePerson, `{"id":"`+duplicate+`","confirm_name":" Ana  Lopes "}`)
@@ -154,7 +154,7 @@ func TestArchiveDeleteMergeLink(t *testing.T) {
 		}
 		for _, query := range []string{"Lopes", "theremins"} {
 			if hits := b.call(t, searchPath, `{"query":"`+query+`"}`); hits.size("hits") != 0 {
-				t.Errorf("%q finds somebody deleted: %v", query, hits.body)
+				t.Errorf("%q finds a deleted person: %v", query, hits.body)
 			}
 		}
 		if again := b.call(t, deletePerson, `{"id":"`+duplicate+`","confirm_name":"Ana Lopes"}`); again.code() != "" || again.at("deleted") != false || again.at("change_id") != nil {

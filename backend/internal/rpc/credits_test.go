@@ -40,8 +40,8 @@ func TestExactlyTheAllowanceIsSpent(t *testing.T) {
 	})
 }
 
-// Whatever a member's agents do at the same time, the ledger sums up to the
-// balance, which is the allowance less the price of what was done.
+// When a member's agents make calls concurrently, the ledger sums up to the balance, which
+// is the allowance less the price of the successful calls.
 func TestLedgerAddsUp(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 25, func(t *testing.T, p *paid) {
@@ -128,7 +128,7 @@ func TestReceipts(t *testing.T) {
 		}
 		p.wantBalance(t, 0)
 		if n := p.count(t, "connections", "name = 'Bo'"); n != 0 {
-			t.Error("a write that nobody paid for was done")
+			t.Error("a write that was not paid for was done")
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestPlanChange(t *testing.T) {
 		plan(account.PlanFree)
 		p.wantBalance(t, 0) // never below
 		plan(account.PlanPro)
-		p.wantBalance(t, 12) // nothing is won by going back and forth
+		p.wantBalance(t, 12) // changing plans back and forth gains nothing
 		plan(account.PlanPro)
 		p.wantBalance(t, 12)
 		if n := p.count(t, "credit_entries", "reason = 'plan'"); n != 3 {

@@ -23,11 +23,11 @@ import (
 
 // jsonCodec is JSON as agents see it: snake_case names, fields present even when
 // they hold their default (but see answers), unknown and repeated fields refused. (The contract
-// spells each json_name like the field's name, so there is one spelling only.)
-// Invisible characters, which rows of older versions may hold, are left out.
+// spells each json_name like the field's name, so there is only one spelling.)
+// Invisible characters, which rows of older versions may contain, are removed.
 type jsonCodec struct {
-	// defers leaves it to checkArguments, which must follow, to refuse what cannot be
-	// decoded: only there can an error carry details.
+	// defers makes the codec accept a text that cannot be decoded. checkArguments, which
+	// must follow, refuses it: only there can an error carry details.
 	defers bool
 	// answers are the messages that agents read, which are written without the empty
 	// texts and lists of nested objects.
@@ -83,8 +83,8 @@ func (c jsonCodec) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-// undecoded is the number of the unknown field that carries a JSON text which could
-// not be decoded from the codec to checkArguments. No message of the contract has it.
+// undecoded is the number of the unknown field in which the codec passes a JSON text that
+// could not be decoded to checkArguments. No message of the contract uses the number.
 const undecoded = protowire.MaxValidNumber
 
 // undecodedText returns the JSON text that could not be decoded into the message. It
@@ -98,8 +98,8 @@ func undecodedText(m proto.Message) ([]byte, bool) {
 	return data, read >= 0
 }
 
-// checkArguments refuses calls whose arguments break a rule of the contract, and
-// says every one that they break.
+// checkArguments refuses calls whose arguments break rules of the contract, and names
+// every broken rule.
 func checkArguments(checker *arguments.Checker, now func() time.Time) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {

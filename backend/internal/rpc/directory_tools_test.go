@@ -75,7 +75,7 @@ func TestDirectoryShowsWhatMembersMaySee(t *testing.T) {
 				t.Errorf("%s: %v", username, got.body)
 			}
 		}
-		// Anybody sees less, and nothing of ben.
+		// Visitors without an account see less, and nothing of ben.
 		const list = "/kith.directory.v1.PublicDirectoryService/ListMembers"
 		anonymous := b.call(t, list, `{}`, "Authorization", "")
 		if members, _ := anonymous.at("members").([]any); len(members) != 1 || anonymous.at("members", 0, "organization") != nil {

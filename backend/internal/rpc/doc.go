@@ -3,7 +3,7 @@
 //
 //	service credential → bearer → scope → decode → validate → transaction → handler
 //
-// The first three happen before the body is read. Who may call what comes from
-// the catalogue; a procedure that is not in it cannot be called. Domain errors
-// become Connect errors here and nowhere else; the cause stays in the log.
+// The first three happen before the body is read. The catalogue says who may call what; a
+// procedure that is not in it cannot be called. Domain errors become Connect errors only
+// here; the cause is logged and not sent.
 package rpc

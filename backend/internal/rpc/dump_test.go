@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// dumper reads everything that a database keeps of a member, behind the service's
-// back. Which tables those are, the database tells: a new one is read, too.
+// dumper reads all rows of a member directly from the database. It takes the list of
+// tables from the database, so a new table is read too.
 type dumper struct{ tables []dumpedTable }
 
 type dumpedTable struct {
@@ -70,7 +70,7 @@ func columns(t *testing.T, postgres bool, db *sql.DB) map[string][]string {
 	return tables
 }
 
-// ownerColumn is the column that says whose a row is; empty where none does.
+// ownerColumn is the column with the owner of a row; empty when there is none.
 func ownerColumn(table string, columns []string) string {
 	if table == "members" {
 		return "id"

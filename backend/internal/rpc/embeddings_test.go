@@ -19,12 +19,12 @@ import (
 
 const embed = "/kith.imports.v1.ImportService/EmbedObjects"
 
-// elsewhere is the built-in provider as if it were a remote one.
+// elsewhere is the built-in provider, posing as a remote one.
 type elsewhere struct{ vector.Local }
 
 func (elsewhere) Host() string { return "vectors.example" }
 
-// embedAll has every vector made, through the tool.
+// embedAll makes every vector, through the tool.
 func embedAll(t *testing.T, b *bundle, provider vector.Provider) {
 	t.Helper()
 	started := b.call(t, embed, `{}`)
@@ -92,8 +92,8 @@ func TestEmbedObjects(t *testing.T) {
 	})
 }
 
-// People are like somebody by what they share, and by their vectors once there are
-// some: the answer says which.
+// Similar people are found by what they share, and by their vectors once there are some;
+// the answer says which.
 func TestSimilarByLikeness(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -118,7 +118,7 @@ func TestSimilarByLikeness(t *testing.T) {
 	})
 }
 
-// Nothing is started, nor told, for a member who does not allow the provider.
+// For a member who does not allow the provider, no job starts and nothing is sent.
 func TestRemoteProviderIsOptedInto(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {

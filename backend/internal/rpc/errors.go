@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/observability/logging"
 )
 
-// translator turns errors of the domain into errors of the wire, once.
+// translator turns domain errors into Connect errors, once.
 type translator struct{ logger *slog.Logger }
 
 // translate returns an error that is safe to send. An error without a code is
@@ -51,7 +51,7 @@ func (t *translator) wire(ctx context.Context, procedure string, err error) *con
 	return connect.NewError(connect.CodeInternal, errors.New("something went wrong on our side"))
 }
 
-// codedError is an error of the domain on the wire, with its fields as details.
+// codedError returns a domain error as a Connect error, with its fields as details.
 func codedError(coded *fault.Error) *connect.Error {
 	wire := connect.NewError(wireCode(coded.Code), errors.New(text.WithoutInvisible(coded.Message)))
 	if len(coded.Fields) == 0 {
@@ -67,7 +67,7 @@ func codedError(coded *fault.Error) *connect.Error {
 	return withViolations(wire, violations)
 }
 
-// withHeaders adds what is told of a failure besides its code.
+// withHeaders adds the headers that belong to a failure.
 func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error {
 	switch code {
 	case fault.InFlight:
@@ -81,7 +81,8 @@ func withHeaders(wire *connect.Error, code fault.Code, err error) *connect.Error
 	return wire
 }
 
-// causes renders an error with what it wraps; fault messages hide their cause.
+// causes returns the text of an error with the errors that it wraps; fault messages leave
+// out their cause.
 func causes(err error) string {
 	said := err.Error()
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
@@ -115,7 +116,7 @@ func wireCode(code fault.Code) connect.Code {
 	}
 }
 
-// withRequestID takes over the id that the edge gave the request.
+// withRequestID adopts the id that the edge gave the request.
 func withRequestID(ctx context.Context, h http.Header) context.Context {
 	if id := h.Get(HeaderRequestID); logging.ValidRequestID(id) {
 		return logging.WithRequestID(ctx, id)

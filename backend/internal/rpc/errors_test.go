@@ -13,8 +13,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// TestErrorsOnTheWire holds what callers are told of errors that no statement has given a
-// code, such as a connection that breaks while rows are read.
+// TestErrorsOnTheWire checks what callers get for errors without a code, such as a
+// connection that breaks while rows are read.
 func TestErrorsOnTheWire(t *testing.T) {
 	translator := translator{logger: slog.New(slog.DiscardHandler)}
 	for _, c := range []struct {

@@ -33,7 +33,7 @@ func TestExportGoldens(t *testing.T) {
 	})
 }
 
-// Pages laid end to end hold everybody once, whatever the filter.
+// All pages together contain each person once, with any filter.
 func TestExportPages(t *testing.T) {
 	t.Parallel()
 	onDemo(t, func(t *testing.T, b *bundle, data *sandbox.Dataset) {
@@ -80,7 +80,7 @@ func TestExportPages(t *testing.T) {
 	})
 }
 
-// Where notes would make a page too large it ends early, and loses nobody.
+// A page that notes would make too large ends early, and no person is lost.
 func TestExportOfLongNotes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

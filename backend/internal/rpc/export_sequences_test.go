@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a member does by whichever writing tools: what they export and another one
-// imports is the same when that one exports it, but for ids and when people were archived.
+// After any sequence of writing tools: when another member imports a member's export and
+// exports it again, both exports are the same, except for ids and archive times.
 func TestExportOfWhateverWasDone(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {

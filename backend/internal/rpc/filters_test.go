@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A filter that names nothing on file is an error with the nearest names, never an
-// empty answer.
+// A filter with a name that does not exist is an error that lists the nearest names, never
+// an empty answer.
 func TestUnknownFilters(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -41,8 +41,8 @@ func TestUnknownFilters(t *testing.T) {
 	})
 }
 
-// Known filters that nobody passes together are an empty answer, and a filter alone
-// lists everybody who passes it.
+// Known filters that no person matches together give an empty answer, and a single filter
+// lists everyone who matches it.
 func TestKnownFilters(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -64,7 +64,7 @@ func TestKnownFilters(t *testing.T) {
 	})
 }
 
-// A bio and how people met are searched from the moment they are written.
+// A bio and how people met can be searched as soon as they are written.
 func TestSearchInBioAndHowTheyMet(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

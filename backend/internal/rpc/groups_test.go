@@ -68,7 +68,7 @@ func TestGroupsAndTags(t *testing.T) {
 			t.Errorf("left: %v", left.body)
 		}
 		if got := b.call(t, searchPath, `{"query":"ana","group":"readers"}`); len(got.at("hits").([]any)) != 0 {
-			t.Errorf("who left is found: %v", got.body)
+			t.Errorf("a person who left the group is found: %v", got.body)
 		}
 	})
 }

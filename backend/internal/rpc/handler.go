@@ -32,22 +32,23 @@ type Options struct {
 	Kinds   history.Kinds
 	Keys    *idempotency.Keys
 	Indexes *search.IndexCache
-	// Search searches by words and by likeness.
+	// Search searches by words and by similarity.
 	Search *search.Searcher
 	// Service is the credential of the edge and of internal callers.
 	Service ServiceCredential
-	// Used is told of each use of a credential.
+	// Used is called at each use of a credential.
 	Used func(credentialID string, at time.Time)
-	// Jobs has the queue looked at, and tells those who wait for jobs.
+	// Jobs wakes the workers of the queue, and notifies calls that wait for jobs.
 	Jobs job.Jobs
 	// BaseURL is the public address of the service; it may be empty.
 	BaseURL string
 	Now     func() time.Time
 	// Metrics observes each call; nil observes none.
 	Metrics connect.Interceptor
-	// Tracer makes the spans of calls; nil makes none.
+	// Tracer creates the spans of calls; nil creates none.
 	Tracer *tracing.Tracer
-	// KeyOutcome is told what became of each call with an Idempotency-Key; it may be nil.
+	// KeyOutcome is called with the outcome of each call with an Idempotency-Key; it may
+	// be nil.
 	KeyOutcome func(outcome string)
 	Logger     *slog.Logger
 }
@@ -95,7 +96,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	return outer, nil
 }
 
-// observers are the interceptors that see every call that is read, and its end.
+// observers returns the interceptors that see every call after decoding, and how it ends.
 func (o Options) observers(lines *accessLog) ([]connect.Interceptor, error) {
 	list := []connect.Interceptor{lines.interceptor()}
 	if o.Metrics != nil {
@@ -108,7 +109,7 @@ func (o Options) observers(lines *accessLog) ([]connect.Interceptor, error) {
 	return append(list, traced), err
 }
 
-// health answers grpc.health.v1: a service is up when its store is.
+// health implements grpc.health.v1: a service is up when its store is.
 type health struct {
 	store    *db.DB
 	services []string

@@ -16,18 +16,18 @@ const (
 	// request that it stands for.
 	HeaderIdempotencyKey = "Kith-Idempotency-Key"
 	HeaderFingerprint    = "Kith-Request-Fingerprint"
-	// HeaderIdempotency answers with one of the states below, or is absent.
+	// HeaderIdempotency is a response header with one of the states below, or absent.
 	HeaderIdempotency = "Kith-Idempotency"
 )
 
-// What became of the key.
+// The states of the key.
 const (
 	stateReplayed = "replayed"  // this is the answer of an earlier request
 	stateInFlight = "in_flight" // the earlier request is not answered yet
-	stateReused   = "reused"    // the key stands for another request
+	stateReused   = "reused"    // the key belongs to another request
 )
 
-// keyOutcome is what became of the call's key, as metrics.Calls counts it.
+// keyOutcome returns the outcome for the call's key, as metrics.Calls counts it.
 func (c *invocation) keyOutcome(err error) string {
 	switch {
 	case c.replayed:
@@ -43,8 +43,8 @@ func (c *invocation) keyOutcome(err error) string {
 	}
 }
 
-// claim takes the call's key. When another call has it, the answer is that call's
-// if it is there by now, and otherwise fault.InFlight.
+// claim reserves the call's key. When another call has it, claim returns that call's
+// answer if it is stored by now, and otherwise fault.InFlight.
 func (x *transactions) claim(ctx context.Context, c *invocation) (release func(), res connect.AnyResponse, err error) {
 	if release, err = x.keys.ClaimKey(*c.key); err == nil {
 		return release, nil, nil
@@ -55,8 +55,8 @@ func (x *transactions) claim(ctx context.Context, c *invocation) (release func()
 	return nil, res, err
 }
 
-// writeOnce is write for a call with a key. A failure rolls the effect back with its
-// price, and is kept by itself.
+// writeOnce is write for a call with a key. A failure rolls back the effect and its price;
+// the failure itself is stored separately.
 func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	release, res, err := x.claim(ctx, c)
 	if release == nil {
@@ -77,7 +77,7 @@ func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.An
 			return nil, failure
 		}
 		if len(body) > c.key.MaxAnswer() {
-			// Kept without a body: it must not be done twice.
+			// Stored without a body: the write must not be done twice.
 			return encodeFailure(connect.NewError(connect.CodeFailedPrecondition, errTooLarge))
 		}
 		return body, nil
@@ -94,7 +94,8 @@ func (x *transactions) writeOnce(ctx context.Context, c *invocation) (connect.An
 	return res, nil
 }
 
-// readOnce is read for a call with a key. The answer is charged and kept at once.
+// readOnce is read for a call with a key. One transaction charges for the answer and
+// stores it.
 func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -121,7 +122,7 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 		}
 		res, body, err = x.codec.response(res)
 		if len(body) > c.key.MaxAnswer() {
-			body = nil // a read can be done again
+			body = nil // a read can be repeated
 		}
 		return body, err
 	})
@@ -131,8 +132,7 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 	return res, nil
 }
 
-// keepFailure keeps the failure of a call with a key, where it is an outcome of the
-// call and not of the moment.
+// keepFailure stores the failure of a call with a key, unless it is temporary.
 func (x *transactions) keepFailure(ctx context.Context, c *invocation, err error) (connect.AnyResponse, error) {
 	wire := x.errs.wire(ctx, c.request.Spec().Procedure, err)
 	if !lasting(wire.Code()) {
@@ -150,7 +150,7 @@ func (x *transactions) keepFailure(ctx context.Context, c *invocation, err error
 	return nil, wire
 }
 
-// lasting tells whether a call that failed with the code would fail again.
+// lasting reports whether a call that failed with the code would fail again.
 func lasting(code connect.Code) bool {
 	switch code {
 	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeAlreadyExists, connect.CodeAborted,
@@ -161,7 +161,7 @@ func lasting(code connect.Code) bool {
 	}
 }
 
-// replay gives an answer that was kept.
+// replay returns a stored answer.
 func (x *transactions) replay(c *invocation, old []byte, err error) (connect.AnyResponse, error) {
 	if err != nil {
 		return nil, err

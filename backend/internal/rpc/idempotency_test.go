@@ -24,7 +24,7 @@ func (b *bundle) withKey(t *testing.T, key, procedure, body string, headers ...s
 
 func (a answer) state() string { return a.header.Get(rpc.HeaderIdempotency) }
 
-// wantReplay checks that again is what first was, and marked.
+// wantReplay checks that again equals first, and is marked as a replay.
 func wantReplay(t *testing.T, first, again answer) {
 	t.Helper()
 	if first.state() != "" || again.state() != "replayed" {
@@ -192,7 +192,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	})
 }
 
-// Whoever may not call any more is not told what was answered.
+// A caller that has lost the permission does not get the stored answer.
 func TestReplayAsksForPermissionAgain(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
@@ -271,8 +271,8 @@ func TestKeysOfSandboxVisitors(t *testing.T) {
 	})
 }
 
-// The last step of the transaction fails, as when the process dies there: nothing
-// of the call is left, and its repetition does all of it.
+// The last step of the transaction fails, as when the process dies there: nothing of the
+// call is stored, and repeating it does all of it.
 func TestCrashBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
@@ -303,7 +303,7 @@ func TestCrashBeforeTheCommit(t *testing.T) {
 	})
 }
 
-// A write goes on when its caller hangs up, and is answered to the next attempt.
+// A write continues when its caller disconnects, and the next attempt gets its answer.
 func TestCallerHangsUp(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

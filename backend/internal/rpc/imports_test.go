@@ -51,8 +51,8 @@ func (b *bundle) finish(t *testing.T, number any, now func() time.Time) answer {
 	}
 }
 
-// An import is started, tells what it did, costs what the contract says, and is
-// taken back as a whole.
+// An import starts, reports what it did, costs what the contract says, and can be undone
+// as a whole.
 func TestImportIsToldAndUndone(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

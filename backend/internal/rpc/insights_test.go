@@ -49,7 +49,7 @@ func onDemo(t *testing.T, test func(t *testing.T, b *bundle, data *sandbox.Datas
 	})
 }
 
-// golden compares an answer with the one on file; both databases share it.
+// golden compares an answer with its golden file, which both databases share.
 func golden(t *testing.T, name string, got answer) {
 	t.Helper()
 	data, err := json.MarshalIndent(got.body, "", "  ")
@@ -121,9 +121,8 @@ func relationships(data *sandbox.Dataset) []relationship {
 	return all
 }
 
-// eventful returns people whose briefing has much to say: one of the note that
-// instructs, two who are related, and one with a reminder and an interval that is
-// over.
+// eventful returns people with long briefings: one with the note that contains
+// instructions, two who are related, and one with a reminder and an overdue interval.
 func eventful(data *sandbox.Dataset) []string {
 	var ids []string
 	for _, n := range data.Notes {
@@ -242,7 +241,7 @@ func TestInsightsOfNextToNothing(t *testing.T) {
 	})
 }
 
-// Archived people are in no answer, though those who know them are.
+// Archived people are in no answer, but the people related to them are.
 func TestInsightsLeaveOutArchivedPeople(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -272,7 +271,7 @@ func TestInsightsLeaveOutArchivedPeople(t *testing.T) {
 			}
 			said := strings.NewReplacer(`"entry":"gone@helios.example"`, "", `"entry":"Gone"`, "").Replace(string(text))
 			if strings.Contains(strings.ToLower(said), "gone") {
-				t.Errorf("%s names who is archived: %s", procedure, text)
+				t.Errorf("%s names an archived person: %s", procedure, text)
 			}
 		}
 	})

@@ -18,9 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever invisible characters a member or a stranger hides in what is written, by
-// any tool, no row and no answer holds them: a model would read what people do not
-// see.
+// Invisible characters in the input of any tool, from a member or from an outside source,
+// are in no row and no answer: a model would read text that people don't see.
 func TestInvisibleCharactersAreNotKept(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -31,7 +30,7 @@ func TestInvisibleCharactersAreNotKept(t *testing.T) {
 			s.act(t, rt, a, 40, s.tools)
 			for _, r := range s.rows(t, a.tenant) {
 				for i, value := range r.values {
-					if r.table == "files" && r.columns[i] == "content" { // kept as it came, and read by no model
+					if r.table == "files" && r.columns[i] == "content" { // stored unchanged, and read by no model
 						continue
 					}
 					if strings.ContainsFunc(value, text.Invisible) || strings.Contains(value, `\\u20`) {

@@ -19,7 +19,7 @@ const (
 	cancelJob = "/kith.jobs.v1.JobService/CancelJob"
 )
 
-// waker is the workers' side of a backend that has none.
+// waker replaces the workers of a backend without workers.
 type waker struct{ job.Hub }
 
 func (*waker) Wake() {}
@@ -41,7 +41,7 @@ func started(t *testing.T, s *db.DB, owner tenant.ID, kind string) int32 {
 	return number
 }
 
-// ended has the member's queued job of a kind claimed and ended.
+// ended claims and ends the member's queued job of a kind.
 func ended(t *testing.T, s *db.DB, kind string, e job.End) {
 	t.Helper()
 	j, err := dbtest.Queue(t, s).ClaimJob(t.Context(), []string{kind}, time.Now().Add(time.Minute))
@@ -90,7 +90,7 @@ func TestGetJob(t *testing.T) {
 	})
 }
 
-// Who waits for a job is answered when it ends, in whichever process that was.
+// A call that waits for a job returns when the job ends, even in another process.
 func TestWaitForAJob(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -113,8 +113,8 @@ func TestWaitForAJob(t *testing.T) {
 	})
 }
 
-// What a job that did not succeed came to is no result of it; an import that was
-// cancelled can be undone by the id of what it left.
+// Only a job that succeeded has a result; a cancelled import can be undone by the id that
+// it reports for what it imported.
 func TestOnlySuccessHasAResult(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

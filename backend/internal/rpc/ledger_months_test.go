@@ -14,10 +14,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a member's agents do at two processes at once, while months end and the
-// plan changes: the books of each month add up to what is left of it, never less
-// than nothing; what was paid for is what was done; and what could not be paid for
-// was not done.
+// A member's agents make calls at two processes at once, while months end and the plan
+// changes: the ledger of each month sums up to its balance, which is never negative; the
+// charged calls are exactly those that were done; and calls that could not be paid for were
+// not done.
 func TestLedgerOverMonthsAndPlans(t *testing.T) {
 	t.Parallel()
 	const free = 10 // so that it runs out in most bursts
@@ -42,7 +42,7 @@ func TestLedgerOverMonthsAndPlans(t *testing.T) {
 	})
 }
 
-// spender is a member, and what their agents were told.
+// spender is a member, and the answers that their agents got.
 type spender struct {
 	*paid
 
@@ -50,7 +50,7 @@ type spender struct {
 	name      string
 	tenant    tenant.ID
 	bearer    string
-	calls     int // made, so that each has a name of its own
+	calls     int // made, so that each has a unique name
 
 	spent   int // the price of what was acknowledged
 	created int // people whose creation was acknowledged
@@ -165,7 +165,7 @@ func (s *spender) note(rt *rapid.T, d deed, got answer) {
 	}
 }
 
-// wantBooks checks what is on file against what was claimed.
+// wantBooks compares what is stored with what was acknowledged.
 func (s *spender) wantBooks(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	rows, err := s.db.QueryContext(t.Context(), fmt.Sprintf(`SELECT b.period, b.allowance, b.balance,
@@ -188,10 +188,10 @@ FROM credit_balances b WHERE b.tenant_id = '%s' ORDER BY b.period`, s.tenant))
 		spent += calls
 	}
 	if spent != s.spent {
-		rt.Fatalf("the books tell of %d, what was acknowledged costs %d", spent, s.spent)
+		rt.Fatalf("the ledger says that %d were spent, what was acknowledged costs %d", spent, s.spent)
 	}
 	if n := s.count(t, "connections", fmt.Sprintf("tenant_id = '%s'", s.tenant)); n != s.created {
-		rt.Fatalf("%d people are on file, the creation of %d was acknowledged", n, s.created)
+		rt.Fatalf("%d people are stored, the creation of %d was acknowledged", n, s.created)
 	}
 	got := s.call(t, accountPath, `{}`, "Authorization", "Bearer "+s.bearer)
 	balance, err := s.credits.GetCredits(t.Context(), s.tenant)

@@ -95,7 +95,8 @@ func (b *bundle) contact(t *testing.T, id string) string {
 	return fmt.Sprint(got.at("connection", "last_interaction_at"), " ", got.at("connection", "strength"))
 }
 
-// What is deleted is found nowhere; undoing brings it back, with what follows from it.
+// A deleted entry is not found anywhere; an undo restores it, with everything derived
+// from it.
 func TestDeleteTimelineEntry(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -128,7 +129,7 @@ func TestDeleteTimelineEntry(t *testing.T) {
 				t.Fatalf("undone: %v", got.body)
 			}
 			if got := b.call(t, searchPath, `{"query":"`+c.word+`"}`); got.size("hits") == 0 {
-				t.Errorf("%s finds nobody after the undo", c.word)
+				t.Errorf("%s finds no one after the undo", c.word)
 			}
 			if got := b.call(t, list, `{}`); got.size("entries") != all || b.contact(t, ana) != before {
 				t.Errorf("after the undo: %s, %v", b.contact(t, ana), got.body)

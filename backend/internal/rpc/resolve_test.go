@@ -42,7 +42,7 @@ func TestResolvePeople(t *testing.T) {
 			{"Zebulon", "none", "", nil},
 			{"nobody@nowhere.example", "none", "", nil},
 			{"+44 20 7946 0999", "none", "", nil},
-			{"banker", "none", "", nil}, // a word of somebody's, but nobody's name
+			{"banker", "none", "", nil}, // a word in a person's data that is no one's name
 			{"?", "none", "", nil},
 		}
 		var entries []string
@@ -73,8 +73,8 @@ func TestResolvePeople(t *testing.T) {
 	})
 }
 
-// An address of somebody with another name makes nobody them: resolve_people says who
-// has it, and create_connection adds a person and names who has it.
+// A person isn't matched by the address of a person with another name: resolve_people says
+// who has the address, and create_connection adds a new person and names who has it.
 func TestAnAddressOfAStranger(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

@@ -21,9 +21,9 @@ var errTooLarge = errors.New("this request was done before and is not done again
 type keptResponse struct {
 	// Body is the message as it was sent, byte for byte.
 	Body []byte `json:"body,omitempty"`
-	// Failure stands in its place.
+	// Failure is set instead of Body when the call failed.
 	Failure *keptFailure `json:"failure,omitempty"`
-	// Header are those that tell what the call cost.
+	// Header holds the headers that say what the call cost.
 	Header http.Header `json:"header,omitempty"`
 }
 
@@ -34,15 +34,15 @@ type keptFailure struct {
 	Details [][]byte `json:"details,omitempty"`
 }
 
-// rendered is a message with its JSON, so that a first answer and its replays are
-// the same bytes. Other codecs take the message.
+// rendered is a message with its JSON, so that a first answer and its replays have
+// the same bytes. Other codecs use the message.
 type rendered struct {
 	proto.Message
 
 	text []byte
 }
 
-// response returns a response as it is sent, and the bytes that are kept.
+// response returns the response to send, and the bytes to store.
 func (c jsonCodec) response(res connect.AnyResponse) (connect.AnyResponse, []byte, error) {
 	message, ok := res.Any().(proto.Message)
 	if !ok {
@@ -78,8 +78,7 @@ func encodeFailure(wire *connect.Error) ([]byte, error) {
 	return json.Marshal(keptResponse{Failure: kept})
 }
 
-// decodeResponse decodes a kept response, marked as
-// a replay.
+// decodeResponse decodes a stored response and marks it as a replay.
 func decodeResponse(spec connect.Spec, data []byte) (connect.AnyResponse, error) {
 	var kept keptResponse
 	if err := json.Unmarshal(data, &kept); err != nil {

@@ -163,8 +163,8 @@ func TestAccess(t *testing.T) {
 	})
 }
 
-// Every RPC that is served is in the catalogue, and the other way round; what
-// needs a credential is refused without one, whatever the body.
+// Every served RPC is in the catalogue, and vice versa; an RPC that needs a credential is
+// refused without one, no matter what the body is.
 func TestEveryProcedureIsGuarded(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

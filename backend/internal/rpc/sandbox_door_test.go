@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// Everybody knows the demo account's token: it opens the sandbox and nothing else,
-// and no member's token opens the sandbox.
+// The demo account's token is public: it works in the sandbox only, and no member's token
+// works in the sandbox.
 func TestDemoTokenWorksInTheSandboxOnly(t *testing.T) {
 	t.Parallel()
 	onDemo(t, func(t *testing.T, b *bundle, _ *sandbox.Dataset) {
@@ -35,8 +35,8 @@ func TestDemoTokenWorksInTheSandboxOnly(t *testing.T) {
 	})
 }
 
-// Visitors who send a new key each time fill no disk: what is kept for an address is
-// bounded, and the refusal says what to do.
+// Visitors who send a new key each time can't fill the disk: what is stored for an address
+// is bounded, and the error says what to do.
 func TestKeysOfVisitorsFillNoDisk(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {
@@ -65,9 +65,9 @@ func TestKeysOfVisitorsFillNoDisk(t *testing.T) {
 	})
 }
 
-// When many addresses together fill what may be kept for all of them, visitors are
-// answered and nothing more is kept; what was kept is still given again, and
-// members keep theirs.
+// When many addresses together reach the bound for all visitors, visitors still get answers
+// but no more are stored. Stored answers are still replayed, and members' answers are still
+// stored.
 func TestKeysOfAllVisitorsAreBounded(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 100, func(t *testing.T, p *paid) {

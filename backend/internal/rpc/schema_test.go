@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// schema is as much of JSON Schema as the catalogue uses. A keyword that is not
-// here fails the reading of it, so that nobody generates past it.
+// schema is the part of JSON Schema that the catalogue uses. Decoding fails on any other
+// keyword, so that the generator does not ignore one.
 type schema struct {
 	Type                 string
 	Description          string

@@ -24,8 +24,8 @@ func (b *bundle) selected(t *testing.T, filters string) string {
 
 const archivePath = "/kith.connections.v1.ConnectionService/ArchiveConnections"
 
-// Each tool that acts on many people takes a selection: a dry run writes nothing, the act
-// is one change, and one undo takes it back.
+// Each tool that acts on many people accepts a selection: a dry run writes nothing, the
+// action is one change, and one undo reverts it.
 func TestActsOnSelections(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {
@@ -43,7 +43,7 @@ func TestActsOnSelections(t *testing.T) {
 				if got := b.call(t, searchPath, `{`+act.done+`}`); got.code() == "" {
 					return got.at("count")
 				}
-				return 0.0 // a tag that nobody has
+				return 0.0 // a tag that no one has
 			}
 			dry := b.call(t, act.procedure, `{"dry_run":true,`+act.arguments+selection+`}`)
 			if dry.at("changed") != 2.0 || dry.at("names", 0) != "Ana Lopez" || dry.at("change_id") != nil {

@@ -45,7 +45,7 @@ func (o Options) register(s *services) {
 	o.registerMembers(s)
 }
 
-// registerNetwork lists the RPCs of people, of what happened with them, and of groups.
+// registerNetwork lists the RPCs of people, their timelines, and groups.
 func (o Options) registerNetwork(s *services, selected call.Selector) {
 	people := &people.RPC{DB: o.Store, Kinds: o.Kinds, Selected: selected}
 	write(s, connectionsv1connect.ConnectionServiceArchiveConnectionsProcedure, people.ArchiveConnections)
@@ -75,7 +75,7 @@ func (o Options) registerNetwork(s *services, selected call.Selector) {
 	write(s, organizev1connect.OrganizeServiceRenameTagProcedure, groups.RenameTag)
 }
 
-// registerDue lists the RPCs of reminders, and those that read several features.
+// registerDue lists the RPCs of reminders, and the RPCs that read several features.
 func (o Options) registerDue(s *services, selected call.Selector) {
 	reminders := &reminders.RPC{DB: o.Store, Now: o.Now, Selected: selected}
 	write(s, remindersv1connect.ReminderServiceCompleteReminderProcedure, reminders.CompleteReminder)

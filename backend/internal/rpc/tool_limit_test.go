@@ -22,8 +22,8 @@ func (b *bundle) limitedTo(t *testing.T, tools string) (bearer string) {
 	return bearer
 }
 
-// A token that is limited to named tools calls those and no other, whatever its
-// scopes and whoever forwards the call.
+// A token that is limited to named tools can call only those, no matter what its scopes are
+// and which edge forwards the call.
 func TestTokenLimitedToTools(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b *bundle) {

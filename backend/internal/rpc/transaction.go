@@ -22,18 +22,18 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// Headers of an answer that tell what the call cost.
+// Response headers that say what the call cost.
 const (
 	HeaderCharged   = "Kith-Credits-Charged"
 	HeaderRemaining = "Kith-Credits-Remaining"
 	HeaderReset     = "Kith-Credits-Reset"
 )
 
-// writeTimeout bounds a write, which goes on when its caller hangs up.
+// writeTimeout bounds a write, which continues when its caller disconnects.
 const writeTimeout = 30 * time.Second
 
-// transactions runs calls that passed every check: a write in one transaction with
-// its price, a read with its price after it, and a call with a key once.
+// transactions runs calls that passed every check. A write and its price are one
+// transaction; a read is charged after it; a call with a key runs once.
 type transactions struct {
 	codec      jsonCodec
 	rpcs       *catalog.Catalog
@@ -52,9 +52,9 @@ type invocation struct {
 	request   connect.AnyRequest
 	next      connect.UnaryFunc
 	key       *idempotency.Key // nil without one
-	state     call.State       // what handlers are told, and tell
+	state     call.State       // what the handlers and the pipeline tell each other
 	replayed  bool             // the answer is an earlier call's
-	kept      bool             // the answer was kept, though it is a failure
+	kept      bool             // the answer was stored, though it is a failure
 }
 
 func (x *transactions) interceptor() connect.UnaryInterceptorFunc {
@@ -109,7 +109,8 @@ func (c *invocation) actor() db.Actor {
 	return actor
 }
 
-// read answers, and charges for the answer. One that cannot be paid for is dropped.
+// read runs the handler, and charges for its answer. When the credits don't cover it, the
+// answer is dropped.
 func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
 	res, err := c.next(ctx, c.request)
 	if err != nil || c.price() == 0 {
@@ -123,8 +124,8 @@ func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResp
 	return res, nil
 }
 
-// write runs the handler in one transaction of the tenant, and its price in the
-// same. It goes on when the caller hangs up, who may never learn that it did.
+// write runs the handler and charges its price in one transaction of the tenant. It
+// continues when the caller disconnects, who then may not learn of its success.
 func (x *transactions) write(ctx context.Context, c *invocation) (res connect.AnyResponse, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -179,8 +180,8 @@ func tellReceipt(h http.Header, r billing.Receipt) {
 // maxFingerprint bounds a fingerprint, in characters; SHA-256 in hex has 64.
 const maxFingerprint = 128
 
-// keyOf returns the key of a request, or nil when it has none. RPCs that are no
-// tools are not repeated, so a key means nothing there.
+// keyOf returns the key of a request, or nil when it has none. A key is ignored for RPCs
+// that are not tools: their calls are not repeated.
 func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.Key, error) {
 	lines := h.Values(HeaderIdempotencyKey)
 	if len(lines) == 0 || rule.Tool == nil {
@@ -192,8 +193,8 @@ func keyOf(h http.Header, rule *catalog.RPC, p *tenant.Principal) (*idempotency.
 	}
 	k := &idempotency.Key{Scope: p.Credential.ID, Name: lines[0], Fingerprint: print, Tenant: p.Tenant}
 	if p.ReadOnly {
-		// All visitors of the sandbox share a credential, so their addresses tell them
-		// apart, and each keeps no more than a caller without a credential.
+		// All visitors of the sandbox share a credential, so each is identified by address,
+		// with the bounds of a caller without a credential.
 		k.Scope, k.Tenant = idempotency.AddressScope(h.Get(HeaderSandboxVisitor)), ""
 	}
 	return k, nil
@@ -221,10 +222,10 @@ func write[Req, Res any](s *services, procedure string, fn func(context.Context,
 	})
 }
 
-// txKey is where the pipeline keeps the transaction of a call, for write alone.
+// txKey is the context key under which the pipeline passes the transaction to write.
 type txKey struct{}
 
-// methodOf returns a procedure's description in the contract, which has all of them.
+// methodOf returns a procedure's description; the contract has one for each.
 func methodOf(procedure string) protoreflect.MethodDescriptor {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(procedure, "/"), "/", "."))
 	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)

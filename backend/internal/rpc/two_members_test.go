@@ -24,9 +24,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// Whatever two members ask of all tools, in any order and with each other's ids,
-// names and keys: what the one does neither changes anything of the other's nor
-// shows it, and somebody else's id is answered like nobody's.
+// Two members call all tools in any order, with each other's ids, names and keys: no call
+// changes or shows data of the other member, and another member's id gets the same answer
+// as an id that does not exist.
 func TestTwoMembersAtEveryTool(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -83,9 +83,9 @@ type stage struct {
 	shown        map[tenant.ID]map[string]bool // traces on the pages that members show to members
 
 	// How many calls of each tool succeeded (and wrote something, if it writes), and
-	// how many answers for somebody else's ids were compared with those for nobody's.
+	// how many answers for another member's ids were compared with those for unknown ids.
 	succeeded, compared map[string]int
-	conflicts           int // undos that something was in the way of
+	conflicts           int // undos with conflicts
 }
 
 func newStage(t *testing.T, p *paid) *stage {
@@ -123,7 +123,7 @@ type actor struct {
 
 	tenant tenant.ID
 	bearer string
-	kept   string          // everything on file, as of the last look
+	kept   string          // everything stored, when last read
 	sent   map[string]bool // every id and mark that they sent
 	last   *question       // their last call, if it read
 }
@@ -175,7 +175,7 @@ func (s *stage) newActor(t *testing.T) *actor {
 	return a
 }
 
-// lookAtPage notes what a member's page gives away by the member's own will.
+// lookAtPage records what a member chose to show on their page.
 func (s *stage) lookAtPage(t *testing.T, owner tenant.ID) {
 	t.Helper()
 	p, err := account.GetProfile(t.Context(), s.store, owner)
@@ -211,7 +211,7 @@ func (s *stage) seed(t *testing.T, a *actor, procedure, object, body string) str
 	return id
 }
 
-// meddle lets a member call a tool. Arguments with what is the other's are sent twice.
+// meddle lets a member call a tool. Arguments with the other member's data are sent twice.
 func (s *stage) meddle(t *testing.T, rt *rapid.T, caller, other *actor, tool *catalog.RPC) {
 	t.Helper()
 	// A custom generator keeps its single draws out of the report of a failure.
@@ -226,8 +226,8 @@ func (s *stage) meddle(t *testing.T, rt *rapid.T, caller, other *actor, tool *ca
 	}
 }
 
-// compare sends arguments with what is nobody's in the place of what is foreign, and
-// then as they are.
+// compare sends arguments with unknown ids in place of the other member's, and then
+// unchanged.
 func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *catalog.RPC, body string, foreign []string) {
 	t.Helper()
 	want := s.step(t, rt, caller, other, tool, withUnknown(body, foreign))
@@ -236,12 +236,12 @@ func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *c
 		return // it was done, and a second time may be answered otherwise
 	}
 	if strings.Contains(want.text(), "cursor: is not one that this list gave out") {
-		return // it belongs to the other arguments, as everybody can see
+		return // the cursor belongs to the other arguments
 	}
 	s.compared[tool.Tool.Name]++
 	is, wanted := suggestions.ReplaceAllString(withUnknown(got.text(), foreign), ""), suggestions.ReplaceAllString(want.text(), "")
 	if diff := cmp.Diff(wanted, is); diff != "" || got.status != want.status {
-		rt.Fatalf("%s tells what is somebody else's from what is nobody's:\n%s\n%s", tool.Tool.Name, body, diff)
+		rt.Fatalf("%s answers otherwise for another member's ids than for unknown ones:\n%s\n%s", tool.Tool.Name, body, diff)
 	}
 }
 
@@ -254,7 +254,7 @@ func (s *stage) askAgain(t *testing.T, rt *rapid.T, a *actor) {
 	}
 	got := s.call(t, a.last.procedure, a.last.body, "Authorization", "Bearer "+a.bearer)
 	if diff := cmp.Diff(ageless(a.last.answer), ageless(got.text())); diff != "" {
-		rt.Fatalf("%s %s is answered otherwise after somebody else's call:\n%s", a.last.procedure, a.last.body, diff)
+		rt.Fatalf("%s %s is answered otherwise after another member's call:\n%s", a.last.procedure, a.last.body, diff)
 	}
 	a.kept = textOf(s.rows(t, a.tenant)) // the call has a price
 }
@@ -268,23 +268,23 @@ func ageless(answer string) string { return retryAfter.ReplaceAllString(answer, 
 // request draws arguments for a tool: new ones, or those for the next page of a
 // list that one of the two has read.
 func (s *stage) request(rt *rapid.T, caller, other *actor, tool string) string {
-	manner := rapid.SampledFrom([]manner{honest, thieving, honest, mixed}).Draw(rt, "manner")
+	dataOwner := rapid.SampledFrom([]dataOwner{callersData, othersData, callersData, mixed}).Draw(rt, "dataOwner")
 	pages := caller.pages[tool]
-	if manner == thieving {
+	if dataOwner == othersData {
 		pages = other.pages[tool]
 	}
 	if len(pages) > 0 && rapid.IntRange(0, 2).Draw(rt, "next page") == 0 {
 		return rapid.SampledFrom(pages).Draw(rt, "page")
 	}
-	asks := &speaker{rt: rt, own: caller.vocabulary, others: other.vocabulary, manner: manner}
+	asks := &speaker{rt: rt, own: caller.vocabulary, others: other.vocabulary, dataOwner: dataOwner}
 	return asks.arguments(tool, s.inputs[tool])
 }
 
-// foreign returns the ids in a text, and the marks of its words, that are the other's
-// and that the caller does not keep (as they would after they sent them in a text).
-// Nobody's are left out, which the other may keep as a word, and those whose twin the
-// caller keeps, whose it is then. Marks are left out where a tool finds what is spelt
-// alike, and in the directory.
+// foreign returns the ids and marks in a text that the other member has and the caller
+// does not (the caller has them too after sending them in a text). It leaves out unknown
+// ids, which the other may have stored as a word, and traces whose unknown replacement
+// (withUnknown) the caller has stored. Marks are left out for tools that match similar
+// spellings, and in the directory.
 func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []string {
 	found := idsIn(body)
 	exact := tool.Tool.Group != "directory"
@@ -309,7 +309,7 @@ func (s *stage) foreign(tool *catalog.RPC, body string, caller, other *actor) []
 // isUnknown tells an id that no object has.
 func isUnknown(id string) bool { return strings.HasSuffix(id, unknownID) }
 
-// withUnknown puts traces of nobody's in the place of those that are somebody's.
+// withUnknown replaces traces of the other member with unknown ones.
 func withUnknown(text string, foreign []string) string {
 	for _, trace := range foreign {
 		duplicate := "k" + trace[1:len(trace)-1] + "k"
@@ -341,7 +341,7 @@ func (s *stage) step(t *testing.T, rt *rapid.T, caller, other *actor, tool *cata
 	caller.turn(tool.Tool.Name, body, got)
 	ofCaller, ofOther := s.rowsOfBoth(t, caller.tenant, other.tenant)
 	if after := textOf(ofOther); after != other.kept {
-		rt.Fatalf("%s %s changed what somebody else keeps:\n%s", tool.Tool.Name, body, cmp.Diff(strings.Split(other.kept, "\n"), strings.Split(after, "\n")))
+		rt.Fatalf("%s %s changed another member's data:\n%s", tool.Tool.Name, body, cmp.Diff(strings.Split(other.kept, "\n"), strings.Split(after, "\n")))
 	}
 	for trace := range traces(body) {
 		caller.sent[trace] = true
@@ -384,8 +384,8 @@ func wrote(got answer) bool {
 	return got.at("change_id") != nil || got.at("task_id") != nil || got.at("job", "job_id") != nil
 }
 
-// lacks tells why the calls so far were not worth making: each tool must have been
-// called with success, and each that takes ids be tried with somebody else's.
+// lacks returns what the calls so far don't cover: each tool must have succeeded once,
+// and each that takes ids must have been tried with another member's.
 func (s *stage) lacks() []string {
 	var out []string
 	for _, tool := range s.tools {

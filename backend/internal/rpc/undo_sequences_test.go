@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a member does by whichever writing tools, undone from the last to the
-// first it leaves what there was.
+// After any sequence of writing tools, undoing all changes from the last to the first
+// restores the original state.
 func TestUndoOfWhateverWasDone(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -35,9 +35,9 @@ func TestUndoOfWhateverWasDone(t *testing.T) {
 	})
 }
 
-// Changes are undone and redone in any order: each is taken back, or what is in the
-// way is told and nothing is changed, and a dry run says the same before. When all
-// is undone, there is what there was.
+// Changes are undone and redone in any order: each is undone, or its conflicts are returned
+// and nothing changes, and a dry run before it says the same. When everything is undone, the
+// state is the original one.
 func TestUndoInAnyOrder(t *testing.T) {
 	t.Parallel()
 	eachPaid(t, 1_000_000, func(t *testing.T, p *paid) {
@@ -103,7 +103,7 @@ func (s *stage) act(t *testing.T, rt *rapid.T, a *actor, calls int, tools []*cat
 	for step := range calls {
 		tool := s.pick(rt, tools, step)
 		body := rapid.Custom(func(rt *rapid.T) string {
-			asks := &speaker{rt: rt, own: a.vocabulary, others: a.vocabulary, manner: honest}
+			asks := &speaker{rt: rt, own: a.vocabulary, others: a.vocabulary, dataOwner: callersData}
 			return asks.arguments(tool.Tool.Name, s.inputs[tool.Tool.Name])
 		}).Draw(rt, tool.Tool.Name)
 		got := s.ask(t, rt, a, tool.Procedure, body)
@@ -116,7 +116,7 @@ func (s *stage) act(t *testing.T, rt *rapid.T, a *actor, calls int, tools []*cat
 	return changes
 }
 
-// ask makes a call that the service must know what to say to.
+// ask makes a call that must not fail with an internal error.
 func (s *stage) ask(t *testing.T, rt *rapid.T, a *actor, procedure, body string) answer {
 	t.Helper()
 	s.advance(time.Second)
@@ -141,7 +141,7 @@ func (s *stage) undo(t *testing.T, rt *rapid.T, a *actor, id string, dryRun bool
 	return got
 }
 
-// tryUndo undoes a change if nothing is in the way, and returns the undo.
+// tryUndo undoes a change if it has no conflicts, and returns the undo.
 func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string {
 	t.Helper()
 	before := s.withoutCounter(t, a)
@@ -173,8 +173,8 @@ func (s *stage) tryUndo(t *testing.T, rt *rapid.T, a *actor, id string) []string
 	return nil
 }
 
-// withoutCounter is everything of a member but the number that every writing call
-// counts up, whatever it finds to write.
+// withoutCounter is all data of a member except the number that every writing call
+// increments, even when it changes nothing.
 func (s *stage) withoutCounter(t *testing.T, a *actor) []string {
 	t.Helper()
 	var out []string

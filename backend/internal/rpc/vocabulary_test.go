@@ -10,8 +10,8 @@ import (
 )
 
 // vocabulary is what a member's calls are made of: ids by their prefixes, con_ and
-// so on, and words by their kinds. Every word that is coined carries a mark that no
-// other word has. Days and times are nobody's.
+// so on, and words by their kinds. Every new word contains a unique mark. Days and times
+// have no owner.
 type vocabulary struct {
 	serial int // the member's
 	coined int
@@ -111,11 +111,11 @@ func (v *vocabulary) shown(kind string) []string {
 	return out
 }
 
-// nobody, after a prefix, is an id that is never given out.
+// nobody, after a prefix, is an id that is never issued.
 const unknownID = "00000000000000000000000000"
 
-// unknownOf are words of a kind that no member owns: those that are never on file,
-// and those that a careless query would take for more than words.
+// unknownOf are words of a kind that no member has: words that are never stored, and words
+// that a careless query would treat as syntax.
 func unknownOf(kind string) []string {
 	switch kind {
 	case kindDay:

@@ -1,5 +1,5 @@
 // Package sunset owns the rule about removals of deprecated paths: how long before
-// a removal it is announced. It does not know the paths; the edge does.
+// a removal it must be announced. It does not know the paths; the edge does.
 package sunset
 
 import (
@@ -12,7 +12,7 @@ import (
 // the removal.
 const MinimumNotice = 180 * 24 * time.Hour
 
-// Announcement is what is kept of the removal of a path.
+// Announcement is the stored record of a path's removal.
 type Announcement struct {
 	// Route is the name of the path's route in the edge.
 	Route string

@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// announceSunset keeps the first announcement of a route's removal, and the latest
+// announceSunset stores the first announcement of a route's removal, and the latest
 // date.
 const announceSunset = `INSERT INTO sunsets (route, first_announced_at, sunset_at) VALUES (?, ?, ?)
 ON CONFLICT (route) DO UPDATE SET
@@ -16,7 +16,7 @@ RETURNING first_announced_at, sunset_at`
 
 // AnnounceSunset announces the removal of a route, and returns when its removal was
 // first announced. A date that breaks the rule of package sunset is refused
-// (fault.Invalid) and leaves what was kept as it is.
+// (fault.Invalid) and changes nothing.
 func Announce(ctx context.Context, s *db.DB, route string, at time.Time) (first time.Time, err error) {
 	at = at.UTC().Truncate(time.Microsecond)
 	kept := Announcement{Route: route}

@@ -1,8 +1,8 @@
-// Package tenant names whose data a call reaches and who calls.
+// Package tenant defines the tenant whose data a call reaches, and the caller.
 //
 // A tenant is one member's isolated data; a principal is an authenticated
 // caller, bound to one tenant. Packages account and oauth check credentials, package db
-// keeps tenants apart.
+// isolates tenants.
 package tenant
 
 import (
@@ -16,7 +16,7 @@ type ID string
 
 // Principal is an authenticated caller.
 type Principal struct {
-	// Tenant is whose data the caller reaches.
+	// Tenant is the tenant whose data the caller reaches.
 	Tenant ID
 	// Username and DisplayName are the member's.
 	Username, DisplayName string
@@ -24,12 +24,12 @@ type Principal struct {
 	Timezone string
 	// Plan decides the monthly credits.
 	Plan string
-	// ReadOnly tells that every write is refused (the sandbox).
+	// ReadOnly means that every write is refused (the sandbox).
 	ReadOnly bool
 	// DataVersion is the tenant's count of writes at the time of authentication.
 	DataVersion int64
-	// EmbeddedVersion is the data version at which a vector of a person was kept
-	// last; 0 while the member has none.
+	// EmbeddedVersion is the data version at which a vector of a person was last stored;
+	// 0 while the member has none.
 	EmbeddedVersion int64
 	// EmbeddingsHost is the remote embedding provider that the member allows; empty
 	// for none.
@@ -38,7 +38,7 @@ type Principal struct {
 	Credential Credential
 }
 
-// Credential is a live personal token or OAuth grant.
+// Credential is a valid personal token or OAuth grant.
 type Credential struct {
 	// ID is stable: it outlives the rotation of an OAuth grant's tokens.
 	ID string
@@ -49,26 +49,26 @@ type Credential struct {
 	Kind string
 	// Name is the token's name or the client's.
 	Name string
-	// Scopes held.
+	// Scopes are the scopes that the credential has.
 	Scopes []string
-	// Tools are the names of those that the credential is limited to; empty when it
-	// is not.
+	// Tools are the names of the tools that the credential is limited to; empty when it
+	// is not limited.
 	Tools []string
 	// ExpiresAt is zero when the credential does not expire.
 	ExpiresAt time.Time
 }
 
-// Holds tells whether the credential has a scope.
+// Holds reports whether the credential has a scope.
 func (c Credential) Holds(scope string) bool { return slices.Contains(c.Scopes, scope) }
 
-// Allows tells whether the credential's limit to named tools lets it call one.
+// Allows reports whether the credential may call a tool, given its limit to named tools.
 func (c Credential) Allows(tool string) bool {
 	return len(c.Tools) == 0 || slices.Contains(c.Tools, tool)
 }
 
 type principalKey struct{}
 
-// WithPrincipal attaches the caller to a context.
+// WithPrincipal returns a context with the caller.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }

@@ -1,6 +1,5 @@
-// Package dbtest opens stores for tests: a SQLite file in a temporary folder
-// and a database of its own in a real PostgreSQL. There is no third, made-up
-// store.
+// Package dbtest opens stores for tests: a SQLite file in a temporary folder, and a
+// separate database in a real PostgreSQL. There is no fake store.
 package dbtest
 
 import (
@@ -54,19 +53,19 @@ func Each(t *testing.T, test func(t *testing.T, s *db.DB)) {
 	Databases(t, func(t *testing.T, url string) { test(t, Open(t, url, time.Now)) })
 }
 
-// Open opens a migrated database for the time of the test.
+// Open opens a migrated database until the end of the test.
 func Open(t testing.TB, url string, now func() time.Time) *db.DB {
 	t.Helper()
 	return OpenBreakable(t, url, now, nil)
 }
 
 // Breaker is a db.Config.Fault that can be set and cleared while the database is in
-// use; its zero value breaks nothing.
+// use; its zero value injects no failure.
 type Breaker struct {
 	fault atomic.Pointer[func(statement string) error]
 }
 
-// Set has a database fail as fault says; nil mends it.
+// Set makes the database fail with the errors that fault returns; nil ends that.
 func (b *Breaker) Set(fault func(statement string) error) {
 	if fault == nil {
 		b.fault.Store(nil)
@@ -75,7 +74,7 @@ func (b *Breaker) Set(fault func(statement string) error) {
 	b.fault.Store(&fault)
 }
 
-// Fault is what db.Config takes.
+// Fault is for db.Config.Fault.
 func (b *Breaker) Fault(statement string) error {
 	if fault := b.fault.Load(); fault != nil {
 		return (*fault)(statement)
@@ -83,7 +82,8 @@ func (b *Breaker) Fault(statement string) error {
 	return nil
 }
 
-// OpenBreakable is Open for a database that fails as fault says; nil never.
+// OpenBreakable is Open for a database that fails with the errors that fault returns; with
+// nil it never fails.
 func OpenBreakable(t testing.TB, url string, now func() time.Time, fault func(statement string) error) *db.DB {
 	t.Helper()
 	s, err := db.Open(t.Context(), db.Config{URL: url, Now: now, MaxConns: 8, Fault: fault})
@@ -98,7 +98,7 @@ func OpenBreakable(t testing.TB, url string, now func() time.Time, fault func(st
 	return s
 }
 
-// OpenSQL opens a database behind the store's back, with one connection.
+// OpenSQL opens a database directly, without package db, with one connection.
 func OpenSQL(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	driver, dsn := "sqlite", "file:"+url
@@ -114,7 +114,7 @@ func OpenSQL(t testing.TB, url string) *sql.DB {
 	return db
 }
 
-// Member makes a member and returns their tenant.
+// Member creates a member and returns their tenant.
 func Member(t testing.TB, s *db.DB, username string) tenant.ID {
 	t.Helper()
 	m := &account.Member{Username: username, Email: username + "@people.example", Plan: account.PlanFree, Timezone: "UTC", Locale: "en"}
@@ -124,7 +124,7 @@ func Member(t testing.TB, s *db.DB, username string) tenant.ID {
 	return m.ID
 }
 
-// Token makes a personal token of a member and returns its bearer.
+// Token creates a personal token of a member and returns the token.
 func Token(t testing.TB, s *db.DB, owner tenant.ID, scopes ...string) string {
 	t.Helper()
 	bearer, err := account.GenerateToken()
@@ -166,8 +166,8 @@ func SQLite(t testing.TB) string {
 	return path
 }
 
-// template is a migrated database that the others of this process are copied from.
-// It orders words by a language's rules, not by byte, as most operators' do.
+// template is a migrated database from which the others of this process are copied. Like
+// most databases of operators, it sorts text by a language's rules, not by byte.
 var template = sync.OnceValues(func() (string, error) {
 	name := fmt.Sprintf("kith_template_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:6]))
 	if err := execAdmin("CREATE DATABASE " + name + " TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"); err != nil {
@@ -177,7 +177,7 @@ var template = sync.OnceValues(func() (string, error) {
 	return name, err
 })
 
-// copying guards the template: it can be copied once at a time.
+// copying guards the template: only one copy can run at a time.
 var copying sync.Mutex
 
 // Postgres returns the address of an empty, migrated database.
@@ -192,7 +192,7 @@ func Postgres(t testing.TB) string {
 	}
 	name := "kith_test_" + strings.ToLower(rand.Text()[:12])
 	copying.Lock()
-	// To copy files takes the server 0.07 CPU seconds less than to copy pages through its log.
+	// Copying files costs the server 0.07 CPU seconds less than copying pages through its log.
 	err = execAdmin("CREATE DATABASE " + name + " TEMPLATE " + from + " STRATEGY file_copy")
 	copying.Unlock()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxProblems is how many problems are told of one call.
+	// maxProblems is how many problems of one call are reported.
 	maxProblems = 30
-	// maxText is how long the text of one is, in characters.
+	// maxText is the maximum length of a problem's text, in characters.
 	maxText = 300
 )
 
@@ -42,7 +42,7 @@ func New() (*Checker, error) {
 	return &Checker{validator: v}, err
 }
 
-// Check returns what a message has wrong; nil when it may pass. today is the caller's
+// Check returns the problems of a message; nil when it is valid. today is the caller's
 // day, YYYY-MM-DD, which problems with dates name.
 func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 	err := c.validator.Validate(m)
@@ -63,7 +63,7 @@ func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 		case !told || len(p.Path) == 0:
 			known[p.Field()] = len(problems)
 			problems = append(problems, p)
-		case v.Proto.GetRuleId() == "string.pattern": // says more of the field than its length does
+		case v.Proto.GetRuleId() == "string.pattern": // says more than the field's length
 			problems[at] = p
 		}
 	}
@@ -71,8 +71,8 @@ func (c *Checker) Check(m proto.Message, today string) ([]Problem, error) {
 }
 
 // CheckJSON returns what is wrong with a JSON text that cannot be decoded into a
-// message of the type of empty: what does not fit, and the rules that the rest
-// breaks. There is at least one problem. today is as for Check.
+// message of the type of empty: the values that cannot be decoded, and the rules that the
+// rest breaks. There is at least one problem. today is as for Check.
 func (c *Checker) CheckJSON(empty proto.Message, data []byte, today string) ([]Problem, error) {
 	m := empty.ProtoReflect().New()
 	problems := walkJSON(m, data)
@@ -90,9 +90,9 @@ func (c *Checker) CheckJSON(empty proto.Message, data []byte, today string) ([]P
 	return bounded(problems), nil
 }
 
-// follows tells whether a broken rule may be broken only because other fields could
-// not be read: it is about one of them, about a list that one is in, or about the
-// whole message.
+// follows reports whether a rule may be broken only because other fields could not be
+// read: it is about one of them, about a list that contains one, or about the whole
+// message.
 func follows(p Problem, unread []Problem) bool {
 	field := p.Field()
 	return slices.ContainsFunc(unread, func(u Problem) bool {
@@ -101,7 +101,7 @@ func follows(p Problem, unread []Problem) bool {
 	})
 }
 
-// bounded leaves out what is too much for one answer.
+// bounded drops the problems that are too many for one answer.
 func bounded(problems []Problem) []Problem {
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems:maxProblems], Problem{Text: fmt.Sprintf("and %d more problems", more)})

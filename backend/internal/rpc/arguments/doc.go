@@ -3,5 +3,5 @@
 // them.
 //
 // It owns the words. The rules are those of the contract: the shape of the messages
-// and protovalidate's annotations. Rules that need the store are the domain's.
+// and protovalidate's annotations. Rules that need the store belong to the domain.
 package arguments

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// unknownField says that there is no field of a name, and which one may be meant, or
-// which ones there are.
+// unknownField says that there is no field with a name, and which field may be meant, or
+// which fields there are.
 func unknownField(parent, name string, fields protoreflect.FieldDescriptors) string {
 	out := fmt.Sprintf("%q is not an argument of this tool", text.Truncate(name, maxShown))
 	if parent != "" {
@@ -28,8 +28,9 @@ func unknownField(parent, name string, fields protoreflect.FieldDescriptors) str
 	return out + "; there are " + strings.Join(names, ", ")
 }
 
-// nearest returns the field that a name may be a misspelling of: written in another
-// case, with few edits, or the beginning or end of one; empty when there is none.
+// nearest returns the field that a name may be a misspelling of: the name differs in case
+// or by few edits, or is the beginning or end of the field's name. It is empty when there
+// is none.
 func nearest(name string, fields protoreflect.FieldDescriptors) string {
 	wanted, best, least := plain(name), "", 0
 	for i := range fields.Len() {
@@ -44,12 +45,12 @@ func nearest(name string, fields protoreflect.FieldDescriptors) string {
 	return best
 }
 
-// plain is a name in which only letters and digits count.
+// plain returns a name with nothing but its letters and digits.
 func plain(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// partOf tells whether a long text begins or ends with a short one.
+// partOf reports whether a long text begins or ends with a short one.
 func partOf(short, long string) bool {
 	return len(short) > 1 && (strings.HasPrefix(long, short) || strings.HasSuffix(long, short))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
-// kinds are what ids stand for, and which tools tell them.
+// kinds are the objects that ids stand for, and the tools that return the ids.
 var kinds = map[string]struct{ name, from string }{
 	id.Connection:  {"a connection", "search_connections returns ids"},
 	id.Note:        {"a note", "search_notes and list_timeline return ids"},
@@ -20,7 +20,7 @@ var kinds = map[string]struct{ name, from string }{
 	id.File:        {"a file", "the member uploads files on the settings page"},
 }
 
-// formats are the words for the patterns of the contract that are of no id.
+// formats are the words for the patterns of the contract that are not ids.
 var formats = map[string]string{
 	`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`:                                                                    "be a day such as 2026-11-20",
 	`^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$`:                                                                 "be a day such as 2026-11-20, or empty",
@@ -41,8 +41,8 @@ var (
 	anID = regexp.MustCompile(`^([a-z]{3})_[0-9A-HJKMNP-TV-Z]{26}$`)
 )
 
-// patternWords says what a text must be to match a pattern of the contract, and with the
-// pattern of a date what day it is: callers try words such as "tomorrow".
+// patternWords says what a text must be to match a pattern of the contract. For the
+// pattern of a date it also names today's date: callers try words such as "tomorrow".
 func patternWords(pattern, value, today string) string {
 	m := ofID.FindStringSubmatch(pattern)
 	if m == nil {

@@ -16,8 +16,8 @@ import (
 // walk decodes a JSON text field by field, and collects what cannot be decoded.
 type walk struct{ problems []Problem }
 
-// walkJSON decodes what fits into m, and returns a problem for each value that does
-// not; at least one.
+// walkJSON decodes the values that fit into m, and returns a problem for each value that
+// does not; at least one.
 func walkJSON(m protoreflect.Message, data []byte) []Problem {
 	w := &walk{}
 	switch {
@@ -30,7 +30,7 @@ func walkJSON(m protoreflect.Message, data []byte) []Problem {
 	default:
 		w.message(nil, m, data)
 	}
-	if len(w.problems) == 0 { // refused for what no field shows, such as a broken character in a name
+	if len(w.problems) == 0 { // the cause is in no field, such as a broken character in a name
 		w.add(nil, "the arguments are not valid JSON")
 	}
 	return w.problems
@@ -81,8 +81,8 @@ func (w *walk) field(path []*validate.FieldPathElement, m protoreflect.Message, 
 	}
 }
 
-// list decodes the entries of a list. One that does not fit leaves an empty one, so
-// that those after it keep their places.
+// list decodes the entries of a list. An entry that does not fit becomes an empty one, so
+// that the entries after it keep their indexes.
 func (w *walk) list(path []*validate.FieldPathElement, m protoreflect.Message, fd protoreflect.FieldDescriptor, data json.RawMessage) {
 	var entries []json.RawMessage
 	_ = json.Unmarshal(data, &entries) // it is a list
@@ -106,8 +106,7 @@ func (w *walk) list(path []*validate.FieldPathElement, m protoreflect.Message, f
 	}
 }
 
-// scalar decodes one value, or entry of a list, by itself, as protojson would in its
-// place.
+// scalar decodes one value, or one entry of a list, the way protojson does.
 func (w *walk) scalar(path []*validate.FieldPathElement, m protoreflect.Message, fd protoreflect.FieldDescriptor, value json.RawMessage) (protoreflect.Value, bool) {
 	alone := m.New()
 	format := `{%q:%s}`
@@ -124,18 +123,18 @@ func (w *walk) scalar(path []*validate.FieldPathElement, m protoreflect.Message,
 	return alone.Get(fd), true
 }
 
-// isObject tells whether a field takes an object of the contract.
+// isObject reports whether a field takes an object of the contract.
 func isObject(fd protoreflect.FieldDescriptor) bool {
 	return fd.Message() != nil && !fd.IsMap() && fd.Message().ParentFile().Package() != "google.protobuf"
 }
 
-// member is one of an object.
+// member is a name and its value in a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// members returns those of a valid object, repeated ones too.
+// members returns the members of a valid JSON object, repeated ones too.
 func members(object []byte) []member {
 	var out []member
 	decoder := json.NewDecoder(bytes.NewReader(object))

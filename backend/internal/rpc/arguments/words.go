@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// sentence says which rule a field breaks. What a whole message breaks is worded in
-// the contract.
+// sentence says which rule a field breaks. Rules about a whole message have their
+// sentence in the contract.
 func sentence(field string, in protoreflect.MessageDescriptor, v *protovalidate.Violation, today string) string {
 	if field == "" {
 		return v.Proto.GetMessage()
@@ -41,7 +41,7 @@ func rulesOf(in protoreflect.MessageDescriptor, path []*validate.FieldPathElemen
 	return rules
 }
 
-// rule is the end of the sentence.
+// rule returns the end of the sentence.
 func rule(v *protovalidate.Violation, rules *validate.FieldRules, today string) string {
 	id := v.Proto.GetRuleId()
 	kind, _, _ := strings.Cut(id, ".")
@@ -123,10 +123,10 @@ func oneOf(values []string) string {
 	return "one of " + strings.Join(values, ", ")
 }
 
-// exampleTime is how a time is written.
+// exampleTime shows how a time is written.
 const exampleTime = "2026-11-20T15:04:05Z"
 
-// mismatch says what a field takes in place of a JSON value that cannot be decoded.
+// mismatch says what a field accepts instead of a JSON value that cannot be decoded.
 func mismatch(fd protoreflect.FieldDescriptor, value json.RawMessage) string {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -156,7 +156,7 @@ func mismatch(fd protoreflect.FieldDescriptor, value json.RawMessage) string {
 	}
 }
 
-// bounds are those of a number; empty where the contract has none.
+// bounds returns the bounds of a number; empty where the contract has none.
 func bounds(fd protoreflect.FieldDescriptor) string {
 	rules, err := protovalidate.ResolveFieldRules(fd)
 	switch {
@@ -171,7 +171,7 @@ func bounds(fd protoreflect.FieldDescriptor) string {
 	}
 }
 
-// kindOf is what a JSON value is.
+// kindOf returns the kind of a JSON value.
 func kindOf(value json.RawMessage) string {
 	switch strings.TrimLeft(string(value), " \t\r\n")[0] {
 	case '{':
@@ -189,17 +189,17 @@ func kindOf(value json.RawMessage) string {
 	}
 }
 
-// maxShown bounds what an answer repeats of a value, in characters.
+// maxShown bounds how much of a value an answer quotes, in characters.
 const maxShown = 40
 
-// shown is a value as an answer repeats it.
+// shown returns a value as an answer quotes it.
 func shown(value json.RawMessage) string {
 	switch kind := kindOf(value); kind {
 	case "an object", "a list":
 		return kind
 	case "a string":
 		var s string
-		_ = json.Unmarshal(value, &s) // it is one
+		_ = json.Unmarshal(value, &s) // it is a string
 		return fmt.Sprintf("%q", text.Truncate(s, maxShown))
 	default:
 		return text.Truncate(strings.TrimSpace(string(value)), maxShown)
