@@ -35,7 +35,7 @@ func (v *request) handOver(made madeToken) error {
 // takeMade returns the new token in the cookie, once; nil if there is none.
 func (v *request) takeMade() *madeToken {
 	c, err := v.r.Cookie(v.cookieName(madeCookie))
-	if err != nil || v.r.Method == http.MethodHead { // which shows nothing
+	if err != nil || v.r.Method == http.MethodHead { // HEAD shows nothing
 		return nil
 	}
 	v.clearCookie(v.w, madeCookie)

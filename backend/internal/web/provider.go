@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// Provider is an identity provider that members can also sign in with;
-// *provider.Provider is one.
+// Provider is an identity provider that members can also sign in with; *signin.Provider
+// is one.
 type Provider interface {
 	// Name is the name of the provider on buttons.
 	Name() string
