@@ -26,7 +26,7 @@ func (a agent) register(t testing.TB, media, body string) answer {
 	return got
 }
 
-// The answer is what was stored and what holds for every client.
+// The response contains what was stored and the values that apply to every client.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -118,7 +118,7 @@ func repeatAny(in []string) (out []any) {
 	return out
 }
 
-// shown is how fmt.Sprint shows a member that is left out when empty.
+// shown returns a value as fmt.Sprint does; an omitted member is empty.
 func shown(s string) string {
 	if s == "" {
 		return "<nil>"
@@ -126,7 +126,7 @@ func shown(s string) string {
 	return s
 }
 
-// A client that registered itself can go on at once.
+// A client that registered itself can start an authorization at once.
 func TestRegisteredClientIsServed(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -134,7 +134,7 @@ func TestRegisteredClientIsServed(t *testing.T) {
 	a := agent{site: s, id: got.ClientID, redirectURI: "http://127.0.0.1:4711/cb"}
 	pair := a.tokens(t, s.SignedIn(t, "maria"))
 	if p := a.principal(t, pair.AccessToken); p == nil || p.Credential.ClientID != got.ClientID || p.Credential.ID == got.ClientID {
-		t.Errorf("the access token is known as %+v", p)
+		t.Errorf("the access token belongs to %+v", p)
 	}
 	a.wantAlive(t, pair)
 }

@@ -21,7 +21,7 @@ func TestConfigIsChecked(t *testing.T) {
 	good := signin.Config{Issuer: "https://login.example/tenant/", ClientID: "kith"}
 	p, err := signin.New(good)
 	if err != nil || p.Name() != "login.example" || p.Issuer() != good.Issuer {
-		t.Errorf("the smallest: %+v, %v", p, err)
+		t.Errorf("the minimal configuration: %+v, %v", p, err)
 	}
 	for _, issuer := range []string{"http://localhost:8080", "http://127.0.0.1:8080/realm", "http://[::1]:8080"} {
 		if _, err := signin.New(signin.Config{Issuer: issuer, ClientID: "kith"}); err != nil {
@@ -48,8 +48,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// A provider that is down, or not what it says, is an outage; what it is asked
-// next counts.
+// A provider that is down or has invalid metadata is an outage; the next request asks
+// it again.
 func TestDiscoveryIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const discovery = "/.well-known/openid-configuration"
@@ -108,7 +108,7 @@ func TestProviderIsDown(t *testing.T) {
 	}
 }
 
-// silence takes requests and never answers.
+// silence accepts requests and never responds.
 type silence struct{}
 
 func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -116,7 +116,7 @@ func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A provider that does not answer costs everybody who waits 5 seconds, together.
+// A provider that does not respond costs all waiting callers 5 seconds, together.
 func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	})
 }
 
-// A browser that leaves does not keep others from what is fetched for all.
+// A browser that disconnects does not cancel a request that others wait for.
 func TestLeavingEndsNothingForOthers(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
@@ -152,7 +152,7 @@ func TestLeavingEndsNothingForOthers(t *testing.T) {
 	}
 }
 
-// The secret goes where the provider takes it.
+// The secret is sent in the way that the provider accepts.
 func TestClientAuthentication(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestClientAuthentication(t *testing.T) {
 	}
 }
 
-// stuck answers what it is asked about itself and nothing else.
+// stuck responds to discovery and to nothing else.
 type stuck struct{ silence }
 
 func (s stuck) RoundTrip(r *http.Request) (*http.Response, error) {
