@@ -71,7 +71,7 @@ func TestDocumentsOfCurrentClients(t *testing.T) {
 			`{"client_id":"https://agent.example/client.json","redirect_uris":["cursor://anysphere/cb","http://localhost:8787/cb"],"grant_types":["authorization_code"]}`,
 			Client{RedirectURIs: []string{"http://localhost:8787/cb"}, GrantTypes: both[:1]},
 		},
-		"what another server offers": {
+		"features that we do not support": {
 			described(`,"scope":"openid everything","response_types":["code","id_token"],"application_type":"desktop","client_uri":"http://agent.example","contacts":[null],"jwks":{"keys":[]}`),
 			Client{RedirectURIs: []string{"https://agent.example/cb"}, GrantTypes: both},
 		},

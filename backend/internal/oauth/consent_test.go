@@ -185,8 +185,8 @@ func TestTheSameAnswerTwice(t *testing.T) {
 			}
 			form := with(page.Form(oauth.PathConsent), "decision", "allow")
 			elsewhere, other := a.site.BrowserOf(t, b.Owner), a.site.SignedIn(t, "other-"+string(b.Owner[len(b.Owner)-6:]))
-			for name, stranger := range map[string]*webtest.Browser{"another session": elsewhere, "another member": other} {
-				if p := stranger.Post(oauth.PathConsent, form); p.Status != http.StatusBadRequest || p.Header.Get("Location") != "" {
+			for name, visitor := range map[string]*webtest.Browser{"another session": elsewhere, "another member": other} {
+				if p := visitor.Post(oauth.PathConsent, form); p.Status != http.StatusBadRequest || p.Header.Get("Location") != "" {
 					t.Errorf("%s: %d to %q", name, p.Status, p.Header.Get("Location"))
 				}
 			}
@@ -277,10 +277,10 @@ func TestConsentFromAnotherSite(t *testing.T) {
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
 	form := with(authorize(b, a.ask()).Form(oauth.PathConsent), "decision", "allow")
 	for name, c := range map[string]struct{ site, origin string }{
-		"a cross-site form":   {"cross-site", "https://evil.example"},
-		"a form of a sibling": {"same-site", "https://evil.kith.example"},
-		"an older browser":    {"", "https://evil.example"},
-		"a hidden origin":     {"cross-site", "null"},
+		"a cross-site form":        {"cross-site", "https://evil.example"},
+		"a form of a sibling host": {"same-site", "https://evil.kith.example"},
+		"an older browser":         {"", "https://evil.example"},
+		"a hidden origin":          {"cross-site", "null"},
 	} {
 		r := b.Request(http.MethodPost, oauth.PathConsent, form)
 		r.Header.Set("Origin", c.origin)

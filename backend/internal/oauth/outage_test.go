@@ -193,7 +193,7 @@ func scenes() map[string]scene {
 			calls: "SELECT login_sessions, BEGIN, COMMITTED", prepare: consent("deny"),
 			again: wantSentBack("error"), lost: wantSentBack("error"),
 		},
-		"consent to nothing": {
+		"consent without scopes": {
 			calls: "SELECT login_sessions, BEGIN, SELECT authorization_requests, SELECT clients",
 			prepare: func(_ *testing.T, a agent, b *webtest.Browser) func() answer {
 				page := authorize(b, a.ask())

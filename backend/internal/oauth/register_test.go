@@ -44,11 +44,11 @@ func TestRegistration(t *testing.T) {
 				`{"redirect_uris":["http://localhost/cb","http://127.0.0.1:1/cb","http://[::1]:65535/cb?x=y"]}`,
 				map[string]any{"redirect_uris": []any{"http://localhost/cb", "http://127.0.0.1:1/cb", "http://[::1]:65535/cb?x=y"}},
 			},
-			"what does not concern us": {
+			"metadata that we ignore": {
 				`{"redirect_uris":["https://a.example/cb"],"logo_uri":"javascript:alert(1)","jwks":{"keys":[]},"software_version":3,"REDIRECT_URIS":["https://evil.example"],"contacts":[null]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"what cannot be had": {
+			"metadata that we override": {
 				`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"client_secret_basic","scope":"timeline","grant_types":["authorization_code"],"response_types":[]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}, "scope": "timeline", "grant_types": []any{"authorization_code"}},
 			},
@@ -64,15 +64,15 @@ func TestRegistration(t *testing.T) {
 				`{"client_name":"  My\u0000 \n\tAgent\u0007 ","client_uri":"https://a.example/?q=1","redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"client_name": "My Agent", "client_uri": "https://a.example/?q=1", "redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"a name that shows nothing": {
+			"an invisible name": {
 				`{"client_name":"\u0301","redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"null is nothing": {
+			"null means omitted": {
 				`{"client_name":null,"grant_types":null,"response_types":null,"scope":null,"redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"the most of all": {
+			"the maximum of everything": {
 				fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%s"https://a.example/%s"]}`, strings.Repeat("é", 100), strings.Repeat(`"https://a.example/cb",`, 9), strings.Repeat("x", 1982)),
 				map[string]any{"client_name": strings.Repeat("é", 100), "redirect_uris": append(repeat("https://a.example/cb", 9), "https://a.example/"+strings.Repeat("x", 1982))},
 			},

@@ -69,11 +69,11 @@ func TestCrossSitePost(t *testing.T) {
 	formToken, _ := tokensOf(anonymous)
 	_, settingsToken := tokensOf(b)
 	for name, c := range map[string]struct{ site, origin string }{
-		"a cross-site form":       {"cross-site", "https://evil.example"},
-		"a form of a sibling":     {"same-site", "https://evil.kith.example"},
-		"an older browser":        {"", "https://evil.example"},
-		"a hidden origin":         {"cross-site", "null"},
-		"an older, hidden origin": {"", "null"},
+		"a cross-site form":        {"cross-site", "https://evil.example"},
+		"a form of a sibling host": {"same-site", "https://evil.kith.example"},
+		"an older browser":         {"", "https://evil.example"},
+		"a hidden origin":          {"cross-site", "null"},
+		"an older, hidden origin":  {"", "null"},
 	} {
 		for action, page := range posts() {
 			who, token := anonymous, formToken
@@ -101,7 +101,7 @@ func TestFormTokens(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
 	anonymousToken, _ := tokensOf(anonymous)
-	strangersToken, _ := tokensOf(s.Browser(t))
+	otherToken, _ := tokensOf(s.Browser(t))
 	_, settingsToken := tokensOf(b)
 	_, othersToken := tokensOf(s.SignedIn(t, "other"))
 	if anonymousToken == "" || settingsToken == "" {
@@ -110,7 +110,7 @@ func TestFormTokens(t *testing.T) {
 	for action, page := range posts() {
 		who, own, anothers, otherKind := b, settingsToken, othersToken, anonymousToken
 		if !strings.HasPrefix(page, "/settings") {
-			who, own, anothers, otherKind = anonymous, anonymousToken, strangersToken, settingsToken
+			who, own, anothers, otherKind = anonymous, anonymousToken, otherToken, settingsToken
 		}
 		for name, token := range map[string]string{
 			"none": "", "another browser's": anothers, "a cut one": own[:len(own)-1], "one of the other kind": otherKind,

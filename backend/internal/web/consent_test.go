@@ -35,11 +35,11 @@ func TestCrossSiteConsent(t *testing.T) {
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	form := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
 	for name, from := range map[string]struct{ site, origin string }{
-		"a form of another site": {"cross-site", "https://evil.example"},
-		"a form of a sibling":    {"same-site", "https://evil.kith.example"},
-		"an older browser":       {"", "https://evil.example"},
-		"a hidden origin":        {"cross-site", "null"},
-		"an older, hidden one":   {"", "null"},
+		"a form of another site":   {"cross-site", "https://evil.example"},
+		"a form of a sibling host": {"same-site", "https://evil.kith.example"},
+		"an older browser":         {"", "https://evil.example"},
+		"a hidden origin":          {"cross-site", "null"},
+		"an older, hidden one":     {"", "null"},
 	} {
 		r := b.Request(http.MethodPost, "/oauth/consent", form)
 		r.Header.Set("Origin", from.origin)

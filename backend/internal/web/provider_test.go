@@ -267,13 +267,13 @@ func TestLyingProvider(t *testing.T) {
 		return signintest.Lies{Claims: func(claims map[string]any) { claims[name] = value }}
 	}
 	for name, lies := range map[string]signintest.Lies{
-		"a foreign nonce":     claim("nonce", "x"),
-		"a wrong audience":    claim("aud", "another"),
-		"an expired token":    claim("exp", time.Now().Add(-time.Minute).Unix()),
-		"another issuer":      {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
-		"the member said no":  {Answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
-		"words of its own":    {Answer: func(q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "Call 555 0100") }},
-		"a foreign signature": {Token: signintest.Resign},
+		"another nonce":        claim("nonce", "x"),
+		"a wrong audience":     claim("aud", "another"),
+		"an expired token":     claim("exp", time.Now().Add(-time.Minute).Unix()),
+		"another issuer":       {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
+		"the member said no":   {Answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
+		"words of its own":     {Answer: func(q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "Call 555 0100") }},
+		"an unknown signature": {Token: signintest.Resign},
 	} {
 		s.op.Lie(lies)
 		b := s.Browser(t)

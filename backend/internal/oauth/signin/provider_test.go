@@ -29,16 +29,16 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(c *signin.Config){
-		"no issuer":           func(c *signin.Config) { c.Issuer = "" },
-		"no scheme":           func(c *signin.Config) { c.Issuer = "login.example" },
-		"plain http":          func(c *signin.Config) { c.Issuer = "http://login.example" },
-		"no website":          func(c *signin.Config) { c.Issuer = "ftp://login.example" },
-		"a query":             func(c *signin.Config) { c.Issuer += "?x=y" },
-		"a name and password": func(c *signin.Config) { c.Issuer = "https://me:secret@login.example" },
-		"a loopback's cousin": func(c *signin.Config) { c.Issuer = "http://127.0.0.1.evil.example" },
-		"no client":           func(c *signin.Config) { c.ClientID = "" },
-		"a long name":         func(c *signin.Config) { c.Name = strings.Repeat("x", 41) },
-		"no OpenID":           func(c *signin.Config) { c.Scopes = []string{"email"} },
+		"no issuer":                   func(c *signin.Config) { c.Issuer = "" },
+		"no scheme":                   func(c *signin.Config) { c.Issuer = "login.example" },
+		"plain http":                  func(c *signin.Config) { c.Issuer = "http://login.example" },
+		"no website":                  func(c *signin.Config) { c.Issuer = "ftp://login.example" },
+		"a query":                     func(c *signin.Config) { c.Issuer += "?x=y" },
+		"a name and password":         func(c *signin.Config) { c.Issuer = "https://me:secret@login.example" },
+		"a host like a loopback host": func(c *signin.Config) { c.Issuer = "http://127.0.0.1.evil.example" },
+		"no client":                   func(c *signin.Config) { c.ClientID = "" },
+		"a long name":                 func(c *signin.Config) { c.Name = strings.Repeat("x", 41) },
+		"no OpenID":                   func(c *signin.Config) { c.Scopes = []string{"email"} },
 	} {
 		c := good
 		change(&c)
@@ -62,19 +62,19 @@ func TestDiscoveryIsTriedAgain(t *testing.T) {
 		}}
 	}
 	for name, lie := range map[string]signintest.Lies{
-		"it fails":                   respond(discovery, http.StatusBadGateway, ""),
-		"it is not there":            respond(discovery, http.StatusNotFound, ""),
-		"nothing":                    respond(discovery, http.StatusOK, "null"),
-		"a page":                     respond(discovery, http.StatusOK, "<html>"),
-		"more than anybody needs":    respond(discovery, http.StatusOK, `{"x":"`+strings.Repeat("x", 2<<20)+`"}`),
-		"another issuer":             about("issuer", "https://evil.example"),
-		"a slash more":               about("issuer", "http://127.0.0.1/"),
-		"no authorization endpoint":  about("authorization_endpoint", nil),
-		"a script":                   about("authorization_endpoint", "javascript:alert(1)"),
-		"a token endpoint over http": about("token_endpoint", "http://login.example/token"),
-		"keys over http":             about("jwks_uri", "http://login.example/keys"),
-		"userinfo over http":         about("userinfo_endpoint", "http://login.example/me"),
-		"no keys":                    about("jwks_uri", nil),
+		"it fails":                     respond(discovery, http.StatusBadGateway, ""),
+		"it is not there":              respond(discovery, http.StatusNotFound, ""),
+		"nothing":                      respond(discovery, http.StatusOK, "null"),
+		"a page":                       respond(discovery, http.StatusOK, "<html>"),
+		"a response that is too large": respond(discovery, http.StatusOK, `{"x":"`+strings.Repeat("x", 2<<20)+`"}`),
+		"another issuer":               about("issuer", "https://evil.example"),
+		"a slash more":                 about("issuer", "http://127.0.0.1/"),
+		"no authorization endpoint":    about("authorization_endpoint", nil),
+		"a script":                     about("authorization_endpoint", "javascript:alert(1)"),
+		"a token endpoint over http":   about("token_endpoint", "http://login.example/token"),
+		"keys over http":               about("jwks_uri", "http://login.example/keys"),
+		"userinfo over http":           about("userinfo_endpoint", "http://login.example/me"),
+		"no keys":                      about("jwks_uri", nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +160,7 @@ func TestClientAuthentication(t *testing.T) {
 		secret        string
 		header, param bool
 	}{
-		"nothing said":   {nil, signintest.ClientSecret, true, false},
+		"not specified":  {nil, signintest.ClientSecret, true, false},
 		"both":           {[]string{"client_secret_post", "client_secret_basic"}, signintest.ClientSecret, true, false},
 		"in the form":    {[]string{"client_secret_post", "private_key_jwt"}, signintest.ClientSecret, false, true},
 		"without secret": {[]string{"none"}, "", false, false},
