@@ -62,7 +62,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsExist: each event is a request that something answers.
+// TestEventsExist checks that each event is a request that a handler answers.
 func TestEventsExist(t *testing.T) {
 	t.Parallel()
 	url := t.TempDir() + "/kith.db"
@@ -103,6 +103,6 @@ func TestJobKinds(t *testing.T) {
 		names = append(names, kind.Name)
 	}
 	if !slices.Equal(names, JobKinds()) {
-		t.Errorf("%v work, %v are listed", names, JobKinds())
+		t.Errorf("%v run, %v are listed", names, JobKinds())
 	}
 }

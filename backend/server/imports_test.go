@@ -61,7 +61,7 @@ func needs() map[string][]string {
 		"importer/source": {"export"}, // reads the lossless export
 		"importer":        {"importer/source", "job"},
 
-		// What knows several features.
+		// Packages that use several features.
 		"kinds":     {"account", "groups", "reminders", "timeline"},
 		"demo":      {"importer"},
 		"retention": {"importer"},
@@ -114,7 +114,7 @@ func builtOn(name string) map[string]bool {
 }
 
 // TestPackagesImportWhatTheyAreBuiltOn checks the order of packages: leaves, db,
-// history, features, doors (rpc, web).
+// history, features, and then rpc and web.
 func TestPackagesImportWhatTheyAreBuiltOn(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -50,8 +50,8 @@ func TestOldSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// A server listens, says where, refuses a taken address and stops; stopping
-// without starting does no harm.
+// A server listens, returns its address, refuses a taken address and stops; stopping
+// without starting is no error.
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
 	url := database(t)
@@ -111,7 +111,7 @@ func TestAdmin(t *testing.T) {
 		t.Errorf("unknown member: %v", err)
 	}
 	if _, _, err := a.CreateToken(t.Context(), server.NewToken{Username: "ada", Name: "laptop", ExpiresAt: time.Now().Add(-time.Hour)}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an end that is over: %v", err)
+		t.Errorf("an expiry in the past: %v", err)
 	}
 	_, bearer, err := a.CreateToken(t.Context(), server.NewToken{Username: "ada", Name: "laptop", ExpiresAt: time.Now().Add(time.Hour)})
 	if err != nil || !strings.HasPrefix(bearer, "kith_pat_") {

@@ -6,7 +6,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// LinkPurpose says what a mail link is good for.
+// LinkPurpose says what a mail link is for.
 type LinkPurpose string
 
 // The purposes of mail links.
@@ -15,33 +15,35 @@ const (
 	PurposeReset  LinkPurpose = "reset"
 )
 
-// LinkLifetime is how long a link that was sent by mail works.
+// LinkLifetime is how long a mailed link works.
 const LinkLifetime = 30 * time.Minute
 
-// MailLink is a single-use link that was sent to a member, and its row. Only the
-// hash of its secret is kept.
+// MailLink is a single-use link that was mailed to a member, and its row. Only the hash
+// of its secret is stored.
 type MailLink struct {
 	Hash     string `bun:",pk"`
 	MemberID tenant.ID
 	Purpose  LinkPurpose
-	// Email is the address that the link was sent to; the link dies with it.
+	// Email is the address that the link was sent to; the link stops working if the
+	// member's address changes.
 	Email     string
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Username is the member's; read with the link, kept with the member.
+	// Username belongs to the member; it is read with the link and stored with the
+	// member.
 	Username string `bun:",scanonly"`
 }
 
-// SignUp is a person who wants to become a member and was sent a link to prove
-// their address, and its row. Until then there is no member, so that nobody can
-// take an address, or a username, that they cannot prove. It has no password: who
-// typed the address may not be who reads its mail, so the password is chosen after
-// the link.
+// SignUp is a person who wants to become a member and was sent a link to verify their
+// address, and its row. The member is created only after that, so that an address or a
+// username cannot be taken without a verified address. It has no password: the person
+// who typed the address may not be the one who reads its mail, so the password is
+// chosen after the link is opened.
 type SignUp struct {
 	Hash     string `bun:",pk"`
 	Username string
 	Email    string
-	// ReturnTo is where they were going, a path of this service or empty.
+	// ReturnTo is the path to return to, a path of this service or empty.
 	ReturnTo  string
 	CreatedAt time.Time
 	ExpiresAt time.Time

@@ -13,8 +13,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// FindMember finds by username or, when login has an @, by e-mail address. It fails
-// with fault.NotFound.
+// FindMember finds a member by username or, if login has an @, by e-mail address. It
+// fails with fault.NotFound.
 func FindMember(ctx context.Context, s *db.DB, login string) (*Member, error) {
 	column := "username"
 	if strings.Contains(login, "@") {
@@ -38,13 +38,13 @@ func account(ctx context.Context, s *db.DB, column, value string) (*Member, erro
 	return m, err
 }
 
-// Writable is the condition of a statement on members that leaves the sandbox's
-// accounts alone.
+// Writable is the condition that excludes the sandbox's accounts from a statement on
+// members.
 const Writable = " AND NOT EXISTS (SELECT 1 FROM tenant_states st WHERE st.tenant_id = members.id AND st.read_only)"
 
-// SetPassword replaces the password's hash and ends all of the member's login
-// sessions and open reset links. It fails with fault.NotFound when there is no such
-// member who may have a password.
+// SetPassword replaces the password's hash and ends all of the member's login sessions
+// and open reset links. It fails with fault.NotFound if there is no such member who may
+// have a password.
 func SetPassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		return setPassword(ctx, s, tx, owner, hash)
@@ -64,35 +64,36 @@ func setPassword(ctx context.Context, s *db.DB, tx db.Querier, owner tenant.ID, 
 	return err
 }
 
-// MarkEmailVerified notes that the address is the member's. It fails with
-// fault.NotFound when the member has another one by now.
+// MarkEmailVerified marks the member's address as verified. It fails with
+// fault.NotFound if the member has another address by now.
 func MarkEmailVerified(ctx context.Context, s *db.DB, owner tenant.ID, email string) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "the member has another e-mail address by now"),
 		markVerified, s.Now(), s.Now(), owner, email)
 }
 
-// markVerified keeps the first time at which an address was verified.
+// markVerified stores the first time at which an address was verified.
 const markVerified = "UPDATE members SET email_verified_at = coalesce(email_verified_at, ?), updated_at = ? WHERE id = ? AND email = ?" + Writable
 
-// SetEmbeddingsHost notes which remote embedding provider the member allows; empty
-// takes that back. It fails with fault.NotFound when there is no such member who may
-// allow one.
+// SetEmbeddingsHost stores which remote embedding provider the member allows; empty
+// means none. It fails with fault.NotFound if there is no such member who may allow
+// one.
 func SetEmbeddingsHost(ctx context.Context, s *db.DB, owner tenant.ID, host string) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no such member who may allow an embedding provider"),
 		"UPDATE members SET embeddings_host = ?, updated_at = ? WHERE id = ?"+Writable, host, s.Now(), owner)
 }
 
-// OwnedTables are the tables of a tenant that nothing else deletes in an order
-// that their references allow; the rest goes with the member.
+// OwnedTables are the tables of a tenant that must be deleted in this order because of
+// their references; the rest is deleted with the member.
 func OwnedTables() []string {
 	return []string{"changes", "interactions", "notes", "connections", "tags", "organizations"}
 }
 
-// DeleteMember deletes a member with all that they keep and all that was granted, in
-// one transaction. It fails with fault.NotFound or fault.ReadOnly.
+// DeleteMember deletes a member with all their data and all access that they granted,
+// in one transaction. It fails with fault.NotFound or fault.ReadOnly.
 func DeleteMember(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		// Every write of a tenant begins with this row, so that from here on none runs.
+		// Every write of a tenant locks this row first, so that from here on no other
+		// write runs.
 		var readOnly bool
 		err := tx.NewRaw("UPDATE tenant_states SET data_version = data_version + 1 WHERE tenant_id = ? RETURNING read_only", owner).Scan(ctx, &readOnly)
 		switch {
@@ -114,7 +115,7 @@ func deleteMember(ctx context.Context, tx db.Querier, owner tenant.ID) error {
 			return fmt.Errorf("delete %s: %w", table, err)
 		}
 	}
-	for _, table := range []string{"sign_ups", "provider_attempts"} { // known by the address alone
+	for _, table := range []string{"sign_ups", "provider_attempts"} { // identified by the address only
 		if _, err := tx.NewRaw("DELETE FROM ? WHERE email = (SELECT email FROM members WHERE id = ?)", bun.Ident(table), owner).Exec(ctx); err != nil {
 			return fmt.Errorf("delete %s: %w", table, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// spendAttempt counts an attempt on a subject unless its window is full. It
-// returns no row when it is.
+// spendAttempt counts an attempt on a subject unless its window is full; then it
+// returns no row.
 const spendAttempt = `INSERT INTO login_attempts (subject, count, expires_at) VALUES (?, 1, ?)
 ON CONFLICT (subject) DO UPDATE SET
 count = CASE WHEN login_attempts.expires_at > ? THEN login_attempts.count + 1 ELSE 1 END,
@@ -21,25 +21,25 @@ expires_at = CASE WHEN login_attempts.expires_at > ? THEN login_attempts.expires
 WHERE login_attempts.expires_at <= ? OR login_attempts.count < ?
 RETURNING count, expires_at`
 
-// errSpent rolls a transaction back that met a full window.
+// errSpent rolls back a transaction that found a full window.
 var errSpent = errors.New("the window is full")
 
-// unlimited is the decision that every limit is stricter than.
+// unlimited returns a decision that every limit is stricter than.
 func unlimited() Decision { return Decision{Allowed: true, Remaining: math.MaxInt} }
 
-// SpendAttempts counts one attempt on the subject of every limit, each in its fixed
-// window, which its first attempt begins. When one limit refuses, nothing is counted
-// and no row is written. A quiet limit refuses nothing: a full one stays as it is and
-// closes the decision. It returns the strictest decision. Calls at the same time
-// never count more than a quota. It reads before it writes, so that an attacker who
-// is refused costs no transaction.
+// SpendAttempts counts one attempt on the subject of every limit, each in its own fixed
+// window, which starts with its first attempt. If one limit refuses, nothing is counted
+// and no row is written. A quiet limit never refuses: if it is full, its count does not
+// change and the decision is closed. SpendAttempts returns the strictest decision.
+// Concurrent calls never count more than a quota. It reads before it writes, so that a
+// refused attempt costs no transaction.
 func SpendAttempts(ctx context.Context, s *db.DB, limits ...Limit) (Decision, error) {
 	now := s.Now()
 	decision, err := readAttempts(ctx, s, limits, now)
 	if err != nil || !decision.Allowed {
 		return decision, err
 	}
-	// One order for all, so that two calls cannot deadlock.
+	// All calls use the same order, so that two calls cannot deadlock.
 	ordered := slices.SortedFunc(slices.Values(limits), func(a, b Limit) int { return strings.Compare(a.Subject, b.Subject) })
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		decision = unlimited()
@@ -60,8 +60,7 @@ func SpendAttempts(ctx context.Context, s *db.DB, limits ...Limit) (Decision, er
 	return decision, err
 }
 
-// spendOne counts an attempt on one subject. When it is refused, the row stays
-// as it was.
+// spendOne counts an attempt on one subject. If it is refused, the row does not change.
 func spendOne(ctx context.Context, tx db.Querier, l Limit, now time.Time) (Decision, error) {
 	var count int
 	var resetAt time.Time
@@ -72,8 +71,8 @@ func spendOne(ctx context.Context, tx db.Querier, l Limit, now time.Time) (Decis
 	return l.Policy.Decide(count, resetAt, now), err
 }
 
-// readAttempts tells what one more attempt would meet, without counting it: the
-// strictest decision of the limits.
+// readAttempts returns the decision on one more attempt without counting it: the
+// strictest of all limits.
 func readAttempts(ctx context.Context, db db.Querier, limits []Limit, now time.Time) (Decision, error) {
 	strictest := unlimited()
 	for _, l := range limits {

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// wrong returns the names of the fields that Check refused.
+// wrong returns the names of the fields that Check rejected.
 func wrong(t *testing.T, err error) []string {
 	t.Helper()
 	var names []string
@@ -45,7 +45,7 @@ func TestCheckBounds(t *testing.T) {
 		{"full", func(*account.Profile) {}, ""},
 		{"an empty page", func(p *account.Profile) { *p = account.Profile{Name: "x", Visibility: account.Private} }, ""},
 		{"no name", func(p *account.Profile) { p.Name = "" }, account.FieldName},
-		{"a name of nothing visible", func(p *account.Profile) { p.Name = "\u200b\u200f" }, account.FieldName},
+		{"an invisible name", func(p *account.Profile) { p.Name = "\u200b\u200f" }, account.FieldName},
 		{"the longest name", func(p *account.Profile) { p.Name = long(100) }, ""},
 		{"a name too long", func(p *account.Profile) { p.Name = long(101) }, account.FieldName},
 		{"a headline too long", func(p *account.Profile) { p.Headline = long(161) }, account.FieldHeadline},
@@ -56,7 +56,7 @@ func TestCheckBounds(t *testing.T) {
 		{"a title too long", func(p *account.Profile) { p.Title = long(121) }, account.FieldTitle},
 		{"a country in small letters", func(p *account.Profile) { p.Country = "pt" }, ""},
 		{"a country of three letters", func(p *account.Profile) { p.Country = "PRT" }, account.FieldCountry},
-		{"a country that is none", func(p *account.Profile) { p.Country = "XX" }, account.FieldCountry},
+		{"an unknown country", func(p *account.Profile) { p.Country = "XX" }, account.FieldCountry},
 		{"a region of numbers", func(p *account.Profile) { p.Country = "150" }, account.FieldCountry},
 		{"twenty skills", func(p *account.Profile) { p.Skills = entries(20, 40) }, ""},
 		{"21 skills", func(p *account.Profile) { p.Skills = entries(21, 4) }, account.FieldSkills},
@@ -68,7 +68,7 @@ func TestCheckBounds(t *testing.T) {
 		{"no visibility", func(p *account.Profile) { p.Visibility = "" }, account.FieldVisibility},
 		{"another visibility", func(p *account.Profile) { p.Visibility = "friends" }, account.FieldVisibility},
 		{"another field's visibility", func(p *account.Profile) { p.FieldVisibility = map[string]account.Visibility{"title": "friends"} }, account.FieldVisibility},
-		{"the visibility of what has none", func(p *account.Profile) { p.FieldVisibility = map[string]account.Visibility{"email": account.Public} }, account.FieldVisibility},
+		{"the visibility of a field without one", func(p *account.Profile) { p.FieldVisibility = map[string]account.Visibility{"email": account.Public} }, account.FieldVisibility},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,8 +93,8 @@ func make11() (links []account.Link) {
 	return links
 }
 
-// No address that runs a script, leads elsewhere than it says, or is not https
-// becomes a link or a picture.
+// An address that runs a script, leads to another host than it seems, or is not https
+// never becomes a link or a picture.
 func TestCheckRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

@@ -2,7 +2,7 @@
 // their profile and who may see which field of it, their sessions and personal tokens,
 // and how often a password may be tried.
 //
-// Cookies and tokens are kept as hashes only. A security event is one line of the log
-// and one row for the member to read; it holds no secret and no text that somebody
-// typed. The people in a member's network are in package people.
+// Cookies and tokens are stored as hashes only. A security event is one line of the log
+// and one row that the member can read; it contains no secret and no typed text. The
+// people in a member's network are in package people.
 package account

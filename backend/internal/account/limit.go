@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// RatePolicy bounds attempts at a password in fixed windows. Its zero value
-// bounds nothing.
+// RatePolicy limits password attempts in fixed windows. Its zero value means no limit.
 type RatePolicy struct {
-	// Quota is how many attempts a window takes; 0 switches the policy off.
+	// Quota is how many attempts a window allows; 0 means no limit.
 	Quota  int
 	Window time.Duration
 }
@@ -19,7 +18,7 @@ func DefaultLogin() RatePolicy { return RatePolicy{Quota: 10, Window: 300 * time
 
 // Limit is a policy applied to one subject.
 type Limit struct {
-	// Subject is what attempts are counted on; see Subject.
+	// Subject identifies what attempts are counted on; see the function Subject.
 	Subject string
 	Policy  RatePolicy
 	// Quiet hides this limit from the caller. When its window is full, the attempt is
@@ -28,28 +27,29 @@ type Limit struct {
 	Quiet bool
 }
 
-// Decision is what limits say about one attempt.
+// Decision is the result of the limits for one attempt.
 type Decision struct {
-	// Allowed tells that the attempt is within the quota.
+	// Allowed is set if the attempt is within the quota.
 	Allowed bool
-	// Remaining attempts of the window, this one counted.
+	// Remaining is the number of attempts left in the window after this one.
 	Remaining int
-	// Reset is how long the window still lasts.
+	// Reset is the time until the window ends.
 	Reset time.Duration
 	// Closed is true when a quiet limit is full. Allowed, Remaining and Reset leave
 	// quiet limits out.
 	Closed bool
 }
 
-// Decide judges the attempt that a store counted as the count-th of a window.
+// Decide returns the decision on an attempt that a store counted as the count-th of a
+// window.
 func (p RatePolicy) Decide(count int, resetAt, now time.Time) Decision {
 	return Decision{
 		Allowed: count <= p.Quota, Remaining: max(0, p.Quota-count), Reset: max(0, resetAt.Sub(now)),
 	}
 }
 
-// Stricter returns the decision that leaves less: a refusal before a pass, then
-// fewer attempts, then the longer wait.
+// Stricter returns the stricter decision: a refusal before a pass, then the one with
+// fewer attempts, then the one with the longer wait.
 func (d Decision) Stricter(other Decision) Decision {
 	switch {
 	case d.Allowed != other.Allowed && other.Allowed, d.Allowed == other.Allowed && d.Remaining < other.Remaining:
@@ -60,7 +60,7 @@ func (d Decision) Stricter(other Decision) Decision {
 	return other
 }
 
-// With returns the decision of d and of what one more limit decided.
+// With returns d combined with the decision of one more limit.
 func (d Decision) With(l Limit, one Decision) Decision {
 	if l.Quiet {
 		d.Closed = d.Closed || !one.Allowed
@@ -70,15 +70,15 @@ func (d Decision) With(l Limit, one Decision) Decision {
 	return one.Stricter(d)
 }
 
-// Subject names what attempts are counted on. It is a hash, because people type
-// their password where the username goes.
+// Subject returns the key that attempts are counted on. It is a hash, because people
+// sometimes type their password into the username field.
 func Subject(kind, value string) string {
 	return HashSecret(HashSecret(kind) + strings.ToLower(value))
 }
 
-// AddressBucket is what clients are told apart by: an IPv4 address, or the /64 of
-// an IPv6 one, which is what one household or server has. What is no address is
-// returned as it is.
+// AddressBucket returns the key that distinguishes clients: an IPv4 address, or the /64
+// of an IPv6 address, which is what one household or server has. An invalid address is
+// returned unchanged.
 func AddressBucket(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

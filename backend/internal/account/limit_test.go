@@ -21,7 +21,7 @@ func TestDecide(t *testing.T) {
 		{"the last", 10, time.Second, account.Decision{Allowed: true, Remaining: 0, Reset: time.Second}},
 		{"one too many", 11, time.Second, account.Decision{Allowed: false, Remaining: 0, Reset: time.Second}},
 		{"far too many", 1000, 0, account.Decision{}},
-		{"a clock that went on", 1, -time.Second, account.Decision{Allowed: true, Remaining: 9}},
+		{"a clock past the reset", 1, -time.Second, account.Decision{Allowed: true, Remaining: 9}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestStricter(t *testing.T) {
 	for name, c := range map[string]struct{ a, b, want account.Decision }{
 		"a refusal before a pass":  {refused, few, refused},
 		"fewer before more":        {few, many, few},
-		"the longer wait of equal": {refused, refusedLonger, refusedLonger},
+		"the longer wait if equal": {refused, refusedLonger, refusedLonger},
 		"the same":                 {many, many, many},
 	} {
 		if got := c.a.Stricter(c.b); got != c.want {
@@ -58,12 +58,12 @@ func TestSubjectHidesWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	a := account.Subject("login name", "Ana")
 	if a != account.Subject("login name", "ana") {
-		t.Error("capitals make another subject")
+		t.Error("capital letters result in another subject")
 	}
 	if a == account.Subject("login", "name\x00ana") || a == account.Subject("login address", "ana") {
-		t.Error("kinds meet")
+		t.Error("two kinds result in the same subject")
 	}
 	if len(a) != 64 {
-		t.Errorf("no hash: %q", a)
+		t.Errorf("not a hash: %q", a)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 const deadLink = "the link was used already or has expired"
 
-// CreateMailLink keeps a link for LinkLifetime.
+// CreateMailLink stores a link for LinkLifetime.
 func CreateMailLink(ctx context.Context, s *db.DB, l *MailLink) error {
 	l.CreatedAt = s.Now()
 	l.ExpiresAt = l.CreatedAt.Add(LinkLifetime)
@@ -21,7 +21,7 @@ func CreateMailLink(ctx context.Context, s *db.DB, l *MailLink) error {
 	return err
 }
 
-// GetMailLink returns a link that works, without using it up.
+// GetMailLink returns a valid link, without using it up.
 func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose) (*MailLink, error) {
 	l := &MailLink{}
 	err := s.NewSelect().Model(l).ColumnExpr("?TableAlias.*").ColumnExpr("members.username").
@@ -31,7 +31,7 @@ func GetMailLink(ctx context.Context, s *db.DB, hash string, purpose LinkPurpose
 	return db.Found(l, err, deadLink)
 }
 
-// useLink deletes a link that works and returns it.
+// useLink deletes a valid link and returns it.
 func useLink(ctx context.Context, s *db.DB, tx db.Querier, hash string, purpose LinkPurpose) (*MailLink, error) {
 	l := &MailLink{}
 	err := tx.NewRaw(`DELETE FROM mail_links WHERE hash = ? AND purpose = ? AND expires_at > ?
@@ -74,7 +74,7 @@ func verify(ctx context.Context, s *db.DB, tx db.Querier, l *MailLink) error {
 	return db.MustMeet(result, err, deadLink)
 }
 
-// CreateSignUp keeps a sign-up for LinkLifetime.
+// CreateSignUp stores a sign-up for LinkLifetime.
 func CreateSignUp(ctx context.Context, s *db.DB, row *SignUp) error {
 	row.CreatedAt = s.Now()
 	row.ExpiresAt = row.CreatedAt.Add(LinkLifetime)
@@ -82,17 +82,17 @@ func CreateSignUp(ctx context.Context, s *db.DB, row *SignUp) error {
 	return err
 }
 
-// GetSignUp returns a sign-up that waits, without using it up.
+// GetSignUp returns an open sign-up, without using it up.
 func GetSignUp(ctx context.Context, s *db.DB, hash string) (*SignUp, error) {
 	row := &SignUp{}
 	err := s.NewSelect().Model(row).Where("hash = ?", hash).Where("expires_at > ?", s.Now()).Scan(ctx)
 	return db.Found(row, err, deadLink)
 }
 
-// CompleteSignUp makes the member, with a username and a password of their choice,
-// and uses up every sign-up of the address. It fails with fault.AlreadyExists when
-// the username is taken, and with fault.Conflict when the address belongs to a
-// member; the sign-up then stays.
+// CompleteSignUp creates the member, with a username and a password of their choice,
+// and uses up every sign-up of the address. It fails with fault.AlreadyExists if the
+// username is taken, and with fault.Conflict if the address belongs to a member; the
+// sign-up then stays.
 func CompleteSignUp(ctx context.Context, s *db.DB, hash, username, passwordHash string) (*Member, error) {
 	memberID, err := s.NewID(id.Member)
 	if err != nil {
@@ -132,7 +132,7 @@ func completeSignUp(ctx context.Context, s *db.DB, tx db.Querier, hash string, m
 	return InsertMembers(ctx, tx, []Member{*m}, []Profile{newProfile(m)})
 }
 
-// newProfile is the empty, private page that each member begins with.
+// newProfile returns the empty, private page of a new member.
 func newProfile(m *Member) Profile {
 	return Profile{MemberID: m.ID, Name: m.Username, Username: m.Username, Visibility: Private, UpdatedAt: m.CreatedAt}
 }

@@ -29,20 +29,21 @@ type Member struct {
 	SuspendedAt  time.Time `bun:",nullzero"`
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	// EmailVerifiedAt is when the member proved that they read the address.
+	// EmailVerifiedAt is when the member's address was verified.
 	EmailVerifiedAt time.Time `bun:",nullzero"`
-	// EmbeddingsHost is the remote embedding provider that the member allows what is
-	// on file about people to be sent to; empty for none.
+	// EmbeddingsHost is the remote embedding provider to which the member allows data
+	// about people to be sent; empty for none.
 	EmbeddingsHost string
-	// ReadOnly tells a demo account; read by AccountStore, kept with the tenant.
+	// ReadOnly is set for a demo account; it is read by AccountStore and stored with
+	// the tenant.
 	ReadOnly bool `bun:",scanonly"`
 }
 
-// Active tells a member who is there in person: neither a demo account nor
+// Active reports whether the member is a real, active one: neither a demo account nor
 // suspended.
 func (m *Member) Active() bool { return !m.ReadOnly && m.SuspendedAt.IsZero() }
 
-// MaySignIn tells whether the member can sign in: active, with a password.
+// MaySignIn reports whether the member can sign in: active, with a password.
 func (m *Member) MaySignIn() bool { return m.Active() && m.PasswordHash != "" }
 
 var usernamePattern = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$`)
@@ -57,7 +58,7 @@ func reserved() []string {
 	}
 }
 
-// IsUsername tells whether name has a username's form.
+// IsUsername reports whether name has the form of a username.
 func IsUsername(name string) bool { return usernamePattern.MatchString(name) }
 
 // CheckUsername fails with fault.Invalid unless name may become a username.

@@ -15,7 +15,7 @@ import (
 )
 
 // CreateMember adds a member with an empty, private profile. It fails with
-// fault.AlreadyExists when username or e-mail is taken.
+// fault.AlreadyExists if the username or e-mail address is taken.
 func CreateMember(ctx context.Context, s *db.DB, m *Member) error {
 	memberID, err := s.NewID(id.Member)
 	if err != nil {
@@ -31,7 +31,7 @@ func CreateMember(ctx context.Context, s *db.DB, m *Member) error {
 	return err
 }
 
-// InsertMembers keeps members with everything that each one has.
+// InsertMembers stores members with the rows that each member has.
 func InsertMembers(ctx context.Context, tx db.Querier, members []Member, profiles []Profile) error {
 	if _, err := tx.NewInsert().Model(&members).Exec(ctx); err != nil {
 		return fmt.Errorf("insert members: %w", err)
@@ -54,7 +54,7 @@ func InsertMembers(ctx context.Context, tx db.Querier, members []Member, profile
 	return nil
 }
 
-// GetMember finds by username, or fails with fault.NotFound.
+// GetMember returns the member with a username, or fault.NotFound.
 func GetMember(ctx context.Context, s *db.DB, username string) (*Member, error) {
 	m := &Member{}
 	err := s.NewSelect().Model(m).Where("username = ?", username).Scan(ctx)
@@ -64,7 +64,7 @@ func GetMember(ctx context.Context, s *db.DB, username string) (*Member, error) 
 	return m, err
 }
 
-// NoMember is the fault.NotFound of a username.
+// NoMember returns the fault.NotFound of a username.
 func NoMember(username string) error {
 	return fault.New(fault.NotFound, "there is no member %q", username)
 }
@@ -76,7 +76,7 @@ func ListMembers(ctx context.Context, s *db.DB) ([]Member, error) {
 	return members, err
 }
 
-// updateOne runs a statement that must meet a row, or returns missing.
+// updateOne runs a statement that must affect a row; otherwise it returns missing.
 func updateOne(ctx context.Context, s *db.DB, missing error, statement string, args ...any) error {
 	result, err := s.NewWrite(statement, args...).Exec(ctx)
 	if err != nil {

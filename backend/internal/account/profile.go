@@ -10,14 +10,14 @@ import (
 // Visibility says who may see a profile or one of its fields.
 type Visibility string
 
-// The visibilities; an unset one is private.
+// The visibilities; an unset one means private.
 const (
 	Private Visibility = "private"
 	Members Visibility = "members"
 	Public  Visibility = "public"
 )
 
-// The fields that can be shown one by one.
+// The fields that have their own visibility.
 const (
 	FieldHeadline     = "headline"
 	FieldBio          = "bio"
@@ -31,7 +31,7 @@ const (
 	FieldAvatarURL    = "avatar_url"
 )
 
-// Fields returns the names of all fields that can be shown one by one.
+// Fields returns the names of all fields that have their own visibility.
 func Fields() []string {
 	return []string{FieldHeadline, FieldBio, FieldLocation, FieldOrganization, FieldTitle, FieldSkills,
 		FieldLanguages, FieldLinks, FieldOpenTo, FieldAvatarURL}
@@ -55,18 +55,19 @@ type Profile struct {
 	AvatarURL    string
 	// Visibility of the page as a whole.
 	Visibility Visibility
-	// FieldVisibility of single fields; a field that is missing is private.
+	// FieldVisibility is the visibility of single fields; a missing field is private.
 	FieldVisibility map[string]Visibility `bun:"type:text"`
-	// Listed tells that the member chose to be in the directory.
+	// Listed is set if the member chose to be in the directory.
 	Listed bool
-	// SearchText holds the folded public words that the directory searches,
-	// MemberText those that members may search besides.
+	// SearchText contains the folded public words that the directory searches,
+	// MemberText those that only members can search.
 	SearchText string `json:"-"`
 	MemberText string `json:"-"`
-	// SortName is the folded name that the directory is ordered by.
+	// SortName is the folded name by which the directory is sorted.
 	SortName  string `json:"-"`
 	UpdatedAt time.Time
-	// Username is the member's; read with the profile, kept with the member.
+	// Username belongs to the member; it is read with the profile and stored with the
+	// member.
 	Username string `bun:",scanonly" json:"-"`
 }
 
@@ -79,13 +80,13 @@ type Link struct {
 // Position is a place in the directory's order.
 type Position struct{ SortName, Username string }
 
-// Shows tells whether a field is visible to the audience.
+// Shows reports whether a field is visible to the audience.
 func (p *Profile) Shows(field string, audience Visibility) bool {
 	v := p.FieldVisibility[field]
 	return v == Public || v == Members && audience == Members
 }
 
-// Reduce blanks every field that the audience may not see.
+// Reduce clears every field that the audience may not see.
 func (p *Profile) Reduce(audience Visibility) {
 	for field, blank := range map[string]func(){
 		FieldHeadline:     func() { p.Headline = "" },
@@ -105,9 +106,9 @@ func (p *Profile) Reduce(audience Visibility) {
 	}
 }
 
-// Index fills SearchText, MemberText and SortName from what each audience sees.
-// Fold is the text folding that searches use. The username is not among the words:
-// it is searched where it is kept.
+// Index sets SearchText, MemberText and SortName from what each audience sees. fold is
+// the text folding that searches use. The words do not include the username: it is
+// searched in its own column.
 func (p *Profile) Index(fold func(string) string) {
 	words := func(audience Visibility) string {
 		seen := *p

@@ -24,15 +24,15 @@ const (
 	MaxURL      = 500
 )
 
-// Names of what is checked beside the fields that can be shown one by one.
+// Names of checked fields that have no visibility of their own.
 const (
 	FieldName       = "name"
 	FieldCountry    = "country"
 	FieldVisibility = "visibility"
 )
 
-// Check cleans what the member typed and fails with fault.Invalid, naming each
-// field that breaks a rule.
+// Check cleans the fields and fails with fault.Invalid, naming each field that breaks a
+// rule.
 func (p *Profile) Check() error {
 	c := checker{}
 	p.Name = c.line(FieldName, p.Name, MaxName)
@@ -58,7 +58,7 @@ func (p *Profile) Check() error {
 	return c.fault()
 }
 
-// checker gathers what is wrong, at most one sentence for each field.
+// checker collects the errors, at most one sentence for each field.
 type checker struct{ fields []fault.Field }
 
 func (c *checker) refuse(field, format string, args ...any) {
@@ -88,7 +88,7 @@ func (c *checker) line(field, s string, most int) string {
 	return s
 }
 
-// list cleans the entries and drops empty ones and repetitions.
+// list cleans the entries and removes empty and repeated ones.
 func (c *checker) list(field string, entries []string, most int) []string {
 	var kept []string
 	for _, entry := range entries {
@@ -107,7 +107,7 @@ func (c *checker) list(field string, entries []string, most int) []string {
 	return kept
 }
 
-// country takes an ISO 3166-1 code of two letters.
+// country accepts an ISO 3166-1 code of two letters.
 func (c *checker) country(code string) string {
 	code = strings.ToUpper(text.Line(code))
 	if code == "" {
@@ -154,8 +154,8 @@ func (c *checker) visibilities(p *Profile) {
 	}
 }
 
-// isWebAddress tells an absolute https address that is safe to link: nothing in
-// it that could be taken for another host.
+// isWebAddress reports whether s is an absolute https address that is safe to link:
+// without any part that could be mistaken for another host.
 func isWebAddress(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && len(s) <= MaxURL && u.Scheme == "https" && u.Hostname() != "" && u.User == nil &&

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shown lists, for each field that can be shown, the values that show it.
+// shown lists, for each field with its own visibility, the values that it shows.
 func shown(p *account.Profile) map[string][]any {
 	return map[string][]any{
 		account.FieldHeadline:     {p.Headline},
@@ -29,7 +29,7 @@ func shown(p *account.Profile) map[string][]any {
 	}
 }
 
-// full returns a profile that has something in every field, and shows nothing.
+// full returns a profile with a value in every field and no visible field.
 func full() *account.Profile {
 	return &account.Profile{
 		MemberID: "mem_1", Username: "ana", Name: "Ana López", Headline: "Öko-Bau", Bio: "Builds", LocationText: "Bilbao",
@@ -56,8 +56,8 @@ func TestFieldsAreAllThatCanBeShown(t *testing.T) {
 	}
 }
 
-// A new field of Profile must either be one that can be shown one by one, or be
-// named here as one that Reduce never blanks.
+// A new field of Profile must either have its own visibility, or be listed here as one
+// that Reduce never clears.
 func TestReduceToNothingLeavesOnlyWhatIsAlwaysThere(t *testing.T) {
 	t.Parallel()
 	always := []string{"MemberID", "Name", "Visibility", "Username"}
@@ -194,6 +194,6 @@ func TestIndexAgainForgetsWhatBecamePrivate(t *testing.T) {
 	p.FieldVisibility[account.FieldTitle] = account.Private
 	p.Index(text.Fold)
 	if strings.Contains(p.SearchText, "founder") {
-		t.Errorf("still finds %q", p.SearchText)
+		t.Errorf("the index still contains %q", p.SearchText)
 	}
 }

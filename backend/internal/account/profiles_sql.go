@@ -23,8 +23,8 @@ func shownProfiles(s *db.DB, rows *[]Profile, audience Visibility) *bun.SelectQu
 	return q.Where("?TableAlias.visibility = ?", Public)
 }
 
-// getPublicProfile is prepared: it is what each request for a page pays that the edge
-// doesn't remember.
+// getPublicProfile uses a prepared statement, because it runs for each request for a
+// page that the edge has not cached.
 func getPublicProfile(ctx context.Context, s *db.DB, username string) ([]Profile, error) {
 	var rows []Profile
 	statement, err := s.Prepared(ctx, "public profile", func() string {
@@ -53,23 +53,23 @@ func GetPublicProfiles(ctx context.Context, s *db.DB, usernames []string) ([]Pro
 }
 
 // ListPublicProfiles returns listed public profiles by name whose username or public
-// words contain each of the words, those after the position, limit at most.
+// words contain each of the words, those after the position, at most limit.
 func ListPublicProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	var rows []Profile
 	err := listed(shownProfiles(s, &rows, Public), "search_text", words, after, limit).Scan(ctx)
 	return rows, err
 }
 
-// listMemberProfiles is ListPublicProfiles for members, who see more pages and more
-// of them. Callers reduce what is returned to that audience.
+// listMemberProfiles is ListPublicProfiles for members, who see more pages and more of
+// their fields. Callers reduce the result to that audience.
 func listMemberProfiles(ctx context.Context, s *db.DB, words []string, after Position, limit int) ([]Profile, error) {
 	var rows []Profile
 	err := listed(shownProfiles(s, &rows, Members), "member_text", words, after, limit).Scan(ctx)
 	return rows, err
 }
 
-// GetMemberProfile returns the page of a member as far as other members may see
-// it, or fault.NotFound: unknown, private and suspended members alike.
+// GetMemberProfile returns the page of a member as other members may see it. It fails
+// with fault.NotFound for unknown, private and suspended members alike.
 func GetMemberProfile(ctx context.Context, s *db.DB, username string) (*Profile, error) {
 	var rows []Profile
 	err := shownProfiles(s, &rows, Members).Where("m.username = ?", username).Scan(ctx)
@@ -83,7 +83,7 @@ func GetMemberProfile(ctx context.Context, s *db.DB, username string) (*Profile,
 	return &rows[0], nil
 }
 
-// listed narrows a selection of pages to one page of the directory.
+// listed limits a selection of pages to one page of the directory.
 func listed(q *bun.SelectQuery, column string, words []string, after Position, limit int) *bun.SelectQuery {
 	q = q.Where("?TableAlias.listed").Where("(?TableAlias.sort_name, m.username) > (?, ?)", after.SortName, after.Username)
 	for _, word := range words {
@@ -93,7 +93,7 @@ func listed(q *bun.SelectQuery, column string, words []string, after Position, l
 	return q.OrderExpr("?TableAlias.sort_name, m.username").Limit(int64(limit))
 }
 
-// GetProfile returns the member's page with all that is in it, or fault.NotFound.
+// GetProfile returns the member's page with all its fields, or fault.NotFound.
 func GetProfile(ctx context.Context, s *db.DB, owner tenant.ID) (*Profile, error) {
 	p := &Profile{}
 	err := s.NewSelect().Model(p).ColumnExpr("?TableAlias.*").ColumnExpr("m.username").
@@ -102,7 +102,7 @@ func GetProfile(ctx context.Context, s *db.DB, owner tenant.ID) (*Profile, error
 }
 
 // UpdateProfile replaces the page, indexes it and sets UpdatedAt. It fails with
-// fault.NotFound when there is no such member whose page may change.
+// fault.NotFound if there is no such member whose page may change.
 func UpdateProfile(ctx context.Context, s *db.DB, p *Profile) error {
 	p.UpdatedAt = s.Now()
 	p.Index(text.Fold)
@@ -112,15 +112,15 @@ func UpdateProfile(ctx context.Context, s *db.DB, p *Profile) error {
 	return db.MustMeet(result, err, "there is no such member whose page may change")
 }
 
-// GetOwnProfile returns the page with all that is in it.
+// GetOwnProfile returns the page with all its fields.
 func GetOwnProfile(ctx context.Context, tx *db.Tx) (*Profile, error) {
 	p := &Profile{}
 	err := tx.NewSelect().Model(p).Where("member_id = ?", tx.TenantID()).Scan(ctx)
 	return db.Found(p, err, "there is no such member")
 }
 
-// ReplaceProfile keeps p in place of the page that was read with p's UpdatedAt, which
-// it sets anew; it fails with fault.Conflict when that is not on file any more.
+// ReplaceProfile replaces the page that was read with p's UpdatedAt by p, and sets a
+// new UpdatedAt. It fails with fault.Conflict if the stored page has changed since.
 func ReplaceProfile(ctx context.Context, tx *db.Tx, p *Profile) error {
 	read := p.UpdatedAt
 	p.MemberID, p.UpdatedAt = tx.TenantID(), tx.Now()

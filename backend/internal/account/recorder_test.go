@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
-// marks is a store that remembers when tokens were last used.
+// marks is a store that records when tokens were last used.
 type marks struct {
 	mu     sync.Mutex
 	at     map[string]time.Time
@@ -56,14 +56,14 @@ func TestFlushWritesTheLatestTimeOfEachToken(t *testing.T) {
 	r := account.NewUseRecorder(m.mark, time.Minute, quiet())
 	r.Used("pat_1", noon)
 	r.Used("pat_1", noon.Add(2*time.Second))
-	r.Used("pat_1", noon.Add(time.Second)) // a call that was overtaken
+	r.Used("pat_1", noon.Add(time.Second)) // an earlier call that arrives late
 	r.Used("pat_2", noon)
 	m.want(t, 0, nil)
 	want := map[string]time.Time{"pat_1": noon.Add(2 * time.Second), "pat_2": noon}
 	r.Flush(t.Context())
 	m.want(t, 2, want)
 	r.Flush(t.Context())
-	m.want(t, 2, want) // nothing new, nothing written
+	m.want(t, 2, want) // no new use, no write
 }
 
 func TestUseFromManyGoroutines(t *testing.T) {

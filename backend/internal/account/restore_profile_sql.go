@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// profileRestorer puts the member's own page back.
+// profileRestorer restores the member's own page.
 type profileRestorer struct{ tx *db.Tx }
 
 func (r profileRestorer) get(ctx context.Context, _ string) (any, error) {
@@ -30,7 +30,7 @@ func (r profileRestorer) put(ctx context.Context, _ string, to json.RawMessage) 
 	return ReplaceProfile(ctx, r.tx, &p)
 }
 
-// RestoreProfile makes the restorer of profiles.
+// RestoreProfile returns the restorer of profiles.
 func RestoreProfile(tx *db.Tx) history.Restorer {
 	r := profileRestorer{tx}
 	return history.Single{Get: r.get, Put: r.put}

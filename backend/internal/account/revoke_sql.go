@@ -8,9 +8,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// RevokeEverything ends what a member or an agent of theirs could come in with:
-// login sessions, links to an identity provider, requests for consent, codes,
-// grants with their tokens, personal tokens and mail links. It fails with fault.NotFound when there is no such
+// RevokeEverything ends all access of a member and of their agents: login sessions,
+// links to an identity provider, requests for consent, codes, grants with their tokens,
+// personal tokens and mail links. It fails with fault.NotFound if there is no such
 // member or the account is the sandbox's.
 func RevokeEverything(ctx context.Context, s *db.DB, owner tenant.ID) error {
 	now := s.Now()
@@ -44,10 +44,9 @@ func revokeAll(ctx context.Context, tx db.Querier, owner tenant.ID, now time.Tim
 	return nil
 }
 
-// ReplacePassword sets the password of a member who has lost it, or whose account
-// was taken over: it ends whatever came in with the old one, as RevokeEverything
-// does. It fails with fault.NotFound when there is no such member who may have a
-// password.
+// ReplacePassword sets the password of a member who has lost it, or whose account was
+// taken over. It also ends all earlier access, as RevokeEverything does. It fails with
+// fault.NotFound if there is no such member who may have a password.
 func ReplacePassword(ctx context.Context, s *db.DB, owner tenant.ID, hash string) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		return replacePassword(ctx, s, tx, owner, hash)

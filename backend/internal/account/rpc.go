@@ -18,10 +18,10 @@ type RPC struct {
 	DB *db.DB
 }
 
-// memberSearch is what a cursor of search_directory belongs to.
+// memberSearch is the search that a cursor of search_directory belongs to.
 type memberSearch struct{ Words []string }
 
-// SearchDirectory shows pages as other members see them.
+// SearchDirectory returns pages as other members see them.
 func (h *RPC) SearchDirectory(ctx context.Context, req *directoryv1.SearchDirectoryRequest) (*directoryv1.SearchDirectoryResponse, error) {
 	if req.Query != nil {
 		if err := call.CheckWords(req.GetQuery(), insteadOfDirectory); err != nil {
@@ -60,8 +60,8 @@ func (h *RPC) SearchDirectory(ctx context.Context, req *directoryv1.SearchDirect
 	return res, nil
 }
 
-// GetMemberProfile shows another member's page as members see it, and the
-// caller's own in full.
+// GetMemberProfile returns another member's page as members see it, and the caller's
+// own in full.
 func (h *RPC) GetMemberProfile(ctx context.Context, req *directoryv1.GetMemberProfileRequest) (*directoryv1.GetMemberProfileResponse, error) {
 	caller := tenant.PrincipalFrom(ctx)
 	username := strings.ToLower(text.Line(req.GetUsername()))
@@ -147,7 +147,7 @@ func (h *PublicRPC) ListMembers(ctx context.Context, req *directoryv1.ListMember
 	return res, nil
 }
 
-// profileMessages renders what anybody may see; the rest is not set.
+// profileMessages returns the profiles with their public fields only.
 func profileMessages(found []Profile) []*directoryv1.Profile {
 	out := make([]*directoryv1.Profile, len(found))
 	for i := range found {
@@ -157,9 +157,9 @@ func profileMessages(found []Profile) []*directoryv1.Profile {
 	return out
 }
 
-// profileMessage renders all that p holds: callers reduce it to their audience.
-// Invisible characters, which rows of older versions may hold, are left out here too:
-// edges read profiles in a codec that does not do so.
+// profileMessage returns all fields of p: callers reduce it to their audience first. It
+// also removes invisible characters, which old rows may contain: the codec with which
+// edges read profiles does not remove them.
 func profileMessage(p *Profile) *directoryv1.Profile {
 	shown := func(s string) *string { return call.Optional(text.WithoutInvisible(s)) }
 	m := &directoryv1.Profile{

@@ -9,10 +9,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// KeepSecurityEvents is how long security events are kept.
+// KeepSecurityEvents is how long security events are stored.
 const KeepSecurityEvents = 90 * 24 * time.Hour
 
-// CreateSecurityEvent keeps an event under the present time.
+// CreateSecurityEvent stores an event with the current time.
 func CreateSecurityEvent(ctx context.Context, s *db.DB, e *SecurityEvent) error {
 	e.At = s.Now()
 	_, err := s.NewInsert().Model(e).Exec(ctx)
@@ -26,10 +26,10 @@ func ListSecurityEvents(ctx context.Context, s *db.DB, owner tenant.ID, limit in
 	return events, err
 }
 
-// SuspendMember shuts a member out: no sign-in, token or grant works, and their
-// page and directory entry are gone. Their login sessions end; the rest works again
-// after ResumeMember. It fails with fault.NotFound when there is no such member, and
-// with fault.Conflict when the member is suspended already.
+// SuspendMember suspends a member: no sign-in, token or grant works, and their page and
+// directory entry are hidden. Their login sessions end; the rest works again after
+// ResumeMember. It fails with fault.NotFound if there is no such member, and with
+// fault.Conflict if the member is already suspended.
 func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant.ID, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		now := s.Now()
@@ -50,8 +50,8 @@ func SuspendMember(ctx context.Context, s *db.DB, username string) (owner tenant
 	return owner, err
 }
 
-// ResumeMember lets a suspended member in again. It fails with fault.NotFound when
-// there is no such member, and with fault.Conflict when the member is not suspended.
+// ResumeMember ends a member's suspension. It fails with fault.NotFound if there is no
+// such member, and with fault.Conflict if the member is not suspended.
 func ResumeMember(ctx context.Context, s *db.DB, username string) (owner tenant.ID, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		owner, err = setSuspended(ctx, tx, username, "UPDATE members SET suspended_at = NULL, updated_at = ? WHERE username = ? AND suspended_at IS NOT NULL", s.Now())

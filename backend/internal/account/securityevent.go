@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Kind says what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.
@@ -18,7 +18,7 @@ const (
 	SignedIn     EventKind = "signed_in"
 	SignInFailed EventKind = "sign_in_failed"
 	// PasswordCheckFailed is a wrong password on a settings page that asks for the
-	// member's own.
+	// member's own password.
 	PasswordCheckFailed EventKind = "password_check_failed"
 	AgentAllowed        EventKind = "agent_allowed"
 	TokenCreated        EventKind = "token_created"
@@ -26,47 +26,47 @@ const (
 	PasswordChanged     EventKind = "password_changed"
 	PasswordReset       EventKind = "password_reset"
 	AccountExported     EventKind = "account_exported"
-	// DeletedForGood is people in the bin whom the member deleted for good.
+	// DeletedForGood is the permanent deletion of people in the bin by the member.
 	DeletedForGood  EventKind = "deleted_for_good"
 	AccountDeleted  EventKind = "account_deleted"
 	MemberSuspended EventKind = "member_suspended"
 	MemberResumed   EventKind = "member_resumed"
 )
 
-// Event is something that happened, and its row.
+// SecurityEvent is a security event, and its row.
 type SecurityEvent struct {
 	bun.BaseModel `bun:"table:security_events"`
 
 	ID int64 `bun:",pk,autoincrement"`
-	// TenantID is whose account it is; empty where that is not known.
+	// TenantID is the member's tenant; empty if unknown.
 	TenantID tenant.ID `bun:",nullzero"`
 	At       time.Time
 	Kind     EventKind
-	// Subject is a hash: of the member, or of the name that was typed where there is
-	// no such member. The same subject has the same hash.
+	// Subject is a hash of the member or, if there is no such member, of the typed
+	// name. The same subject has the same hash.
 	Subject string
-	// Address is where it came from: an IPv4 address or the /64 of an IPv6 one;
-	// empty for an operator's command.
+	// Address is the client's address: an IPv4 address or the /64 of an IPv6 one; empty
+	// for an operator's command.
 	Address string
-	// ObjectID is the credential, client or deletion that it is about; empty for none,
-	// and for more than one.
+	// ObjectID is the credential, client or deletion that the event concerns; empty for
+	// none, and for more than one.
 	ObjectID string
 }
 
-// Recorder records events. A nil Recorder records nothing.
+// EventRecorder records events. A nil EventRecorder records nothing.
 type EventRecorder struct {
 	store  *db.DB
 	logger *slog.Logger
 }
 
-// NewEventRecorder returns an EventRecorder that keeps rows in the store.
+// NewEventRecorder returns an EventRecorder that stores rows in the store.
 func NewEventRecorder(store *db.DB, logger *slog.Logger) *EventRecorder {
 	return &EventRecorder{store: store, logger: logger}
 }
 
-// Record logs and keeps an event, even when the caller has gone away. An event of
-// a member needs no subject. What it is about has happened already, so a store that
-// fails is logged and is not the caller's error.
+// Record logs and stores an event, even if the caller has disconnected. An event of a
+// member needs no subject. The recorded action has already happened, so if the store
+// fails, the error is logged and not returned.
 func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	if r == nil {
 		return
@@ -81,5 +81,5 @@ func (r *EventRecorder) Record(ctx context.Context, e SecurityEvent) {
 	}
 }
 
-// SubjectOf is the subject of a member's events.
+// SubjectOf returns the subject of a member's events.
 func SubjectOf(owner tenant.ID) string { return Subject("member", string(owner)) }

@@ -6,13 +6,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// LoginSession is a signed-in browser's record, and its row.
+// LoginSession is the session of a signed-in browser, and its row.
 type LoginSession struct {
 	Hash      string `bun:",pk"`
 	MemberID  tenant.ID
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Username, Email and Timezone are the member's; read with the session.
+	// Username, Email and Timezone belong to the member; they are read with the
+	// session.
 	Username string `bun:",scanonly"`
 	Email    string `bun:",scanonly"`
 	Timezone string `bun:",scanonly"`

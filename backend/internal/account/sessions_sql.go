@@ -25,13 +25,13 @@ func GetLoginSession(ctx context.Context, s *db.DB, hash string) (*LoginSession,
 	return db.Found(row, err, "the login session has ended")
 }
 
-// DeleteLoginSession ends a session; one that is gone is no error.
+// DeleteLoginSession ends a session; it is no error if the session does not exist.
 func DeleteLoginSession(ctx context.Context, s *db.DB, hash string) error {
 	_, err := s.NewWrite("DELETE FROM login_sessions WHERE hash = ?", hash).Exec(ctx)
 	return err
 }
 
-// DeleteLoginSessions ends a member's sessions but the one to keep.
+// DeleteLoginSessions ends all sessions of a member except the one to keep.
 func DeleteLoginSessions(ctx context.Context, s *db.DB, owner tenant.ID, keep string) error {
 	_, err := s.NewWrite("DELETE FROM login_sessions WHERE member_id = ? AND hash <> ?", owner, keep).Exec(ctx)
 	return err

@@ -22,7 +22,7 @@ const Prefix = "kith_pat_"
 // KindToken is the tenant.Credential kind of personal tokens.
 const KindToken = "token"
 
-// PersonalToken is a bearer's record, and the row that holds it.
+// PersonalToken is a personal token, and its row.
 type PersonalToken struct {
 	ID       string `bun:",pk"`
 	MemberID tenant.ID
@@ -30,8 +30,8 @@ type PersonalToken struct {
 	Hash     string
 	// Scopes are separated by single spaces.
 	Scopes string
-	// Tools are the names of those that it is limited to, separated by single spaces;
-	// empty when it is not.
+	// Tools are the names of the tools that it is limited to, separated by single
+	// spaces; empty means no limit.
 	Tools      string
 	CreatedAt  time.Time
 	ExpiresAt  time.Time `bun:",nullzero"`
@@ -39,7 +39,7 @@ type PersonalToken struct {
 	RevokedAt  time.Time `bun:",nullzero"`
 }
 
-// GenerateToken returns a new bearer.
+// GenerateToken returns a new token.
 func GenerateToken() (string, error) { return NewSecret(Prefix) }
 
 // NewSecret returns the prefix and 32 random bytes in base64url.
@@ -51,14 +51,14 @@ func NewSecret(prefix string) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(secret), nil
 }
 
-// HashSecret returns the form in which a bearer is kept and looked up: its SHA-256 in
-// hexadecimal. The bearer has 256 random bits, so that no salt is needed.
+// HashSecret returns the form in which a secret is stored and looked up: its SHA-256 in
+// hexadecimal. The secret has 256 random bits, so that no salt is needed.
 func HashSecret(bearer string) string {
 	sum := sha256.Sum256([]byte(bearer))
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckName fails with fault.Invalid unless the name can be told apart on a page.
+// CheckName fails with fault.Invalid unless the name has 1 to 100 characters.
 func CheckName(name string) error {
 	if n := len([]rune(name)); n < 1 || n > 100 {
 		return fault.InvalidField("name", "use 1 to 100 characters")
@@ -66,8 +66,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Recorder notes when tokens were last used, without a write for each call: it
-// gathers for a while and writes the latest time of each token.
+// UseRecorder records when tokens were last used, without a write for each call: it
+// collects the times for an interval and then writes the latest time of each token.
 type UseRecorder struct {
 	mark   func(ctx context.Context, id string, at time.Time) error
 	every  time.Duration
@@ -79,13 +79,13 @@ type UseRecorder struct {
 	worker periodic.Worker
 }
 
-// NewUseRecorder returns a UseRecorder that hands gathered times to mark.
+// NewUseRecorder returns a UseRecorder that passes the collected times to mark.
 func NewUseRecorder(mark func(ctx context.Context, id string, at time.Time) error, every time.Duration, logger *slog.Logger) *UseRecorder {
 	return &UseRecorder{mark: mark, every: every, logger: logger, used: map[string]time.Time{}}
 }
 
-// Used notes that a token was used. It does not block on the store. Calls that
-// overtake each other do not set the time back.
+// Used records that a token was used. It does not wait for the store. A call that
+// arrives late does not set an earlier time.
 func (r *UseRecorder) Used(id string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,8 +94,8 @@ func (r *UseRecorder) Used(id string, at time.Time) {
 	}
 }
 
-// Flush writes what was gathered. A token that could not be written is dropped:
-// the time is a courtesy, the next use brings it again.
+// Flush writes the collected times. If a write fails, its time is dropped: the time is
+// not critical, and the next use records it again.
 func (r *UseRecorder) Flush(ctx context.Context) {
 	r.mu.Lock()
 	used := r.used
@@ -111,7 +111,7 @@ func (r *UseRecorder) Flush(ctx context.Context) {
 // Start flushes in the background until Stop.
 func (r *UseRecorder) Start(ctx context.Context) { r.worker.Start(ctx, r.every, r.Flush) }
 
-// Stop ends the background work and writes what is left.
+// Stop ends the background work and writes the remaining times.
 func (r *UseRecorder) Stop(ctx context.Context) {
 	if r.worker.Stop() {
 		r.Flush(ctx)

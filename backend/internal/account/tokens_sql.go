@@ -28,14 +28,14 @@ func ListPersonalTokens(ctx context.Context, s *db.DB, owner tenant.ID) ([]Perso
 	return tokens, err
 }
 
-// RevokePersonalToken ends a token of the member; it fails with fault.NotFound when
+// RevokePersonalToken revokes a token of the member; it fails with fault.NotFound if
 // the member has no such live token.
 func RevokePersonalToken(ctx context.Context, s *db.DB, owner tenant.ID, tokenID string, at time.Time) error {
 	return updateOne(ctx, s, fault.New(fault.NotFound, "there is no live token %q", tokenID),
 		"UPDATE personal_tokens SET revoked_at = ? WHERE id = ? AND member_id = ? AND revoked_at IS NULL", at, tokenID, owner)
 }
 
-// MarkTokenUsed notes when tokens were last used. It never moves a time back.
+// MarkTokenUsed records when tokens were last used. It never sets an earlier time.
 func MarkTokenUsed(ctx context.Context, s *db.DB, tokenID string, at time.Time) error {
 	_, err := s.NewWrite(
 		"UPDATE personal_tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, tokenID, at).Exec(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// CheckTools fails with fault.Invalid unless a token with the scopes can be
-// limited to the tools: each exists, is named once and is within the scopes.
+// CheckTools fails with fault.Invalid unless a token with the scopes can be limited to
+// the tools: each tool exists, is named once and needs no other scopes.
 func CheckTools(c *catalog.Catalog, tools, scopes []string) error {
 	for i, name := range tools {
 		rpc, ok := c.Tool(name)
@@ -27,8 +27,8 @@ func CheckTools(c *catalog.Catalog, tools, scopes []string) error {
 	return nil
 }
 
-// ScopesOf returns the scopes that the tools need, in the catalogue's order. A
-// name that is no tool needs none.
+// ScopesOf returns the scopes that the tools need, in the catalogue's order. An unknown
+// tool needs none.
 func ScopesOf(c *catalog.Catalog, tools []string) []string {
 	var needed []string
 	for _, name := range tools {

@@ -11,25 +11,25 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// change.Profile names a member's page in changes; its id is the member's. The states
-// are whole Profiles. To restore one, replace the page with it: what it shows is
-// what the member had chosen, so an undo shows no more than that. A page changed
-// meanwhile on the settings page is a conflict, as with any other object.
+// change.Profile is the object kind of a member's page in changes; its id is the
+// member's. The states are whole Profiles. Restoring one replaces the page by it: an
+// undo shows only what the member had chosen to show before. If the page was changed on
+// the settings page since, that is a conflict, as with any other object.
 
-// Patch is what an agent may change of a page; nil fields and empty lists stay as
-// they are.
+// Patch is what an agent may change of a page; nil fields and empty lists change
+// nothing.
 type Patch struct {
 	Name, Headline, Bio, Location, Organization, Title *string
 	Skills                                             []string
 	// Hide are fields to make private.
 	Hide []string
-	// Listed may be false only.
+	// Listed may only be false.
 	Listed *bool
 }
 
-// Update changes the member's page on behalf of an agent: the words, and to hide
-// fields; showing more is refused. It returns the page with the id of the change,
-// which is empty when nothing was different.
+// Update changes the member's page on behalf of an agent: it can change texts and hide
+// fields; showing more is rejected. It returns the page with the id of the change,
+// which is empty if nothing changed.
 func Update(ctx context.Context, w *db.Tx, p Patch) (*Profile, string, error) {
 	if err := p.check(); err != nil {
 		return nil, "", err
@@ -54,7 +54,7 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (*Profile, string, error) {
 	return after, changeID, err
 }
 
-// check refuses what only the member may do.
+// check rejects changes that only the member may make.
 func (p Patch) check() error {
 	if p.Listed != nil && *p.Listed {
 		return fault.InvalidField("listed", "an agent can take the page out of the directory, but only the member can put it in: on their settings page")

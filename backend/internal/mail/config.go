@@ -14,7 +14,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Config says how emails are sent.
+// Config configures how emails are sent.
 type Config struct {
 	// URL names the SMTP server and the sender:
 	//
@@ -27,14 +27,15 @@ type Config struct {
 	URL string
 	// Queue is how many emails may wait; 0 means 256.
 	Queue int
-	// Timeout bounds one attempt at sending; 0 means 30 s.
+	// Timeout limits one attempt to send; 0 means 30 s.
 	Timeout time.Duration
-	// Retry is how long to wait before each further attempt after one that failed
-	// for the time being; nil means 2 s and 15 s.
+	// Retry are the waiting times before each further attempt after a temporary
+	// failure; nil means 2 s and 15 s.
 	Retry []time.Duration
 	// TLS is used for the connection; nil means the system's authorities.
 	TLS *tls.Config
-	// Logger takes what could not be sent, without its recipient; nil discards it.
+	// Logger logs the emails that could not be sent, without their recipients; nil
+	// discards it.
 	Logger *slog.Logger
 }
 
@@ -59,15 +60,15 @@ func (c Config) resolved() Config {
 	return c
 }
 
-// server is what a URL says.
+// server is the parsed URL.
 type server struct {
 	host    string
 	options []gomail.Option
 	from    *mail.Address
 }
 
-// errURL says how the address has to look. It never repeats the address, which
-// may hold a password.
+// errURL describes the format of the address. It never repeats the address, which may
+// contain a password.
 var errURL = errors.New("the mail server's address cannot be read: " +
 	"write smtp://user:password@host:587?from=kith@example.com, or smtps:// for TLS from the start")
 

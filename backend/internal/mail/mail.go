@@ -15,12 +15,12 @@ type Message struct {
 	// To is a bare address.
 	To      string
 	Subject string
-	// Text and HTML say the same.
+	// Text and HTML have the same content.
 	Text, HTML string
 }
 
-// Write writes an email when its turn has come; nil means that there is none to
-// send after all.
+// Write writes an email when it is about to be sent; nil means that there is none to
+// send.
 type Write func(ctx context.Context) (*Message, error)
 
 // Mailer sends emails one after the other. It is safe for concurrent use.
@@ -46,8 +46,8 @@ func New(c Config) (*Mailer, error) {
 	return &Mailer{config: c, server: s, queue: make(chan Write, c.Queue), quit: make(chan struct{})}, nil
 }
 
-// Enqueue has an email written and sent in the background. It never blocks; it
-// returns false when too many emails wait, or after Stop.
+// Enqueue queues an email to be written and sent in the background. It never blocks; it
+// returns false if the queue is full, or after Stop.
 func (m *Mailer) Enqueue(write Write) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *Mailer) Enqueue(write Write) bool {
 	}
 }
 
-// Start begins to send. It goes on when ctx ends: Stop ends it.
+// Start begins sending. It does not end with ctx: Stop ends it.
 func (m *Mailer) Start(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,8 +73,8 @@ func (m *Mailer) Start(ctx context.Context) {
 	m.done.Go(func() { m.work(ctx) })
 }
 
-// Stop takes no more emails and sends those that wait, until ctx ends. It may be
-// called twice, or without Start.
+// Stop rejects new emails and sends the queued ones, until ctx ends. It may be called
+// twice, or without Start.
 func (m *Mailer) Stop(ctx context.Context) {
 	m.mu.Lock()
 	if !m.stopped {
@@ -114,7 +114,7 @@ func (m *Mailer) drain(ctx context.Context) {
 	}
 }
 
-// handle writes and sends one email. Whom it was for stays out of the log.
+// handle writes and sends one email. Its recipient is not logged.
 func (m *Mailer) handle(ctx context.Context, write Write) {
 	email, err := write(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (m *Mailer) send(ctx context.Context, email *Message) error {
 	return err
 }
 
-// pause waits, though no longer than until Stop.
+// pause waits for a duration, or until Stop.
 func (m *Mailer) pause(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -152,8 +152,8 @@ func (m *Mailer) pause(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// isTemporary tells a failure that another attempt may get around: anything but
-// the server's final word.
+// isTemporary reports whether another attempt may succeed: after any failure but a
+// permanent one.
 func isTemporary(err error) bool {
 	refused, ok := errors.AsType[*gomail.SendError](err)
 	return !ok || refused.IsTemp() || refused.ErrorCode() < 500
@@ -165,7 +165,7 @@ func (m *Mailer) attempt(ctx context.Context, email *Message) error {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(m.server.from)
 	if err := msg.To(email.To); err != nil {
-		return errors.New("the email's address cannot be read") // the library's words repeat it
+		return errors.New("the email's address cannot be read") // the library's error contains the address
 	}
 	msg.Subject(email.Subject)
 	msg.SetDate()

@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail/smtptest"
 )
 
-// lockedBuffer takes a log that several goroutines write.
+// lockedBuffer is a log that several goroutines may write to.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -63,7 +63,8 @@ func write(to string) mail.Write {
 	}
 }
 
-// certificate returns a server's and a client's side of one certificate for 127.0.0.1.
+// certificate returns the server's and the client's TLS configuration with one
+// certificate for 127.0.0.1.
 func certificate(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
@@ -98,7 +99,7 @@ func TestEmailArrives(t *testing.T) {
 			s := smtptest.Start(t, c.options)
 			m := start(t, mail.Config{URL: c.url(s.Addr), TLS: clientTLS})
 			if !m.Enqueue(write("ana@people.example")) {
-				t.Fatal("the email was not taken")
+				t.Fatal("the email was not accepted")
 			}
 			got := s.Next(t)
 			if got.From != "kith@kith.example" || got.To != "ana@people.example" || got.Secure != c.secure {
@@ -140,7 +141,7 @@ func TestUntrustedServerGetsNothing(t *testing.T) {
 		query   string
 		tls     *tls.Config
 	}{
-		{"a certificate of nobody", smtptest.Options{TLS: serverTLS}, "", nil},
+		{"an untrusted certificate", smtptest.Options{TLS: serverTLS}, "", nil},
 		{"no STARTTLS where it is required", smtptest.Options{}, "&tls=required", clientTLS},
 		{"wrong credentials", smtptest.Options{TLS: serverTLS, User: "kith", Password: "another"}, "", clientTLS},
 	}
@@ -175,8 +176,8 @@ func TestRetry(t *testing.T) {
 	}{
 		{"busy once", []string{"450 busy"}, 2, true},
 		{"busy twice", []string{"450 busy", "421 busy"}, 3, true},
-		{"busy for ever", []string{"450 a", "450 b", "450 c", "450 d"}, 3, false},
-		{"refused for good", []string{"550 nobody here"}, 1, false},
+		{"busy every time", []string{"450 a", "450 b", "450 c", "450 d"}, 3, false},
+		{"refused permanently", []string{"550 nobody here"}, 1, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,11 +205,11 @@ func TestQueueIsBoundedAndDrained(t *testing.T) {
 	m := newMailer(t, mail.Config{URL: "smtp://" + s.Addr + "?from=kith@kith.example", Queue: 3})
 	for n := range 3 {
 		if !m.Enqueue(write("ana@people.example")) {
-			t.Fatalf("email %d was not taken", n)
+			t.Fatalf("email %d was not accepted", n)
 		}
 	}
 	if m.Enqueue(write("ana@people.example")) {
-		t.Error("a full queue took another email")
+		t.Error("a full queue accepted another email")
 	}
 	m.Start(t.Context())
 	m.Stop(t.Context())
@@ -216,7 +217,7 @@ func TestQueueIsBoundedAndDrained(t *testing.T) {
 		t.Errorf("%d emails were sent before the end", s.Waiting())
 	}
 	if m.Enqueue(write("ana@people.example")) {
-		t.Error("an email was taken after the end")
+		t.Error("an email was accepted after the end")
 	}
 	m.Stop(t.Context())
 }
@@ -268,7 +269,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"a bad sender":     "smtp://user:hunter2@mail.example?from=nobody",
 		"a bad port":       "smtp://user:hunter2@mail.example:70000?from=a@b.example",
 		"a broken address": "smtp://user:hunter2%zz@mail.example?from=a@b.example",
-		"another TLS word": "smtp://user:hunter2@mail.example?from=a@b.example&tls=maybe",
+		"another TLS mode": "smtp://user:hunter2@mail.example?from=a@b.example&tls=maybe",
 		"a path":           "smtp://user:hunter2@mail.example/x?from=a@b.example",
 	} {
 		_, err := mail.New(mail.Config{URL: url})

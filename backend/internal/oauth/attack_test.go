@@ -15,8 +15,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// Nobody is ever sent to an address that the client has not registered, byte for
-// byte, however it is dressed up; nor is anything told to it.
+// A browser is never redirected to an address that differs from a registered one in a
+// single byte, and such an address receives no data.
 func TestOpenRedirect(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -37,7 +37,7 @@ func TestOpenRedirect(t *testing.T) {
 			if p.Status != http.StatusBadRequest || p.Header.Get("Location") != "" || !strings.Contains(p.Text(), "Unknown return address") || strings.Contains(p.Body, "evil.example") {
 				t.Errorf("%s, %s: %d to %q", name, who, p.Status, p.Header.Get("Location"))
 			}
-			// Not even an error, of which there are several here.
+			// Not even an error, of which this request has several.
 			wantPage(t, authorize(browser, values("client_id", a.id, "redirect_uri", given, "state", "st-1")), http.StatusBadRequest, "Unknown return address")
 		}
 	}
@@ -54,8 +54,8 @@ func TestOpenRedirect(t *testing.T) {
 	wantPage(t, b.Get("/oauth/authorize?client_id="+a.id+";redirect_uri="+url.QueryEscape(callback)), http.StatusBadRequest, "This link is broken")
 }
 
-// Without a login session, an invalid authorization request is answered with a page
-// and never redirects: anybody can register a redirect URI and send such a link.
+// Without a login session, an invalid authorization request gets a page and never a
+// redirect: anyone can register a redirect URI and send such a link.
 func TestOpenRedirectThroughAnError(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -85,8 +85,9 @@ func TestOpenRedirectThroughAnError(t *testing.T) {
 	}
 }
 
-// A page that opens one request after the other in the member's browser fills
-// nothing: of each session the newest requests wait, and other sessions' all do.
+// A page that opens many requests in the member's browser cannot fill the store: the
+// newest requests of each session are kept, and those of other sessions are not
+// affected.
 func TestManyRequestsOfOneSession(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {
@@ -110,8 +111,8 @@ func TestManyRequestsOfOneSession(t *testing.T) {
 	})
 }
 
-// A host that reads like another one cannot be registered, and of a client that
-// registered one under earlier rules the member is not sent there.
+// A host that imitates another one cannot be registered, and if a client registered one
+// under earlier rules, members are not redirected to it.
 func TestForgeableHosts(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -147,7 +148,7 @@ func TestForgeableHosts(t *testing.T) {
 	}
 }
 
-// A name with characters that nobody sees, or that turn the text around, cannot be
+// A name with invisible characters, or with characters that reverse the text, cannot be
 // registered; names of earlier clients are shown without them.
 func TestHiddenCharactersInClientNames(t *testing.T) {
 	t.Parallel()
@@ -175,7 +176,7 @@ func TestHiddenCharactersInClientNames(t *testing.T) {
 	}
 }
 
-// The bytes that were registered are the bytes that the browser is sent to.
+// The browser is redirected to exactly the bytes that were registered.
 func TestRedirectKeepsItsBytes(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -199,7 +200,7 @@ func TestRedirectKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// RFC 8252 §7.3: a program on the member's machine listens where there is room.
+// RFC 8252 §7.3: a program on the member's machine listens on any free port.
 func TestLoopbackPorts(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -245,8 +246,8 @@ func TestPKCEDowngrade(t *testing.T) {
 	wantTokens(t, a.exchange(t, code))
 }
 
-// What another client does with a code or a token changes nothing about it; a
-// code that its own client presents twice was stolen from it.
+// Requests by another client do not affect a code or a token; a code that its own
+// client presents twice counts as stolen.
 func TestStolenSecrets(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
@@ -278,8 +279,8 @@ func TestStolenSecrets(t *testing.T) {
 			wantRevoked(t, thief.revoke(t, pair.RefreshToken))
 			a.wantAlive(t, pair)
 		}},
-		// RFC 9700 §4.13: whoever has a used code and its verifier is the client or
-		// has its secrets; one without the verifier has nothing.
+		// RFC 9700 §4.13: a caller with a used code and its verifier is the client or
+		// has its secrets; a caller without the verifier gets nothing.
 		{"the client replays a used code: its grant dies", func(t *testing.T, a agent, b *webtest.Browser) {
 			code, other := a.code(t, b), a.tokens(t, b)
 			next := a.refresh(t, a.exchange(t, code).RefreshToken)
@@ -318,13 +319,13 @@ func TestDeletedMember(t *testing.T) {
 		wantError(t, a.exchange(t, used), "invalid_grant")
 		wantRevoked(t, a.revoke(t, pair.AccessToken))
 		if p := authorize(b, a.ask()); p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Header.Get("Location"), "/sign-in") {
-			t.Errorf("the session goes on: %d", p.Status)
+			t.Errorf("the session still works: %d", p.Status)
 		}
 		a.wantAlive(t, others)
 	})
 }
 
-// The scopes of a token are those that were allowed, whatever the member pays.
+// The scopes of a token are those that were allowed, whatever the member's plan.
 func TestPlanChangeWidensNoToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {

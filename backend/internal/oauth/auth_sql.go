@@ -15,8 +15,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// The statements find a credential by its bearer's hash: the one read that every call
-// pays.
+// The statements find a credential by the hash of its bearer. This is the one read that
+// every call makes.
 const memberColumns = "m.id, m.username, m.timezone, m.plan, m.embeddings_host, p.name, s.read_only, s.data_version, s.embedded_version"
 
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
@@ -36,10 +36,10 @@ JOIN members m ON m.id = g.member_id
 ` + memberJoins + `
 WHERE t.hash = ? AND g.revoked_at IS NULL AND m.suspended_at IS NULL`
 
-// Authenticate returns the principal of a bearer, a personal token or an access
-// token. It fails with fault.Unauthenticated for an unknown, expired or revoked
-// one and for one of a suspended member, and with fault.Unavailable when it
-// cannot tell.
+// Authenticate returns the principal of a bearer, a personal token or an access token.
+// It fails with fault.Unauthenticated for an unknown, expired or revoked token and for
+// a token of a suspended member, and with fault.Unavailable if the store cannot be
+// read.
 func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Principal, error) {
 	query, kind := personalText, account.KindToken
 	if strings.HasPrefix(bearer, PrefixAccessToken) {
@@ -67,7 +67,7 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	return p, nil
 }
 
-// MarkUsed notes when a credential, a personal token or a grant, was last used.
+// MarkUsed records when a credential, a personal token or a grant, was last used.
 func MarkUsed(ctx context.Context, s *db.DB, credentialID string, at time.Time) error {
 	if id.Valid(id.Grant, credentialID) {
 		return markGrantUsed(ctx, s, credentialID, at)

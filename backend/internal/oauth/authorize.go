@@ -24,13 +24,13 @@ const (
 	codeServerError             = "server_error"
 )
 
-// maxState bounds the state of a client, in bytes: it is kept with each request.
+// maxState limits the state of a client, in bytes: it is stored with each request.
 const maxState = 2 << 10
 
-// authorize checks a request, has the member sign in, and asks for consent.
-// Until client and redirect URI are known to belong together, and until somebody
-// is signed in, what is wrong is told on a page: anybody can register a redirect
-// URI, so a link to here must not lead there by itself.
+// authorize checks a request, sends the member to sign in if needed, and asks for
+// consent. It shows an error on a page until the client, its redirect URI and the
+// member's session are verified: anyone can register a redirect URI, so a link to this
+// endpoint must not redirect there by itself.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -67,9 +67,9 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// knownClient returns the client when it and the redirect URI belong together,
-// or says on a page what is wrong. A client that has to be looked up is looked up for
-// members only: whoever has no login session is sent to sign in first.
+// knownClient returns the client if the redirect URI is one of its own. Otherwise it
+// shows the error on a page. A client ID metadata document is fetched for signed-in
+// members only: a browser without a session is sent to sign in first.
 func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.Values, session func() (*account.LoginSession, error)) (*Client, bool) {
 	if len(query["client_id"]) > 1 || len(query["redirect_uri"]) > 1 {
 		s.Pages.Problem(w, r, http.StatusBadRequest, "This link is broken", "The application is named twice. Start again at the application.")
@@ -93,8 +93,8 @@ func (s *Server) knownClient(w http.ResponseWriter, r *http.Request, query url.V
 	return c, s.checkClient(w, r, query, c, err)
 }
 
-// checkClient says on a page what is wrong with a client or its redirect URI, and
-// reports whether nothing is.
+// checkClient shows on a page what is wrong with a client or its redirect URI, and
+// reports whether both are valid.
 func (s *Server) checkClient(w http.ResponseWriter, r *http.Request, query url.Values, c *Client, err error) bool {
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -123,7 +123,7 @@ func hostOf(documentURL string) string {
 	return host
 }
 
-// checkRequest returns the scopes asked for, or why the client is sent back.
+// checkRequest returns the requested scopes, or the error to redirect to the client.
 func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 	if name, repeated := repeatedParameter(query); repeated {
 		return nil, &oauthError{codeInvalidRequest, "the parameter " + name + " is given twice"}
@@ -155,7 +155,7 @@ func (s *Server) checkRequest(query url.Values) ([]string, *oauthError) {
 	return scopes, nil
 }
 
-// isText tells whether every database can keep s.
+// isText reports whether every supported database can store s.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, login *account.LoginSession, req *Request) {
@@ -180,7 +180,7 @@ func (s *Server) askConsent(w http.ResponseWriter, r *http.Request, c *Client, l
 	s.Pages.Consent(w, r, view)
 }
 
-// consentView is what the page of a request shows.
+// consentView returns the content of the consent page of a request.
 func consentView(secret string, c *Client, login *account.LoginSession, req *Request) ConsentView {
 	view := ConsentView{
 		Request: secret, Username: login.Username, ClientName: ShownName(c.Name),
@@ -192,7 +192,7 @@ func consentView(secret string, c *Client, login *account.LoginSession, req *Req
 	return view
 }
 
-// addressOf is the path, with its query, that asks for the same again.
+// addressOf returns the path and query that repeat the same request.
 func addressOf(req *Request) string {
 	query := url.Values{
 		"response_type": {"code"}, "client_id": {req.ClientID}, "redirect_uri": {req.RedirectURI}, "scope": {req.Scopes},
@@ -204,9 +204,9 @@ func addressOf(req *Request) string {
 	return PathAuthorize + "?" + query.Encode()
 }
 
-// consent takes the member's answer. The request's secret was shown to one
-// login session only. It is answered once; the same answer over again, which a
-// second click sends, is led to the same place.
+// consent handles the member's answer. The request's secret was shown to one login
+// session only. It is answered once; a repetition of the same answer, as from a second
+// click, gets the same redirect.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -240,12 +240,12 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	switch {
 	case fault.Is(err, fault.NotFound):
 		s.over(w, r, err)
-	case fault.Is(err, fault.Invalid): // nothing happened: the page is answered again
+	case fault.Is(err, fault.Invalid): // nothing changed: show the page again
 		s.askAgain(w, r, secret, login)
 	case err != nil:
 		s.unavailable(w, r, "decide request", err)
 	default:
-		if code != nil && !code.CreatedAt.IsZero() { // not the same answer over again
+		if code != nil && !code.CreatedAt.IsZero() { // not a repetition of the same answer
 			s.Events.Record(r.Context(), account.SecurityEvent{
 				Kind: account.AgentAllowed, TenantID: login.MemberID, Address: s.address(r), ObjectID: req.ClientID,
 			})
@@ -254,7 +254,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, secret string, l
 	}
 }
 
-// over tells that a request cannot be answered any more.
+// over shows that a request can no longer be answered.
 func (s *Server) over(w http.ResponseWriter, r *http.Request, err error) {
 	text := "Start again at the application."
 	if coded, ok := errors.AsType[*fault.Error](err); ok {
@@ -263,8 +263,7 @@ func (s *Server) over(w http.ResponseWriter, r *http.Request, err error) {
 	s.Pages.Problem(w, r, http.StatusBadRequest, "This request is over", text)
 }
 
-// askAgain shows the page of a request once more, with what is wrong with the
-// answer.
+// askAgain shows the page of a request again, with the error of the last answer.
 func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string, login *account.LoginSession) {
 	req, err := GetRequest(r.Context(), s.Store, Hash(secret), login.Hash)
 	if fault.Is(err, fault.NotFound) {
@@ -289,8 +288,8 @@ func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, secret string,
 	s.Pages.Consent(w, r, view)
 }
 
-// sendBack redirects to a registered redirect URI with the answer, the state and
-// the issuer (RFC 9207). The URI's own bytes stay as they are.
+// sendBack redirects to a registered redirect URI with the response, the state and the
+// issuer (RFC 9207). The bytes of the URI stay unchanged.
 func (s *Server) sendBack(w http.ResponseWriter, redirectURI, state string, answer url.Values) {
 	answer.Set("iss", s.Issuer)
 	if state != "" {

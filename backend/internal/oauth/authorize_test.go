@@ -55,8 +55,8 @@ func TestScopesOfARequest(t *testing.T) {
 	}
 }
 
-// What is wrong with a request of a known client at a known address is told to
-// the client, with state and issuer, when somebody is signed in.
+// The error of a request by a known client with its own redirect URI is sent to the
+// client, with state and issuer, if the browser is signed in.
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -91,8 +91,8 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// Of several mistakes the first is told: what is asked for comes before how the
-// answer is to be protected.
+// Of several errors the first is reported: those of what is requested come before those
+// of PKCE.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -103,7 +103,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{"unsupported_response_type", "response_type", "response_type", "code"},
 		{"invalid_scope", "everything", "scope", "timeline"},
 		{"invalid_request", "code_challenge_method", "code_challenge_method", "S256"},
-		{"invalid_request", "code_challenge must", "code_challenge", strings.Repeat("A", 42) + "B"}, // any 43 characters are a challenge
+		{"invalid_request", "code_challenge must", "code_challenge", strings.Repeat("A", 42) + "B"}, // any 43 characters are a valid challenge
 	} {
 		got := a.sentBack(t, authorize(b, query), callback)
 		if got.Get("error") != step.error || !strings.Contains(got.Get("error_description"), step.words) {
@@ -112,7 +112,7 @@ func TestOrderOfChecks(t *testing.T) {
 		query = with(query, step.mend, step.value)
 	}
 	code := a.sentBack(t, decide(b, authorize(b, query), "allow", nil), callback).Get("code")
-	wantError(t, a.exchange(t, code), "invalid_grant") // no verifier belongs to it
+	wantError(t, a.exchange(t, code), "invalid_grant") // no verifier matches it
 }
 
 // twice returns a copy of a form with a parameter that is given twice.
@@ -122,8 +122,8 @@ func twice(form url.Values, name, first, second string) url.Values {
 	return form
 }
 
-// The state is what finds the request again at the client: it is taken as it is,
-// and asked for.
+// The client finds its request again by the state: it is required and returned
+// unchanged.
 func TestState(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -151,7 +151,7 @@ func TestState(t *testing.T) {
 	})
 }
 
-// RFC 8707: the resources of this service are one.
+// RFC 8707: all resources of this service are one.
 func TestResource(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -185,7 +185,7 @@ func TestResource(t *testing.T) {
 	}
 }
 
-// A browser that nobody is signed in in comes back to the same request.
+// A browser without a session returns to the same request after sign-in.
 func TestSignInComesFirst(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

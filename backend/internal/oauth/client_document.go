@@ -10,8 +10,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Bounds of a client ID metadata document: of its URL, in characters, and of its redirect
-// URIs. They may be more than those of a registration, of which a client can have two.
+// Bounds of a client ID metadata document: of its URL, in characters, and of its
+// redirect URIs. A document may list more of them than a registration, because a client
+// can register several times.
 const (
 	maxDocumentURL          = 500
 	maxDocumentRedirectURIs = 50
@@ -36,21 +37,22 @@ func IsDocumentURL(clientID string) bool {
 	return len(u.Path) > 1 && !slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
-// clientDocument is a client ID metadata document, as far as it means something here. It
-// is written once for every authorization server: what this one does not offer is left
-// out, and the rest counts.
+// clientDocument holds the members of a client ID metadata document that this server
+// uses. A document is written for every authorization server: what this one does not
+// support is ignored.
 type clientDocument struct {
 	registration
 
 	clientID                string
 	secret, secretExpiresAt json.RawMessage
-	// authMethods are all ways in which the client can authenticate (OpenID Connect
-	// Relying Party Metadata Choices 1.0); AuthMethod is the one that it prefers.
+	// authMethods are all methods with which the client can authenticate (OpenID
+	// Connect Relying Party Metadata Choices 1.0); AuthMethod is the preferred one.
 	authMethods []string
 }
 
-// parseClientDocument reads the document at a URL. It fails with fault.Invalid if the
-// document is not this client's or describes a client that cannot work here.
+// parseClientDocument parses the document at a URL. It fails with fault.Invalid if the
+// document belongs to another client or describes a client that this server cannot
+// serve.
 func parseClientDocument(clientID string, body []byte, privateSchemes bool) (*Client, error) {
 	d := &clientDocument{}
 	members := d.members()
@@ -79,7 +81,7 @@ func parseClientDocument(clientID string, body []byte, privateSchemes bool) (*Cl
 	return c, nil
 }
 
-// check refuses a document that this service cannot follow.
+// check rejects a document that this service cannot support.
 func (d *clientDocument) check(clientID string) error {
 	switch {
 	case d.clientID != clientID:

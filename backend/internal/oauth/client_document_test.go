@@ -40,13 +40,13 @@ func TestIsDocumentURL(t *testing.T) {
 
 const documentURL = "https://agent.example/client.json"
 
-// described is a document with the members that every document has, and more.
+// described returns a document with the members that every document has, and more.
 func described(members string) string {
 	return fmt.Sprintf(`{"client_id":%q,"redirect_uris":["https://agent.example/cb"]%s}`, documentURL, members)
 }
 
-// The documents that clients publish in 2026, as far as they differ from each other:
-// they are written for many authorization servers, of which this is one.
+// The different forms of documents that clients publish in 2026: they are written for
+// many authorization servers, not only for this one.
 func TestDocumentsOfCurrentClients(t *testing.T) {
 	t.Parallel()
 	both := grantTypes()
@@ -71,7 +71,7 @@ func TestDocumentsOfCurrentClients(t *testing.T) {
 			`{"client_id":"https://agent.example/client.json","redirect_uris":["cursor://anysphere/cb","http://localhost:8787/cb"],"grant_types":["authorization_code"]}`,
 			Client{RedirectURIs: []string{"http://localhost:8787/cb"}, GrantTypes: both[:1]},
 		},
-		"what another server offers": {
+		"features that we do not support": {
 			described(`,"scope":"openid everything","response_types":["code","id_token"],"application_type":"desktop","client_uri":"http://agent.example","contacts":[null],"jwks":{"keys":[]}`),
 			Client{RedirectURIs: []string{"https://agent.example/cb"}, GrantTypes: both},
 		},

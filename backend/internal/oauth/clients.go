@@ -8,12 +8,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// rememberClients is how many clients are remembered.
+// rememberClients is how many clients are cached.
 const rememberClients = 1024
 
-// clients remembers the clients that asked last, so that a refresh costs no read
-// of its client. A client never changes once it is registered; it can only go,
-// when nobody ever used it. It is safe for concurrent use.
+// clients caches recently used clients, so that a refresh does not read its client from
+// the store. A registered client never changes; it can only be deleted, if it was never
+// used. clients is safe for concurrent use.
 type clients struct {
 	store *db.DB
 	keep  time.Duration
@@ -32,7 +32,7 @@ func newClients(store *db.DB, keep time.Duration, now func() time.Time) *clients
 	return &clients{store: store, keep: keep, now: now, known: map[string]remembered{}}
 }
 
-// get returns a client as GetClient does.
+// get returns a client, as GetClient does.
 func (c *clients) get(ctx context.Context, id string) (*Client, error) {
 	now := c.now()
 	c.mu.Lock()
@@ -48,7 +48,7 @@ func (c *clients) get(ctx context.Context, id string) (*Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= rememberClients {
-		clear(c.known) // to begin anew now and then is cheaper than to know who was last
+		clear(c.known) // emptying the cache sometimes is cheaper than tracking the oldest entry
 	}
 	c.known[id] = remembered{client: client, until: now.Add(c.keep)}
 	return client, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// A client that asked a moment ago is known without the store; later it is not.
+// A recently used client is cached; later it is read from the store again.
 func TestClientsAreRemembered(t *testing.T) {
 	t.Parallel()
 	s, f := flakySite(t, webtest.Options{Auth: func(c *oauth.Config) { c.RememberClients = time.Minute }})

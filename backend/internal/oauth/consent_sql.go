@@ -10,8 +10,8 @@ import (
 
 const requestIsOver = "the request was answered already or has expired; start again at the application"
 
-// GetRequest returns a request of that login session that waits for its answer,
-// or fault.NotFound.
+// GetRequest returns a request of that login session that waits for consent, or
+// fault.NotFound.
 func GetRequest(ctx context.Context, s *db.DB, hash, sessionHash string) (*Request, error) {
 	r := &Request{}
 	err := s.NewRaw(`SELECT * FROM authorization_requests WHERE hash = ? AND session_hash = ? AND expires_at > ?
@@ -19,15 +19,16 @@ AND NOT EXISTS (SELECT 1 FROM consent_answers a WHERE a.request_hash = authoriza
 	return db.Found(r, err, requestIsOver)
 }
 
-// DecideRequest answers a request of that login session and returns it. With a
-// code, the code is kept in the same transaction, with the given scopes. The
-// same answer again, with the code of the first and its scopes, changes nothing
-// and comes to the same while that code is unused. fault.NotFound: no such
-// request in this session, not any more, or one that was answered otherwise.
+// DecideRequest answers a request of that login session and returns it. With a code,
+// the code is stored in the same transaction, with the given scopes. Repeating the same
+// answer, with the code and scopes of the first, changes nothing and succeeds while
+// that code is unused. It fails with fault.NotFound if this session has no such
+// request, or if the request has expired or was answered differently.
 func DecideRequest(ctx context.Context, s *db.DB, hash, sessionHash string, code *AuthorizationCode) (*Request, error) {
 	r := &Request{}
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		// Written, though nothing in it changes, the row has others who answer it wait.
+		// The update changes nothing, but it locks the row, so that concurrent answers
+		// wait.
 		err := tx.NewRaw("UPDATE authorization_requests SET session_hash = session_hash WHERE hash = ? AND session_hash = ? AND expires_at > ? RETURNING *",
 			hash, sessionHash, s.Now()).Scan(ctx, r)
 		if err != nil {
@@ -46,7 +47,7 @@ func DecideRequest(ctx context.Context, s *db.DB, hash, sessionHash string, code
 	return db.Found(r, err, requestIsOver)
 }
 
-// answerRequest keeps the first answer to a request, with its code if there is one.
+// answerRequest stores the first answer to a request, with its code if there is one.
 func answerRequest(ctx context.Context, s *db.DB, tx db.Querier, r *Request, code *AuthorizationCode) error {
 	var codeHash sql.NullString
 	if code != nil {
@@ -66,8 +67,8 @@ func answerRequest(ctx context.Context, s *db.DB, tx db.Querier, r *Request, cod
 	return err
 }
 
-// repeatAnswer returns sql.ErrNoRows unless the answer is the first one over
-// again, and its code waits to be used.
+// repeatAnswer returns sql.ErrNoRows unless the answer repeats the first one and its
+// code is unused.
 func repeatAnswer(ctx context.Context, s *db.DB, tx db.Querier, r *Request, first sql.NullString, code *AuthorizationCode) error {
 	if code == nil && !first.Valid {
 		return nil

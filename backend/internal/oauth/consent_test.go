@@ -55,7 +55,7 @@ func TestUntickedScopes(t *testing.T) {
 			answer := decide(b, page, "allow", url.Values{"scope": c.ticked})
 			if c.kept == "" {
 				wantPage(t, answer, http.StatusUnprocessableEntity, "Nothing was allowed")
-				// The page that it comes back to waits for another answer.
+				// The page that is shown again waits for another answer.
 				answer, c.kept = decide(b, answer, "allow", url.Values{"scope": {"timeline"}}), "timeline"
 			}
 			got := a.exchange(t, a.sentBack(t, answer, callback).Get("code"))
@@ -92,7 +92,7 @@ func TestConsentBelongsToOneSession(t *testing.T) {
 				}
 			}
 		}
-		// It waits for its own member all the while.
+		// Meanwhile the request still waits for its own member.
 		code := a.sentBack(t, victim.Post(oauth.PathConsent, form), callback).Get("code")
 		if p := a.principal(t, a.exchange(t, code).AccessToken); p == nil || p.Tenant != victim.Owner {
 			t.Errorf("the token is %+v's", p)
@@ -100,8 +100,8 @@ func TestConsentBelongsToOneSession(t *testing.T) {
 	})
 }
 
-// The attack of design/oauth.md: an attacker begins, a victim signs in, and the
-// attacker has the victim's code. Here the victim's browser never gets to see the
+// The attack of design/oauth.md: an attacker starts a request, a victim signs in, and
+// the attacker gets the victim's code. Here the victim's browser never sees the
 // attacker's request, and each request gives one code.
 func TestCodeCannotBeInjectedIntoAnotherBrowser(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestCodeCannotBeInjectedIntoAnotherBrowser(t *testing.T) {
 		wantPage(t, victim.Post(oauth.PathConsent, form), http.StatusBadRequest, "This request is over")
 		t.Log(name)
 	}
-	// PKCE: the attacker's code is of no use to the victim's client, nor the other way round.
+	// PKCE: the attacker's code does not work for the victim's client, nor the reverse.
 	other := strings.Repeat("v", 43)
 	code := a.code(t, attacker)
 	wantError(t, a.exchange(t, code, "code_verifier", other), "invalid_grant")
@@ -170,8 +170,8 @@ func TestConsentEnds(t *testing.T) {
 	})
 }
 
-// Whoever clicks twice comes to the client all the same: each answer leads to the
-// one code there is. Nobody else gets it, and no other answer.
+// A second click on the consent page also redirects to the client, with the same code.
+// Other browsers get no code, and other answers are not accepted.
 func TestTheSameAnswerTwice(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
@@ -185,8 +185,8 @@ func TestTheSameAnswerTwice(t *testing.T) {
 			}
 			form := with(page.Form(oauth.PathConsent), "decision", "allow")
 			elsewhere, other := a.site.BrowserOf(t, b.Owner), a.site.SignedIn(t, "other-"+string(b.Owner[len(b.Owner)-6:]))
-			for name, stranger := range map[string]*webtest.Browser{"another session": elsewhere, "another member": other} {
-				if p := stranger.Post(oauth.PathConsent, form); p.Status != http.StatusBadRequest || p.Header.Get("Location") != "" {
+			for name, visitor := range map[string]*webtest.Browser{"another session": elsewhere, "another member": other} {
+				if p := visitor.Post(oauth.PathConsent, form); p.Status != http.StatusBadRequest || p.Header.Get("Location") != "" {
 					t.Errorf("%s: %d to %q", name, p.Status, p.Header.Get("Location"))
 				}
 			}
@@ -198,8 +198,8 @@ func TestTheSameAnswerTwice(t *testing.T) {
 	})
 }
 
-// answerAtOnce sends the same answer n times at once. Whichever redirect the
-// browser follows, the code in it works, and it is the only one.
+// answerAtOnce sends the same answer n times at once. Whichever redirect the browser
+// follows, its code works, and there is only one.
 func (a agent) answerAtOnce(t *testing.T, b *webtest.Browser, n int) {
 	t.Helper()
 	form := with(authorize(b, a.ask()).Form(oauth.PathConsent), "decision", "allow")
@@ -219,7 +219,7 @@ func (a agent) answerAtOnce(t *testing.T, b *webtest.Browser, n int) {
 	for _, got := range answers {
 		to, err := url.Parse(got.Header.Get("Location"))
 		if err != nil || got.Status != http.StatusSeeOther || !to.Query().Has("code") {
-			t.Fatalf("a dead end: %d to %q %s", got.Status, got.Header.Get("Location"), got.Body)
+			t.Fatalf("no redirect: %d to %q %s", got.Status, got.Header.Get("Location"), got.Body)
 		}
 		codes[to.Query().Get("code")] = true
 	}
@@ -232,8 +232,8 @@ func (a agent) answerAtOnce(t *testing.T, b *webtest.Browser, n int) {
 	}
 }
 
-// What is wrong with an answer is told at the boxes, which stay as they were; by
-// another account the same is asked once more.
+// An invalid answer is explained beside the checkboxes, which keep their state; with
+// another account the same request is asked again.
 func TestMistakesOfTheConsentPage(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -270,17 +270,17 @@ func TestMistakesOfTheConsentPage(t *testing.T) {
 	}
 }
 
-// Another site can neither make a browser answer nor read what it would answer.
+// Another site can neither make a browser answer nor read the form of the answer.
 func TestConsentFromAnotherSite(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{TLS: true})
 	a, b := newAgent(t, s), s.SignedIn(t, "maria")
 	form := with(authorize(b, a.ask()).Form(oauth.PathConsent), "decision", "allow")
 	for name, c := range map[string]struct{ site, origin string }{
-		"a cross-site form":   {"cross-site", "https://evil.example"},
-		"a form of a sibling": {"same-site", "https://evil.kith.example"},
-		"an older browser":    {"", "https://evil.example"},
-		"a hidden origin":     {"cross-site", "null"},
+		"a cross-site form":        {"cross-site", "https://evil.example"},
+		"a form of a sibling host": {"same-site", "https://evil.kith.example"},
+		"an older browser":         {"", "https://evil.example"},
+		"a hidden origin":          {"cross-site", "null"},
 	} {
 		r := b.Request(http.MethodPost, oauth.PathConsent, form)
 		r.Header.Set("Origin", c.origin)

@@ -11,24 +11,24 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Destination is where a redirect URI leads, in a form that a person can check.
+// Destination is where a redirect URI leads, in a form that people can check.
 type Destination struct {
 	// Scheme is shown before the host; empty for https.
 	Scheme string
-	// Subdomain is the host up to the registrable domain, with its last dot.
+	// Subdomain is the host before the registrable domain, with its last dot.
 	Subdomain string
-	// Domain is the registrable domain, in lower-case ASCII: the part of the host
-	// that says who owns it. It is the whole host where there is no such part.
+	// Domain is the registrable domain, in lower-case ASCII: the part of the host that
+	// identifies its owner. It is the whole host if there is no such part.
 	Domain string
 	// Port is the port if the URI names one.
 	Port string
-	// Loopback tells that the answer goes to a program on the member's own computer.
+	// Loopback is set if the response goes to a program on the member's own computer.
 	Loopback bool
 }
 
-// DestinationOf returns where uri leads. It fails with fault.Invalid for a URI
-// that could not be registered, so that a host that looks like another one is
-// never shown; private-use schemes are taken.
+// DestinationOf returns the destination of uri. It fails with fault.Invalid for a URI
+// that cannot be registered, so that a host that imitates another one is never shown;
+// private-use schemes are accepted.
 func DestinationOf(uri string) (Destination, error) {
 	if err := CheckRedirectURI(uri, true); err != nil {
 		return Destination{}, err
@@ -83,7 +83,7 @@ func isPlainHost(u *url.URL) bool {
 	return err == nil && ascii == host && !strings.HasSuffix(host, ".")
 }
 
-// endsInNumber tells whether browsers read a host as an IPv4 address, in whatever
+// endsInNumber reports whether browsers parse a host as an IPv4 address, in any
 // notation (URL standard, "ends in a number checker").
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]

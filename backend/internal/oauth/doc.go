@@ -7,19 +7,19 @@
 //	   │                  │                        └─ refresh token  (newest one current, others spent)
 //	   └ 10 min           └ 60 s, once
 //
-// A request leads to one code, however often it is answered: answered again in the
-// same way, from the same session, it gives that code again until it is used.
+// A request results in one code, however often it is answered: repeating the same answer
+// from the same session returns the same code until it is used.
 //
-// A client has registered, or names itself by the https address of its client ID metadata
-// document; package clientdoc fetches that for signed-in members. Both kinds are rows of
-// one table.
+// A client has registered, or identifies itself by the https address of its client ID
+// metadata document; package clientdoc fetches that for signed-in members. Both kinds are
+// rows of one table.
 //
 // Revoking a grant, replaying a code with its verifier, or presenting a spent
-// refresh token kills the grant with every token of it, at once. Only hashes of
-// codes and tokens are kept. Every transition is one conditional statement in one
-// transaction; what comes back is the state that it left.
+// refresh token revokes the grant with all its tokens, at once. Only hashes of
+// codes and tokens are stored. Every transition is one conditional statement in one
+// transaction, which returns the resulting state.
 //
 // The token and revocation endpoints are zitadel/oidc's op.Server with our own
-// transitions; a strict wrapper in front of it takes each parameter once and by
-// POST form only. What people see is rendered by Pages.
+// transitions; a strict wrapper in front of it accepts each parameter once and by
+// POST form only. Pages renders the web pages.
 package oauth

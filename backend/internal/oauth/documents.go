@@ -14,18 +14,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The bounds of looking clients up.
+// The bounds of client lookups.
 const (
-	// rememberDocuments is how many documents are remembered, good and bad.
+	// rememberDocuments is how many documents are cached, valid and invalid.
 	rememberDocuments = 1024
-	// retryDocument is how long a document that could not be used is not asked for
-	// again. The draft forbids to cache errors; this is a pause, too short to notice.
+	// retryDocument is how long a failed document is not requested again. The draft
+	// forbids caching errors; this is only a short pause.
 	retryDocument = 10 * time.Second
-	// documentBurst is how many documents one member can have looked up at once, and
-	// documentPace how soon there can be one more.
+	// documentBurst is how many documents one member can have fetched at once, and
+	// documentPace the interval after which one more is allowed.
 	documentBurst = 10
 	documentPace  = 30 * time.Second
-	// rememberMembers is for how many members that is counted.
+	// rememberMembers is for how many members these limits are tracked.
 	rememberMembers = 4096
 )
 
@@ -42,19 +42,19 @@ type documents struct {
 	flights  singleflight.Group
 }
 
-// lookedUp is what is remembered of a document: its client, or why it cannot be used.
+// lookedUp is a cached result: the client of a document, or why it cannot be used.
 type lookedUp struct {
 	client *Client
 	err    error
 	until  time.Time
 }
 
-// newDocuments returns nil if there is no fetcher: then no client has a document.
+// newDocuments returns nil if there is no fetcher: then clients cannot use documents.
 func newDocuments(c Config) *documents {
 	if c.Documents == nil {
 		return nil
 	}
-	known, _ := lru.New[string, lookedUp](rememberDocuments)          // fails for no size
+	known, _ := lru.New[string, lookedUp](rememberDocuments)          // fails only for an invalid size
 	limiters, _ := lru.New[tenant.ID, *rate.Limiter](rememberMembers) // likewise
 	return &documents{
 		fetcher: c.Documents, privateSchemes: c.AllowPrivateSchemes, now: c.Now, logger: c.Logger, known: known, limiters: limiters,
@@ -62,9 +62,9 @@ func newDocuments(c Config) *documents {
 }
 
 // get returns the client whose id is the URL of its document. A document that is not
-// remembered is fetched, once for all who ask at that time. It fails with fault.Invalid
-// if the document cannot be used, fault.Exhausted if the member had too many looked up,
-// and fault.Unavailable if all members together did.
+// cached is fetched, once for all concurrent callers. It fails with fault.Invalid if
+// the document cannot be used, fault.Exhausted if the member had too many fetched, and
+// fault.Unavailable if all members together did.
 func (d *documents) get(ctx context.Context, clientID string, asking tenant.ID) (*Client, error) {
 	if found, ok := d.remembered(clientID); ok {
 		return found.client, found.err
@@ -77,7 +77,7 @@ func (d *documents) get(ctx context.Context, clientID string, asking tenant.ID) 
 		return nil, fault.New(fault.Exhausted, "too many applications were looked up")
 	}
 	client, err, _ := d.flights.Do(clientID, func() (any, error) {
-		if found, ok := d.remembered(clientID); ok { // another flight has just landed
+		if found, ok := d.remembered(clientID); ok { // another call has just fetched it
 			return found.client, found.err
 		}
 		return d.fetch(context.WithoutCancel(ctx), clientID)
@@ -93,7 +93,7 @@ func (d *documents) remembered(clientID string) (lookedUp, bool) {
 	return found, ok && d.now().Before(found.until)
 }
 
-// fetch fetches a document and remembers what came of it.
+// fetch fetches a document and caches the result.
 func (d *documents) fetch(ctx context.Context, clientID string) (*Client, error) {
 	body, age, err := d.fetcher.Fetch(ctx, clientID)
 	var client *Client

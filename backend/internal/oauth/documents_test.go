@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// publisher is a host whose documents a test sets.
+// publisher is a host with documents that a test sets.
 type publisher struct {
 	*clientdoctest.Host
 
@@ -39,7 +39,7 @@ func newPublisher(t testing.TB) *publisher {
 	return p
 }
 
-// publish changes the members of the documents, besides client_id.
+// publish changes the members of the documents, except client_id.
 func (p *publisher) publish(members string, header ...string) {
 	p.set(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -56,18 +56,18 @@ func (p *publisher) set(serve http.HandlerFunc) {
 	p.serve = serve
 }
 
-// agent is the client that the document at a path describes.
+// agent returns the client that the document at a path describes.
 func (p *publisher) agent(s *webtest.Site, path string) agent {
 	return agent{site: s, id: p.URL + path, redirectURI: callback}
 }
 
-// lookingUp makes a site look clients up at the publisher.
+// lookingUp makes a site fetch documents from the publisher.
 func lookingUp(o clientdoc.Options) webtest.Options {
 	return webtest.Options{Auth: func(c *oauth.Config) { c.Documents = clientdoc.New(o) }}
 }
 
-// The whole way of a client that never registered, over a real https server: the
-// document is fetched once, by the member's request, and never for a token.
+// The complete flow of a client that never registered, over a real https server: the
+// document is fetched once, for the member's request, and never for a token.
 func TestClientOfADocument(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -88,7 +88,7 @@ func TestClientOfADocument(t *testing.T) {
 		if got := a.principal(t, pair.AccessToken); got == nil || got.Credential.ClientID != a.id || got.Credential.Name != "Agent Smith" {
 			t.Errorf("got %+v", got)
 		}
-		p.set(http.NotFound) // what was allowed needs the document no more
+		p.set(http.NotFound) // a granted client no longer needs its document
 		pair = a.refresh(t, pair.RefreshToken)
 		a.wantAlive(t, pair)
 		if settings := b.Get("/settings/mcp"); !strings.Contains(settings.Text(), "Published by agent.example.com") {
@@ -113,7 +113,7 @@ func TestClientOfADocument(t *testing.T) {
 	})
 }
 
-// Tokens belong to the client that they were issued to, whichever kind of client asks.
+// Tokens belong to the client that they were issued to, for both kinds of clients.
 func TestClientsOfDocumentsAreApart(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)
@@ -127,14 +127,14 @@ func TestClientsOfDocumentsAreApart(t *testing.T) {
 			t.Errorf("%s: %d %s", other.id, got.Status, got.Body)
 		}
 	}
-	wantError(t, second.exchange(t, code), "invalid_client") // nobody was asked for it yet
+	wantError(t, second.exchange(t, code), "invalid_client") // its document was never fetched
 	second.code(t, b)
 	wantError(t, second.exchange(t, code), "invalid_grant")
 	wantTokens(t, first.exchange(t, code))
 }
 
-// Whoever is not signed in makes the service fetch nothing: they sign in first, and come
-// back to the same request.
+// Without a session nothing is fetched: the browser is sent to sign in first, and
+// returns to the same request.
 func TestStrangersFetchNothing(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)
@@ -158,8 +158,8 @@ func TestStrangersFetchNothing(t *testing.T) {
 	}
 }
 
-// What is wrong with a document is told to the member on a page that leads nowhere and
-// says nothing of the inside.
+// The errors of a document are shown to the member on a page that does not redirect and
+// contains no internal details.
 func TestDocumentsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	page := func(body string) http.HandlerFunc {
@@ -201,7 +201,7 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 			databaseURL := dbtest.SQLite(t)
 			s := webtest.Start(t, databaseURL, lookingUp(options))
 			b := s.SignedIn(t, "maria")
-			for range 2 { // the second is answered from memory
+			for range 2 { // the second is answered from the cache
 				got := authorize(b, p.agent(s, "/client.json").ask())
 				wantPage(t, got, http.StatusBadRequest, unusable)
 				wantPage(t, got, http.StatusBadRequest, c.words)
@@ -221,7 +221,7 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A document that is fine does not open the way to any other address.
+// A valid document does not allow any other redirect URI.
 func TestRedirectURIsOfADocument(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)
@@ -242,8 +242,8 @@ func TestRedirectURIsOfADocument(t *testing.T) {
 	}
 }
 
-// In the way a service runs, a document at an address of the inside is never asked for,
-// and the page is the same as for a host that does not answer.
+// With production options, a document at an internal address is never requested, and
+// the page is the same as for a host that does not respond.
 func TestDocumentsAtAddressesOfTheInside(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)
@@ -265,8 +265,8 @@ func TestDocumentsAtAddressesOfTheInside(t *testing.T) {
 	}
 }
 
-// A document is used for as long as its host allows, within bounds; a bad one is asked
-// for again soon.
+// A document is cached for as long as its host allows, within bounds; an invalid one is
+// requested again soon.
 func TestDocumentsAreRemembered(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)
@@ -321,8 +321,8 @@ func TestOneRequestForAllWhoAsk(t *testing.T) {
 	}
 }
 
-// One member has few unknown documents looked up at a time; others are not affected, and
-// neither are the clients that are known.
+// One member can have only a few unknown documents fetched at a time; other members and
+// known clients are not affected.
 func TestDocumentsOfOneMemberAreLimited(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)
@@ -353,8 +353,8 @@ func TestDocumentsOfOneMemberAreLimited(t *testing.T) {
 	}
 }
 
-// Where documents are switched off, nothing is fetched and no new client comes in; the
-// clients that members allowed before go on.
+// If documents are disabled, nothing is fetched and no new client is accepted; clients
+// that members have already granted access continue to work.
 func TestDocumentsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -372,7 +372,7 @@ func TestDocumentsSwitchedOff(t *testing.T) {
 	})
 }
 
-// The metadata says whether documents are looked up.
+// The metadata says whether documents are supported.
 func TestMetadataNamesDocuments(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, lookingUp(clientdoc.Options{}))
@@ -385,7 +385,7 @@ func TestMetadataNamesDocuments(t *testing.T) {
 	}
 }
 
-// Each call of a request of a document's client fails in turn.
+// Each call of a request by a client with a document fails in turn.
 func TestDocumentsInAnOutage(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)

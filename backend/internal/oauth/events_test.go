@@ -12,12 +12,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// A used code or a spent refresh token that comes again ends an agent's access: one
-// line and one row, of the member and the client, however often it comes.
+// Reusing a used code or a spent refresh token ends an agent's access: one line and one
+// row, for the member and the client, however often it is reused.
 func TestReplaysAreSecurityEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
-		var log bytes.Buffer // one request after the other writes to it
+		var log bytes.Buffer // requests write to it one after the other
 		s := webtest.Start(t, url, webtest.Options{Auth: func(c *oauth.Config) {
 			c.Events = account.NewEventRecorder(c.Store, slog.New(slog.NewTextHandler(&log, nil)))
 		}})

@@ -13,19 +13,19 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// maxForm bounds the body of a token or revocation request, in bytes.
+// maxForm limits the body of a token or revocation request, in bytes.
 const maxForm = 64 << 10
 
-// strictForm holds token requests to RFC 6749 §3.2: POST form only, each
-// parameter once, nothing in the query, and never a cached answer. Clients are
-// public, so a client secret in any form is refused.
+// strictForm enforces RFC 6749 §3.2 on token requests: POST form only, each parameter
+// once, nothing in the query, and no cached responses. Clients are public, so a client
+// secret in any form is rejected.
 func strictForm(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Pragma", "no-cache")
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := checkForm(r); err != nil {
-			op.WriteError(w, r, err, slog.New(slog.DiscardHandler)) // a caller's mistake is theirs to read
+			op.WriteError(w, r, err, slog.New(slog.DiscardHandler)) // the caller sees its own error; it is not logged
 			return
 		}
 		next.ServeHTTP(retryAfter{w}, r)
@@ -59,9 +59,9 @@ func checkForm(r *http.Request) error {
 	return nil
 }
 
-// repeatedParameter names a parameter that is given more than once, which
-// RFC 6749 §3.1 and §3.2 forbid. RFC 8707 §2 lets a resource repeat; here all
-// resources are one, so a second one is as wrong as any other.
+// repeatedParameter returns the name of a parameter that is given more than once, which
+// RFC 6749 §3.1 and §3.2 forbid. RFC 8707 §2 allows several resources; here all
+// resources are one, so a second one is rejected too.
 func repeatedParameter(form url.Values) (string, bool) {
 	for name, values := range form {
 		if len(values) > 1 {
@@ -71,7 +71,7 @@ func repeatedParameter(form url.Values) (string, bool) {
 	return "", false
 }
 
-// retryAfter adds Retry-After to an answer that tells of an outage.
+// retryAfter adds Retry-After to a response that reports an outage.
 type retryAfter struct{ http.ResponseWriter }
 
 func (w retryAfter) WriteHeader(status int) {

@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Prefixes of the bearers, so that a leaked one can be recognised.
+// Prefixes of the bearers, so that leaked ones can be recognised.
 const (
 	PrefixAccessToken  = "kith_at_"
 	PrefixRefreshToken = "kith_rt_"
@@ -23,27 +23,27 @@ const (
 // KindOAuth is the tenant.Credential kind of grants.
 const KindOAuth = "oauth"
 
-// CodeLifetime is how long an authorization code can be redeemed; fixed by the
-// specification.
+// CodeLifetime is how long an authorization code can be redeemed; the specification
+// fixes it.
 const CodeLifetime = 60 * time.Second
 
-// MaxRequests is how many requests of one login session wait for consent; a new
-// one takes the place of the oldest.
+// MaxRequests is how many requests of one login session can wait for consent; a new one
+// replaces the oldest.
 const MaxRequests = 20
 
-// RequestLifetime is how long a consent page waits for its answer.
+// RequestLifetime is how long a request waits for consent.
 const RequestLifetime = 10 * time.Minute
 
 // Client is an OAuth client, and its row. All are public clients.
 type Client struct {
-	// ID is our own for a registered client, and the URL of its client ID metadata
+	// ID is generated for a registered client, and is the URL of its client ID metadata
 	// document for any other.
 	ID           string `bun:",pk"`
 	Name         string
 	RedirectURIs []string `bun:"redirect_uris,type:text"`
 	ClientURI    string
-	// GrantTypes and Scope are what the client registered. They bind nobody: what a
-	// client asks for, it asks each time, and the member allows it.
+	// GrantTypes and Scope are what the client registered. They are not enforced: each
+	// request names its scopes, and the member allows them.
 	GrantTypes []string `bun:"grant_types,type:text"`
 	Scope      string
 	// ApplicationType is web, native or empty.
@@ -78,11 +78,11 @@ type AuthorizationCode struct {
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
 	UsedAt        time.Time `bun:",nullzero"`
-	// GrantID is the grant that the code was redeemed for.
+	// GrantID is the grant that the code was exchanged for.
 	GrantID string `bun:",nullzero"`
 }
 
-// Grant is the durable authorisation that tokens come from, and its row.
+// Grant is the durable authorisation from which tokens are issued, and its row.
 type Grant struct {
 	ID       string `bun:",pk"`
 	MemberID tenant.ID
@@ -93,13 +93,13 @@ type Grant struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time `bun:",nullzero"`
 	RevokedAt  time.Time `bun:",nullzero"`
-	// ClientName and ClientRedirectURIs are the client's; read with the grant, kept
-	// with the client.
+	// ClientName and ClientRedirectURIs belong to the client; they are read with the
+	// grant and stored with the client.
 	ClientName         string   `bun:",scanonly"`
 	ClientRedirectURIs []string `bun:"client_redirect_uris,type:text,scanonly"`
 }
 
-// Pair is a new access token and refresh token, as hashes with their ends.
+// Pair is a new access token and refresh token, as hashes with their expiry.
 type Pair struct {
 	AccessHash, RefreshHash           string
 	AccessExpiresAt, RefreshExpiresAt time.Time
@@ -107,24 +107,24 @@ type Pair struct {
 	Scopes string
 }
 
-// Generate returns a new secret after prefix.
+// Generate returns a new secret with a prefix.
 func Generate(prefix string) (string, error) { return account.NewSecret(prefix) }
 
-// Hash returns the form in which codes, tokens and request secrets are kept.
+// Hash returns the form in which codes, tokens and request secrets are stored.
 func Hash(secret string) string { return account.HashSecret(secret) }
 
-// CodeOf returns the authorization code that a request leads to, whenever it is
-// answered: so a browser that sends the answer twice, and follows whichever
-// redirect comes last, arrives with the one code there is. It takes the request's
-// secret, which only the consent page holds, and the session that it was shown to.
+// CodeOf returns the authorization code of a request, always the same one. So if a
+// browser sends the answer twice and follows the last redirect, that redirect has the
+// same code. It is derived from the request's secret, which only the consent page
+// contains, and the session that the page was shown to.
 func CodeOf(requestSecret, sessionHash string) string {
 	mac := hmac.New(sha256.New, []byte(requestSecret))
 	mac.Write([]byte("kith authorization code " + sessionHash))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// chooseScopes is Narrow for the member's answer, which has to name an area of those
-// asked for: writing alone permits nothing.
+// chooseScopes is Narrow for the member's answer, which must name an area of the
+// requested ones: the scope for writing alone permits nothing.
 func chooseScopes(asked, chosen string) (string, error) {
 	kept, err := Narrow(asked, chosen)
 	if err == nil && kept == catalog.ScopeWrite && asked != catalog.ScopeWrite {
@@ -133,8 +133,8 @@ func chooseScopes(asked, chosen string) (string, error) {
 	return kept, err
 }
 
-// Narrow returns the chosen scopes in the order of those asked for. It fails
-// with fault.Invalid when nothing was chosen or something was not asked for.
+// Narrow returns the chosen scopes in the order of the requested ones. It fails with
+// fault.Invalid if nothing was chosen or a chosen scope was not requested.
 func Narrow(asked, chosen string) (string, error) {
 	var kept []string
 	for scope := range strings.FieldsSeq(asked) {

@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// CreateClient keeps a new client and sets its id.
+// CreateClient stores a new client and sets its id.
 func CreateClient(ctx context.Context, s *db.DB, c *Client) error {
 	return insertClient(ctx, s, s, c)
 }
@@ -29,9 +29,9 @@ func insertClient(ctx context.Context, s *db.DB, tx db.Querier, c *Client) error
 	return err
 }
 
-// UpsertClient keeps a client that is known by its client ID metadata document, as the
-// document describes it now. While no member has allowed it anything, its time to be
-// swept starts anew.
+// UpsertClient stores a client with a client ID metadata document, as the document
+// describes it now. While no member has granted the client access, this restarts the
+// time after which it is deleted.
 func UpsertClient(ctx context.Context, s *db.DB, c Client) error {
 	c.CreatedAt = s.Now()
 	_, err := s.NewInsert().Model(&c).On("CONFLICT (id) DO UPDATE").
@@ -48,13 +48,14 @@ func GetClient(ctx context.Context, s *db.DB, clientID string) (*Client, error) 
 	return db.Found(c, err, "the client is not registered")
 }
 
-// CreateRequest keeps a request for the consent page of a login session. Beyond
-// MaxRequests of that session the oldest is forgotten, as if its time were over.
+// CreateRequest stores a request for the consent page of a login session. If that
+// session has MaxRequests already, the oldest is deleted, as if it had expired.
 func CreateRequest(ctx context.Context, s *db.DB, r *Request) error {
 	r.CreatedAt = s.Now()
 	r.ExpiresAt = r.CreatedAt.Add(RequestLifetime)
 	return s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
-		// Written, though nothing in it changes, the session has its other requests wait.
+		// The update changes nothing, but it locks the session, so that its other
+		// requests wait.
 		if _, err := tx.NewRaw("UPDATE login_sessions SET expires_at = expires_at WHERE hash = ?", r.SessionHash).Exec(ctx); err != nil {
 			return err
 		}
@@ -68,17 +69,17 @@ func CreateRequest(ctx context.Context, s *db.DB, r *Request) error {
 	})
 }
 
-// GetCode returns a code in whatever state, or fault.NotFound.
+// GetCode returns a code in any state, or fault.NotFound.
 func GetCode(ctx context.Context, s *db.DB, hash string) (*AuthorizationCode, error) {
 	c := &AuthorizationCode{}
 	err := s.NewSelect().Model(c).Where("hash = ?", hash).Scan(ctx)
 	return db.Found(c, err, "the code is unknown")
 }
 
-// RedeemCode turns an issued code into a grant with a first pair of tokens.
-// For a used one it kills the grant that it was redeemed for; for a used or
-// expired one it fails with fault.Conflict. Beside that error it returns the grant
-// that it killed, of which only the member is set, or nil when it killed none.
+// RedeemCode exchanges an issued code for a grant with a first pair of tokens. It fails
+// with fault.Conflict for a used or expired code, and for a used one it revokes the
+// grant that it was exchanged for. With that error it returns the revoked grant, of
+// which only the member is set, or nil if none was revoked.
 func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, error) {
 	grantID, err := s.NewID(id.Grant)
 	if err != nil {
@@ -119,8 +120,8 @@ func RedeemCode(ctx context.Context, s *db.DB, hash string, pair Pair) (*Grant, 
 	return made, nil
 }
 
-// useCode marks an issued code as used and returns it; sql.ErrNoRows tells that there
-// is none to use.
+// useCode marks an issued code as used and returns it; it returns sql.ErrNoRows if
+// there is no such code.
 func useCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*AuthorizationCode, error) {
 	code := &AuthorizationCode{}
 	err := tx.NewRaw("UPDATE authorization_codes SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ? RETURNING *",
@@ -128,14 +129,14 @@ func useCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*Author
 	return code, err
 }
 
-// killReplayedCode kills the grant that a used code was redeemed for.
+// killReplayedCode revokes the grant that a used code was exchanged for.
 func killReplayedCode(ctx context.Context, s *db.DB, tx db.Querier, hash string) (*Grant, error) {
 	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL
 AND id = (SELECT grant_id FROM authorization_codes WHERE hash = ? AND used_at IS NOT NULL) RETURNING member_id`, s.Now(), hash)
 }
 
-// kill runs a statement that revokes at most one grant and returns its member. It
-// returns that grant, or nil when there was none to revoke.
+// kill runs a statement that revokes at most one grant. It returns that grant, of which
+// only the member is set, or nil if none was revoked.
 func kill(ctx context.Context, tx db.Querier, statement string, args ...any) (*Grant, error) {
 	killed := &Grant{}
 	err := tx.NewRaw(statement, args...).Scan(ctx, &killed.MemberID)
@@ -145,7 +146,7 @@ func kill(ctx context.Context, tx db.Querier, statement string, args ...any) (*G
 	return killed, err
 }
 
-// insertPair keeps a pair of tokens; the access token before it is gone.
+// insertPair stores a pair of tokens and deletes the previous access token.
 func insertPair(ctx context.Context, s *db.DB, tx db.Querier, g *Grant, pair Pair) error {
 	scopes := pair.Scopes
 	if scopes == "" {
@@ -163,10 +164,10 @@ ON CONFLICT (grant_id) DO UPDATE SET hash = excluded.hash, scopes = excluded.sco
 	return nil
 }
 
-// RotateRefreshToken spends the current refresh token of a client's live
-// grant and puts the pair in its place. For a spent one it kills the grant;
-// for that and every other token it fails with fault.Conflict, and returns what
-// it killed as RedeemCode does. Of the live grant only id and scopes are returned.
+// RotateRefreshToken marks the current refresh token of a client's live grant as spent
+// and replaces it with the pair. It fails with fault.Conflict for any other token; for
+// a spent one it also revokes the grant, and returns that as RedeemCode does. Of the
+// live grant only id and scopes are returned.
 func RotateRefreshToken(ctx context.Context, s *db.DB, hash, clientID string, pair Pair) (*Grant, error) {
 	var rotated, killed *Grant
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
@@ -202,16 +203,16 @@ RETURNING grant_id AS id, (SELECT g.scopes FROM grants g WHERE g.id = refresh_to
 	return rotated, nil
 }
 
-// killReplayed kills the grant of a spent refresh token: either the client or a
-// thief holds an old one, and nobody can tell which (RFC 9700 §4.14.2).
+// killReplayed revokes the grant of a spent refresh token: either the client or an
+// attacker uses an old one, and the two cannot be distinguished (RFC 9700 §4.14.2).
 func killReplayed(ctx context.Context, s *db.DB, tx db.Querier, hash, clientID string) (*Grant, error) {
 	return kill(ctx, tx, `UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
 AND id = (SELECT grant_id FROM refresh_tokens WHERE hash = ? AND spent_at IS NOT NULL) RETURNING member_id`, s.Now(), clientID, hash)
 }
 
-// RevokeToken revokes the grant that an access or refresh token of the client
-// belongs to. It returns the member of the grant, or an empty id and no error when
-// the token belongs to no live grant.
+// RevokeToken revokes the grant that an access or refresh token of the client belongs
+// to. It returns the member of the grant, or an empty id and no error if the token
+// belongs to no live grant.
 func RevokeToken(ctx context.Context, s *db.DB, hash, clientID string) (owner tenant.ID, err error) {
 	err = s.NewWrite(`UPDATE grants SET revoked_at = ? WHERE revoked_at IS NULL AND client_id = ?
 AND id IN (SELECT grant_id FROM access_tokens WHERE hash = ? UNION ALL SELECT grant_id FROM refresh_tokens WHERE hash = ?) RETURNING member_id`,
@@ -233,13 +234,12 @@ func ListGrants(ctx context.Context, s *db.DB, owner tenant.ID) ([]Grant, error)
 	return grants, err
 }
 
-// RevokeAgent ends all access of a client to the member's account, at once: every
-// grant with its tokens, every code not yet redeemed, and every request that
-// waits for consent. It fails with fault.NotFound when there is none of these.
+// RevokeAgent ends all access of a client to the member's account: every grant with its
+// tokens, every unused code, and every request that waits for consent. It fails with
+// fault.NotFound if there is none of these.
 //
-// The order of the statements matters: a request that is being answered, or a code
-// that is being redeemed, is waited for, and what came of it is found by the
-// statement after.
+// The order of the statements matters: each waits for concurrent answers and exchanges
+// to commit, and the next statement finds what they created.
 func RevokeAgent(ctx context.Context, s *db.DB, owner tenant.ID, clientID string) error {
 	ended := int64(0)
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
@@ -271,7 +271,7 @@ AND session_hash IN (SELECT hash FROM login_sessions WHERE member_id = ?)`, []an
 	return err
 }
 
-// markGrantUsed notes when a grant was last used. It never moves a time back.
+// markGrantUsed records when a grant was last used. It never sets an earlier time.
 func markGrantUsed(ctx context.Context, s *db.DB, grantID string, at time.Time) error {
 	_, err := s.NewWrite(
 		"UPDATE grants SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, grantID, at).Exec(ctx)

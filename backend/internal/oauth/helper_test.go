@@ -31,7 +31,7 @@ const (
 	allScopes = "connections timeline organize reminders insights imports directory account write"
 )
 
-// values makes a form of names and values in turn.
+// values returns a form from alternating names and values.
 func values(pairs ...string) url.Values { return with(url.Values{}, pairs...) }
 
 // with returns a copy of a form with some values set.
@@ -52,7 +52,7 @@ func without(form url.Values, names ...string) url.Values {
 	return form
 }
 
-// agent is an OAuth client at work on a site.
+// agent is an OAuth client that uses a site.
 type agent struct {
 	site            *webtest.Site
 	id, redirectURI string
@@ -65,7 +65,7 @@ func agentAt(t testing.TB, s *webtest.Site, redirectURI string) agent {
 	return agent{site: s, id: s.Client(t, "Agent Smith", redirectURI).ID, redirectURI: redirectURI}
 }
 
-// ask is a whole authorization request.
+// ask returns a complete authorization request.
 func (a agent) ask() url.Values {
 	return values("response_type", "code", "client_id", a.id, "redirect_uri", a.redirectURI, "state", "st-1",
 		"code_challenge", challenge, "code_challenge_method", "S256")
@@ -76,12 +76,12 @@ func authorize(b *webtest.Browser, query url.Values) *webtest.Page {
 	return b.Get(oauth.PathAuthorize + "?" + query.Encode())
 }
 
-// decide answers a consent page, with the form's values changed.
+// decide answers a consent page, with some values of the form changed.
 func decide(b *webtest.Browser, page *webtest.Page, decision string, change url.Values) *webtest.Page {
 	return b.Post(oauth.PathConsent, with(page.Fill(oauth.PathConsent, change), "decision", decision))
 }
 
-// code has a browser's member allow what the agent asks for.
+// code makes the member in a browser allow the agent's request.
 func (a agent) code(t testing.TB, b *webtest.Browser, pairs ...string) string {
 	t.Helper()
 	query := with(a.ask(), pairs...)
@@ -92,7 +92,7 @@ func (a agent) code(t testing.TB, b *webtest.Browser, pairs ...string) string {
 	return a.sentBack(t, decide(b, page, "allow", nil), query.Get("redirect_uri")).Get("code")
 }
 
-// sentBack returns what a redirect to the client carries. It always carries the
+// sentBack returns the parameters of a redirect to the client. They always include the
 // state of the request and the issuer.
 func (a agent) sentBack(t testing.TB, p *webtest.Page, redirectURI string) url.Values {
 	t.Helper()
@@ -113,7 +113,7 @@ func (a agent) sentBack(t testing.TB, p *webtest.Page, redirectURI string) url.V
 	return got
 }
 
-// answer is what an endpoint for programs says.
+// answer is the response of an endpoint for programs.
 type answer struct {
 	Status int         `json:"-"`
 	Header http.Header `json:"-"`
@@ -145,7 +145,7 @@ func send(r *http.Request) (answer, error) {
 	return got, err
 }
 
-// request makes a request with a body of a media type.
+// request returns a request with a body of a media type.
 func (a agent) request(ctx context.Context, method, path, media, body string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, a.site.URL+path, strings.NewReader(body))
 	if err == nil && media != "" {
@@ -156,7 +156,7 @@ func (a agent) request(ctx context.Context, method, path, media, body string) (*
 
 const formMedia = "application/x-www-form-urlencoded"
 
-// try posts a form; it can be called at once from many places.
+// try posts a form; it is safe for concurrent use.
 func (a agent) try(ctx context.Context, path string, form url.Values) (answer, error) {
 	r, err := a.request(ctx, http.MethodPost, path, formMedia, form.Encode())
 	if err != nil {
@@ -197,7 +197,7 @@ func (a agent) revoke(t testing.TB, token string, pairs ...string) answer {
 	return a.post(t, oauth.PathRevoke, with(values("token", token, "client_id", a.id), pairs...))
 }
 
-// tokens walks the whole way to a first pair of tokens.
+// tokens runs the complete flow up to a first pair of tokens.
 func (a agent) tokens(t testing.TB, b *webtest.Browser, pairs ...string) answer {
 	t.Helper()
 	got := a.exchange(t, a.code(t, b, pairs...))
@@ -220,7 +220,7 @@ func wantError(t testing.TB, got answer, code string) {
 	}
 }
 
-// wantPage fails unless the answer is a page that leads nowhere.
+// wantPage fails unless the response is a page that does not redirect.
 func wantPage(t testing.TB, p *webtest.Page, status int, words string) {
 	t.Helper()
 	if p.Status != status || p.Header.Get("Location") != "" || !strings.Contains(p.Text(), words) {
@@ -228,7 +228,7 @@ func wantPage(t testing.TB, p *webtest.Page, status int, words string) {
 	}
 }
 
-// principal is who a bearer works for; nil when it does not work.
+// principal returns the principal of a bearer; nil if it is invalid.
 func (a agent) principal(t testing.TB, bearer string) *tenant.Principal {
 	t.Helper()
 	p, err := oauth.Authenticate(t.Context(), a.site.Store, bearer)
@@ -283,7 +283,7 @@ func each(t *testing.T, test func(t *testing.T, s *webtest.Site, databaseURL str
 	dbtest.Databases(t, func(t *testing.T, url string) { test(t, webtest.Start(t, url, webtest.Options{}), url) })
 }
 
-// statement runs SQL behind the back of the site.
+// statement runs SQL directly on the database.
 func statement(t testing.TB, databaseURL, sql string) {
 	t.Helper()
 	if _, err := dbtest.OpenSQL(t, databaseURL).ExecContext(t.Context(), sql); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// flaky breaks one chosen call of a database.
+// flaky makes one chosen call of a database fail.
 type flaky struct {
 	dbtest.Breaker
 
@@ -30,15 +30,15 @@ type flaky struct {
 type failure struct {
 	// call is the number of the call, from 0.
 	call int
-	// late: it fails when it was done already, so that only its answer is lost.
+	// late: the call is executed and then fails, so that only its result is lost.
 	late bool
 	err  error
 }
 
-// innards is what no answer may tell.
+// innards is text that no response may contain.
 const innards = "dial tcp 10.0.0.7:5432 password=hunter2"
 
-// flakySite is a site on a database of which one chosen call fails.
+// flakySite returns a site on a database of which one chosen call fails.
 func flakySite(t *testing.T, o webtest.Options) (*webtest.Site, *flaky) {
 	t.Helper()
 	f := &flaky{url: dbtest.SQLite(t)}
@@ -46,7 +46,7 @@ func flakySite(t *testing.T, o webtest.Options) (*webtest.Site, *flaky) {
 	return webtest.Start(t, f.url, o), f
 }
 
-// plan makes a call fail and forgets what was called before.
+// plan makes a call fail and clears the recorded calls.
 func (f *flaky) plan(t *testing.T, fails failure) {
 	t.Helper()
 	f.mu.Lock()
@@ -86,14 +86,14 @@ func (f *flaky) called() string {
 	return strings.Join(f.calls, ", ")
 }
 
-// scene is one request that meets an outage, and what it does once that is over.
+// scene is one request during an outage, and its result when it is repeated afterwards.
 type scene struct {
 	// calls are the statements outside transactions, and the ends of transactions.
 	calls string
-	// prepare gets everything ready and returns the request.
+	// prepare sets everything up and returns the request.
 	prepare func(t *testing.T, a agent, b *webtest.Browser) func() answer
-	// again is what the same request brings when the outage is over; lost, when its
-	// last call was done and only the answer was lost.
+	// again is the result of the same request after the outage; lost is its result if
+	// the last call was executed and only its result was lost.
 	again, lost func(t *testing.T, a agent, b *webtest.Browser, got answer)
 }
 
@@ -110,7 +110,7 @@ func wantStatus(status int) func(*testing.T, agent, *webtest.Browser, answer) {
 	}
 }
 
-// wantPairs fails unless the member has n live grants, after the answer given.
+// wantPairs fails unless the member has n live grants after the response.
 func wantPairs(n int) func(*testing.T, agent, *webtest.Browser, answer) {
 	return func(t *testing.T, a agent, b *webtest.Browser, got answer) {
 		t.Helper()
@@ -193,7 +193,7 @@ func scenes() map[string]scene {
 			calls: "SELECT login_sessions, BEGIN, COMMITTED", prepare: consent("deny"),
 			again: wantSentBack("error"), lost: wantSentBack("error"),
 		},
-		"consent to nothing": {
+		"consent without scopes": {
 			calls: "SELECT login_sessions, BEGIN, SELECT authorization_requests, SELECT clients",
 			prepare: func(_ *testing.T, a agent, b *webtest.Browser) func() answer {
 				page := authorize(b, a.ask())
@@ -211,8 +211,8 @@ func scenes() map[string]scene {
 	}
 }
 
-// Each call of each endpoint fails in turn: before it is done, and after it is
-// done. The answer is never a 4xx, which would make a client drop what it has.
+// Each call of each endpoint fails in turn: before it is executed, and after. The
+// response is never a 4xx, which would make a client delete its credentials.
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range scenes() {
@@ -252,8 +252,8 @@ func TestEveryCallFails(t *testing.T) {
 
 var formToken = regexp.MustCompile(`name="form_token" value="[^"]+"`)
 
-// wantOutage fails unless the answer is a 503 that says when to come back (a 500
-// will do where nobody knows what happened) and nothing of the inside.
+// wantOutage fails unless the response is a 503 with Retry-After, or a 500 for an
+// unknown error, without internal details.
 func wantOutage(t *testing.T, got answer, passing bool) {
 	t.Helper()
 	if got.Status != http.StatusServiceUnavailable && (passing || got.Status != http.StatusInternalServerError) {
@@ -263,12 +263,12 @@ func wantOutage(t *testing.T, got answer, passing bool) {
 		t.Error("no Retry-After")
 	}
 	if got.Header.Get("Location") != "" || got.AccessToken != "" || got.ClientID != "" {
-		t.Errorf("it gave something: %v %s", got.Header, got.Body)
+		t.Errorf("it granted something: %v %s", got.Header, got.Body)
 	}
 	if strings.HasPrefix(got.Header.Get("Content-Type"), "application/json") && got.Error != "server_error" {
 		t.Errorf("the error is %q", got.Error)
 	}
-	told := formToken.ReplaceAllString(got.Body, "") // which is random, and may have any word in it
+	told := formToken.ReplaceAllString(got.Body, "") // the token is random and may contain any word
 	for _, word := range []string{"hunter2", "10.0.0.7", "dial", "injected", "SQL", "access_tokens", "store"} {
 		if strings.Contains(told, word) {
 			t.Errorf("%q is told: %s", word, got.Body)
@@ -276,8 +276,8 @@ func wantOutage(t *testing.T, got answer, passing bool) {
 	}
 }
 
-// A statement in the middle of the transaction fails: what came before it is
-// undone, and the same request succeeds afterwards.
+// A statement in the middle of the transaction fails: the statements before it are
+// rolled back, and the same request succeeds afterwards.
 func TestTransactionsAreWhole(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {
@@ -299,7 +299,7 @@ func TestTransactionsAreWhole(t *testing.T) {
 }
 
 // breakInserts makes every insert into the tables fail until mend is called; in
-// PostgreSQL as if the disk were full.
+// PostgreSQL with the error of a full disk.
 func breakInserts(t *testing.T, databaseURL string, tables ...string) (mend func()) {
 	t.Helper()
 	q, drop := dbtest.OpenSQL(t, databaseURL), "DROP TRIGGER broken_%[1]s"

@@ -22,9 +22,9 @@ type protocol struct {
 	server *Server
 }
 
-// client shows op what it asks of a client: what it is and what it may use.
+// client describes an OAuth client to op: its id and what it may use.
 type client struct {
-	op.Client // the rest is never asked of a public OAuth client
+	op.Client // op calls no other methods for a public client
 
 	record *Client
 }
@@ -35,7 +35,7 @@ func (c client) GrantTypes() []oidc.GrantType {
 	return []oidc.GrantType{oidc.GrantTypeCode, oidc.GrantTypeRefreshToken}
 }
 
-// VerifyClient implements op.Server: an unknown client is 400 invalid_client.
+// VerifyClient implements op.Server: an unknown client gets 400 invalid_client.
 func (p *protocol) VerifyClient(ctx context.Context, r *op.Request[op.ClientCredentials]) (op.Client, error) {
 	record, err := p.server.client(ctx, r.Data.ClientID)
 	if fault.Is(err, fault.NotFound) {
@@ -47,8 +47,8 @@ func (p *protocol) VerifyClient(ctx context.Context, r *op.Request[op.ClientCred
 	return client{record: record}, nil
 }
 
-// outage answers for anything that is nobody's fault but ours. It must not be a
-// 4xx: clients drop their credentials on those.
+// outage is the response to any internal error. It must not be a 4xx: clients delete
+// their credentials on those.
 func (p *protocol) outage(ctx context.Context, what string, err error) error {
 	p.server.fail(ctx, what, err)
 	status := http.StatusInternalServerError
@@ -58,7 +58,7 @@ func (p *protocol) outage(ctx context.Context, what string, err error) error {
 	return op.NewStatusError(oidc.ErrServerError().WithDescription("something went wrong on our side; try again shortly"), status)
 }
 
-// invalidClient is a 400, as the specification has it, where op would say 401.
+// invalidClient is a 400, as the specification requires; op would send 401.
 func invalidClient(text string) error {
 	return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%s", text), http.StatusBadRequest)
 }
@@ -101,8 +101,8 @@ func (p *protocol) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.Ac
 	return p.tokens(access, refresh, g.Scopes), nil
 }
 
-// RefreshToken implements op.Server: the grant_type refresh_token. A scope
-// narrows the new access token (RFC 6749 §6); the grant keeps its own.
+// RefreshToken implements op.Server: the grant_type refresh_token. A scope narrows the
+// new access token (RFC 6749 §6); the grant keeps its own scopes.
 func (p *protocol) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.RefreshTokenRequest]) (*op.Response, error) {
 	if err := p.server.checkResource(r.PostForm); err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (p *protocol) tokens(access, refresh, scopes string) *op.Response {
 	})
 }
 
-// Revocation implements op.Server: 200 whether or not the token was live
-// (RFC 7009 §2.2); the pair dies, whatever the hint says.
+// Revocation implements op.Server: 200 whether or not the token was live (RFC 7009
+// §2.2). Both tokens of the grant are revoked, whatever the hint says.
 func (p *protocol) Revocation(ctx context.Context, r *op.ClientRequest[oidc.RevocationRequest]) (*op.Response, error) {
 	owner, err := RevokeToken(ctx, p.server.Store, Hash(r.Data.Token), r.Client.GetID())
 	if err != nil {
@@ -161,8 +161,8 @@ func (p *protocol) recordRevoked(ctx context.Context, owner tenant.ID, clientID 
 	p.server.Events.Record(ctx, account.SecurityEvent{Kind: account.AccessRevoked, TenantID: owner, ObjectID: clientID})
 }
 
-// checkResource refuses a resource that is not ours (RFC 8707 §2). All of ours
-// are one: tokens for either MCP path are taken by both.
+// checkResource rejects a resource of another service (RFC 8707 §2). All our resources
+// are one: a token for either MCP path works on both.
 func (s *Server) checkResource(form url.Values) error {
 	for _, resource := range form["resource"] {
 		if !s.isResource(resource) {

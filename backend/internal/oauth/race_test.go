@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// oneWins returns the one answer with tokens; the others are all invalid_grant.
+// oneWins returns the only response with tokens; the others are all invalid_grant.
 func oneWins(t *testing.T, answers []answer) answer {
 	t.Helper()
 	var won []answer
@@ -26,12 +26,12 @@ func oneWins(t *testing.T, answers []answer) answer {
 	return won[0]
 }
 
-// What forty callers do at once has the outcome that some order of them has.
+// Forty concurrent calls have the same result as in some sequential order.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	testRows(t, []row{
-		// A used code that comes again with its verifier kills its grant: so the
-		// tokens of the one that won are dead as well.
+		// A used code that is presented again with its verifier revokes its grant, so
+		// the tokens of the winner are revoked too.
 		{"40 redemptions of one code", func(t *testing.T, a agent, b *webtest.Browser) {
 			other, form := a.tokens(t, b), a.exchangeForm(a.code(t, b))
 			answers, err := together(40, func(int) (answer, error) { return a.try(t.Context(), oauth.PathToken, form) })
@@ -44,8 +44,8 @@ func TestAtOnce(t *testing.T) {
 			}
 			a.wantAlive(t, other)
 		}},
-		// One that knows the code and not the verifier can neither have the tokens
-		// nor keep the client from them.
+		// A caller with the code but without the verifier can neither get the tokens
+		// nor prevent the client from getting them.
 		{"one redemption among 39 with a wrong verifier", func(t *testing.T, a agent, b *webtest.Browser) {
 			form := a.exchangeForm(a.code(t, b))
 			answers, err := together(40, func(n int) (answer, error) {
@@ -71,7 +71,7 @@ func TestAtOnce(t *testing.T) {
 			a.wantDead(t, pair)
 			a.wantAlive(t, other)
 		}},
-		// Whoever is first, nothing is alive afterwards.
+		// Whichever call is first, no token works afterwards.
 		{"a refresh and a revocation", func(t *testing.T, a agent, b *webtest.Browser) {
 			for range 5 {
 				pair := a.tokens(t, b)
@@ -93,14 +93,14 @@ func TestAtOnce(t *testing.T) {
 				a.wantDead(t, pair)
 			}
 		}},
-		// The settings page ends all that the agent has and all that it waits for,
-		// whatever is on its way.
+		// The settings page ends all access of the agent and all its pending requests,
+		// including concurrent ones.
 		{"the agent is revoked during a redemption, a refresh and an answer", func(t *testing.T, a agent, b *webtest.Browser) {
 			for range 5 {
 				a.revokeAmidst(t, b)
 			}
 		}},
-		// One answer counts, and the others of its kind come to the same.
+		// One answer counts, and repetitions of it get the same result.
 		{"20 answers to one consent, of both kinds", func(t *testing.T, a agent, b *webtest.Browser) {
 			form := authorize(b, a.ask()).Form(oauth.PathConsent)
 			cookie := b.CookieName("kith_session") + "=" + b.Cookie("kith_session")
@@ -131,8 +131,8 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// revokeAmidst has the member revoke the agent while it redeems a code and refreshes
-// a token, and while another of its requests is allowed: nothing lives afterwards.
+// revokeAmidst revokes the agent while it redeems a code and refreshes a token, and
+// while another of its requests is allowed: no access remains.
 func (a agent) revokeAmidst(t *testing.T, b *webtest.Browser) {
 	t.Helper()
 	pair, code := a.tokens(t, b), a.code(t, b)

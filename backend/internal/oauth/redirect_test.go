@@ -48,8 +48,8 @@ func TestCheckRedirectURI(t *testing.T) {
 	}
 }
 
-// What a person is shown of an address: the registrable domain apart from what
-// anybody can put before it.
+// The parts of an address as people see it: the registrable domain, separate from the
+// prefix that its owner is free to choose.
 func TestDestinationOf(t *testing.T) {
 	t.Parallel()
 	for uri, want := range map[string]oauth.Destination{
@@ -132,12 +132,11 @@ func TestMatchRedirectURI(t *testing.T) {
 		}
 	}
 	if oauth.MatchRedirectURI(nil, "") || oauth.MatchRedirectURI([]string{}, "https://a.example/cb") {
-		t.Error("something matches nothing")
+		t.Error("an address matches an empty list")
 	}
 }
 
-// anyURI draws addresses that are nearly right, put together of the parts that
-// attacks are made of.
+// anyURI generates addresses that are nearly right, from the parts that attacks use.
 func anyURI() *rapid.Generator[string] {
 	part := rapid.SampledFrom([]string{
 		"http://", "https://", "HTTP://", "cursor://", "//", "localhost", "127.0.0.1", "[::1]", "[", "]", "evil.example", "a.example", "u@", "@", "\\", ":", ":80", ":65536", "0",
@@ -146,11 +145,11 @@ func anyURI() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(part, 0, 7), func(parts []string) string { return strings.Join(parts, "") })
 }
 
-// loopback is how an http address of the machine itself is spelled.
+// loopback matches an http address of the local machine.
 var loopback = regexp.MustCompile(`^http://(localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?((?:[/?].*)?)$`)
 
-// matchProperty holds for every two addresses, whatever is in them: a match
-// leads to the same place, but for the port of a loopback address.
+// matchProperty holds for any two addresses: a match leads to the same place, except
+// for the port of a loopback address.
 func matchProperty(registered, given string) string {
 	if !oauth.MatchRedirectURI([]string{registered}, registered) {
 		return "an address does not match itself"
@@ -196,14 +195,14 @@ func TestRegisteredURIsAreHarmless(t *testing.T) {
 		}
 		u, err := url.Parse(uri)
 		if err != nil || u.User != nil || strings.ContainsAny(uri, "#\\ \r\n\t\x00") || !u.IsAbs() {
-			t.Fatalf("%q is taken", uri)
+			t.Fatalf("%q is accepted", uri)
 		}
 		if host := u.Host; strings.ContainsFunc(host, func(r rune) bool { return r > '~' || strings.ContainsRune("%@ ", r) }) || strings.HasSuffix(u.Hostname(), ".") {
-			t.Fatalf("%q is taken, with the host %q", uri, host)
+			t.Fatalf("%q is accepted, with the host %q", uri, host)
 		}
 		local := slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
 		if !private && (u.Scheme != "https" || u.Hostname() == "") && (u.Scheme != "http" || !local) {
-			t.Fatalf("%q is taken", uri)
+			t.Fatalf("%q is accepted", uri)
 		}
 	})
 }

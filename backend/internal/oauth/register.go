@@ -20,8 +20,7 @@ const (
 	maxClientURI    = 500
 )
 
-// registration is client metadata (RFC 7591 §2), as far as it means something
-// here.
+// registration is the client metadata (RFC 7591 §2) that this server uses.
 type registration struct {
 	ClientName    string   `json:"client_name,omitempty"`
 	ClientURI     string   `json:"client_uri,omitempty"`
@@ -34,7 +33,7 @@ type registration struct {
 	ApplicationType string `json:"application_type,omitempty"`
 }
 
-// registered is the answer: what was stored (RFC 7591 §3.2.1).
+// registered is the response: what was stored (RFC 7591 §3.2.1).
 type registered struct {
 	ClientID         string `json:"client_id"`
 	ClientIDIssuedAt int64  `json:"client_id_issued_at"`
@@ -47,8 +46,8 @@ const (
 	invalidMetadata    = "invalid_client_metadata"
 )
 
-// register is open: no key, no approval. What a client says of itself is shown
-// to members as unchecked.
+// register is open: no key, no approval. Members see what a client says about itself
+// marked as unchecked.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	key, err := s.registrationKey(r)
@@ -80,8 +79,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, answerOf(c))
 }
 
-// answerOf is what a client that was registered is told. Every client is a public
-// one and gets codes.
+// answerOf returns the response for a registered client. Every client is public and
+// uses authorization codes.
 func answerOf(c *Client) registered {
 	return registered{ClientID: c.ID, ClientIDIssuedAt: c.CreatedAt.Unix(), registration: registration{
 		ClientName: c.Name, ClientURI: c.ClientURI, RedirectURIs: c.RedirectURIs, GrantTypes: c.GrantTypes,
@@ -111,9 +110,9 @@ func (c *registration) members() map[json.Token]any {
 	}
 }
 
-// decodeMetadata reads a JSON object into the known members. Members with other names
-// are ignored, as RFC 7591 §2 asks; a member that is given twice is refused, because
-// readers differ in which of the two they take.
+// decodeMetadata reads a JSON object into the known members. Other members are ignored,
+// as RFC 7591 §2 requires; a repeated member is rejected, because parsers differ in
+// which of the two they use.
 func decodeMetadata(body []byte, known map[json.Token]any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if start, err := d.Token(); !json.Valid(body) || err != nil || start != json.Delim('{') {
@@ -137,7 +136,7 @@ func decodeMetadata(body []byte, known map[json.Token]any) error {
 	return nil
 }
 
-// checkRegistration refuses what cannot be and fills in what is implied.
+// checkRegistration rejects invalid metadata and fills in defaults.
 func (s *Server) checkRegistration(c *registration) error {
 	if len(c.RedirectURIs) == 0 || len(c.RedirectURIs) > MaxRedirectURIs {
 		return fault.InvalidField("redirect_uris", "give 1 to %d of them", MaxRedirectURIs)
@@ -150,7 +149,7 @@ func (s *Server) checkRegistration(c *registration) error {
 	if err := CheckClientName(c.ClientName); err != nil {
 		return err
 	}
-	c.ClientName = ShownName(text.Line(c.ClientName)) // empty: shown as one without a name
+	c.ClientName = ShownName(text.Line(c.ClientName)) // empty: shown as a client without a name
 	if !isClientURI(c.ClientURI) {
 		return fault.InvalidField("client_uri", "must be an https address")
 	}
@@ -178,7 +177,7 @@ func grantTypes() []string       { return []string{"authorization_code", "refres
 func responseTypes() []string    { return []string{"code"} }
 func applicationTypes() []string { return []string{"", "web", "native"} }
 
-// isClientURI reports whether a client may name an address as its home page: https, or
+// isClientURI reports whether a client may have an address as its home page: https, or
 // none at all.
 func isClientURI(address string) bool {
 	u, err := url.Parse(address)
@@ -220,5 +219,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // the client may have disconnected
 }

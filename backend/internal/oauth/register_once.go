@@ -17,12 +17,12 @@ const (
 	headerKey      = "Idempotency-Key"
 	headerReplayed = "Idempotency-Replayed"
 	mediaJSON      = "application/json"
-	// unknownAddress is the scope of callers whose address nobody told.
+	// unknownAddress is the scope of callers whose address is unknown.
 	unknownAddress = "unknown"
 )
 
-// registrationKey returns the key of a registration that may be repeated, or nil.
-// Its scope is the caller's address: whoever registers has no credential yet.
+// registrationKey returns the key of a registration that may be repeated, or nil. Its
+// scope is the caller's address, because a caller that registers has no credential yet.
 func (s *Server) registrationKey(r *http.Request) (*idempotency.Key, error) {
 	lines := r.Header.Values(headerKey)
 	switch {
@@ -38,7 +38,8 @@ func (s *Server) registrationKey(r *http.Request) (*idempotency.Key, error) {
 	return &idempotency.Key{Scope: idempotency.AddressScope(address), Name: lines[0]}, nil
 }
 
-// fingerprint tells registrations apart, and from requests to other places.
+// fingerprint distinguishes registrations from each other and from requests to other
+// endpoints.
 func fingerprint(r *http.Request, body []byte) string {
 	h := sha256.New()
 	h.Write([]byte(r.Method + "\n" + PathRegister + "\n" + mediaJSON + "\n"))
@@ -46,8 +47,8 @@ func fingerprint(r *http.Request, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// registerOnce registers a client, or repeats what was answered before. It goes
-// on when the caller hangs up.
+// registerOnce registers a client, or repeats the stored response. It continues if the
+// caller disconnects.
 func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempotency.Key, c *Client) {
 	var answer []byte
 	old, err := s.Keys.Once(context.WithoutCancel(r.Context()), key, func(ctx context.Context, tx db.Querier) (body []byte, err error) {
@@ -68,7 +69,7 @@ func (s *Server) registerOnce(w http.ResponseWriter, r *http.Request, key idempo
 	writeJSON(w, http.StatusCreated, json.RawMessage(answer))
 }
 
-// refuseKey answers the failures of keyed requests, and tells whether it was one.
+// refuseKey responds to errors of the idempotency key, and reports whether it was one.
 func refuseKey(w http.ResponseWriter, coded *fault.Error) bool {
 	if errors.Is(coded, idempotency.ErrNoRoom) {
 		w.Header().Set("Retry-After", "60")
@@ -84,7 +85,7 @@ func refuseKey(w http.ResponseWriter, coded *fault.Error) bool {
 		status = http.StatusUnprocessableEntity
 	case fault.Exhausted:
 		status = http.StatusTooManyRequests
-		w.Header().Set("Retry-After", "3600") // old keys are forgotten one by one
+		w.Header().Set("Retry-After", "3600") // old keys expire one by one
 	default:
 		return false
 	}

@@ -31,8 +31,8 @@ func (a agent) registerWithKey(t testing.TB, address, body string, keys ...strin
 	return got
 }
 
-// addressed has the authorization server read addresses from a header, as the
-// edge gives them.
+// addressed makes the authorization server read addresses from a header, as set by the
+// edge.
 func addressed() webtest.Options {
 	return webtest.Options{Auth: func(c *oauth.Config) {
 		c.ClientAddress = func(r *http.Request) string { return r.Header.Get("X-Address") }
@@ -71,7 +71,7 @@ func TestRegistrationWithAKey(t *testing.T) {
 		}
 		s.Clock.Advance(24 * time.Hour)
 		if got := a.registerWithKey(t, here, oneClient, "k"); got.Status != http.StatusCreated || got.Body == first.Body {
-			t.Errorf("a day later: %+v", got)
+			t.Errorf("after a day: %+v", got)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestRegistrationsWithOneKeyAtOnce(t *testing.T) {
 		}
 		slices.Sort(made)
 		if len(slices.Compact(made)) != 1 {
-			t.Errorf("%d clients were made", len(slices.Compact(made)))
+			t.Errorf("%d clients were created", len(slices.Compact(made)))
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestRegistrationKeysThatAreNone(t *testing.T) {
 	})
 }
 
-// What is refused is not kept, so that the key still serves the corrected request.
+// A rejected request is not stored, so that its key works for the corrected request.
 func TestRefusedRegistrationIsNotKept(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, addressed(), func(t *testing.T, s *webtest.Site) {
@@ -156,7 +156,7 @@ func TestRefusedRegistrationIsNotKept(t *testing.T) {
 	})
 }
 
-// The client and its kept answer are there together or not at all.
+// The client and its stored response are committed together or not at all.
 func TestRegistrationWithAKeyIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -165,7 +165,7 @@ func TestRegistrationWithAKeyIsOneTransaction(t *testing.T) {
 		mend := breakInserts(t, url, "idempotency_keys")
 		wantOutage(t, a.registerWithKey(t, here, oneClient, "k"), true)
 		if got := clients(); len(got) > 0 {
-			t.Errorf("%v is there without its answer", got)
+			t.Errorf("%v exists without its response", got)
 		}
 		mend()
 		got := a.registerWithKey(t, here, oneClient, "k")
@@ -175,8 +175,9 @@ func TestRegistrationWithAKeyIsOneTransaction(t *testing.T) {
 	})
 }
 
-// While no more answers of addresses can be kept, a keyed registration makes no
-// client: its repeat would make another. What was kept is still given again.
+// When no more responses can be stored for an address, a registration with a key
+// creates no client, because repeating it would create another. Stored responses are
+// still repeated.
 func TestRegistrationWithAKeyWithoutRoom(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {

@@ -26,7 +26,7 @@ func (a agent) register(t testing.TB, media, body string) answer {
 	return got
 }
 
-// The answer is what was stored and what holds for every client.
+// The response contains what was stored and the values that apply to every client.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -44,11 +44,11 @@ func TestRegistration(t *testing.T) {
 				`{"redirect_uris":["http://localhost/cb","http://127.0.0.1:1/cb","http://[::1]:65535/cb?x=y"]}`,
 				map[string]any{"redirect_uris": []any{"http://localhost/cb", "http://127.0.0.1:1/cb", "http://[::1]:65535/cb?x=y"}},
 			},
-			"what does not concern us": {
+			"metadata that we ignore": {
 				`{"redirect_uris":["https://a.example/cb"],"logo_uri":"javascript:alert(1)","jwks":{"keys":[]},"software_version":3,"REDIRECT_URIS":["https://evil.example"],"contacts":[null]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"what cannot be had": {
+			"metadata that we override": {
 				`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"client_secret_basic","scope":"timeline","grant_types":["authorization_code"],"response_types":[]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}, "scope": "timeline", "grant_types": []any{"authorization_code"}},
 			},
@@ -64,15 +64,15 @@ func TestRegistration(t *testing.T) {
 				`{"client_name":"  My\u0000 \n\tAgent\u0007 ","client_uri":"https://a.example/?q=1","redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"client_name": "My Agent", "client_uri": "https://a.example/?q=1", "redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"a name that shows nothing": {
+			"an invisible name": {
 				`{"client_name":"\u0301","redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"null is nothing": {
+			"null means omitted": {
 				`{"client_name":null,"grant_types":null,"response_types":null,"scope":null,"redirect_uris":["https://a.example/cb"]}`,
 				map[string]any{"redirect_uris": []any{"https://a.example/cb"}},
 			},
-			"the most of all": {
+			"the maximum of everything": {
 				fmt.Sprintf(`{"client_name":%q,"redirect_uris":[%s"https://a.example/%s"]}`, strings.Repeat("é", 100), strings.Repeat(`"https://a.example/cb",`, 9), strings.Repeat("x", 1982)),
 				map[string]any{"client_name": strings.Repeat("é", 100), "redirect_uris": append(repeat("https://a.example/cb", 9), "https://a.example/"+strings.Repeat("x", 1982))},
 			},
@@ -118,7 +118,7 @@ func repeatAny(in []string) (out []any) {
 	return out
 }
 
-// shown is how fmt.Sprint shows a member that is left out when empty.
+// shown returns a value as fmt.Sprint does; an omitted member is empty.
 func shown(s string) string {
 	if s == "" {
 		return "<nil>"
@@ -126,7 +126,7 @@ func shown(s string) string {
 	return s
 }
 
-// A client that registered itself can go on at once.
+// A client that registered itself can start an authorization at once.
 func TestRegisteredClientIsServed(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -134,7 +134,7 @@ func TestRegisteredClientIsServed(t *testing.T) {
 	a := agent{site: s, id: got.ClientID, redirectURI: "http://127.0.0.1:4711/cb"}
 	pair := a.tokens(t, s.SignedIn(t, "maria"))
 	if p := a.principal(t, pair.AccessToken); p == nil || p.Credential.ClientID != got.ClientID || p.Credential.ID == got.ClientID {
-		t.Errorf("the access token is known as %+v", p)
+		t.Errorf("the access token belongs to %+v", p)
 	}
 	a.wantAlive(t, pair)
 }

@@ -19,9 +19,9 @@ const (
 	maxClientName   = 100
 )
 
-// CheckRedirectURI fails with fault.Invalid unless uri may be registered:
-// absolute https, or http on a loopback host (RFC 8252 §7.3), without fragment
-// and userinfo, in plain ASCII, with a host that reads as what it is.
+// CheckRedirectURI fails with fault.Invalid unless uri may be registered: absolute
+// https, or http on a loopback host (RFC 8252 §7.3), without fragment and userinfo, in
+// plain ASCII, with a host in its canonical form.
 func CheckRedirectURI(uri string, privateSchemes bool) error {
 	u, err := url.Parse(uri)
 	switch {
@@ -44,33 +44,33 @@ func CheckRedirectURI(uri string, privateSchemes bool) error {
 	return fault.InvalidField("redirect_uris", "use https, or http on localhost, 127.0.0.1 or [::1]")
 }
 
-// notAddress tells a character that an address cannot hold. Browsers take a
-// backslash for a slash, and nobody else does.
+// notAddress reports whether a character is not allowed in an address. Only browsers
+// treat a backslash as a slash.
 func notAddress(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 
-// dangerousSchemes are never redirected to, whatever is allowed besides.
+// dangerousSchemes are never redirected to, even if private schemes are allowed.
 func dangerousSchemes() []string {
 	return []string{"javascript", "data", "vbscript", "file", "about", "blob", "http", "https", "ftp", "ws", "wss"}
 }
 
-// loopbackHosts are the hosts that plain http may lead to, as an address spells
-// them. Other spellings of the same hosts are refused: they are compared as bytes.
+// loopbackHosts are the hosts that plain http is allowed for, as written in an address.
+// Other spellings of the same hosts are rejected, because hosts are compared as bytes.
 func loopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]"} }
 
 func isLoopback(u *url.URL) bool {
 	return slices.Contains(loopbackHosts(), strings.TrimSuffix(u.Host, ":"+u.Port()))
 }
 
-// MatchRedirectURI tells whether a given redirect URI is one of the registered
-// ones: byte for byte, but for the port of an http loopback address.
+// MatchRedirectURI reports whether a given redirect URI is one of the registered ones:
+// byte for byte, except the port of an http loopback address.
 func MatchRedirectURI(registered []string, given string) bool {
 	return slices.ContainsFunc(registered, func(uri string) bool {
 		return uri == given || withoutLoopbackPort(uri) != "" && withoutLoopbackPort(uri) == withoutLoopbackPort(given)
 	})
 }
 
-// withoutLoopbackPort cuts the port out of an http loopback address without
-// touching another byte; empty for any other address.
+// withoutLoopbackPort removes the port of an http loopback address and changes no other
+// byte; empty for any other address.
 func withoutLoopbackPort(uri string) string {
 	for _, host := range loopbackHosts() {
 		rest, ok := strings.CutPrefix(uri, "http://"+host)
@@ -90,9 +90,9 @@ func withoutLoopbackPort(uri string) string {
 	return ""
 }
 
-// CheckClientName fails with fault.Invalid unless the name can stand on a
-// consent page: characters that cannot be seen, or that turn the text around,
-// make one name look like another.
+// CheckClientName fails with fault.Invalid unless the name may be shown on a consent
+// page: invisible characters, and those that change the direction of the text, make one
+// name look like another.
 func CheckClientName(name string) error {
 	if len([]rune(name)) > maxClientName {
 		return fault.InvalidField("client_name", "use %d characters at most", maxClientName)
@@ -104,8 +104,8 @@ func CheckClientName(name string) error {
 }
 
 // ShownName returns a client's name without the characters that CheckClientName
-// refuses, which names have that were registered earlier. It is empty when nothing
-// is left to be seen.
+// rejects, which names that were registered earlier may contain. It is empty if no
+// visible character remains.
 func ShownName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if text.Invisible(r) {
@@ -119,9 +119,9 @@ func ShownName(name string) string {
 	return name
 }
 
-// CheckChallenge fails with fault.Invalid unless challenge has the shape of a
-// base64url SHA-256 (RFC 7636 §4.2): 43 characters. Whether some verifier belongs
-// to it is found out when the code is redeemed.
+// CheckChallenge fails with fault.Invalid unless challenge has the form of a base64url
+// SHA-256 (RFC 7636 §4.2): 43 characters. Whether a verifier matches it is checked when
+// the code is redeemed.
 func CheckChallenge(challenge string) error {
 	if len(challenge) != base64.RawURLEncoding.EncodedLen(sha256.Size) || strings.ContainsFunc(challenge, notBase64URL) {
 		return fault.InvalidField("code_challenge", "must be the base64url SHA-256 of the verifier")
@@ -134,8 +134,8 @@ const base64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 func notBase64URL(r rune) bool { return !strings.ContainsRune(base64URL, r) }
 
-// VerifyChallenge tells whether the verifier has the form of RFC 7636 §4.1 and
-// belongs to the S256 challenge.
+// VerifyChallenge reports whether the verifier has the form of RFC 7636 §4.1 and
+// matches the S256 challenge.
 func VerifyChallenge(challenge, verifier string) bool {
 	if len(verifier) < 43 || len(verifier) > 128 || strings.ContainsFunc(verifier, notUnreserved) {
 		return false
@@ -144,13 +144,13 @@ func VerifyChallenge(challenge, verifier string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
 }
 
-// notUnreserved tells a character that is not in RFC 3986's unreserved set.
+// notUnreserved reports whether a character is not in RFC 3986's unreserved set.
 func notUnreserved(r rune) bool {
 	return !strings.ContainsRune(base64URL+".~", r)
 }
 
-// ParseScopes reads a space-separated list of scopes: nothing given is all. It
-// fails with fault.Invalid for a scope that is not in all, or an odd separator.
+// ParseScopes parses a space-separated list of scopes; empty means all. It fails with
+// fault.Invalid for a scope that is not in all, or a wrong separator.
 func ParseScopes(raw string, given bool, all []string) ([]string, error) {
 	if !given {
 		return slices.Clone(all), nil

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// all are the scopes that there are.
+// all are all scopes.
 func all() []string { return []string{"connections", "timeline", "organize", "write"} }
 
 func TestCheckChallenge(t *testing.T) {
@@ -82,7 +82,7 @@ func FuzzVerifyChallenge(f *testing.F) {
 			t.Errorf("%q for %q", verifier, challenge)
 		}
 		if fits && oauth.CheckChallenge(challenge) != nil {
-			t.Errorf("%q cannot be asked for", challenge)
+			t.Errorf("%q is not accepted", challenge)
 		}
 	})
 }
@@ -110,12 +110,12 @@ func TestParseScopes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got[0] = "changed"; known[0] == "changed" {
-		t.Error("the caller can change what there is")
+		t.Error("the caller can change the list of scopes")
 	}
 }
 
-// scopesProperty holds for every text: what comes of it is scopes that exist,
-// each once, and none that the text does not name.
+// scopesProperty holds for every text: the result contains only scopes that exist and
+// that the text names, each once.
 func scopesProperty(raw string) string {
 	got, err := oauth.ParseScopes(raw, true, all())
 	if err != nil {

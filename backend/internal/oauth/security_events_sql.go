@@ -7,15 +7,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// ClientUse is a registered client, and how many members have let it in.
+// ClientUse is a client, and how many grants it has.
 type ClientUse struct {
 	Client `bun:",extend"`
 
-	// Grants that are not revoked.
+	// Grants is the number of grants that are not revoked.
 	Grants int
 }
 
-// ListClients returns the clients that have grants, those of most grants first.
+// ListClients returns the clients that have grants, those with the most grants first.
 func ListClients(ctx context.Context, s *db.DB) ([]ClientUse, error) {
 	var clients []ClientUse
 	err := s.NewRaw(`SELECT c.id, c.name, c.created_at, c.last_used_at, count(*) AS grants
@@ -24,9 +24,10 @@ GROUP BY c.id, c.name, c.created_at, c.last_used_at ORDER BY grants DESC, c.id`)
 	return clients, err
 }
 
-// RevokeClient ends what a client holds or waits for, of all members, and returns
-// the members who had let it in. It fails with fault.NotFound when there is no such
-// client. The client stays registered: members can let it in again.
+// RevokeClient ends all access of a client, and its pending requests, for all members,
+// and returns the members who had granted it access. It fails with fault.NotFound if
+// there is no such client. The client stays registered: members can grant it access
+// again.
 func RevokeClient(ctx context.Context, s *db.DB, clientID string) (owners []tenant.ID, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		var known string
@@ -34,8 +35,8 @@ func RevokeClient(ctx context.Context, s *db.DB, clientID string) (owners []tena
 		if _, err = db.Found(&known, err, "there is no client "+clientID); err != nil {
 			return err
 		}
-		// In this order: a request that is answered meanwhile leaves a code, and a
-		// code that is redeemed leaves a grant.
+		// In this order: a request that is answered meanwhile creates a code, and a
+		// code that is redeemed creates a grant.
 		for _, statement := range []string{
 			"DELETE FROM authorization_requests WHERE client_id = ?",
 			"DELETE FROM authorization_codes WHERE client_id = ? AND used_at IS NULL",

@@ -26,30 +26,29 @@ const (
 	PathRevoke    = "/oauth/revoke"
 )
 
-// Config is what the server needs.
+// Config configures the authorization server.
 type Config struct {
 	// Issuer is the public address of the service, without a slash at the end.
 	Issuer string
 	Store  *db.DB
-	// Keys keeps the answers of registrations with an Idempotency-Key.
+	// Keys stores the responses to registrations with an Idempotency-Key.
 	Keys     *idempotency.Keys
 	Sessions Sessions
 	Pages    Pages
 	Catalog  *catalog.Catalog
-	// AccessLifetime and RefreshIdle are how long a new access token works and
-	// how long a refresh token may lie unused.
+	// AccessLifetime is how long a new access token works, RefreshIdle how long a
+	// refresh token may stay unused.
 	AccessLifetime, RefreshIdle time.Duration
-	// RememberClients is how long a client that asked is known without asking the
-	// store again; 0 remembers none.
+	// RememberClients is how long a client is cached; 0 disables the cache.
 	RememberClients time.Duration
 	// AllowPrivateSchemes lets clients register redirect URIs like cursor://….
 	AllowPrivateSchemes bool
-	// ClientAddress says where a request comes from; keyed registrations of one
-	// address are told apart by their keys. Nil: nobody knows.
+	// ClientAddress returns the address that a request comes from. It is the scope of
+	// the idempotency keys of registrations. Nil: the address is unknown.
 	ClientAddress func(r *http.Request) string
 	// Documents fetches client ID metadata documents; nil: clients have to register.
 	Documents *clientdoc.Fetcher
-	// Events records whom members let in; nil records nothing.
+	// Events records which clients members grant access to; nil records nothing.
 	Events *account.EventRecorder
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -57,19 +56,19 @@ type Config struct {
 
 // Sessions finds the browser's login session.
 type Sessions interface {
-	// Current returns the live session of a request, or nil when there is none.
+	// Current returns the live session of a request, or nil if there is none.
 	Current(r *http.Request) (*account.LoginSession, error)
-	// SignIn is where a browser without a session goes first; it comes back to
-	// returnTo, a path of this service.
+	// SignIn returns the address at which a browser without a session signs in; it
+	// comes back to returnTo, a path of this service.
 	SignIn(returnTo string) string
 }
 
-// Pages renders what a person meets on the way.
+// Pages renders the pages of the authorization flow.
 type Pages interface {
-	// Consent asks the member whether the client may have the scopes, or asks again
-	// when the view tells of a mistake.
+	// Consent asks the member whether the client may have the scopes, or asks again if
+	// the view contains an error.
 	Consent(w http.ResponseWriter, r *http.Request, view ConsentView)
-	// Problem tells a person what went wrong; it never redirects.
+	// Problem shows an error to a person; it never redirects.
 	Problem(w http.ResponseWriter, r *http.Request, status int, title, text string)
 }
 
@@ -77,24 +76,24 @@ type Pages interface {
 type ConsentView struct {
 	// Request is the secret of this page's request, sent back in the form.
 	Request string
-	// Username is whose access is asked for.
+	// Username is the member whose access is requested.
 	Username string
-	// ClientName is what the client calls itself; nobody has checked it.
+	// ClientName is the name that the client gives itself; it is not verified.
 	ClientName string
-	// DocumentURL is where the client's metadata was fetched; empty for a client that
-	// registered.
+	// DocumentURL is where the client's metadata was fetched; empty for a registered
+	// client.
 	DocumentURL string
-	// RedirectURI is where the answer will be sent.
+	// RedirectURI is where the response will be sent.
 	RedirectURI string
-	// Scopes are the scopes asked for, Ticked those that are chosen so far.
+	// Scopes are the requested scopes, Ticked those that are chosen so far.
 	Scopes, Ticked []string
-	// Mistake says what is wrong with the answer before; empty when there was none.
+	// Mistake says what is wrong with the last answer; empty if there was none.
 	Mistake string
-	// Address is a path of this service that asks for the same once more.
+	// Address is a path of this service that repeats the same request.
 	Address string
 }
 
-// Server holds the endpoints.
+// Server serves the endpoints.
 type Server struct {
 	Config
 
@@ -103,7 +102,7 @@ type Server struct {
 	documents *documents // nil without Config.Documents
 }
 
-// New composes the endpoints.
+// New builds the server.
 func New(c Config) *Server {
 	s := &Server{Config: c, clients: newClients(c.Store, c.RememberClients, c.Now), documents: newDocuments(c)}
 	endpoints := op.Endpoints{
@@ -114,7 +113,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Mount adds the endpoints to a mux.
+// Mount registers the endpoints on a mux.
 func (s *Server) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+PathMetadata, s.metadata)
 	mux.HandleFunc("POST "+PathRegister, s.register)
@@ -124,8 +123,8 @@ func (s *Server) Mount(mux *http.ServeMux) {
 	mux.Handle("POST "+PathRevoke, strictForm(s.tokens))
 }
 
-// client returns a client that is in the store, or fault.NotFound. What is no client's
-// id is not asked of the store: there are bytes that a database fails on.
+// client returns a client from the store, or fault.NotFound. An invalid id is not
+// looked up, because some bytes cause database errors.
 func (s *Server) client(ctx context.Context, clientID string) (*Client, error) {
 	if IsDocumentURL(clientID) {
 		return s.clients.get(ctx, clientID)
@@ -133,7 +132,7 @@ func (s *Server) client(ctx context.Context, clientID string) (*Client, error) {
 	return s.registered(ctx, clientID)
 }
 
-// registered returns a client that registered itself, or fault.NotFound.
+// registered returns a registered client, or fault.NotFound.
 func (s *Server) registered(ctx context.Context, clientID string) (*Client, error) {
 	if !id.Valid(id.Client, clientID) {
 		return nil, notRegistered()
@@ -143,8 +142,8 @@ func (s *Server) registered(ctx context.Context, clientID string) (*Client, erro
 
 func notRegistered() error { return fault.New(fault.NotFound, "the client is not registered") }
 
-// address is the bucket of the address that a request comes from; empty when
-// nobody knows.
+// address returns the bucket of the address that a request comes from; empty if
+// unknown.
 func (s *Server) address(r *http.Request) string {
 	if s.ClientAddress == nil {
 		return ""
@@ -152,7 +151,7 @@ func (s *Server) address(r *http.Request) string {
 	return account.AddressBucket(s.ClientAddress(r))
 }
 
-// pair generates a new pair of tokens: what to keep, and what to hand out.
+// pair generates a new pair of tokens: what to store, and what to send.
 func (s *Server) pair() (kept Pair, access, refresh string, err error) {
 	if access, err = Generate(PrefixAccessToken); err != nil {
 		return kept, "", "", err
@@ -168,7 +167,7 @@ func (s *Server) pair() (kept Pair, access, refresh string, err error) {
 	return kept, access, refresh, nil
 }
 
-// fail logs an outage or a bug; its text is for the log only.
+// fail logs an outage or a bug; its text is only for the log.
 func (s *Server) fail(ctx context.Context, what string, err error) {
 	s.Logger.ErrorContext(ctx, what, "error", err)
 }

@@ -17,8 +17,8 @@ type row struct {
 	test func(t *testing.T, a agent, b *webtest.Browser)
 }
 
-// testRows runs the rows one after the other, since some move the clock, each
-// with a member and a client of its own, on each kind of database.
+// testRows runs the rows one after the other, since some move the clock, each with its
+// own member and client, on each kind of database.
 func testRows(t *testing.T, rows []row) {
 	t.Helper()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {

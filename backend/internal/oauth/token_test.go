@@ -24,7 +24,7 @@ func challengeOf(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// The form of RFC 7636 §4.1 is held against the verifier even where its hash fits.
+// The form of RFC 7636 §4.1 is enforced on the verifier even if its hash matches.
 func TestVerifiers(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -156,10 +156,10 @@ func TestTokenRequestHygiene(t *testing.T) {
 			t.Errorf("%s: %d %s %v", name, got.Status, got.Body, got.Header)
 		}
 		if name == "too much" && !strings.Contains(got.Description, "65536 bytes") {
-			t.Errorf("what is too much is not told: %s", got.Body)
+			t.Errorf("the error does not name the limit: %s", got.Body)
 		}
 	}
-	// None of that has used up anything.
+	// None of these requests has used up the code or the token.
 	wantTokens(t, a.exchange(t, code))
 	a.wantAlive(t, pair)
 }
@@ -296,11 +296,11 @@ func TestRevocationOfWhateverIsGiven(t *testing.T) {
 	a.wantDead(t, pair)
 	wantRevoked(t, a.revoke(t, pair.AccessToken))
 	next := a.refresh(t, other.RefreshToken)
-	wantRevoked(t, a.revoke(t, other.RefreshToken, "token_type_hint", "nonsense")) // spent, yet of a live chain
+	wantRevoked(t, a.revoke(t, other.RefreshToken, "token_type_hint", "nonsense")) // spent, but its grant is live
 	a.wantDead(t, next)
 }
 
-// Nothing that opens a door is kept as it is.
+// No secret that gives access is stored as it is.
 func TestSecretsAtRest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *webtest.Site, databaseURL string) {
@@ -324,7 +324,7 @@ func TestSecretsAtRest(t *testing.T) {
 			}
 		}
 		if strings.Contains(kept, oauth.Hash(pair.AccessToken)) {
-			t.Error("the access token before is kept")
+			t.Error("the previous access token is still stored")
 		}
 		for _, encoded := range []string{verifier, fmt.Sprintf("%x", next.AccessToken)} {
 			if strings.Contains(kept, encoded) {

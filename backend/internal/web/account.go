@@ -30,8 +30,8 @@ func (v *request) renderAccount(status int, typed string, wrong *mistakes) {
 	}})
 }
 
-// deleteAccount deletes the member with everything, when they typed their
-// username and their password.
+// deleteAccount deletes the member and all their data, if they typed their username and
+// their password.
 func (v *request) deleteAccount() error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
@@ -56,7 +56,7 @@ func (v *request) deleteAccount() error {
 	if err := account.DeleteMember(v.r.Context(), v.Store, m.ID); err != nil {
 		return err
 	}
-	// The member's rows are gone, so this one names no member but by the hash.
+	// The member's rows are deleted, so the event names the member only by the hash.
 	v.events.Record(v.r.Context(), account.SecurityEvent{
 		Kind: account.AccountDeleted, Subject: account.SubjectOf(m.ID), Address: v.addressBucket(),
 	})

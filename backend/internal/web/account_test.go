@@ -26,7 +26,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// keepPerson has a member keep somebody, as an agent would.
+// keepPerson stores a person of the member, as an agent would.
 func keepPerson(t *testing.T, s *webtest.Site, owner tenant.ID, name string) {
 	t.Helper()
 	err := s.Store.Tenant(owner, false).Write(t.Context(), db.Actor{CredentialName: "Claude", Tool: "create_connection"},
@@ -39,7 +39,7 @@ func keepPerson(t *testing.T, s *webtest.Site, owner tenant.ID, name string) {
 	}
 }
 
-// keepMany has a member keep n people whom no packing makes smaller than 300 bytes each.
+// keepMany stores n people of the member, each at least 300 bytes even when compressed.
 func keepMany(t *testing.T, s *webtest.Site, owner tenant.ID, n int) {
 	t.Helper()
 	err := s.Store.Tenant(owner, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
@@ -81,15 +81,15 @@ func TestDeleteAccount(t *testing.T) {
 		}
 		want(t, b.Submit(page, "/settings/account/delete", values("username", "maria", "password", webtest.Password)), http.StatusOK, "Your account is deleted")
 		if isSignedIn(b) || isSignedIn(second) || b.Cookie("kith_session") != "" {
-			t.Error("a session goes on")
+			t.Error("a session still works")
 		}
 		for _, dead := range []string{access, bearer} {
 			if _, err := oauth.Authenticate(t.Context(), s.Store, dead); !fault.Is(err, fault.Unauthenticated) {
-				t.Errorf("a token goes on: %v", err)
+				t.Errorf("a token still works: %v", err)
 			}
 		}
 		if _, err := account.FindMember(t.Context(), s.Store, "maria"); !fault.Is(err, fault.NotFound) {
-			t.Errorf("the member is there: %v", err)
+			t.Errorf("the member still exists: %v", err)
 		}
 		want(t, signIn(b, "maria", webtest.Password, ""), http.StatusForbidden)
 	})
@@ -162,7 +162,7 @@ func unzip(t *testing.T, body string) map[string]string {
 	return files
 }
 
-// arrange gives a person a group and a reminder.
+// arrange adds a group and a reminder to a person.
 func arrange(ctx context.Context, u *db.Tx, id string) error {
 	if _, err := groups.Save(ctx, u, groups.Patch{Name: new("Crew")}); err != nil {
 		return err
@@ -219,7 +219,7 @@ func checkExport(t *testing.T, body string) {
 	}
 	for _, secret := range []string{"argon2", "kith_pat_", "hash"} {
 		if strings.Contains(body, secret) {
-			t.Errorf("it holds %q", secret)
+			t.Errorf("it contains %q", secret)
 		}
 	}
 }
@@ -242,14 +242,14 @@ func TestExportOfAnEmptyAccount(t *testing.T) {
 	}
 }
 
-// An export that breaks off is never taken for whole: it is a page when nothing
-// was sent yet, and else a connection that ends in the middle.
+// An export that fails is never taken for complete: the response is an error page if
+// nothing was sent yet, otherwise a connection that is closed in the middle.
 func TestExportBreaksOff(t *testing.T) {
 	t.Parallel()
 	down := fault.Wrap(errors.New("secret-host refused"), fault.Unavailable, "the store cannot be reached")
 	for name, c := range map[string]struct {
 		people int
-		table  string // whose rows cannot be read
+		table  string // the table that cannot be read
 		page   bool
 	}{"at once": {0, "connections", true}, "early": {3, "relationships", true}, "late": {300, "relationships", false}} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestExportBreaksOff(t *testing.T) {
 			p, err := b.Try(b.Request(http.MethodGet, "/settings/account/export", nil))
 			if !c.page {
 				if err == nil {
-					t.Errorf("%d, %d bytes that look whole", p.Status, len(p.Body))
+					t.Errorf("%d, %d bytes that look complete", p.Status, len(p.Body))
 				}
 				return
 			}
@@ -282,7 +282,7 @@ func TestExportBreaksOff(t *testing.T) {
 	}
 }
 
-// Whoever wants to delete their account is shown how to take their data first.
+// The page for deleting the account first offers an export.
 func TestExportComesBeforeDeletion(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

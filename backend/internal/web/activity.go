@@ -18,34 +18,34 @@ import (
 // activityContent is the content of the page of all changes.
 type activityContent struct {
 	Days []activityDay
-	// Older is the address of the next page, Latest of the first; empty where there
-	// is none, or where the member is already.
+	// Older is the address of the next page, Latest of the first; empty if there is no
+	// such page or if it is this one.
 	Older, Latest string
 }
 
-// activityDay is what was changed on one day of the member's calendar.
+// activityDay holds the changes of one day of the member's calendar.
 type activityDay struct {
 	Day     time.Time
 	Changes []changeRow
 }
 
-// changeRow is one change, as its list and the page that undoes it show it. Its
-// times are in the member's zone.
+// changeRow is one change, as shown in its list and on the page that undoes it. Its
+// times are in the member's time zone.
 type changeRow struct {
 	ID string
 	At time.Time
 	// What is the change's own summary.
 	What string
-	// Who is the agent or the token; empty for the member.
+	// Who is the name of the agent or token; empty for the member.
 	Who string
-	// Tool is the tool's title, or what page it was.
+	// Tool is the title of the tool, or the name of the page.
 	Tool string
-	// Undone tells that it was taken back, and UndoneAt when, if that is still known.
+	// Undone is set if the change was undone, and UndoneAt is when, if still known.
 	Undone   bool
 	UndoneAt time.Time
-	// Undid is when the change was made that this one took back; zero for others.
+	// Undid is the time of the change that this one undid; zero for others.
 	Undid time.Time
-	// Undoable tells that it may be taken back now, Final that it never may.
+	// Undoable is set if the change can be undone now, Final if it never can be.
 	Undoable, Final bool
 }
 
@@ -74,13 +74,13 @@ func (v *request) showActivity() error {
 // changesList is one page of a list of changes.
 type changesList struct {
 	changes []history.Change
-	// older and latest are addresses; empty where there is no such page, or where the
-	// member is already.
+	// older and latest are addresses; empty if there is no such page or if it is this
+	// one.
 	older, latest string
 }
 
-// changesPage returns the page of a list of changes that the request asks for. order
-// is what the list's cursors belong to.
+// changesPage returns the requested page of a list of changes. order is the order that
+// the list's cursors belong to.
 func (v *request) changesPage(path, order string, query history.Query) (changesList, error) {
 	asked, list := v.r.URL.Query().Get(cursorParameter), changesList{}
 	if asked != "" {
@@ -94,7 +94,7 @@ func (v *request) changesPage(path, order string, query history.Query) (changesL
 		}
 		list.latest = path
 	}
-	query.Limit = activityPage + 1 // one more tells whether there is an older page
+	query.Limit = activityPage + 1 // one more shows whether there is an older page
 	var err error
 	if list.changes, err = history.ListChanges(v.r.Context(), v.data(), query); err != nil || len(list.changes) <= activityPage {
 		return list, err
@@ -105,13 +105,13 @@ func (v *request) changesPage(path, order string, query history.Query) (changesL
 	return list, err
 }
 
-// activityOrder is what the page's cursors belong to.
+// activityOrder is the order that the page's cursors belong to.
 const activityOrder = "activity"
 
-// data returns what the member keeps.
+// data returns the data of the member.
 func (v *request) data() *db.Tenant { return v.Data(v.login.MemberID) }
 
-// byDay gathers rows by the day on which they were made; they come in order.
+// byDay groups rows by the day on which they were made. The rows must be in order.
 func byDay(rows []changeRow) []activityDay {
 	var days []activityDay
 	for _, row := range rows {
@@ -125,8 +125,8 @@ func byDay(rows []changeRow) []activityDay {
 	return days
 }
 
-// changeRows returns how changes are shown. When those were made that undid them,
-// or that they undid, takes one more look at the store.
+// changeRows returns changes as they are shown. It makes one more query for the times
+// of the changes that undid them or that they undid.
 func (v *request) changeRows(ctx context.Context, changes []history.Change) ([]changeRow, error) {
 	var others []string
 	for _, c := range changes {
@@ -166,8 +166,8 @@ func (v *request) changeRow(c *history.Change, madeAt map[string]time.Time, zone
 	return row
 }
 
-// toolTitle returns what people call a tool. Pages go by what they are in the
-// settings; what neither knows any more is left out.
+// toolTitle returns the title of a tool. A page has its name in the settings. For an
+// unknown name it returns the empty string.
 func (v *request) toolTitle(name string) string {
 	if rpc, ok := v.Catalog.Tool(name); ok {
 		return rpc.Tool.Title
@@ -180,7 +180,7 @@ func (v *request) toolTitle(name string) string {
 	return ""
 }
 
-// local returns a time in a zone; the zero time stays zero.
+// local returns a time in a time zone; the zero time stays zero.
 func local(t time.Time, zone *time.Location) time.Time {
 	if t.IsZero() {
 		return time.Time{}

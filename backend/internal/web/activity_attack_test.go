@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// A change of another member is as if it did not exist: neither seen nor undone,
-// and not told from one that nobody made.
+// A change of another member can be neither seen nor undone, and the response is the
+// same as for a change that does not exist.
 func TestUndoOfAnotherMembersChange(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -21,33 +21,32 @@ func TestUndoOfAnotherMembersChange(t *testing.T) {
 		token := attacker.Get(undoPath(own)).Form(undoForm).Get("form_token")
 		var seen []string
 		for name, changeID := range map[string]string{
-			"another member's": theirs, "nobody's": "chg_01J00000000000000000000000", "an id in lower case": strings.ToLower(own),
-			"another kind's": grace, "a word": "x", "nothing": "", "what breaks": broken, "a pattern": "chg_%", "two": own + "," + own,
+			"another member's": theirs, "an unknown id": "chg_01J00000000000000000000000", "an id in lower case": strings.ToLower(own),
+			"another kind's": grace, "a word": "x", "nothing": "", "invalid text": broken, "a pattern": "chg_%", "two": own + "," + own,
 		} {
 			looked, sent := attacker.Get(undoPath(changeID)), attacker.Post(undoForm, values("form_token", token, "change", changeID))
 			want(t, looked, http.StatusNotFound, "There is nothing here")
 			want(t, sent, http.StatusNotFound, "There is nothing here")
 			if linkTo(looked, "Back to Activity") != "/settings/activity" {
-				t.Errorf("%s: no way on from the page", name)
+				t.Errorf("%s: the page has no link to continue", name)
 			}
 			seen = append(seen, looked.Text(), sent.Text())
 		}
 		for _, text := range seen {
 			if text != seen[0] || strings.Contains(text, "Grace") {
-				t.Errorf("one is told from another: %q", text)
+				t.Errorf("the responses differ: %q", text)
 			}
 		}
 		if p := attacker.Get("/settings/activity"); strings.Contains(p.Body, "Grace") || strings.Contains(p.Body, theirs) {
 			t.Error("another member's change is listed")
 		}
-		if onFile(t, s, victim.Owner, grace) == nil || len(list(t, s, victim.Owner)) != 1 || len(list(t, s, attacker.Owner)) != 1 {
+		if findPerson(t, s, victim.Owner, grace) == nil || len(list(t, s, victim.Owner)) != 1 || len(list(t, s, attacker.Owner)) != 1 {
 			t.Error("something was undone")
 		}
 	})
 }
 
-// Neither another site nor a form of another browser undoes anything, nor does an
-// address that somebody is sent to.
+// Another site, a form from another browser and a link to an address undo nothing.
 func TestUndoNeedsTheFormOfThePage(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{TLS: true})
@@ -62,7 +61,7 @@ func TestUndoNeedsTheFormOfThePage(t *testing.T) {
 		"with another's token":   b.Post(undoForm, values("change", addition, "form_token", tokenOf(other.Get("/settings/profile")))),
 		"in the address":         b.Post(undoPath(addition)+"&form_token="+form.Get("form_token"), values("x", "y")),
 		"from another site":      b.Do(crossSite),
-		"by who is signed out":   s.Browser(t).Post(undoForm, form),
+		"signed out":             s.Browser(t).Post(undoForm, form),
 		"by another member":      other.Post(undoForm, form),
 		"by GET, with the token": b.Get(undoPath(addition) + "&form_token=" + form.Get("form_token")),
 	} {
@@ -70,13 +69,13 @@ func TestUndoNeedsTheFormOfThePage(t *testing.T) {
 			t.Errorf("%s: it was undone", name)
 		}
 	}
-	if onFile(t, s, b.Owner, grace) == nil || len(list(t, s, b.Owner)) != 1 {
+	if findPerson(t, s, b.Owner, grace) == nil || len(list(t, s, b.Owner)) != 1 {
 		t.Error("something was undone")
 	}
 	wantRedirect(t, b.Post(undoForm, form), "/settings/activity?done=undone")
 }
 
-// A change without a way back has no button, and its form does nothing.
+// A change that cannot be undone has no button, and posting its form does nothing.
 func TestUndoOfAFinalChange(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -90,18 +89,18 @@ func TestUndoOfAFinalChange(t *testing.T) {
 			for status, p := range map[int]*webtest.Page{http.StatusOK: b.Get(undoPath(changeID)), http.StatusConflict: b.Post(undoForm, form)} {
 				want(t, p, status, "This cannot be undone", "About a person who was deleted for good", "Cannot be undone.", "Back to all changes")
 				if len(p.Forms(undoForm)) > 0 || strings.Contains(p.Body, "Grace") {
-					t.Error("there is a button, or a name, all the same")
+					t.Error("there is a button or a name")
 				}
 			}
 		}
-		if len(list(t, s, b.Owner)) != 2 || onFile(t, s, b.Owner, grace) != nil {
+		if len(list(t, s, b.Owner)) != 2 || findPerson(t, s, b.Owner, grace) != nil {
 			t.Error("something was undone")
 		}
 	})
 }
 
-// Of ten clicks at once one undoes the change, and the others are told that it
-// was done.
+// Of ten clicks at once one undoes the change, and the others are told that it is
+// already undone.
 func TestTenUndosAtOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -130,13 +129,13 @@ func TestTenUndosAtOnce(t *testing.T) {
 		if told["/settings/activity?done=undone"] != 1 || told["/settings/activity?done=undone-already"] != 9 {
 			t.Errorf("answers: %v", told)
 		}
-		if changes := list(t, s, b.Owner); len(changes) != 2 || changes[0].Undoes != addition || changes[1].UndoneBy != changes[0].ID || onFile(t, s, b.Owner, grace) != nil {
+		if changes := list(t, s, b.Owner); len(changes) != 2 || changes[0].Undoes != addition || changes[1].UndoneBy != changes[0].ID || findPerson(t, s, b.Owner, grace) != nil {
 			t.Errorf("changes: %+v", changes)
 		}
 	})
 }
 
-// What members and agents write is shown as they wrote it, and is never markup.
+// Text from members and agents is shown literally and is never markup.
 func TestScriptsInChanges(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -150,7 +149,7 @@ func TestScriptsInChanges(t *testing.T) {
 	for name, p := range pages {
 		want(t, p, http.StatusOK, attack)
 		if len(p.All("script")) > 0 || strings.Contains(p.Body, "<script") || strings.Contains(p.Body, "<img src=x") {
-			t.Errorf("%s holds markup of a member's", name)
+			t.Errorf("%s contains markup from a member", name)
 		}
 		for _, n := range p.All("bdi") {
 			if strings.Contains(webtest.TextOf(n), "<script>") {

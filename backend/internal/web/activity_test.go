@@ -22,14 +22,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// undoForm is where the form goes that undoes a change.
+// undoForm is the address of the form that undoes a change.
 const undoForm = "/settings/activity/undo"
 
 func undoPath(changeID string) string {
 	return undoForm + "?" + url.Values{"change": {changeID}}.Encode()
 }
 
-// by has an agent of the name Claude write with a tool.
+// by makes a change with a tool, as an agent named Claude.
 func by[T any](t *testing.T, s *webtest.Site, owner tenant.ID, tool string, fn func(context.Context, *db.Tx) (T, error)) T {
 	t.Helper()
 	var out T
@@ -44,7 +44,7 @@ func by[T any](t *testing.T, s *webtest.Site, owner tenant.ID, tool string, fn f
 	return out
 }
 
-// added has an agent add a person.
+// added adds a person, as an agent.
 func added(t *testing.T, s *webtest.Site, owner tenant.ID, name string) (id, changeID string) {
 	t.Helper()
 	made := by(t, s, owner, "create_connection", func(ctx context.Context, u *db.Tx) (people.Written, error) {
@@ -53,7 +53,7 @@ func added(t *testing.T, s *webtest.Site, owner tenant.ID, name string) (id, cha
 	return made.Connection.ID, made.ChangeID
 }
 
-// changed has an agent change a person, and returns the change.
+// changed changes a person, as an agent, and returns the change.
 func changed(t *testing.T, s *webtest.Site, owner tenant.ID, p people.Patch) string {
 	t.Helper()
 	return by(t, s, owner, "update_connection", func(ctx context.Context, u *db.Tx) (people.Written, error) {
@@ -61,7 +61,7 @@ func changed(t *testing.T, s *webtest.Site, owner tenant.ID, p people.Patch) str
 	}).ChangeID
 }
 
-// noted has an agent add a note about a person, and returns the change.
+// noted adds a note about a person, as an agent, and returns the change.
 func noted(t *testing.T, s *webtest.Site, owner tenant.ID, about, body string) string {
 	t.Helper()
 	return by(t, s, owner, "add_note", func(ctx context.Context, u *db.Tx) (string, error) {
@@ -80,8 +80,8 @@ func list(t *testing.T, s *webtest.Site, owner tenant.ID) []history.Change {
 	return changes
 }
 
-// onFile returns a person, or nil when they are not on file.
-func onFile(t *testing.T, s *webtest.Site, owner tenant.ID, id string) *people.Connection {
+// findPerson returns a person, or nil if there is no such person.
+func findPerson(t *testing.T, s *webtest.Site, owner tenant.ID, id string) *people.Connection {
 	t.Helper()
 	names, err := people.ListNames(t.Context(), s.Store.Tenant(owner, true), []string{id})
 	if err != nil {
@@ -97,7 +97,7 @@ func onFile(t *testing.T, s *webtest.Site, owner tenant.ID, id string) *people.C
 	return c
 }
 
-// linkTo returns where the link of a name leads; empty when there is none.
+// linkTo returns the address of the link with a text; empty if there is none.
 func linkTo(p *webtest.Page, name string) string {
 	for _, a := range p.All("a") {
 		if webtest.TextOf(a) == name {
@@ -107,7 +107,7 @@ func linkTo(p *webtest.Page, name string) string {
 	return ""
 }
 
-// undoable are the changes that a page offers to undo, in its order.
+// undoable returns the changes that a page offers to undo, in the page's order.
 func undoable(p *webtest.Page) []string {
 	var ids []string
 	for _, form := range p.All("form") {
@@ -123,7 +123,7 @@ func undoable(p *webtest.Page) []string {
 	return ids
 }
 
-// buttons are the names of a page's buttons, but for the one that signs out.
+// buttons returns the names of a page's buttons, except the one for signing out.
 func buttons(p *webtest.Page) []string {
 	var names []string
 	for _, b := range p.All("button")[1:] {
@@ -162,20 +162,20 @@ func TestActivityTellsOfEveryChange(t *testing.T) {
 			t.Errorf("the buttons are %q", got)
 		}
 		if headings := page.All("h2"); len(headings) == 0 || webtest.TextOf(headings[0]) != s.Clock.Now().Format("2 January 2006") {
-			t.Error("the days are not told apart")
+			t.Error("the days are not separated")
 		}
 		if linkTo(page, "Older") != "" || linkTo(page, "Latest") != "" {
-			t.Error("one page has neighbours")
+			t.Error("a single page links to others")
 		}
 		agents := b.Get("/settings/mcp")
 		want(t, agents, http.StatusOK, "About a person who was deleted for good", "Undone on "+later)
 		if strings.Contains(agents.Text(), "Undid: ") || linkTo(agents, "See every change, and undo it") != "/settings/activity" || linkTo(agents, "Activity") == "" {
-			t.Error("the page of agents tells of the member, or does not lead here")
+			t.Error("the page of agents shows the member's own changes, or does not link here")
 		}
 	})
 }
 
-// Times are those of the member's own zone, and so are the days.
+// Times and days are in the member's own time zone.
 func TestActivityIsInTheMembersZone(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -189,7 +189,7 @@ func TestActivityIsInTheMembersZone(t *testing.T) {
 		want(t, b.Get("/settings/mcp"), http.StatusOK, local.Format("2 January 2006, 15:04 ")+"UTC+14")
 		times := page.All("time")
 		if got := webtest.Attr(times[len(times)-1], "datetime"); got != s.Clock.Now().Format(time.RFC3339) {
-			t.Errorf("for programs it was at %s", got)
+			t.Errorf("the machine-readable time is %s", got)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestActivityHasPages(t *testing.T) {
 			page := b.Get(path)
 			want(t, page, http.StatusOK)
 			if latest := linkTo(page, "Latest"); (latest == "/settings/activity") != (len(sizes) > 0) {
-				t.Errorf("page %d leads back to %q", len(sizes), latest)
+				t.Errorf("page %d links to %q as the latest", len(sizes), latest)
 			}
 			if strings.Contains(page.Text(), "Somebody Else") || strings.Contains(path, "token=") {
 				t.Errorf("%s: %s", path, page.Text())
@@ -221,7 +221,7 @@ func TestActivityHasPages(t *testing.T) {
 		if !slices.Equal(sizes, []int{20, 20, 1}) || !slices.Equal(seen, kept) {
 			t.Errorf("pages of %v changes: %v", sizes, seen)
 		}
-		// A cursor carries no authority: it leads through one's own changes only.
+		// A cursor gives no access: it only pages through the member's own changes.
 		first := b.Get("/settings/activity")
 		if p := other.Get(linkTo(first, "Older")); p.Status != http.StatusOK || strings.Contains(p.Text(), "Person") {
 			t.Errorf("another member's cursor: %d %s", p.Status, p.Text())
@@ -230,13 +230,13 @@ func TestActivityHasPages(t *testing.T) {
 			p := b.Get("/settings/activity?cursor=" + cursor)
 			want(t, p, http.StatusBadRequest, "This link is broken")
 			if linkTo(p, "See the latest changes") != "/settings/activity" {
-				t.Error("it leads nowhere")
+				t.Error("the page has no link to continue")
 			}
 		}
 	})
 }
 
-// Looking at what an undo would do changes nothing; the button does it.
+// Showing the effects of an undo changes nothing; the button does it.
 func TestUndoOnThePage(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -248,18 +248,18 @@ func TestUndoOnThePage(t *testing.T) {
 		preview := b.Get(undoPath(title))
 		want(t, preview, http.StatusOK, "Undo this change?", "Changed Grace Hopper By Claude · Change a connection",
 			"What happens if you undo it Person Grace Hopper: will be as before (when you met, job). Undo “Changed Grace Hopper” Leave it as it is")
-		if got := onFile(t, s, b.Owner, grace); got.MetOn != "1944" || len(list(t, s, b.Owner)) != before || dataVersion(t, s, b.Owner) != version {
-			t.Errorf("looking changed something: %+v", got)
+		if got := findPerson(t, s, b.Owner, grace); got.MetOn != "1944" || len(list(t, s, b.Owner)) != before || dataVersion(t, s, b.Owner) != version {
+			t.Errorf("showing the page changed something: %+v", got)
 		}
 		wantRedirect(t, b.Submit(preview, undoForm, nil), "/settings/activity?done=undone")
-		if got := onFile(t, s, b.Owner, grace); got.MetOn != "" || len(got.Positions) != 0 {
+		if got := findPerson(t, s, b.Owner, grace); got.MetOn != "" || len(got.Positions) != 0 {
 			t.Errorf("after the undo: %+v", got)
 		}
 		undo := list(t, s, b.Owner)[0]
 		if undo.Undoes != title || undo.Tool != "settings/activity" || undo.CredentialID != "" || undo.CredentialName != "" {
 			t.Errorf("the undo's record: %+v", undo)
 		}
-		// A second click does nothing, and says so; the page says it too.
+		// A second click does nothing, and both the response and the page say so.
 		wantRedirect(t, b.Submit(preview, undoForm, nil), "/settings/activity?done=undone-already")
 		want(t, b.Get("/settings/activity?done=undone-already"), http.StatusOK, "That was undone already.")
 		again := b.Get(undoPath(title))
@@ -267,19 +267,19 @@ func TestUndoOnThePage(t *testing.T) {
 		if len(again.Forms(undoForm)) > 0 || len(list(t, s, b.Owner)) != before+1 {
 			t.Error("it can be undone twice")
 		}
-		// What was undone can be brought back, and who was added can be taken away.
+		// An undone change can be redone, and an added person can be removed.
 		redo := b.Get(undoPath(undo.ID))
 		want(t, redo, http.StatusOK, "Undid: Changed Grace Hopper")
 		wantRedirect(t, b.Submit(redo, undoForm, nil), "/settings/activity?done=undone")
-		if got := onFile(t, s, b.Owner, grace); got.MetOn != "1944" || list(t, s, b.Owner)[0].Summary != "Redid: Changed Grace Hopper" {
+		if got := findPerson(t, s, b.Owner, grace); got.MetOn != "1944" || list(t, s, b.Owner)[0].Summary != "Redid: Changed Grace Hopper" {
 			t.Errorf("after the redo: %+v", got)
 		}
 		wantRedirect(t, b.Submit(b.Get(undoPath(title)), undoForm, nil), "/settings/activity?done=undone")
 		gone := b.Get(undoPath(addition))
 		want(t, gone, http.StatusOK, "Person Grace Hopper: will be removed.")
 		wantRedirect(t, b.Submit(gone, undoForm, nil), "/settings/activity?done=undone")
-		if onFile(t, s, b.Owner, grace) != nil {
-			t.Error("who was added is still there")
+		if findPerson(t, s, b.Owner, grace) != nil {
+			t.Error("the added person still exists")
 		}
 	})
 }
@@ -294,14 +294,14 @@ func dataVersion(t *testing.T, s *webtest.Site, owner tenant.ID) int64 {
 	return docs.Version
 }
 
-// What was changed again since is told in plain words, with the change to undo
-// first; in that order everything can be undone.
+// If an object was changed again since, the page says so in plain words and names the
+// changes to undo first; in that order everything can be undone.
 func TestUndoTellsWhatToUndoFirst(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
 		grace, addition := added(t, s, b.Owner, "Grace Hopper")
-		free := b.Get(undoPath(addition)).Form(undoForm) // when nothing was in the way yet
+		free := b.Get(undoPath(addition)).Form(undoForm) // before there was a conflict
 		one := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("one")})
 		two := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("two")})
 		nickname := changed(t, s, b.Owner, people.Patch{ID: grace, Nickname: new("Amazing")})
@@ -311,8 +311,8 @@ func TestUndoTellsWhatToUndoFirst(t *testing.T) {
 		before := list(t, s, b.Owner)
 		refused := b.Post(undoForm, free)
 		want(t, refused, http.StatusConflict, "This cannot be undone yet", "Nothing was undone.")
-		if after := list(t, s, b.Owner); len(after) != len(before) || onFile(t, s, b.Owner, grace).Bio != "two" {
-			t.Error("something was undone all the same")
+		if after := list(t, s, b.Owner); len(after) != len(before) || findPerson(t, s, b.Owner, grace).Bio != "two" {
+			t.Error("something was undone")
 		}
 		for _, step := range []struct{ first, words, change string }{
 			{two, "Person Grace Hopper: changed again since (bio).", "Changed Grace Hopper By Claude"},
@@ -327,13 +327,13 @@ func TestUndoTellsWhatToUndoFirst(t *testing.T) {
 			wantRedirect(t, b.Submit(b.Get(undoPath(step.first)), undoForm, nil), "/settings/activity?done=undone")
 		}
 		wantRedirect(t, b.Post(undoForm, free), "/settings/activity?done=undone")
-		if onFile(t, s, b.Owner, grace) != nil {
-			t.Error("she is still there")
+		if findPerson(t, s, b.Owner, grace) != nil {
+			t.Error("the person still exists")
 		}
 	})
 }
 
-// Where no undo clears the way, the page says so.
+// If no undo can resolve the conflict, the page says so.
 func TestUndoWithoutAWay(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -346,12 +346,12 @@ func TestUndoWithoutAWay(t *testing.T) {
 		p := b.Get(undoPath(bio))
 		want(t, p, http.StatusOK, "This cannot be undone yet", "Person Grace Hopper: it is not on file any more.", "None of the later changes can be undone for it.")
 		if len(undoable(p)) > 0 {
-			t.Error("it offers a change all the same")
+			t.Error("it still offers a change to undo")
 		}
 	})
 }
 
-// Of a change of many, some are told by name and the others by number.
+// For a change of many objects, some are shown by name and the others as a number.
 func TestUndoOfMany(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -370,7 +370,7 @@ func TestUndoOfMany(t *testing.T) {
 		preview := b.Get(undoPath(away))
 		want(t, preview, http.StatusOK, "Person Person 24.: will be brought back.", "Person Person 5.: will be brought back.", "And 5 more.")
 		if strings.Contains(preview.Text(), "Person 4.") {
-			t.Error("more than twenty are told by name")
+			t.Error("more than twenty are shown by name")
 		}
 		free := preview.Form(undoForm)
 		back := archive(persons[:12], false)
@@ -381,7 +381,7 @@ func TestUndoOfMany(t *testing.T) {
 		}
 		wantRedirect(t, b.Submit(b.Get(undoPath(back)), undoForm, nil), "/settings/activity?done=undone")
 		wantRedirect(t, b.Post(undoForm, free), "/settings/activity?done=undone")
-		if c := onFile(t, s, b.Owner, persons[0]); c == nil || !c.ArchivedAt.IsZero() {
+		if c := findPerson(t, s, b.Owner, persons[0]); c == nil || !c.ArchivedAt.IsZero() {
 			t.Errorf("after the undo: %+v", c)
 		}
 	})

@@ -11,43 +11,41 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
-// undoContent is the content of the page that takes one change back.
+// undoContent is the content of the page that undoes a change.
 type undoContent struct {
 	Change changeRow
-	// Effects are what would be put back, More how many more there are.
+	// Effects are what the undo would restore, More is how many more there are.
 	Effects []effectRow
 	More    int
-	// Conflicts are what stands in the way, MoreConflicts how many more there are,
-	// First the changes to undo before this one, the latest first.
+	// Conflicts are the reasons why the undo is refused, MoreConflicts is how many more
+	// there are, First are the changes to undo before this one, the latest first.
 	Conflicts     []effectRow
 	MoreConflicts int
 	First         []changeRow
-	// Back is where the list of changes is.
+	// Back is the address of the list of changes.
 	Back string
 }
 
-// effectRow tells of one object.
+// effectRow describes one object.
 type effectRow struct {
-	// Kind is what sort of thing it is, Name what the member calls it; empty when
-	// that is not known.
+	// Kind is the kind of object, Name what the member calls it; empty if not known.
 	Kind, Name string
 	Text       string
 }
 
-// How much of one undo is told.
+// Limits on how much of one undo is shown.
 const (
 	maxEffects   = 20
 	maxConflicts = 10
-	// maxLater is how many changes of an object are looked through for one that is
-	// in the way.
+	// maxLater is how many later changes of an object are searched for a conflicting
+	// one.
 	maxLater = 50
 )
 
 // undoTool is the name under which the page's undos are recorded.
 const undoTool = "settings/activity"
 
-// showUndo tells what an undo would put back, or why it cannot; nothing is
-// changed by looking.
+// showUndo shows what an undo would restore, or why it is refused. It changes nothing.
 func (v *request) showUndo() error {
 	c, err := v.change(v.r.URL.Query().Get(changeParameter))
 	if err != nil {
@@ -57,7 +55,7 @@ func (v *request) showUndo() error {
 		return v.renderUndo(http.StatusOK, c, history.Undone{})
 	}
 	would, err := history.UndoChange(v.r.Context(), v.data(), v.Kinds, undoTool, c.ID, true)
-	if err == nil && would.AlreadyUndone { // in between
+	if err == nil && would.AlreadyUndone { // in the meantime
 		c, err = v.change(c.ID)
 	}
 	if err != nil {
@@ -66,8 +64,8 @@ func (v *request) showUndo() error {
 	return v.renderUndo(http.StatusOK, c, would)
 }
 
-// undo takes a change back as a whole, or tells why nothing was undone. Whoever
-// asks again is told that it was done.
+// undo undoes a whole change, or shows why nothing was undone. If the change is already
+// undone, the page says so.
 func (v *request) undo() error {
 	c, err := v.change(v.r.PostForm.Get(changeParameter))
 	if err != nil {
@@ -76,8 +74,8 @@ func (v *request) undo() error {
 	return v.takeBack(c, undoTool, pathActivity, "undone")
 }
 
-// takeBack undoes a change under a page's name and goes to a path with a notice, or
-// tells why nothing was undone.
+// takeBack undoes a change under a page's name and redirects to a path with a notice,
+// or shows why nothing was undone.
 func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, history.Undone{})
@@ -96,8 +94,8 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	return nil
 }
 
-// change returns one change of the member. One of another member, one that does
-// not exist and what is no id at all are the same: fault.NotFound.
+// change returns one change of the member. For a change of another member, one that
+// does not exist and an invalid id it returns the same fault.NotFound.
 func (v *request) change(changeID string) (*history.Change, error) {
 	missing := fault.New(fault.NotFound, "there is no such change")
 	if !id.Valid(id.Change, changeID) {
@@ -151,8 +149,8 @@ func undoTitle(c undoContent) string {
 	return "Undo this change?"
 }
 
-// undoFirst returns the changes that stand in the way, the latest first. One by
-// one they can be undone in that order.
+// undoFirst returns the conflicting changes, the latest first. They can be undone one
+// by one in that order.
 func (v *request) undoFirst(ctx context.Context, c *history.Change, conflicts []history.Conflict) ([]changeRow, error) {
 	var found []history.Change
 	for _, conflict := range conflicts {

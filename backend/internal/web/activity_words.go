@@ -13,22 +13,22 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// recorded are the words in a recorded state by which people know an object. A
-// state may have none of them.
+// recorded are the fields of a recorded state that name an object to people. A state
+// may have none of them.
 type recorded struct {
 	Name, Text, Body, Summary string
 	FromID, ToID              string
 }
 
-// objectNames are what the objects of one change are called.
+// objectNames are the names of the objects of one change.
 type objectNames struct {
-	// people are the names of connections that are on file.
+	// people are the names of the connections that exist.
 	people map[string]string
 	states map[string]recorded
 }
 
-// namesIn looks up what those objects of a change are called that are shown: people
-// by what is on file, all others by what was recorded.
+// namesIn looks up the names of the objects of a change that are shown: people by their
+// stored name, all others by what was recorded.
 func (v *request) namesIn(ctx context.Context, c *history.Change, restored []history.Object, conflicts []history.Conflict) (objectNames, error) {
 	shown := map[string]bool{}
 	for _, o := range restored {
@@ -44,7 +44,7 @@ func (v *request) namesIn(ctx context.Context, c *history.Change, restored []his
 			continue
 		}
 		var r recorded
-		for _, state := range []json.RawMessage{e.Before, e.After} { // what came later counts
+		for _, state := range []json.RawMessage{e.Before, e.After} { // the later state counts
 			if len(state) > 0 {
 				_ = json.Unmarshal(state, &r) // a state of another shape has no name for people
 			}
@@ -59,7 +59,7 @@ func (v *request) namesIn(ctx context.Context, c *history.Change, restored []his
 	return names, err
 }
 
-// maxName is how much of a note is shown for its name, in characters.
+// maxName is how much of a note is shown as its name, in characters.
 const maxName = 60
 
 func (n objectNames) row(kind, objectID, words string) effectRow {
@@ -76,7 +76,7 @@ func (n objectNames) row(kind, objectID, words string) effectRow {
 	return row
 }
 
-// kindWord says what sort of thing a kind of object is.
+// kindWord returns the word for a kind of object.
 func kindWord(kind string) string {
 	words := map[string]string{
 		history.Connection: "Person", history.Membership: "Groups of", history.Note: "Note",
@@ -104,7 +104,7 @@ func effectText(o history.Object) string {
 	return "will be as before" + whichFields(o.Kind, o.Fields)
 }
 
-// conflictText says what keeps an object from being put back.
+// conflictText says why an object cannot be restored.
 func conflictText(c history.Conflict) string {
 	if len(c.Fields) > 0 {
 		return "changed again since" + whichFields(c.Kind, c.Fields)
@@ -119,8 +119,8 @@ func conflictText(c history.Conflict) string {
 	})
 }
 
-// idPattern finds the ids of objects in a reason, idWithKind those of which it
-// goes on to say what they are.
+// idPattern finds the ids of objects in a reason, idWithKind those that are followed by
+// the kind of the object.
 var (
 	idPattern  = regexp.MustCompile(`\b(?:con|not|int|grp|rem|rel)_[0-9A-Z]{26}\b`)
 	idWithKind = regexp.MustCompile(idPattern.String() + ` is (an? )`)
@@ -128,8 +128,9 @@ var (
 
 func objectIDs(reason string) []string { return idPattern.FindAllString(reason, -1) }
 
-// whichFields names fields as people would, after what was said of them; what is
-// not in the list is named as tools spell it. Of a membership there is one field.
+// whichFields names fields in words for people, after a sentence about them. A field
+// that is not in the list keeps the name that tools use. A membership has only one
+// field.
 func whichFields(kind string, fields []string) string {
 	if kind == history.Membership || len(fields) == 0 {
 		return ""

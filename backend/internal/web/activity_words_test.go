@@ -25,7 +25,7 @@ func TestEffectsInPlainWords(t *testing.T) {
 	}
 }
 
-// No id of an object is shown to people.
+// Ids of objects are never shown to people.
 func TestConflictsInPlainWords(t *testing.T) {
 	t.Parallel()
 	const rest = "01J00000000000000000000000"
@@ -51,7 +51,7 @@ func TestConflictsInPlainWords(t *testing.T) {
 	}
 }
 
-// Things go by their names, people by what they are called now.
+// Objects are shown by their names, people by their current names.
 func TestNamesOfObjects(t *testing.T) {
 	t.Parallel()
 	names := objectNames{people: map[string]string{"con_1": "Ada", "con_2": "Grace"}, states: map[string]recorded{}}

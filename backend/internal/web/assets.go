@@ -13,8 +13,8 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// asset is a file that pages load. Its version is part of its address, so that
-// browsers keep it for good and still see a new one at once.
+// asset is a file that pages load. Its version is part of its address, so that browsers
+// cache it without limit and still load a new version at once.
 type asset struct {
 	path, media, version string
 	data                 []byte
@@ -54,7 +54,7 @@ func (s assets) mount(mux *http.ServeMux) {
 
 // ServeHTTP implements http.Handler.
 func (a asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	keep := "no-cache" // the version that was asked for may not be this one
+	keep := "no-cache" // the requested version may not be this one
 	if r.URL.Query().Get("v") == a.version {
 		keep = "public, max-age=31536000, immutable"
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// posts are all forms there are: the page that each stands on, and where it goes.
+// posts are all forms: the page that contains each, and the address it is sent to.
 func posts() map[string]string {
 	return map[string]string{
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
@@ -42,7 +42,7 @@ func TestEveryFormIsAttacked(t *testing.T) {
 	}
 }
 
-// tokenOf returns the form token that a page holds for its own forms.
+// tokenOf returns the form token that a page contains for its own forms.
 func tokenOf(p *webtest.Page) string {
 	token := ""
 	for _, n := range p.All("input") {
@@ -53,8 +53,8 @@ func tokenOf(p *webtest.Page) string {
 	return token
 }
 
-// tokensOf returns the form tokens that a browser is given: those of the pages
-// for everybody, and those of the settings, when somebody is signed in.
+// tokensOf returns the form tokens that a browser gets: those of the public pages and,
+// if signed in, those of the settings.
 func tokensOf(b *webtest.Browser) (anonymous, settings string) {
 	if b.Owner != "" {
 		return "", tokenOf(b.Get("/settings/profile"))
@@ -69,11 +69,11 @@ func TestCrossSitePost(t *testing.T) {
 	formToken, _ := tokensOf(anonymous)
 	_, settingsToken := tokensOf(b)
 	for name, c := range map[string]struct{ site, origin string }{
-		"a cross-site form":       {"cross-site", "https://evil.example"},
-		"a form of a sibling":     {"same-site", "https://evil.kith.example"},
-		"an older browser":        {"", "https://evil.example"},
-		"a hidden origin":         {"cross-site", "null"},
-		"an older, hidden origin": {"", "null"},
+		"a cross-site form":        {"cross-site", "https://evil.example"},
+		"a form of a sibling host": {"same-site", "https://evil.kith.example"},
+		"an older browser":         {"", "https://evil.example"},
+		"a hidden origin":          {"cross-site", "null"},
+		"an older, hidden origin":  {"", "null"},
 	} {
 		for action, page := range posts() {
 			who, token := anonymous, formToken
@@ -101,7 +101,7 @@ func TestFormTokens(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
 	anonymousToken, _ := tokensOf(anonymous)
-	strangersToken, _ := tokensOf(s.Browser(t))
+	otherToken, _ := tokensOf(s.Browser(t))
 	_, settingsToken := tokensOf(b)
 	_, othersToken := tokensOf(s.SignedIn(t, "other"))
 	if anonymousToken == "" || settingsToken == "" {
@@ -110,7 +110,7 @@ func TestFormTokens(t *testing.T) {
 	for action, page := range posts() {
 		who, own, anothers, otherKind := b, settingsToken, othersToken, anonymousToken
 		if !strings.HasPrefix(page, "/settings") {
-			who, own, anothers, otherKind = anonymous, anonymousToken, strangersToken, settingsToken
+			who, own, anothers, otherKind = anonymous, anonymousToken, otherToken, settingsToken
 		}
 		for name, token := range map[string]string{
 			"none": "", "another browser's": anothers, "a cut one": own[:len(own)-1], "one of the other kind": otherKind,
@@ -124,11 +124,11 @@ func TestFormTokens(t *testing.T) {
 		t.Error("the session ended")
 	}
 	if strings.Contains(b.Cookie("kith_session"), settingsToken) || settingsToken == b.Cookie("kith_session") {
-		t.Error("the token gives the cookie away")
+		t.Error("the token reveals the cookie")
 	}
 }
 
-// Every form holds the token that its page was given.
+// Every form contains the token that its page was given.
 func TestFormsHoldTheirToken(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -180,7 +180,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		}
 	}
 	r := b.Request(http.MethodPost, "/sign-in?form_token="+url.QueryEscape(form.Get("form_token"))+"&login=maria", values("password", "x"))
-	want(t, b.Do(r), http.StatusForbidden, "out of date") // nothing is taken from the address
+	want(t, b.Do(r), http.StatusForbidden, "out of date") // form fields in the address are ignored
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
@@ -202,7 +202,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-// What members and clients write is shown as they wrote it, and is never markup.
+// Text from members and clients is shown literally and is never markup.
 func TestStoredScripts(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -227,11 +227,11 @@ func TestStoredScripts(t *testing.T) {
 	wrong := signIn(s.Browser(t), attack, "x", "")
 	for name, p := range map[string]*webtest.Page{"preview": preview, "profile": saved, "tokens": tokens, "consent": consent, "sign-in": wrong} {
 		if len(p.All("script")) > 0 || strings.Contains(p.Body, "<script") {
-			t.Errorf("%s holds a script", name)
+			t.Errorf("%s contains a script", name)
 		}
 		for _, n := range p.All("img") {
 			if webtest.Has(n, "onerror") {
-				t.Errorf("%s holds the picture", name)
+				t.Errorf("%s contains the picture", name)
 			}
 		}
 	}
@@ -307,8 +307,8 @@ func TestSecondMemberCannotRevoke(t *testing.T) {
 	}
 }
 
-// placesOf returns the addresses that a page shows a client's answers to go to, the
-// part that owns each of them in brackets.
+// placesOf returns the destinations that a page shows for a client's authorization
+// responses, with the domain that owns each in brackets.
 func placesOf(p *webtest.Page) []string {
 	var places []string
 	for _, n := range p.All("bdi") {
@@ -328,8 +328,8 @@ func placesOf(p *webtest.Page) []string {
 	return places
 }
 
-// Whoever owns the address that the access goes to stands out on the page of
-// consent and among the agents, whatever is put before it.
+// The domain of the redirect URI stands out on the consent page and in the list of
+// agents, whatever precedes it in the host name.
 func TestWhereAnswersGoIsShown(t *testing.T) {
 	t.Parallel()
 	for uri, c := range map[string]struct {
@@ -365,7 +365,7 @@ func TestWhereAnswersGoIsShown(t *testing.T) {
 	}
 }
 
-// Clients that registered under earlier rules are listed without what deceives.
+// Clients that registered under earlier rules are listed without deceptive characters.
 func TestAgentsOfEarlierRules(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

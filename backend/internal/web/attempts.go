@@ -15,27 +15,27 @@ import (
 // single attacker could lock a member out.
 const accountShare = 5
 
-// limit is the login policy of a subject that takes share times its quota.
+// limit is the login policy of a subject, with share times its quota.
 func (v *request) limit(subject string, share int) account.Limit {
 	return account.Limit{Subject: subject, Policy: account.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
 }
 
-// addressLimit counts attempts of one client.
+// addressLimit limits the attempts of one client.
 func (v *request) addressLimit(kind string) account.Limit {
 	return v.limit(account.Subject(kind+" address", v.addressBucket()), 1)
 }
 
 func (v *request) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.r)) }
 
-// attempt spends an attempt on every limit, or on none when one refuses; then the
-// answer is a page that says when to try again.
+// attempt spends an attempt on every limit, or on none if one refuses; then it answers
+// with a page that says when to try again.
 func (v *request) attempt(limits ...account.Limit) error {
 	_, err := v.attemptQuietly(limits...)
 	return err
 }
 
-// attemptQuietly is attempt with quiet limits among others; it tells whether one of
-// those is full.
+// attemptQuietly is attempt with additional quiet limits; it returns whether one of
+// those is exhausted.
 func (v *request) attemptQuietly(limits ...account.Limit) (closed bool, err error) {
 	if v.Login.Quota == 0 {
 		return false, nil
@@ -55,7 +55,7 @@ func (v *request) attemptQuietly(limits ...account.Limit) (closed bool, err erro
 		"To keep accounts safe, you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
 }
 
-// limitHeaders writes the headers that every limited answer has.
+// limitHeaders writes the headers of every limited response.
 func (v *request) limitHeaders(d account.Decision) {
 	h := v.w.Header()
 	reset := seconds(d.Reset)
@@ -66,7 +66,8 @@ func (v *request) limitHeaders(d account.Decision) {
 	h.Set("RateLimit-Reset", reset)
 }
 
-// seconds are rounded up, so that nobody comes back too early.
+// seconds returns a duration in seconds, rounded up, so that no client retries too
+// early.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
@@ -79,8 +80,8 @@ func minutes(d time.Duration) string {
 	return strconv.Itoa(n) + " minutes"
 }
 
-// checkPassword tells whether the password is the member's. It takes as long for
-// nobody, and for a member who may not sign in, as for anybody.
+// checkPassword reports whether the password is the member's. It takes equally long if
+// there is no such member, or if the member may not sign in.
 func (v *request) checkPassword(m *account.Member, given string) (bool, error) {
 	hash := v.dummyHash
 	if m != nil && m.MaySignIn() {
@@ -119,10 +120,10 @@ func (v *request) enterHashing() (leave func(), err error) {
 	}
 }
 
-// checkOwnPassword asks for the password of the member who is signed in, so that
-// an open browser is not enough; name is the field that holds it. It has a budget
-// of its own: strangers who guess at the sign-in page cannot spend it. A wrong one is
-// a security event.
+// checkOwnPassword asks for the password of the signed-in member, so that an open
+// browser is not enough; name is the field that holds it. It has its own budget, which
+// wrong passwords at the sign-in page do not spend. A wrong password is a security
+// event.
 func (v *request) checkOwnPassword(m *account.Member, name string) (bool, error) {
 	if err := v.attempt(v.limit(account.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err

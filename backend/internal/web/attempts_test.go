@@ -22,9 +22,9 @@ func attemptRows(t *testing.T, databaseURL string) int {
 	return n
 }
 
-// One attacker at one address spends their own quota: neither the member's budget
-// nor a row more.
-func TestStrangerCannotLockAMemberOut(t *testing.T) {
+// An attacker at one address spends only their own quota: neither the member's budget
+// nor more rows.
+func TestAttackerCannotLockAMemberOut(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
 		address := "192.0.2.1"
@@ -53,7 +53,7 @@ func TestStrangerCannotLockAMemberOut(t *testing.T) {
 		if n := attemptRows(t, url); n != rows {
 			t.Errorf("refused attempts wrote %d rows", n-rows)
 		}
-		// Even behind the attacker's address the member's device works.
+		// The member's device works even at the attacker's address.
 		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/settings/profile")
 		address = "192.0.2.3"
 		fresh := s.Browser(t)
@@ -113,7 +113,7 @@ func TestKnownDeviceKeepsItsOwnBudget(t *testing.T) {
 			want(t, try(known, "wrong"), http.StatusForbidden)
 		}
 		wantRedirect(t, try(known, webtest.Password), "/settings/profile")
-		want(t, try(known, webtest.Password), http.StatusTooManyRequests) // a stolen device does not guess on
+		want(t, try(known, webtest.Password), http.StatusTooManyRequests) // a stolen device cannot continue to guess
 	})
 }
 
@@ -152,7 +152,7 @@ func TestKnownDevicesEnd(t *testing.T) {
 	}
 }
 
-// Guesses at the sign-in page and at the settings have nothing to do with each other.
+// Attempts at the sign-in page and attempts in the settings are counted separately.
 func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
 	t.Parallel()
 	address := "192.0.2.1"
@@ -209,7 +209,7 @@ func TestAnAttemptIsCountedOnAllOrNone(t *testing.T) {
 	})
 }
 
-// A database that fails at the account's count leaves the other two as they were.
+// If counting on the account fails in the database, the other two counts are unchanged.
 func TestAFailedAttemptIsCountedOnNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -230,7 +230,7 @@ IF (SELECT count(*) FROM login_attempts) = 2 THEN RAISE EXCEPTION 'injected fail
 	})
 }
 
-// attemptCounts are the counts of all subjects.
+// attemptCounts returns the counts of all subjects.
 func attemptCounts(t *testing.T, databaseURL string) string {
 	t.Helper()
 	rows, err := dbtest.OpenSQL(t, databaseURL).Query("SELECT count FROM login_attempts ORDER BY count, subject")

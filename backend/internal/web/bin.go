@@ -17,11 +17,11 @@ const (
 	pathBinDelete  = "/settings/bin/delete"
 )
 
-// binTool is the name under which what the page does is recorded.
+// binTool is the name under which changes made on the page are recorded.
 const binTool = "settings/bin"
 
-// lastParameter names the latest deletion that was in the bin when the member was
-// asked whether to empty it.
+// lastParameter names the latest deletion that was in the bin when the member was asked
+// whether to empty it.
 const lastParameter = "last"
 
 func binRoutes() []route {
@@ -36,8 +36,8 @@ func binRoutes() []route {
 // binContent is the content of the page of deleted people.
 type binContent struct {
 	Deletions []binRow
-	// Older is the address of the next page, Latest of the first; empty where there
-	// is none, or where the member is already.
+	// Older is the address of the next page, Latest of the first; empty if there is no
+	// such page or if it is this one.
 	Older, Latest string
 }
 
@@ -45,13 +45,13 @@ type binContent struct {
 type binRow struct {
 	changeRow
 
-	// Until is when the deletion becomes final, in the member's zone, and DaysLeft how
-	// many days that is from now, rounded up.
+	// Until is when the deletion becomes final, in the member's time zone, and DaysLeft
+	// is how many days that is from now, rounded up.
 	Until    time.Time
 	DaysLeft int
 }
 
-// binOrder is what the page's cursors belong to.
+// binOrder is the order that the page's cursors belong to.
 const binOrder = "bin"
 
 func (v *request) showBin() error {
@@ -84,8 +84,8 @@ func (v *request) binRows(ctx context.Context, changes []history.Change) ([]binR
 	return out, nil
 }
 
-// deletion returns a deletion of the member. A change that is none is
-// fault.NotFound, as is one of another member.
+// deletion returns a deletion of the member. It returns fault.NotFound for a change
+// that is not a deletion, and for one of another member.
 func (v *request) deletion(changeID string) (*history.Change, error) {
 	c, err := v.change(changeID)
 	if err == nil && c.FinalAt.IsZero() {
@@ -102,10 +102,10 @@ func (v *request) restoreFromBin() error {
 	return v.takeBack(c, binTool, pathBin, "restored")
 }
 
-// binDeleteContent is the content of the page that asks before people are deleted
-// for good.
+// binDeleteContent is the content of the page that asks for confirmation before people
+// are permanently deleted.
 type binDeleteContent struct {
-	// One is the deletion to end; nil when the bin is to be emptied.
+	// One is the deletion to make final; nil to empty the bin.
 	One *binRow
 	// Last is the latest deletion in the bin.
 	Last, Back string
@@ -131,7 +131,7 @@ func (v *request) confirmBinDelete() error {
 	if err != nil {
 		return err
 	}
-	if !c.Undoable() { // restored, or deleted for good, in between
+	if !c.Undoable() { // restored or permanently deleted in the meantime
 		v.redirect(pathBin)
 		return nil
 	}
@@ -144,8 +144,9 @@ func (v *request) confirmBinDelete() error {
 	return nil
 }
 
-// binDelete deletes for good: one person, or all up to the latest one that was in the
-// bin when the member was asked. Whoever was deleted after that stays in the bin.
+// binDelete deletes permanently: one person, or all up to the latest one that was in
+// the bin when the member was asked. People who were deleted after that stay in the
+// bin.
 func (v *request) binDelete() error {
 	ctx := v.r.Context()
 	if last := v.r.PostForm.Get(lastParameter); last != "" {
@@ -167,7 +168,7 @@ func (v *request) binDelete() error {
 		return err
 	}
 	err = history.EndDeletion(ctx, v.data(), binTool, c.ID)
-	if fault.Is(err, fault.NotFound) { // restored, or deleted for good, in between
+	if fault.Is(err, fault.NotFound) { // restored or permanently deleted in the meantime
 		v.redirectDone(pathBin, "bin-nothing")
 		return nil
 	}

@@ -27,7 +27,7 @@ func binDeletePath(changeID string) string {
 	return binDelete + "?" + url.Values{"change": {changeID}}.Encode()
 }
 
-// deleted has an agent delete a person, and returns the change.
+// deleted deletes a person, as an agent, and returns the change.
 func deleted(t *testing.T, s *webtest.Site, owner tenant.ID, id string) string {
 	t.Helper()
 	return by(t, s, owner, "delete_connection", func(ctx context.Context, u *db.Tx) (people.Deleted, error) {
@@ -39,7 +39,8 @@ func deleted(t *testing.T, s *webtest.Site, owner tenant.ID, id string) string {
 	}).ChangeID
 }
 
-// inBin are the deletions that a member's page offers to restore, in its order.
+// inBin returns the deletions that a member's page offers to restore, in the page's
+// order.
 func inBin(b *webtest.Browser) []string {
 	var ids []string
 	for _, form := range b.Get("/settings/bin").Forms(binRestore) {
@@ -49,7 +50,7 @@ func inBin(b *webtest.Browser) []string {
 }
 
 // The page says who was deleted, by whom, when, and how long it can be restored; each
-// can be restored or deleted for good, and the bin emptied.
+// deletion can be restored or made permanent, and the bin emptied.
 func TestBin(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -64,14 +65,14 @@ func TestBin(t *testing.T) {
 		page := b.Get("/settings/bin")
 		want(t, page, http.StatusOK, "Deleted Grace Hopper", "By Claude", "Delete a person", "30 days left")
 		if linkTo(page, "Bin") != "/settings/bin" {
-			t.Error("the navigation has no bin")
+			t.Error("the navigation does not link to the bin")
 		}
 		s.Clock.Advance(29*24*time.Hour + time.Minute)
 		b = s.BrowserOf(t, b.Owner)
 		want(t, b.Get("/settings/bin"), http.StatusOK, "Deleted Grace Hopper", "1 day left")
 		wantRedirect(t, b.Submit(b.Get("/settings/bin"), binRestore, nil), "/settings/bin?done=restored")
 		want(t, b.Get("/settings/bin?done=restored"), http.StatusOK, "The person is restored", "The bin is empty.")
-		if c := onFile(t, s, b.Owner, grace); c == nil || c.Name != "Grace Hopper" {
+		if c := findPerson(t, s, b.Owner, grace); c == nil || c.Name != "Grace Hopper" {
 			t.Errorf("restored: %+v", c)
 		}
 		if undo := list(t, s, b.Owner)[0]; undo.Undoes != ofGrace || undo.Tool != "settings/bin" {
@@ -82,7 +83,7 @@ func TestBin(t *testing.T) {
 		confirm := b.Get(binDeletePath(ofAda))
 		want(t, confirm, http.StatusOK, "Delete for good?", "Deleted Ada Lovelace", "Nobody can restore them")
 		if got := inBin(b); len(got) != 2 {
-			t.Errorf("looking deletes: %v", got)
+			t.Errorf("showing the page deletes: %v", got)
 		}
 		wantRedirect(t, b.Submit(confirm, binDelete, nil), "/settings/bin?done=bin-deleted")
 		wantRedirect(t, b.Submit(confirm, binDelete, nil), "/settings/bin?done=bin-nothing")
@@ -95,12 +96,13 @@ func TestBin(t *testing.T) {
 		later := deleted(t, s, b.Owner, grace) // by an agent, while the member reads
 		wantRedirect(t, b.Submit(empty, binDelete, nil), "/settings/bin?done=bin-emptied")
 		if got := inBin(b); len(got) != 1 || got[0] != later {
-			t.Errorf("after it was emptied: %v", got)
+			t.Errorf("after emptying the bin: %v", got)
 		}
 	})
 }
 
-// What stands in the way of a restore is told, with the way on.
+// If a conflict prevents a restore, the page says what it is and links to the change to
+// undo.
 func TestRestoreInTheWay(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -118,7 +120,7 @@ func TestRestoreInTheWay(t *testing.T) {
 			t.Fatalf("%v", form)
 		}
 		want(t, b.Post(binRestore, form), http.StatusConflict, "This cannot be undone yet", "Nothing was undone")
-		if onFile(t, s, b.Owner, grace) != nil || len(inBin(b)) != 2 {
+		if findPerson(t, s, b.Owner, grace) != nil || len(inBin(b)) != 2 {
 			t.Error("something was restored")
 		}
 	})
@@ -141,8 +143,9 @@ func TestPagesOfTheBin(t *testing.T) {
 	want(t, b.Get("/settings/bin?cursor=x"), http.StatusBadRequest, "This link is broken")
 }
 
-// A deletion of another member, and a change that is no deletion, are as if they did
-// not exist: neither seen, restored nor ended, and not told from one that nobody made.
+// A deletion of another member, and a change that is not a deletion, can be neither
+// seen, restored nor made permanent; the response is the same as for one that does not
+// exist.
 func TestAnotherMembersBin(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -155,7 +158,7 @@ func TestAnotherMembersBin(t *testing.T) {
 		var seen []string
 		for _, changeID := range map[string]string{
 			"another member's": theirs, "another member's change": addition, "one's own that is no deletion": own,
-			"nobody's": "chg_01J00000000000000000000000", "lower case": strings.ToLower(theirs), "a word": "x", "nothing": "", "what breaks": broken, "a pattern": "chg_%",
+			"an unknown id": "chg_01J00000000000000000000000", "lower case": strings.ToLower(theirs), "a word": "x", "nothing": "", "invalid text": broken, "a pattern": "chg_%",
 		} {
 			for _, p := range []*webtest.Page{
 				attacker.Get(binDeletePath(changeID)),
@@ -168,7 +171,7 @@ func TestAnotherMembersBin(t *testing.T) {
 		}
 		for _, text := range seen {
 			if text != seen[0] || strings.Contains(text, "Grace") {
-				t.Errorf("one is told from another: %q", text)
+				t.Errorf("the responses differ: %q", text)
 			}
 		}
 		for _, last := range []string{"x", broken, "chg_%", strings.ToLower(theirs)} {
@@ -181,8 +184,8 @@ func TestAnotherMembersBin(t *testing.T) {
 	})
 }
 
-// Neither another site nor a form of another browser restores or ends anything, nor
-// does an address that somebody is sent to.
+// Another site, a form from another browser and a link to an address neither restore
+// nor permanently delete anything.
 func TestBinNeedsItsForms(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{TLS: true})
@@ -198,13 +201,13 @@ func TestBinNeedsItsForms(t *testing.T) {
 			crossSite.Header.Set("Sec-Fetch-Site", "cross-site")
 			crossSite.Header.Set("Origin", "https://evil.example")
 			for name, p := range map[string]*webtest.Page{
-				"without its token":      b.Post(path, values(fields...)),
-				"with another's token":   b.Post(path, values(append(fields, "form_token", strange)...)),
-				"in the address":         b.Post(path+"?"+form.Encode(), values("x", "y")),
-				"from another site":      b.Do(crossSite),
-				"by who is signed out":   s.Browser(t).Post(path, form),
-				"by another member":      other.Post(path, form),
-				"by GET, with the token": b.Get(path + "?" + form.Encode()),
+				"without its token":         b.Post(path, values(fields...)),
+				"with another's token":      b.Post(path, values(append(fields, "form_token", strange)...)),
+				"in the address":            b.Post(path+"?"+form.Encode(), values("x", "y")),
+				"from another site":         b.Do(crossSite),
+				"from a signed-out browser": s.Browser(t).Post(path, form),
+				"by another member":         other.Post(path, form),
+				"by GET, with the token":    b.Get(path + "?" + form.Encode()),
 			} {
 				if strings.Contains(p.Header.Get("Location"), "done=") {
 					t.Errorf("%s %s: %s", name, path, p.Header.Get("Location"))
@@ -213,13 +216,13 @@ func TestBinNeedsItsForms(t *testing.T) {
 		}
 	}
 	wantRedirect(t, s.Browser(t).Get("/settings/bin"), "/sign-in?return_to=%2Fsettings%2Fbin")
-	if got := inBin(b); len(got) != 1 || onFile(t, s, b.Owner, grace) != nil {
+	if got := inBin(b); len(got) != 1 || findPerson(t, s, b.Owner, grace) != nil {
 		t.Errorf("something was done: %v", got)
 	}
 	wantRedirect(t, b.Submit(b.Get("/settings/bin"), binRestore, nil), "/settings/bin?done=restored")
 }
 
-// Of ten clicks at once, half to restore and half to delete for good, one wins.
+// Of ten clicks at once, half to restore and half to delete permanently, one wins.
 func TestRestoreAndDeleteForGoodAtOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -244,7 +247,7 @@ func TestRestoreAndDeleteForGoodAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		restored, ended := told["303/settings/bin?done=restored"], told["303/settings/bin?done=bin-deleted"]
-		c := onFile(t, s, b.Owner, grace)
+		c := findPerson(t, s, b.Owner, grace)
 		if restored+ended != 1 || (c != nil) != (restored == 1) || len(inBin(b)) != 0 {
 			t.Errorf("%v; %+v", told, c)
 		}

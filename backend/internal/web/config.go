@@ -20,64 +20,66 @@ import (
 
 // Mailer sends emails in the background; *mail.Mailer is one.
 type Mailer interface {
-	// Enqueue has an email written and sent; false when too many wait.
+	// Enqueue queues an email to be written and sent; false if the queue is full.
 	Enqueue(write mail.Write) bool
 }
 
-// Credits is what a member has used of this month's allowance.
+// Credits is how much of this month's allowance a member has used.
 type Credits struct{ Used, Allowance int }
 
-// Config is what the pages need. BaseURL, Store, Data and Catalog are required.
+// Config configures the pages. BaseURL, Store, Data and Catalog are required.
 type Config struct {
-	// BaseURL is the public address of the service, without a slash at the end.
-	// Cookies are for https only when it is; http is for localhost and tests.
+	// BaseURL is the public address of the service, without a slash at the end. Cookies
+	// are restricted to https if it is an https address; http is for localhost and
+	// tests.
 	BaseURL string
 	Store   *db.DB
-	// Data returns what one member keeps.
+	// Data returns the data of one member.
 	Data    func(owner tenant.ID) *db.Tenant
 	Catalog *catalog.Catalog
 	// Kinds are the kinds of objects whose changes can be undone.
 	Kinds history.Kinds
-	// SignUpOpen lets people make an account by themselves.
+	// SignUpOpen lets people create an account themselves.
 	SignUpOpen bool
 	// SessionLifetime is how long a browser stays signed in; 0 means 14 days.
 	SessionLifetime time.Duration
-	// Login bounds attempts at a password, by address and by account; nil means
-	// session.DefaultLogin, a quota of 0 switches it off.
+	// Login limits password attempts, by address and by account; nil means
+	// session.DefaultLogin, a quota of 0 means no limit.
 	Login *account.RatePolicy
-	// PasswordCost is what the hash of a password takes. The zero value, the
-	// default, is right for members' passwords; tests choose less.
+	// PasswordCost is the cost of a password hash. The zero value, the default, is
+	// right for members' passwords; tests choose less.
 	PasswordCost password.Cost
-	// Provider is where members may sign in instead of here; nil offers none.
+	// Provider is the identity provider that members can also sign in with; nil means
+	// none.
 	Provider Provider
-	// Mailer sends emails. Nil: nobody is asked to prove an address, and forgotten
-	// passwords are the operator's to set.
+	// Mailer sends emails. Nil: email addresses are not verified, and operators reset
+	// forgotten passwords.
 	Mailer Mailer
-	// ReservedUsername tells names that nobody may take, beside those of
-	// member.CheckUsername; nil reserves none.
+	// ReservedUsername reports whether a username is reserved, in addition to those
+	// that member.CheckUsername reserves; nil reserves none.
 	ReservedUsername func(name string) bool
-	// Credits returns what the settings page for agents shows of them; nil, or nil
-	// Credits, leaves the section out.
+	// Credits returns the credits shown on the settings page for agents; if it or its
+	// result is nil, the section is left out.
 	Credits func(ctx context.Context, owner tenant.ID) (*Credits, error)
-	// Imports are one member's imports; nil leaves the page out. Wake is told that a
-	// job waits.
+	// Imports returns the imports of one member; nil leaves the page out. Wake is
+	// called when a job has been queued.
 	Imports func(owner tenant.ID) *db.Tenant
 	Wake    func()
 	// EmbeddingsHost is the remote embedding provider that members may allow, and
-	// EmbeddingsModel its model; empty when vectors are made here.
+	// EmbeddingsModel its model; empty if vectors are computed locally.
 	EmbeddingsHost, EmbeddingsModel string
-	// ClientAddress returns the IP address that a request comes from; nil means
-	// the connection's.
+	// ClientAddress returns the IP address of the client; nil means the address of the
+	// connection.
 	ClientAddress func(r *http.Request) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger takes what operators should know; nil discards it.
+	// Logger is the process's logger; nil discards everything.
 	Logger *slog.Logger
 }
 
 const defaultSessionLifetime = 14 * 24 * time.Hour
 
-// resolved fills in the defaults and refuses what cannot work.
+// resolved returns the configuration with defaults, or an error if it is invalid.
 func (c Config) resolved() (Config, error) {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.Path != "" || base.RawQuery != "" || base.User != nil {

@@ -12,26 +12,27 @@ import (
 type consentContent struct {
 	oauth.ConsentView
 
-	// Action is where the answer goes.
+	// Action is the address that the form is sent to.
 	Action  string
 	Choices scopeChoices
-	// Destination is where the answer goes.
+	// Destination is where the authorization response is sent.
 	Destination oauth.Destination
-	// Publisher is the host of the client's metadata document; nil for a client that
-	// registered. Elsewhere tells that the answer goes to another website than that.
+	// Publisher is the host of the client's metadata document; nil for a registered
+	// client. Elsewhere is set if the response goes to another website than that.
 	Publisher *oauth.Destination
 	Elsewhere bool
-	// Again is where the same is asked again, for somebody else to sign in and come back.
+	// Again is the address of the same authorization request, to return to after
+	// signing in as another member.
 	Again string
 }
 
-// Consent implements oauth.Pages. Whoever asks for it has looked the session
-// up; the page needs no more of it.
+// Consent implements oauth.Pages. The caller has already looked up the session; the
+// page needs only its username.
 func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.ConsentView) {
 	v := &request{Web: web, w: w, r: r, login: &account.LoginSession{Username: view.Username}}
 	setHeaders(w.Header())
 	destination, err := oauth.DestinationOf(view.RedirectURI)
-	if err != nil { // whoever asks for the page has checked it
+	if err != nil { // the caller has checked it
 		v.broken(err)
 		return
 	}
@@ -54,7 +55,7 @@ func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.Conse
 	v.render(status, "consent", page{Title: "Allow access to your account?", Errors: wrong.list, Content: content})
 }
 
-// publisherOf returns the host of a client ID metadata document, in a form that a person
+// publisherOf returns the host of a client ID metadata document, in a form that people
 // can check; nil if there is no document.
 func publisherOf(documentURL string) (*oauth.Destination, error) {
 	if documentURL == "" {

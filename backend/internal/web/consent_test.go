@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// allow is the form of a consent page, filled in by somebody who agrees.
+// allow returns the form of a consent page, filled in to allow access.
 func allow(p *webtest.Page) url.Values { return p.Fill("/oauth/consent", values("decision", "allow")) }
 
 // wantCode fails unless an answer grants access.
@@ -20,7 +20,7 @@ func wantCode(t *testing.T, p *webtest.Page) {
 	}
 }
 
-// wantNoCode fails when an answer grants anything or sends the browser away.
+// wantNoCode fails if a response grants access or redirects the browser.
 func wantNoCode(t *testing.T, what string, p *webtest.Page, status int) {
 	t.Helper()
 	if p.Status != status || p.Header.Get("Location") != "" || p.Heading() == "" {
@@ -35,11 +35,11 @@ func TestCrossSiteConsent(t *testing.T) {
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	form := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
 	for name, from := range map[string]struct{ site, origin string }{
-		"a form of another site": {"cross-site", "https://evil.example"},
-		"a form of a sibling":    {"same-site", "https://evil.kith.example"},
-		"an older browser":       {"", "https://evil.example"},
-		"a hidden origin":        {"cross-site", "null"},
-		"an older, hidden one":   {"", "null"},
+		"a form of another site":   {"cross-site", "https://evil.example"},
+		"a form of a sibling host": {"same-site", "https://evil.kith.example"},
+		"an older browser":         {"", "https://evil.example"},
+		"a hidden origin":          {"cross-site", "null"},
+		"an older, hidden one":     {"", "null"},
 	} {
 		r := b.Request(http.MethodPost, "/oauth/consent", form)
 		r.Header.Set("Origin", from.origin)
@@ -52,8 +52,8 @@ func TestCrossSiteConsent(t *testing.T) {
 	wantCode(t, b.Post("/oauth/consent", form)) // the request was not used up
 }
 
-// A request for consent belongs to the session that it was shown to, and has one
-// answer.
+// A request for consent belongs to the session that it was shown to, and can be
+// answered once.
 func TestConsentBelongsToItsSession(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -64,7 +64,7 @@ func TestConsentBelongsToItsSession(t *testing.T) {
 	wantNoCode(t, "the attacker's request", victim.Post("/oauth/consent", attackers), http.StatusBadRequest)
 	wantNoCode(t, "the victim's request", attacker.Post("/oauth/consent", shown), http.StatusBadRequest)
 	wantNoCode(t, "another browser of the victim", s.BrowserOf(t, victim.Owner).Post("/oauth/consent", shown), http.StatusBadRequest)
-	wantNoCode(t, "nobody", s.Browser(t).Post("/oauth/consent", shown), http.StatusForbidden)
+	wantNoCode(t, "signed out", s.Browser(t).Post("/oauth/consent", shown), http.StatusForbidden)
 	wantNoCode(t, "no request", victim.Post("/oauth/consent", values("decision", "allow", "scope", "connections")), http.StatusBadRequest)
 	wantNoCode(t, "more than was asked for", victim.Post("/oauth/consent", merge(shown, values("scope", "everything"))), http.StatusUnprocessableEntity)
 	allowed := victim.Post("/oauth/consent", shown)
@@ -76,7 +76,7 @@ func TestConsentBelongsToItsSession(t *testing.T) {
 	wantNoCode(t, "the attacker, after it", attacker.Post("/oauth/consent", shown), http.StatusBadRequest)
 }
 
-// Somebody who signs in anew, as themselves or another, is asked anew.
+// After a new sign-in, as the same or another member, consent is requested again.
 func TestConsentEndsWithTheSession(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -89,6 +89,6 @@ func TestConsentEndsWithTheSession(t *testing.T) {
 	wantRedirect(t, left, "/sign-in?"+values("return_to", path).Encode())
 	wantNoCode(t, "signed out", b.Post("/oauth/consent", allow(page)), http.StatusForbidden)
 	wantRedirect(t, signIn(b, "other", webtest.Password, path), path)
-	wantNoCode(t, "somebody else", b.Post("/oauth/consent", allow(page)), http.StatusBadRequest)
+	wantNoCode(t, "another member", b.Post("/oauth/consent", allow(page)), http.StatusBadRequest)
 	want(t, b.Get(path), http.StatusOK, "Kith account other")
 }

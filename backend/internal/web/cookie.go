@@ -11,18 +11,18 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
-// Names of the cookies. Over https they get the prefix __Host-, which browsers
-// take only from this host, for all of its paths, over https: no other host of
-// the domain can plant one.
+// Names of the cookies. Over https they get the prefix __Host-, which browsers accept
+// only from this host, for all of its paths, over https: no other host of the domain
+// can set one.
 const (
 	sessionCookie = "kith_session"
 	formCookie    = "kith_form"
-	// providerCookie binds sign-ins at the identity provider to their browser. It
-	// is not the form's, which ends with the first tab that signs in.
+	// providerCookie binds sign-ins at the identity provider to their browser. It is
+	// separate from the form's cookie, which ends when the first tab signs in.
 	providerCookie = "kith_provider"
-	// madeCookie brings a token that was just made to the page that shows it.
+	// madeCookie carries a new token to the page that shows it.
 	madeCookie = "kith_made"
-	// deviceCookie tells a device on which a member signed in before.
+	// deviceCookie identifies a device on which a member signed in before.
 	deviceCookie = "kith_device"
 	hostPrefix   = "__Host-"
 )
@@ -37,7 +37,7 @@ func (web *Web) cookieName(name string) string {
 	return name
 }
 
-// setCookie sets a cookie for a time; 0 means until the browser is closed.
+// setCookie sets a cookie for a duration; 0 means until the browser is closed.
 func (web *Web) setCookie(w http.ResponseWriter, name, value string, lifetime time.Duration) {
 	http.SetCookie(w, &http.Cookie{
 		Name: web.cookieName(name), Value: value, Path: "/", MaxAge: int(lifetime / time.Second),
@@ -51,7 +51,7 @@ func (web *Web) clearCookie(w http.ResponseWriter, name string) {
 
 var secretPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// cookieSecret returns a cookie's secret, or nothing for one that is not ours.
+// cookieSecret returns the secret in a cookie, or nothing if it is malformed.
 func (web *Web) cookieSecret(r *http.Request, name string) string {
 	c, err := r.Cookie(web.cookieName(name))
 	if err != nil || !secretPattern.MatchString(c.Value) {
@@ -62,8 +62,8 @@ func (web *Web) cookieSecret(r *http.Request, name string) string {
 
 func (web *Web) sessionSecret(r *http.Request) string { return web.cookieSecret(r, sessionCookie) }
 
-// formSecret returns the secret that the forms of a browser without a session
-// belong to; a browser that has none is given one.
+// formSecret returns the secret that protects the forms of a browser without a session.
+// It sets one if the browser has none.
 func (web *Web) formSecret(w http.ResponseWriter, r *http.Request) (string, error) {
 	if secret := web.cookieSecret(r, formCookie); secret != "" {
 		return secret, nil
@@ -75,8 +75,8 @@ func (web *Web) formSecret(w http.ResponseWriter, r *http.Request) (string, erro
 	return secret, err
 }
 
-// formToken derives the token of a browser's forms from its cookie's secret,
-// which it does not give away.
+// formToken derives the token of a browser's forms from the secret in its cookie. The
+// token does not reveal the secret.
 func formToken(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("kith form token"))

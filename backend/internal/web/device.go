@@ -14,11 +14,11 @@ import (
 // deviceLifetime is how long a browser counts as a known device after a sign-in.
 const deviceLifetime = 365 * 24 * time.Hour
 
-// rememberDevice makes the browser a known device of the member: one whose
-// attempts at the password have a budget of their own. The cookie is a random
-// name, when it ends, and a MAC of both under the hash of the member's password.
-// So nothing is stored, nobody without the database can forge one, and a new
-// password ends all of them. It opens nothing: signing in takes the password.
+// rememberDevice makes the browser a known device of the member, whose password
+// attempts have their own budget. The cookie holds a random name, its expiry, and a MAC
+// of both keyed with the hash of the member's password. So nothing is stored, it cannot
+// be forged without the database, and a new password invalidates all such cookies. The
+// cookie gives no access: signing in still needs the password.
 func (v *request) rememberDevice(m *account.Member) error {
 	name, err := account.NewSecret("")
 	if err != nil {
@@ -29,8 +29,8 @@ func (v *request) rememberDevice(m *account.Member) error {
 	return nil
 }
 
-// knownDevice returns the name of the browser as a known device of the member;
-// empty when it is none.
+// knownDevice returns the name of the browser as a known device of the member; empty if
+// it is none.
 func (v *request) knownDevice(m *account.Member) string {
 	c, err := v.r.Cookie(v.cookieName(deviceCookie))
 	if err != nil || m == nil || !m.MaySignIn() {

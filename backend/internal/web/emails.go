@@ -12,18 +12,18 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 )
 
-// emails writes what is sent by mail. Every email is its lines of text, of
-// which one is a link; the HTML says the same.
+// emails writes the emails that are sent. Every email consists of lines of text, one of
+// which is a link; the HTML has the same content.
 type emails struct {
 	baseURL string
 	text    *texttemplate.Template
 	html    *htmltemplate.Template
 }
 
-// email is what an email says.
+// email is the content of an email.
 type email struct {
 	Subject string
-	// Lines are paragraphs; Button and Link stand after them, Close at the end.
+	// Lines are paragraphs; Button and Link come after them, Close at the end.
 	Lines        []string
 	Button, Link string
 	Close        string
@@ -67,7 +67,7 @@ func (e *emails) write(to string, content email) (*mail.Message, error) {
 	return &mail.Message{To: to, Subject: content.Subject, Text: text.String(), HTML: html.String()}, nil
 }
 
-// link is the address of a page that takes a mailed secret.
+// link returns the address of a page that takes a mailed secret.
 func (e *emails) link(path, secret string) string {
 	return e.baseURL + path + "?" + url.Values{fieldLink: {secret}}.Encode()
 }

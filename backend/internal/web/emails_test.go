@@ -20,7 +20,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// post is a site's mailbox: a real SMTP server behind a real mailer.
+// post is the mailbox of a site: a real SMTP server that a real mailer sends to.
 type post struct {
 	*smtptest.Server
 	mailer *mail.Mailer
@@ -38,7 +38,7 @@ func withMail(t *testing.T) (post, webtest.Options) {
 	return post{server, mailer}, webtest.Options{Web: func(c *web.Config) { c.Mailer = mailer }}
 }
 
-// settle waits until every email asked for is written, and returns how many came.
+// settle waits until every queued email is written, and returns how many were received.
 func (p post) settle(t *testing.T) int {
 	t.Helper()
 	p.mailer.Stop(t.Context())
@@ -47,7 +47,7 @@ func (p post) settle(t *testing.T) int {
 
 var linkPattern = regexp.MustCompile(`https?://\S+`)
 
-// link returns the path that the next email leads to; text and HTML must agree.
+// link returns the path that the next email links to; text and HTML must agree.
 func (p post) link(t *testing.T, s *webtest.Site, to, subject string) string {
 	t.Helper()
 	email := p.Next(t)
@@ -57,11 +57,11 @@ func (p post) link(t *testing.T, s *webtest.Site, to, subject string) string {
 	text, html := email.Parts(t)
 	address := linkPattern.FindString(text)
 	if !strings.Contains(html, `href="`+strings.ReplaceAll(address, "&", "&amp;")+`"`) {
-		t.Errorf("text and HTML lead to different places:\n%s\n%s", text, html)
+		t.Errorf("text and HTML link to different addresses:\n%s\n%s", text, html)
 	}
 	path, ok := strings.CutPrefix(address, s.URL)
 	if !ok {
-		t.Fatalf("it leads elsewhere: %s", address)
+		t.Fatalf("it links to another site: %s", address)
 	}
 	return path
 }
@@ -101,7 +101,7 @@ func TestResetByMail(t *testing.T) {
 		wantRedirect(t, answer, "/sign-in?done=reset")
 		want(t, b.Follow(answer), http.StatusOK, "Your password is changed")
 		if isSignedIn(signedIn) {
-			t.Error("a session goes on")
+			t.Error("a session still works")
 		}
 		want(t, b.Submit(page, "/reset", change), http.StatusNotFound, "This link is over")
 		want(t, b.Get(path), http.StatusNotFound, "This link is over")
@@ -151,11 +151,11 @@ func TestVerifyLinksEnd(t *testing.T) {
 	}
 	want(t, member.Get("/settings/security"), http.StatusOK, "not confirmed")
 	if _, err := account.FindMember(t.Context(), s.Store, "newby"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the member was made: %v", err)
+		t.Errorf("the member was created: %v", err)
 	}
 }
 
-// Changing the password ends the links that could change it again.
+// Changing the password ends the links for resetting it.
 func TestResetLinksEndWithThePassword(t *testing.T) {
 	t.Parallel()
 	p, options := withMail(t)
@@ -179,7 +179,7 @@ func TestResetLinksEndWithThePassword(t *testing.T) {
 	}
 }
 
-// Whoever is asked for, the page is the same, and only who exists gets an email.
+// The page is the same for every login name, and only an existing member gets an email.
 func TestForgotAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -248,7 +248,7 @@ func TestVerifyByMail(t *testing.T) {
 		answer := b.Submit(page, "/settings/security/verify", nil)
 		wantRedirect(t, answer, "/settings/security?done=verify-sent")
 		path := p.link(t, s, "maria@people.example", verifySubject)
-		for range 3 { // mail programs look before people do
+		for range 3 { // mail programs open links before people do
 			want(t, s.Browser(t).Get(path), http.StatusOK, "maria@people.example")
 		}
 		want(t, b.Get("/settings/security"), http.StatusOK, "not confirmed")
@@ -274,10 +274,10 @@ func TestSignUpByMail(t *testing.T) {
 		page := b.Get("/sign-up?" + values("return_to", "/settings/mcp").Encode())
 		want(t, b.Submit(page, "/sign-up", signUpForm("newby")), http.StatusOK, "Look into your mail")
 		if isSignedIn(b) {
-			t.Error("signed in before the address is proved")
+			t.Error("signed in before the address is verified")
 		}
 		if _, err := account.FindMember(t.Context(), s.Store, "newby"); err == nil {
-			t.Error("there is a member already")
+			t.Error("the member already exists")
 		}
 		path := p.link(t, s, "newby@people.example", finishSubject)
 		finish := b.Get(path)
@@ -293,7 +293,7 @@ func TestSignUpByMail(t *testing.T) {
 	})
 }
 
-// Closed is closed: a link that was sent before does not make a member after.
+// While sign-up is closed, a link that was sent before does not create a member.
 func TestSignUpClosedWhileALinkWaits(t *testing.T) {
 	t.Parallel()
 	p, options := withMail(t)
@@ -315,11 +315,12 @@ func TestSignUpClosedWhileALinkWaits(t *testing.T) {
 	form.Set("form_token", tokenOf(late.Get("/sign-in")))
 	want(t, late.Post("/verify", form), http.StatusForbidden, "Sign-up is closed")
 	if _, err := account.FindMember(t.Context(), after.Store, "newby"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the member was made: %v", err)
+		t.Errorf("the member was created: %v", err)
 	}
 }
 
-// The page of a sign-up does not tell whether the address or the username is taken.
+// The response to a sign-up does not reveal whether the address or the username is
+// taken.
 func TestSignUpByMailAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
@@ -330,7 +331,7 @@ func TestSignUpByMailAnswersAllAlike(t *testing.T) {
 		finish := p.link(t, s, "newby@people.example", finishSubject)
 		address := b.Submit(page, "/sign-up", merge(signUpForm("another"), values("email", "taken@people.example")))
 		if path := p.link(t, s, "taken@people.example", "You have a Kith account already"); path != "/sign-in" {
-			t.Errorf("it leads to %s", path)
+			t.Errorf("it redirects to %s", path)
 		}
 		username := b.Submit(page, "/sign-up", merge(signUpForm("taken"), values("email", "third@people.example")))
 		takenName := p.link(t, s, "third@people.example", finishSubject)

@@ -5,13 +5,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// record records a security event of a member; object is the credential, client
-// or deletion that it is about, or empty.
+// record records a security event of a member; object is the credential, client or
+// deletion that it concerns, or empty.
 func (v *request) record(kind account.EventKind, owner tenant.ID, object string) {
 	v.events.Record(v.r.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
 }
 
-// recordFailure records a wrong password: of a member, or of a name that nobody has.
+// recordFailure records a wrong password, for a member or for an unknown login name.
 func (v *request) recordFailure(m *account.Member, login string) {
 	e := account.SecurityEvent{Kind: account.SignInFailed, Address: v.addressBucket()}
 	if m != nil {

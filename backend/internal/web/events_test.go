@@ -18,7 +18,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// logbook is a log that many write to.
+// logbook is a log that several goroutines may write to.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -51,8 +51,8 @@ func (l *logbook) events(t *testing.T) []string {
 	return kinds
 }
 
-// eventRows returns the kinds of the security events that are kept, and all that is in
-// their rows.
+// eventRows returns the kinds of the stored security events, and all text in their
+// rows.
 func eventRows(t *testing.T, databaseURL string) (kinds []string, text string) {
 	t.Helper()
 	rows, err := dbtest.OpenSQL(t, databaseURL).Query("SELECT kind, coalesce(tenant_id, ''), subject, address, object_id FROM security_events ORDER BY id")
@@ -73,8 +73,7 @@ func eventRows(t *testing.T, databaseURL string) (kinds []string, text string) {
 	return kinds, text
 }
 
-// Each event is one line and one row, in which there is no secret and nothing that
-// somebody typed.
+// Each event is one line and one row, neither of which contains a secret or typed text.
 func TestSecurityEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -115,7 +114,7 @@ func TestSecurityEvents(t *testing.T) {
 		happened(account.AccessRevoked)
 		c := s.Client(t, "Agent Smith", "https://a.example/cb")
 		asked := allow(b.Get(authorizePath(c.ID, "https://a.example/cb")))
-		for range 2 { // the second is the same answer over again
+		for range 2 { // the second repeats the first
 			wantCode(t, b.Post("/oauth/consent", asked))
 		}
 		happened(account.AgentAllowed)
@@ -143,7 +142,7 @@ func TestSecurityEvents(t *testing.T) {
 		happened(account.PasswordCheckFailed)
 		b.Submit(b.Get("/settings/security"), "/settings/security/password", merge(chosenPassword(), values("password", webtest.Password)))
 		happened(account.PasswordChanged)
-		p.Next(t) // that the password was changed
+		p.Next(t) // the notice of the changed password
 		want(t, b.Get("/settings/security"), http.StatusOK, "Recent activity", "Failed sign-in", "Wrong password in the settings", "People deleted for good", "Agent connected", "Password changed", "from 127.0.0.1")
 		b.Submit(b.Get("/settings/security"), "/settings/security/sign-out", nil)
 		happened(account.AccessRevoked)
@@ -158,7 +157,7 @@ func TestSecurityEvents(t *testing.T) {
 		gone := b.Submit(b.Get("/settings/account"), "/settings/account/delete", values("username", "maria", "password", webtest.Password))
 		want(t, gone, http.StatusOK, "Your account is deleted")
 		if left, _ := eventRows(t, databaseURL); !slices.Equal(left, []string{string(account.SignInFailed), string(account.AccountDeleted)}) {
-			t.Errorf("after the account: %v", left)
+			t.Errorf("after the account was deleted: %v", left)
 		}
 		if logged := book.events(t); logged[len(logged)-1] != string(account.AccountDeleted) {
 			t.Errorf("the deletion is not logged: %v", logged)
@@ -171,8 +170,8 @@ func TestSecurityEvents(t *testing.T) {
 	})
 }
 
-// Who guesses by the other name of a closed account is seen by the member; beyond the
-// limits there is nothing to see.
+// If a closed account is guessed at by its other login name, the member sees the
+// events; attempts beyond the limits are not recorded.
 func TestFailuresOnAClosedAccountAreTheMembers(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -189,13 +188,14 @@ func TestFailuresOnAClosedAccountAreTheMembers(t *testing.T) {
 		if err := dbtest.OpenSQL(t, databaseURL).QueryRow("SELECT count(tenant_id), count(*) FROM security_events").Scan(&ofMember, &all); err != nil {
 			t.Fatal(err)
 		}
-		if ofMember != 60 || all != 60 { // the fifty that close it, ten of this address
+		if ofMember != 60 || all != 60 { // fifty to close the account, ten from this address
 			t.Errorf("%d of %d events are the member's", ofMember, all)
 		}
 	})
 }
 
-// An attempt that the limits refuse is no event: a flood writes nothing.
+// An attempt that is refused by a limit is not an event: a flood of attempts writes
+// nothing.
 func TestRefusedAttemptsAreNoEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {

@@ -13,13 +13,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// exportBuffer is how much of a file is held back, in bytes: when the store fails
-// that early, a page can still say so.
+// exportBuffer is how much of a file is buffered, in bytes. If the store fails before
+// that, an error page can still be sent.
 const exportBuffer = 64 << 10
 
-// export sends everything that the member keeps as one ZIP, as it is read. When it
-// has to break off, the connection is closed in the middle, so that the browser
-// does not take the file for whole: the member may delete the account next.
+// export sends all data of the member as one ZIP, while it is read. If it fails
+// halfway, it closes the connection, so that the browser does not take the file for
+// complete: the member may delete the account next.
 func (v *request) export() error {
 	ctx := v.r.Context()
 	of, err := v.account(ctx)
@@ -51,10 +51,10 @@ func (v *request) export() error {
 		return err
 	}
 	v.Logger.WarnContext(ctx, "export broken off", "error", err)
-	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own word for "close the connection"
+	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to say "close the connection"
 }
 
-// sentWriter remembers whether anything was written.
+// sentWriter records whether anything was written.
 type sentWriter struct {
 	io.Writer
 
@@ -66,7 +66,7 @@ func (w *sentWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// account reads what is on file about the member.
+// account returns what is stored about the member.
 func (v *request) account(ctx context.Context) (export.Account, error) {
 	var a export.Account
 	var err error

@@ -1,6 +1,6 @@
 package web
 
-// Routes returns the patterns of all that is served, but for the assets.
+// Routes returns the patterns of all routes except the assets.
 func Routes() []string {
 	var patterns []string
 	for _, r := range routes() {
@@ -9,8 +9,8 @@ func Routes() []string {
 	return patterns
 }
 
-// OnVerify has f told of every hash that a password is checked against. It is to
-// be called before the site has visitors.
+// OnVerify calls f with every hash that a password is checked against. Call it before
+// the site serves requests.
 func (web *Web) OnVerify(f func(hash string)) {
 	verify := web.verifyHash
 	web.verifyHash = func(hash, given string) bool {

@@ -9,13 +9,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/mail"
 )
 
-// linkContent is the content of the pages that a mailed link leads to.
+// linkContent is the content of the pages that mailed links open.
 type linkContent struct {
 	Fields   []field
 	Link     string
 	Username string
 	Email    string
-	// NewMember tells that the link ends a sign-up.
+	// NewMember is set if the link completes a sign-up.
 	NewMember bool
 }
 
@@ -57,7 +57,7 @@ func (v *request) forgot() error {
 	})
 }
 
-// newLink keeps a new mail link and returns its secret.
+// newLink stores a new mail link and returns its secret.
 func (web *Web) newLink(ctx context.Context, m *account.Member, purpose account.LinkPurpose) (string, error) {
 	secret, err := account.NewSecret("")
 	if err != nil {
@@ -66,7 +66,7 @@ func (web *Web) newLink(ctx context.Context, m *account.Member, purpose account.
 	return secret, account.CreateMailLink(ctx, web.Store, &account.MailLink{Hash: account.HashSecret(secret), MemberID: m.ID, Purpose: purpose, Email: m.Email})
 }
 
-// linkOver is where a link leads that was used or has expired.
+// linkOver answers a link that was used or has expired.
 func linkOver() error {
 	return refuse(http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one.")
 }
@@ -126,8 +126,8 @@ func (v *request) reset() error {
 	return nil
 }
 
-// tellPasswordChanged writes to the member, in case it was somebody else; ended
-// says what the change ended.
+// tellPasswordChanged notifies the member by email, in case another person changed the
+// password; ended says what access the change ended.
 func (v *request) tellPasswordChanged(username, email, ended string) {
 	if v.Mailer == nil {
 		return

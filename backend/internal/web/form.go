@@ -21,12 +21,12 @@ type field struct {
 	// Rows makes it a text area.
 	Rows     int
 	Required bool
-	// Plain inputs hold names and addresses: no capitals and no corrections.
+	// Plain is for names and addresses: no automatic capitals or corrections.
 	Plain bool
 	Error string
 }
 
-// DescribedBy names the elements that say more about the input.
+// DescribedBy returns the ids of the elements that describe the input.
 func (f field) DescribedBy() string {
 	var ids []string
 	if f.Hint != "" {
@@ -38,15 +38,15 @@ func (f field) DescribedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// fieldError is one line of the summary above a form that has to be mended.
+// fieldError is one line of the summary above a form with errors.
 type fieldError struct{ Name, Message string }
 
-// mistakes gathers what is wrong with a form, one sentence for each field.
+// mistakes collects the errors of a form, one sentence for each field.
 type mistakes struct{ list []fieldError }
 
 func (m *mistakes) add(name, message string) { m.list = append(m.list, fieldError{name, message}) }
 
-// take adds a rule's refusal under a field's name, and returns any other error.
+// take adds a validation error under a field's name, and returns any other error.
 func (m *mistakes) take(name string, err error) error {
 	var coded *fault.Error
 	if err == nil {
@@ -63,7 +63,7 @@ func (m *mistakes) take(name string, err error) error {
 	return nil
 }
 
-// of returns what is wrong with a field.
+// of returns the error of a field.
 func (m *mistakes) of(name string) string {
 	for _, e := range m.list {
 		if e.Name == name {
@@ -73,7 +73,7 @@ func (m *mistakes) of(name string) string {
 	return ""
 }
 
-// newPassword checks a password that is to be chosen, which was typed twice.
+// newPassword checks a new password, which was typed twice.
 func (m *mistakes) newPassword(r *http.Request, names ...string) (string, error) {
 	chosen := r.PostForm.Get(fieldNewPassword)
 	err := m.take(fieldNewPassword, password.Check(chosen, names...))
@@ -111,8 +111,8 @@ func newPasswordFields(label string, m *mistakes) []field {
 	}
 }
 
-// sentence returns a rule's words with a capital at the beginning and a full stop
-// at the end.
+// sentence returns a message with a capital at the beginning and a full stop at the
+// end.
 func sentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	s = string(unicode.ToUpper(first)) + s[size:]

@@ -9,15 +9,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// broken is what no form of ours sends and no database keeps.
+// broken holds values that none of our forms sends and no database stores.
 const broken = "a\x00b\xff\xed\xa0\x80c\u202e\u200b'; DROP TABLE members; --\r\nSet-Cookie: kith_session=x;"
 
 func garbage() map[string]string {
-	return map[string]string{"nothing": "", "much": strings.Repeat("é", 400), "what breaks": broken}
+	return map[string]string{"nothing": "", "much": strings.Repeat("é", 400), "invalid text": broken}
 }
 
-// Whatever is in a field or an address, it is no failure of ours: it is taken,
-// refused or explained.
+// Invalid values in fields or addresses never cause an internal error: each is
+// accepted, rejected or explained.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -34,7 +34,7 @@ func TestGarbage(t *testing.T) {
 				if field == "form_token" {
 					continue // TestFormTokens
 				}
-				if !strings.HasPrefix(field, "visibility_") { // one choice is like the other
+				if !strings.HasPrefix(field, "visibility_") { // one choice stands for all
 					send(field, url.Values{field: {broken, broken}})
 				}
 				for kind, value := range garbage() {
@@ -45,21 +45,21 @@ func TestGarbage(t *testing.T) {
 				send(kind+" in all fields", values)
 			}
 		}
-		garbageInAddresses(t, map[string]*webtest.Browser{"a member": b, "nobody": anonymous})
+		garbageInAddresses(t, map[string]*webtest.Browser{"a member": b, "signed out": anonymous})
 		if !isSignedIn(b) || isSignedIn(anonymous) {
-			t.Error("garbage signed somebody in or out")
+			t.Error("garbage changed who is signed in")
 		}
 	})
 }
 
-// filled is a form with values that would do.
+// filled is a form with valid values.
 type filled struct {
 	who    *webtest.Browser
 	action string
 	get    func() url.Values
 }
 
-// formsToFill are the forms by their names.
+// formsToFill returns the forms by their names.
 func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) map[string]filled {
 	t.Helper()
 	makeToken(t, b, values("name", "x"))

@@ -6,17 +6,17 @@ import (
 	"regexp"
 )
 
-// contentPolicy is what a page may load and do: our stylesheet, avatars from
-// anywhere, forms to ourselves. Script, frames and inline code have no place.
+// contentPolicy limits what a page may load and do: our stylesheet, avatars from any
+// host, forms to this site. Scripts, frames and inline code are not allowed.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// setHeaders writes what every page has.
+// setHeaders sets the headers of every page.
 //
-// The referrer policy is same-origin, not no-referrer: under no-referrer
-// browsers send "Origin: null" with a form, even to the site that it came from
-// (Fetch, "append a request Origin header"), and one that sends no
-// Sec-Fetch-Site besides, over plain http or of an older make, could then not be
-// told from another site. To other sites the two are the same: nothing is sent.
+// The referrer policy is same-origin, not no-referrer: under no-referrer browsers send
+// "Origin: null" with a form, even to the site that it came from (Fetch, "append a
+// request Origin header"). If the browser also sends no Sec-Fetch-Site, because of
+// plain http or its age, its form could not be told from one of another site. For other
+// sites the two policies are the same: nothing is sent.
 func setHeaders(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", contentPolicy)
@@ -28,14 +28,14 @@ func setHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// allowScript lets a page run a script of ours, which may ask us for the page again.
+// allowScript lets a page run one of our scripts, which may request the page again.
 func allowScript(h http.Header) {
 	h.Set("Content-Security-Policy", contentPolicy+"; script-src 'self'; connect-src 'self'")
 }
 
-// setAlone cuts a page off from the window that opened it. The pages on the way
-// to consent are left out: web clients open them in a window of their own and
-// wait for it to come back, and a window that was cut off once stays so.
+// setAlone separates a page from the window that opened it. It is not used on the pages
+// that lead to consent: web clients open them in a window of their own and wait for it
+// to come back, and a window that was separated once stays separated.
 func setAlone(h http.Header) { h.Set("Cross-Origin-Opener-Policy", "same-origin") }
 
 var (
@@ -43,20 +43,20 @@ var (
 	hostPattern   = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$`)
 )
 
-// allowRedirect lets the form of a page end at a client, or at the identity
-// provider: Chromium holds form-action against every redirect that follows a form.
-// A client's callback often sends the browser on, to another host of the client's,
-// when it has the code, and a provider to where its sessions or its upstream are;
-// under a policy that named its own origin only, the browser would stay
-// where it is although access was granted. So https may follow, and beside it the
-// redirect URI's origin, when that is a loopback address or an app's own scheme.
+// allowRedirect lets the form of a page end at a client, or at the identity provider:
+// Chromium applies form-action to every redirect that follows a form. A client's
+// callback often redirects the browser to another host of the client once it has the
+// code, and a provider to the host of its sessions or its upstream provider. If the
+// policy named only the first origin, the browser would not follow although access was
+// granted. So https is allowed, and also the redirect URI's origin if that is a
+// loopback address or an app's own scheme.
 func allowRedirect(h http.Header, uri string) {
 	h.Set("Content-Security-Policy", contentPolicy+" https:"+policySource(uri))
 }
 
-// policySource returns a redirect URI's origin as a source of the policy, unless
-// it is https. An origin that the policy's grammar cannot say, such as an IPv6
-// address, becomes its scheme alone. Nothing else of the URI gets into the header.
+// policySource returns a redirect URI's origin as a source of the policy, unless it is
+// https. An origin that the policy's grammar cannot express, such as an IPv6 address,
+// becomes its scheme alone. Nothing else of the URI gets into the header.
 func policySource(uri string) string {
 	u, err := url.Parse(uri)
 	switch {

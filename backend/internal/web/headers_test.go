@@ -30,9 +30,9 @@ func TestHeadersOfEveryPage(t *testing.T) {
 
 const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
-// checkHeaders fails unless a page has what all have, and nothing that the policy
-// would forbid. The referrer policy sends nothing to any other site, as
-// no-referrer does; why it is not that is said at setHeaders.
+// checkHeaders fails unless a page has the headers of every page and contains nothing
+// that the policy would forbid. The referrer policy sends nothing to other sites, as
+// no-referrer would; setHeaders explains the difference.
 func checkHeaders(t *testing.T, name string, p *webtest.Page, policy string) {
 	t.Helper()
 	for header, value := range map[string]string{
@@ -45,14 +45,14 @@ func checkHeaders(t *testing.T, name string, p *webtest.Page, policy string) {
 	}
 	for _, forbidden := range []string{"<script", "<style", " style=", " onclick", "javascript:"} {
 		if strings.Contains(strings.ToLower(p.Body), forbidden) {
-			t.Errorf("%s holds %q", name, forbidden)
+			t.Errorf("%s contains %q", name, forbidden)
 		}
 	}
 }
 
-// A web client that opens the consent page in a window of its own waits for the
-// window to come back, through sign-in and sign-up if need be. The settings are
-// cut off from whoever opened them.
+// A web client that opens the consent page in a window of its own waits for the window
+// to come back, also through sign-in and sign-up. The settings are separated from the
+// window that opened them.
 func TestWindowsOfClientsComeBack(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -97,10 +97,10 @@ func TestCookies(t *testing.T) {
 			if !isSignedIn(b) {
 				t.Error("not signed in")
 			}
-			planted := s.Browser(t) // as another host of the domain could
+			planted := s.Browser(t) // as another host of the domain could set it
 			planted.SetCookie("kith_session", b.Cookie("kith_session"))
 			if isSignedIn(planted) != (o.prefix == "") {
-				t.Error("the cookie counts without its prefix, or not at all")
+				t.Error("the cookie is accepted without its prefix, or not at all")
 			}
 			out := b.Submit(b.Get("/settings/profile"), "/sign-out", nil)
 			for step, p := range []*webtest.Page{form, in, out} {
@@ -117,7 +117,7 @@ func TestCookies(t *testing.T) {
 				"2 " + o.prefix + "kith_device":  365 * day,
 				"3 " + o.prefix + "kith_session": -1,
 			}; !maps.Equal(got, expected) {
-				t.Errorf("cookies and how long they live: %v", got)
+				t.Errorf("cookies and their lifetimes: %v", got)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// values makes a form of names and values in turn.
+// values returns a form from alternating names and values.
 func values(pairs ...string) url.Values {
 	v := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -19,7 +19,7 @@ func values(pairs ...string) url.Values {
 	return v
 }
 
-// signIn signs a browser in by the form.
+// signIn signs a browser in with the form.
 func signIn(b *webtest.Browser, login, password, returnTo string) *webtest.Page {
 	path := "/sign-in"
 	if returnTo != "" {
@@ -28,7 +28,7 @@ func signIn(b *webtest.Browser, login, password, returnTo string) *webtest.Page 
 	return b.Submit(b.Get(path), "/sign-in", values("login", login, "password", password))
 }
 
-// isSignedIn tells whether the browser reaches a settings page.
+// isSignedIn reports whether the browser can load a settings page.
 func isSignedIn(b *webtest.Browser) bool { return b.Get("/settings/security").Status == http.StatusOK }
 
 func want(t *testing.T, p *webtest.Page, status int, words ...string) {
@@ -50,7 +50,7 @@ func wantRedirect(t *testing.T, p *webtest.Page, to string) {
 	}
 }
 
-// statement runs SQL behind the back of the site.
+// statement runs SQL directly on the database.
 func statement(t *testing.T, databaseURL, sql string) {
 	t.Helper()
 	if _, err := dbtest.OpenSQL(t, databaseURL).Exec(sql); err != nil {

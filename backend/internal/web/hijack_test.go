@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// Nothing that was typed with somebody else's address opens the account that its
-// owner makes by the mailed link.
+// Data typed by an attacker with another person's address gives no access to the
+// account that the address's owner creates with the mailed link.
 func TestSignUpWithSomebodysAddress(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
@@ -31,7 +31,7 @@ func TestSignUpWithSomebodysAddress(t *testing.T) {
 			http.StatusUnprocessableEntity, "username")
 		wantRedirect(t, victim.Submit(finish, "/verify", chosenPassword()), "/settings/profile?done=welcome")
 		if !isSignedIn(victim) {
-			t.Error("who chose the password is not signed in")
+			t.Error("the person who chose the password is not signed in")
 		}
 		want(t, signIn(attacker, "victim", webtest.Password, ""), http.StatusForbidden)
 		if isSignedIn(attacker) {
@@ -40,7 +40,7 @@ func TestSignUpWithSomebodysAddress(t *testing.T) {
 	})
 }
 
-// The password is the one that is chosen after the address was proved.
+// The password is chosen after the address is verified.
 func TestPasswordIsChosenAfterTheProof(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, databaseURL string) {
@@ -54,7 +54,7 @@ func TestPasswordIsChosenAfterTheProof(t *testing.T) {
 	})
 }
 
-// Whoever was in the account before a reset is out after it, by every way in.
+// A password reset ends all access that existed before, of every kind.
 func TestResetEndsEveryWayIn(t *testing.T) {
 	t.Parallel()
 	eachWithMail(t, func(t *testing.T, s *webtest.Site, p post) {
@@ -84,10 +84,10 @@ func TestResetEndsEveryWayIn(t *testing.T) {
 			}
 		}
 		if isSignedIn(attacker) {
-			t.Error("the session goes on")
+			t.Error("the session still works")
 		}
 		if consent := attacker.Post("/oauth/consent", waiting); strings.Contains(consent.Header.Get("Location"), "code=") {
-			t.Error("a consent page of before gives a code")
+			t.Error("an earlier consent page still gives a code")
 		}
 		if _, err := oauth.Authenticate(t.Context(), s.Store, others); err != nil || !isSignedIn(bystander) {
 			t.Errorf("another member lost access: %v", err)
@@ -95,7 +95,7 @@ func TestResetEndsEveryWayIn(t *testing.T) {
 	})
 }
 
-// Changing a password that is known keeps agents and tokens, and says so.
+// Changing a known password keeps agents and tokens, and the page says so.
 func TestPasswordChangeKeepsAgents(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

@@ -20,10 +20,10 @@ import (
 
 const pathImports = "/settings/imports"
 
-// importsPage is the name under which the page writes.
+// importsPage is the name under which changes made on the page are recorded.
 const importsPage = "settings/imports"
 
-// maxUpload bounds the form with a file, in bytes.
+// maxUpload limits the form with a file, in bytes.
 const maxUpload = importer.MaxFile + 64<<10
 
 func importRoutes() []route {
@@ -41,7 +41,7 @@ type importsContent struct {
 	Form    importForm
 	Uploads []importer.File
 	Imports []importRow
-	// Live tells that an import, or the undo of one, is at work.
+	// Live is set while an import, or the undo of one, is running.
 	Live bool
 }
 
@@ -68,7 +68,7 @@ type importRow struct {
 	Undo        *undoRow // the latest
 }
 
-// undoRow is how far an import is taken back.
+// undoRow is the progress of an undo.
 type undoRow struct {
 	Live        bool
 	Done, Total int
@@ -76,7 +76,7 @@ type undoRow struct {
 	Detail      string // why it failed
 }
 
-// What to do with an uploaded file.
+// The actions for an uploaded file.
 const (
 	actionImport = "import"
 	actionTry    = "try"
@@ -86,7 +86,7 @@ const (
 // listedImports is how many imports are shown.
 const listedImports = 20
 
-// readUpload reads a form with a file, if somebody is signed in who sent it.
+// readUpload reads a form with a file, if the sender is signed in.
 func (v *request) readUpload() error {
 	login, err := v.Current(v.r)
 	if err != nil || login == nil {
@@ -135,7 +135,8 @@ func (v *request) renderImports(status int, m *mistakes) error {
 		content.Live = content.Live || row.Cancellable
 		content.Imports, importIDs = append(content.Imports, row), append(importIDs, row.ImportID)
 	}
-	// In this order: an undo that ends in between is shown as live, and looked at again.
+	// In this order: an undo that ends between the two queries is shown as live, and
+	// the page loads again.
 	undos, err := undoRows(ctx, data)
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func undoRows(ctx context.Context, data *db.Tenant) (map[string]*undoRow, error)
 	return rows, nil
 }
 
-// importForm is the form as it was sent.
+// importForm returns the form as it was sent.
 func (v *request) importForm(m *mistakes) importForm {
 	choose := func(name, label string, options ...choice) choices {
 		sent := v.r.PostForm.Get(name)
@@ -220,7 +221,7 @@ func (v *request) importForm(m *mistakes) importForm {
 	}
 }
 
-// importOptions are those of the form.
+// importOptions returns the options in the form.
 func (v *request) importOptions(m *mistakes) importer.Options {
 	o := importer.Options{
 		Format: v.line("format"), OnMatch: v.line("on_match"), DefaultRegion: strings.ToUpper(v.line("default_region")), DryRun: v.line("action") == actionTry,
@@ -244,7 +245,7 @@ func (v *request) importOptions(m *mistakes) importer.Options {
 	return o
 }
 
-// upload takes a file and does with it what the form says.
+// upload stores a file and performs the action of the form.
 func (v *request) upload() error {
 	data, err := v.imports()
 	if err != nil {
@@ -316,7 +317,7 @@ func (v *request) startImport(data *db.Tenant, uploadID string, o importer.Optio
 	return nil
 }
 
-// importUpload imports a file that waits.
+// importUpload starts the import of a stored file.
 func (v *request) importUpload() error {
 	data, err := v.imports()
 	if err != nil {

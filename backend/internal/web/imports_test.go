@@ -53,7 +53,7 @@ func uploads(t *testing.T, b *webtest.Browser, token, name, content string, fiel
 	return b.Do(r)
 }
 
-// worked ends the jobs that there are.
+// worked runs all queued jobs.
 func worked(t *testing.T, s *webtest.Site, owner *webtest.Browser, kind string) {
 	t.Helper()
 	runner := job.NewRunner(job.Config{
@@ -75,7 +75,7 @@ func worked(t *testing.T, s *webtest.Site, owner *webtest.Browser, kind string) 
 
 const someone = "Name,E-mail\nAna Lopez,ana@x.example\n,,\n<script>alert(1)</script>,eve@x.example\n"
 
-// A file is brought, imported, told and taken back, without a script.
+// A file is uploaded, imported, shown and undone, without a script.
 func TestImportOnThePage(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -97,25 +97,25 @@ func TestImportOnThePage(t *testing.T) {
 			}
 		}
 		if strings.Contains(ended.Body, "<script>alert") {
-			t.Error("a name became code")
+			t.Error("a name became markup")
 		}
 		back := b.Follow(b.Submit(ended, "/settings/imports/undo", nil))
 		if strings.Contains(back.Body, "Take back") || !strings.Contains(back.Body, "Being taken back: 0 of 1 steps") || !strings.Contains(back.Body, `data-live="true"`) {
-			t.Errorf("being taken back:\n%s", back.Body)
+			t.Errorf("while it is undone:\n%s", back.Body)
 		}
 		worked(t, s, b, importer.UndoKind)
 		undone := b.Get("/settings/imports")
 		if strings.Contains(undone.Body, "aken back") || strings.Contains(undone.Body, "Take back") || !strings.Contains(undone.Body, `data-live="false"`) {
-			t.Errorf("taken back:\n%s", undone.Body)
+			t.Errorf("undone:\n%s", undone.Body)
 		}
 		twice := b.Follow(b.Submit(ended, "/settings/imports/undo", nil))
 		if !strings.Contains(twice.Body, "undone already") {
-			t.Errorf("taken back twice:\n%s", twice.Body)
+			t.Errorf("undone twice:\n%s", twice.Body)
 		}
 	})
 }
 
-// What stays of an import that is taken back is told on the page.
+// The page shows what remains of an import after its undo.
 func TestWhatStaysOfAnImport(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -145,7 +145,7 @@ func TestWhatStaysOfAnImport(t *testing.T) {
 	})
 }
 
-// What cannot be imported is told beside the field; what is kept waits for an agent.
+// Errors of an upload are shown beside the field; a stored file waits for an agent.
 func TestUploadsOnThePage(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
@@ -169,11 +169,11 @@ func TestUploadsOnThePage(t *testing.T) {
 			t.Errorf("too large: %d", p.Status)
 		}
 		if p := uploads(t, s.Browser(t), token, "a.csv", someone); p.Status != http.StatusSeeOther {
-			t.Errorf("nobody: %d", p.Status)
+			t.Errorf("signed out: %d", p.Status)
 		}
 		kept := b.Follow(uploads(t, b, token, "kept.csv", someone, "action", "keep"))
 		if !strings.Contains(kept.Body, "fil_") || !strings.Contains(kept.Body, "kept.csv") {
-			t.Errorf("kept:\n%s", kept.Body)
+			t.Errorf("stored:\n%s", kept.Body)
 		}
 		started := b.Follow(b.Submit(kept, "/settings/imports/start", nil))
 		if !strings.Contains(started.Body, "Cancel") {

@@ -13,17 +13,16 @@ import (
 	"time"
 )
 
-// madeToken is a token that was just made, on its way to the one page that shows
-// it. The form that makes it answers with a redirect, so that to reload the page
-// makes no other; in between the token is nowhere but with the browser, in a cookie
-// that is sealed under the session's secret: worth nothing to another session, and
-// not to be planted.
+// madeToken is a new token on its way to the one page that shows it. The form that
+// creates it answers with a redirect, so that reloading the page does not create
+// another. In between, only the browser holds the token, in a cookie that is sealed
+// under the session's secret: another session cannot use it, and nobody can forge it.
 type madeToken struct{ Name, Bearer string }
 
-// madeLifetime is how long the browser may take to come for it.
+// madeLifetime is how long the browser may take to load the page.
 const madeLifetime = time.Minute
 
-// handOver gives a token to the browser for the page that it is sent to.
+// handOver stores a token in a cookie for the page that the browser is redirected to.
 func (v *request) handOver(made madeToken) error {
 	sealed, err := made.seal(v.sessionSecret(v.r))
 	if err != nil {
@@ -33,10 +32,10 @@ func (v *request) handOver(made madeToken) error {
 	return nil
 }
 
-// takeMade returns the token that the browser came for, once; nil when there is none.
+// takeMade returns the new token in the cookie, once; nil if there is none.
 func (v *request) takeMade() *madeToken {
 	c, err := v.r.Cookie(v.cookieName(madeCookie))
-	if err != nil || v.r.Method == http.MethodHead { // which shows nothing
+	if err != nil || v.r.Method == http.MethodHead { // HEAD shows nothing
 		return nil
 	}
 	v.clearCookie(v.w, madeCookie)
@@ -59,7 +58,7 @@ func (m madeToken) seal(secret string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sealer.Seal(nonce, nonce, plain, nil)), nil
 }
 
-// unsealMade returns what seal was given under the same secret, or nil.
+// unsealMade returns the value that was sealed under the same secret, or nil.
 func unsealMade(secret, sealed string) *madeToken {
 	data, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
@@ -80,7 +79,7 @@ func unsealMade(secret, sealed string) *madeToken {
 	return made
 }
 
-// madeSealer is AES-GCM under a key of its own that is derived from the secret.
+// madeSealer returns AES-GCM under a separate key that is derived from the secret.
 func madeSealer(secret string) (cipher.AEAD, error) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("kith made token"))

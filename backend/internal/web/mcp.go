@@ -14,34 +14,34 @@ import (
 
 // mcpContent is the content of the settings page for agents.
 type mcpContent struct {
-	// Address is the MCP server's.
+	// Address is the address of the MCP server.
 	Address string
 	Agents  []agentRow
 	Tokens  []tokenRow
-	// Changes are the agents' latest; all are at the address Activity.
+	// Changes are the latest changes of agents; Activity is the address of all of them.
 	Changes  []changeRow
 	Activity string
 	Credits  *Credits
-	// Form makes a new token.
+	// Form creates a new token.
 	Form tokenForm
-	// Made is a token that was just made, which is shown this once.
+	// Made is a new token, which is shown only this once.
 	Made *madeToken
 }
 
-// agentRow is a client with all that the member has granted it.
+// agentRow is a client with everything that the member has granted it.
 type agentRow struct {
-	// ClientID is the client's, Name what it calls itself.
+	// ClientID is the client's id, Name the name that it gives itself.
 	ClientID, Name string
-	// Publisher is the host of the client's metadata document; nil for a client that
-	// registered.
+	// Publisher is the host of the client's metadata document; nil for a registered
+	// client.
 	Publisher *oauth.Destination
-	// Destinations are where its answers are sent; Unknown tells of others that
-	// cannot be shown.
+	// Destinations are where authorization responses are sent; Unknown is set if there
+	// are others that cannot be shown.
 	Destinations []oauth.Destination
 	Unknown      bool
 	Scopes       scopeNames
-	// Grants is how many times it is connected, CreatedAt since when, and
-	// LastUsedAt when any of them was used last.
+	// Grants is the number of its grants, CreatedAt the time of the first, and
+	// LastUsedAt when any of them was last used.
 	Grants                int
 	CreatedAt, LastUsedAt time.Time
 }
@@ -122,8 +122,8 @@ func agentRows(grants []oauth.Grant) []agentRow {
 	return rows
 }
 
-// destinations returns where redirect URIs lead, each place once, and whether
-// there are any that cannot be shown.
+// destinations returns where redirect URIs lead, each place once, and whether there are
+// any that cannot be shown.
 func destinations(uris []string) (places []oauth.Destination, unknown bool) {
 	for _, uri := range uris {
 		d, err := oauth.DestinationOf(uri)
@@ -132,7 +132,7 @@ func destinations(uris []string) (places []oauth.Destination, unknown bool) {
 			continue
 		}
 		if d.Loopback {
-			d.Port = "" // another one each time
+			d.Port = "" // a different one each time
 		}
 		if !slices.Contains(places, d) {
 			places = append(places, d)
@@ -141,7 +141,7 @@ func destinations(uris []string) (places []oauth.Destination, unknown bool) {
 	return places, unknown
 }
 
-// tokenRows shows the tokens that were not revoked.
+// tokenRows returns the tokens that are not revoked.
 func (v *request) tokenRows(tokens []account.PersonalToken) []tokenRow {
 	var rows []tokenRow
 	for _, t := range tokens {

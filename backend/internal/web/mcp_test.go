@@ -21,7 +21,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// grantOf gives a client access by the store, and returns its access token.
+// grantOf creates a grant for a client in the store, and returns its access token.
 func grantOf(t *testing.T, s *webtest.Site, b *webtest.Browser) string {
 	t.Helper()
 	return grantTo(t, s, b, s.Client(t, "Agent Smith", "https://a.example/cb"))
@@ -35,8 +35,8 @@ func grantTo(t *testing.T, s *webtest.Site, b *webtest.Browser, c *oauth.Client)
 	return redeem(t, s, b.Post("/oauth/consent", form))
 }
 
-// redeem makes tokens of the code in an answer to a consent page, by the store, and
-// returns the access token.
+// redeem exchanges the code from a consent page for tokens, in the store, and returns
+// the access token.
 func redeem(t *testing.T, s *webtest.Site, answer *webtest.Page) string {
 	t.Helper()
 	to := answer.Header.Get("Location")
@@ -56,7 +56,7 @@ func redeem(t *testing.T, s *webtest.Site, answer *webtest.Page) string {
 	return access
 }
 
-// makeToken makes a personal token by the form, and returns the page that shows it.
+// makeToken creates a personal token with the form, and returns the page that shows it.
 func makeToken(t *testing.T, b *webtest.Browser, change url.Values) *webtest.Page {
 	t.Helper()
 	sent := b.Submit(b.Get("/settings/mcp"), "/settings/mcp/tokens", change)
@@ -64,8 +64,8 @@ func makeToken(t *testing.T, b *webtest.Browser, change url.Values) *webtest.Pag
 	return b.Follow(sent)
 }
 
-// A token is shown once, to the browser that made it; to load the page again shows
-// it no more, and makes no other.
+// A token is shown once, to the browser that created it; reloading the page neither
+// shows it again nor creates another.
 func TestATokenIsShownOnce(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]webtest.Options{"over http": {}, "over https": {TLS: true}} {
@@ -77,7 +77,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 			wantRedirect(t, sent, "/settings/mcp")
 			sealed := b.Cookie("kith_made")
 			if strings.Contains(fmt.Sprint(sent.Header, sent.Body), "kith_pat_") || sealed == "" {
-				t.Error("the redirect tells the token, or holds nothing")
+				t.Error("the redirect contains the token, or has no cookie")
 			}
 			for _, c := range sent.Cookies {
 				if c.MaxAge != 60 || !c.HttpOnly || c.Secure != options.TLS || c.SameSite != http.SameSiteLaxMode || c.Path != "/" {
@@ -86,9 +86,9 @@ func TestATokenIsShownOnce(t *testing.T) {
 			}
 			head := b.Do(b.Request(http.MethodHead, "/settings/mcp", nil))
 			if head.Status != http.StatusOK || b.Cookie("kith_made") == "" {
-				t.Error("it is lost to a HEAD")
+				t.Error("a HEAD request used it up")
 			}
-			// The same cookie in another browser of the member, or of somebody else.
+			// The same cookie in another browser of the member, or of another member.
 			for _, other := range []*webtest.Browser{s.BrowserOf(t, b.Owner), s.SignedIn(t, "other")} {
 				other.SetCookie(other.CookieName("kith_made"), sealed)
 				if p := other.Get("/settings/mcp"); p.Status != http.StatusOK || p.ByID("made-token") != nil {
@@ -97,7 +97,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 			}
 			shown := b.Follow(sent)
 			if !strings.HasPrefix(webtest.TextOf(shown.ByID("made-token")), "kith_pat_") || b.Cookie("kith_made") != "" {
-				t.Error("it is not shown, or kept")
+				t.Error("it is not shown, or its cookie is kept")
 			}
 			for range 2 {
 				if p := b.Follow(sent); p.ByID("made-token") != nil {
@@ -252,7 +252,7 @@ func TestCreditsAreShownWhereThereAreAny(t *testing.T) {
 	}})
 	want(t, s.SignedIn(t, "maria").Get("/settings/mcp"), http.StatusOK, "12 of 1000 used")
 	if p := webtest.New(t, webtest.Options{}).SignedIn(t, "maria").Get("/settings/mcp"); strings.Contains(p.Text(), "Credits") {
-		t.Error("credits are shown where there are none")
+		t.Error("credits are shown although there are none")
 	}
 }
 
@@ -273,7 +273,7 @@ func TestTokenForNamedTools(t *testing.T) {
 				t.Errorf("%s: %d %s", name, p.Status, p.Text())
 			}
 			if details := p.All("details"); len(details) != 1 || !webtest.Has(details[0], "open") {
-				t.Errorf("%s: what is wrong is out of sight", name)
+				t.Errorf("%s: the error is not visible", name)
 			}
 		}
 		made := makeToken(t, b, values("name", "script", "tool", "search_connections"))

@@ -21,19 +21,19 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// brittle is the database of a site, whose calls can be made to fail one by one.
+// brittle is the database of a site, which can be made to fail at any one call.
 type brittle struct {
 	dbtest.Breaker
 
-	// failed tells that a call failed.
+	// failed is set when a call failed.
 	failed atomic.Bool
 }
 
-// errDown is what a store says that cannot be reached.
+// errDown is the error of a store that cannot be reached.
 var errDown = fault.Wrap(errors.New("dial tcp 10.0.0.7:5432: secret-host refused"), fault.Unavailable, "sql: the store cannot be reached")
 
-// failAt has the n-th call from now on fail, and no other. Security events are no calls:
-// what is not recorded happens all the same.
+// failAt makes the n-th call from now on fail, and no other. Recording a security event
+// does not count as a call: if it fails, the request still succeeds.
 func (b *brittle) failAt(n int) {
 	var calls atomic.Int64
 	b.failed.Store(false)
@@ -54,8 +54,8 @@ func brittleSite(t *testing.T) (*webtest.Site, *brittle) {
 	}}), b
 }
 
-// wantOutage fails unless an answer is the page of an outage, with nothing in it
-// that is nobody's business.
+// wantOutage fails unless a response is the page of an outage, without internal
+// details.
 func wantOutage(t *testing.T, what string, p *webtest.Page) {
 	t.Helper()
 	if p.Status != http.StatusServiceUnavailable || p.Header.Get("Retry-After") != "1" || p.Heading() != "Kith cannot answer right now" {
@@ -63,7 +63,7 @@ func wantOutage(t *testing.T, what string, p *webtest.Page) {
 	}
 	for _, internal := range []string{"secret-host", "10.0.0.7", "sql:", "dial", "the store"} {
 		if strings.Contains(fmt.Sprint(p.Body, p.Header), internal) {
-			t.Errorf("%s: it says %q", what, internal)
+			t.Errorf("%s: it contains %q", what, internal)
 		}
 	}
 	if got := p.Header.Get("Content-Type"); got != "text/html; charset=utf-8" {
@@ -73,9 +73,9 @@ func wantOutage(t *testing.T, what string, p *webtest.Page) {
 	checkPage(t, p)
 }
 
-// TestOutage has every page and every form meet a store that fails at its first
-// call, its second, and so on until nothing failed: never does an outage look
-// like a mistake of the visitor's, or like success.
+// TestOutage requests every page and every form with a store that fails at its first
+// call, its second, and so on until nothing fails: an outage never looks like a mistake
+// of the visitor, or like success.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	s, store := brittleSite(t)
@@ -99,7 +99,7 @@ func TestOutage(t *testing.T) {
 			wantOutage(t, fmt.Sprintf("%s, call %d", what, n), p)
 		}
 		if calls == 0 {
-			t.Errorf("%s calls the store for nothing", what)
+			t.Errorf("%s never calls the store", what)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestOutage(t *testing.T) {
 // request prepares a request of a new member.
 type request func(t *testing.T, username string) (*http.Request, *webtest.Browser)
 
-// visits are requests that go well when the store does.
+// visits are requests that succeed if the store works.
 func requests(s *webtest.Site) map[string]request {
 	all := map[string]request{}
 	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/activity", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {
@@ -206,7 +206,7 @@ func addLinkRequests(s *webtest.Site, all map[string]request) {
 	}
 }
 
-// A browser that leaves early is no error that operators have to look at.
+// A browser that disconnects early causes no error in the log.
 func TestBrowserThatLeaves(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

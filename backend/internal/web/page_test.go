@@ -18,8 +18,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// everyPage loads each page there is, with and without mistakes. What stands
-// before a comma is the page's template.
+// everyPage loads every page, with and without errors. The part before a comma is the
+// page's template.
 func everyPage(t *testing.T) map[string]*webtest.Page {
 	t.Helper()
 	_, options := withMail(t)
@@ -62,7 +62,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	}
 }
 
-// links makes a link of each kind, as if it had been mailed, and returns its path.
+// links creates a link of each kind, as if it had been mailed, and returns its path.
 func links(t *testing.T, s *webtest.Site, owner tenant.ID) (reset, verify, finish string) {
 	t.Helper()
 	m, err := account.GetMemberByID(t.Context(), s.Store, owner)
@@ -101,14 +101,14 @@ func TestPagesForEverybody(t *testing.T) {
 	}
 	for _, file := range files {
 		template := strings.TrimSuffix(filepath.Base(file), ".html")
-		if !seen[template] && !strings.HasPrefix(template, "provider-") { // those have a test of their own
-			t.Errorf("nobody looked at %s", file)
+		if !seen[template] && !strings.HasPrefix(template, "provider-") { // those have their own test
+			t.Errorf("no test loads %s", file)
 		}
 	}
 }
 
-// checkPage fails unless everybody finds their way about a page, whether they see
-// it, hear it or have no mouse.
+// checkPage fails unless a page is accessible: with a screen, a screen reader or a
+// keyboard.
 func checkPage(t *testing.T, p *webtest.Page) {
 	t.Helper()
 	checkLandmarks(t, p)
@@ -128,13 +128,13 @@ func checkLandmarks(t *testing.T, p *webtest.Page) {
 		}
 	}
 	if title := webtest.TextOf(p.All("title")[0]); !strings.Contains(title, p.Heading()) || !strings.HasSuffix(title, " · Kith") {
-		t.Errorf("title %q over %q", title, p.Heading())
+		t.Errorf("title %q, heading %q", title, p.Heading())
 	}
 	if skip := p.All("a")[0]; webtest.Attr(skip, "href") != "#main" || p.ByID("main") == nil {
 		t.Error("no skip link")
 	}
 	if p.ByID("summary-title") != nil != strings.HasPrefix(webtest.TextOf(p.All("title")[0]), "Error: ") {
-		t.Error("the title does not tell of the mistakes")
+		t.Error("the title does not mention the errors")
 	}
 }
 
@@ -154,7 +154,7 @@ func checkNames(t *testing.T, p *webtest.Page) {
 				t.Errorf("%s %s has no label", tag, webtest.Attr(n, "name"))
 			}
 			if kind := webtest.Attr(n, "type"); kind == "password" && webtest.Attr(n, "autocomplete") == "" {
-				t.Errorf("%s does not say what it holds", webtest.Attr(n, "name"))
+				t.Errorf("%s has no autocomplete", webtest.Attr(n, "name"))
 			}
 		}
 	}
@@ -172,7 +172,8 @@ func checkNames(t *testing.T, p *webtest.Page) {
 	}
 }
 
-// checkReferences fails unless ids are unique and what names one finds it.
+// checkReferences fails unless ids are unique and every reference to an id has its
+// element.
 func checkReferences(t *testing.T, p *webtest.Page) {
 	t.Helper()
 	ids := map[string]int{}
@@ -188,7 +189,7 @@ func checkReferences(t *testing.T, p *webtest.Page) {
 	walk(p.All("html")[0])
 	for id, n := range ids {
 		if n > 1 {
-			t.Errorf("%d elements are called %s", n, id)
+			t.Errorf("%d elements have the id %s", n, id)
 		}
 	}
 	for _, tag := range []string{"input", "select", "textarea", "fieldset", "section", "div", "label", "a"} {
@@ -199,7 +200,7 @@ func checkReferences(t *testing.T, p *webtest.Page) {
 			}
 			for _, id := range wanted {
 				if ids[id] == 0 {
-					t.Errorf("%s names %s, which is not there", tag, id)
+					t.Errorf("%s refers to %s, which does not exist", tag, id)
 				}
 			}
 		}
@@ -246,7 +247,7 @@ func TestConfigIsChecked(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	good := web.Config{BaseURL: "https://kith.example", Store: s.Store, Catalog: rpcs, Data: func(tenant.ID) *db.Tenant { return nil }}
 	if _, err := web.New(good); err != nil {
-		t.Errorf("the smallest: %v", err)
+		t.Errorf("the minimal configuration: %v", err)
 	}
 	for name, change := range map[string]func(c *web.Config){
 		"no address":               func(c *web.Config) { c.BaseURL = "" },
@@ -277,6 +278,6 @@ func TestSessionLifetimeIsConfigured(t *testing.T) {
 	signIn(b, "maria", webtest.Password, "")
 	s.Clock.Advance(time.Hour)
 	if isSignedIn(b) {
-		t.Error("it goes on")
+		t.Error("the session still works")
 	}
 }

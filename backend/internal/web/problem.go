@@ -6,14 +6,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
-// pathStart is what the edge shows to whoever comes without a path.
+// pathStart is the page that the edge shows for the path "/".
 const pathStart = "/"
 
-// link is a way on from a page.
+// link is a link from a page to where the visitor can go next.
 type link struct{ Path, Title string }
 
-// problemContent is the content of a page that tells of one thing, most often of
-// something that went wrong, and where to go from there.
+// problemContent is the content of a page with one message, usually an error, and a
+// link to continue with.
 type problemContent struct {
 	Text string
 	Next link
@@ -26,8 +26,8 @@ func (v *request) renderProblem(status int, title, text string, next link) {
 	v.render(status, "problem", page{Title: title, Content: problemContent{Text: text, Next: next}})
 }
 
-// next is where visitors go on whom a page could not serve: back to the section
-// of the settings that they were in, to sign in, or to the start.
+// next returns where visitors can continue after an error: the section of the settings
+// that they were in, the sign-in page, or the start page.
 func (v *request) next() link {
 	path := v.r.URL.Path
 	section, inSettings := sectionOf(path)
@@ -44,7 +44,7 @@ func (v *request) next() link {
 	return link{pathSignIn, "Sign in"}
 }
 
-// sectionOf returns the section of the settings that a path is in.
+// sectionOf returns the section of the settings that a path belongs to.
 func sectionOf(path string) (section, bool) {
 	for _, s := range sections() {
 		if path == s.Path || strings.HasPrefix(path, s.Path+"/") {

@@ -14,12 +14,12 @@ type profileContent struct {
 	Fields []profileField
 	Name   field
 	Links  linkRows
-	// Page says who sees the page at all.
+	// Page says who can see the page.
 	Page   choices
 	Listed bool
-	// Preview is what everybody sees; nil when nobody but the member does.
+	// Preview is what everyone sees; nil if only the member can see the page.
 	Preview *account.Profile
-	// Unsaved tells that the preview shows what is typed, not what is kept.
+	// Unsaved is set if the preview shows the form, not what is stored.
 	Unsaved bool
 	URL     string
 }
@@ -44,7 +44,7 @@ func (v *request) renderProfile(status int, p *account.Profile, m *mistakes, uns
 	v.render(status, "profile", page{Title: "Your profile", Section: pathProfile, Errors: m.list, Content: content})
 }
 
-// saveProfile keeps what was typed, or shows how it would look.
+// saveProfile stores the form, or previews it.
 func (v *request) saveProfile() error {
 	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {
@@ -70,7 +70,7 @@ func (v *request) saveProfile() error {
 	return nil
 }
 
-// takeAll adds every field that a rule refused, and returns any other error.
+// takeAll adds the error of every invalid field, and returns any other error.
 func (m *mistakes) takeAll(err error) error {
 	var coded *fault.Error
 	if err == nil || !errors.As(err, &coded) || coded.Code != fault.Invalid {

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
-// Names of the form's fields that are no field of a profile by themselves.
+// Names of the form's fields that are not fields of a profile.
 const (
 	fieldListed     = "listed"
 	fieldLinkLabel  = "link_label"
@@ -16,18 +16,18 @@ const (
 	visibilityField = "visibility_"
 )
 
-// profileField is a field of the profile with who sees it.
+// profileField is a field of the profile, with its visibility.
 type profileField struct {
 	field
 
 	Visibility choices
-	// Also is a second input that the same visibility holds for.
+	// Also is a second input with the same visibility.
 	Also *field
-	// Links stands in the place of the input.
+	// Links replace the input.
 	Links *linkRows
 }
 
-// choices is a list to choose one of.
+// choices is a list to choose one from.
 type choices struct {
 	Name, Label string
 	Options     []choice
@@ -38,7 +38,7 @@ type choice struct {
 	Selected     bool
 }
 
-// linkRows are the inputs of the links, some empty ones at the end.
+// linkRows are the inputs of the links, with some empty ones at the end.
 type linkRows struct {
 	Rows  []account.Link
 	Error string
@@ -55,7 +55,7 @@ func visibilityChoices(name, label string, now account.Visibility) choices {
 	return c
 }
 
-// profileForm shows a profile as a form.
+// profileForm returns the form for a profile.
 func profileForm(p *account.Profile, m *mistakes) profileContent {
 	lines := func(list []string) string { return strings.Join(list, "\n") }
 	inputs := []profileField{
@@ -101,7 +101,7 @@ func rowsOf(links []account.Link, m *mistakes) *linkRows {
 	return &linkRows{Rows: rows, Error: m.of(account.FieldLinks)}
 }
 
-// readProfile puts what was typed into a profile; its rules look at it later.
+// readProfile copies the form into a profile; it is validated later.
 func readProfile(form url.Values, p *account.Profile) {
 	p.Name, p.Headline, p.Bio = form.Get(account.FieldName), form.Get(account.FieldHeadline), form.Get(account.FieldBio)
 	p.LocationText, p.Country = form.Get(account.FieldLocation), form.Get(account.FieldCountry)
@@ -128,5 +128,5 @@ func splitLines(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 }
 
-// Number names a row of links to people, beginning with 1.
+// Number is the number of a row of links, as people count: from 1.
 func (linkRows) Number(i int) string { return fmt.Sprint(i + 1) }

@@ -11,18 +11,19 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// Provider is where members may sign in instead; *provider.Provider is one.
+// Provider is an identity provider that members can also sign in with; *signin.Provider
+// is one.
 type Provider interface {
-	// Name is what the provider is called on buttons.
+	// Name is the name of the provider on buttons.
 	Name() string
 	// Issuer is the provider's address.
 	Issuer() string
-	// Begin returns where the browser goes to sign in, and what to keep until it
+	// Begin returns the address to send the browser to, and what to store until it
 	// comes back to redirectURI. It fails with fault.Unavailable.
 	Begin(ctx context.Context, redirectURI string) (address string, a *signin.Attempt, err error)
-	// Finish judges the answer that the browser brought and returns who signed in.
-	// It fails with fault.Unavailable, and with fault.Unauthenticated when the
-	// answer is not what was asked for.
+	// Finish checks the response that the browser brought and returns who signed in. It
+	// fails with fault.Unavailable, and with fault.Unauthenticated if the response is
+	// not the expected one.
 	Finish(ctx context.Context, a *signin.Attempt, answer url.Values) (*signin.Identity, error)
 }
 
@@ -30,7 +31,7 @@ func (v *request) noProvider() error {
 	return refuse(http.StatusNotFound, "There is no other way to sign in here", "Sign in with your password.")
 }
 
-// providerName is what the provider is called; empty when there is none.
+// providerName returns the name of the provider; empty if there is none.
 func (web *Web) providerName() string {
 	if web.Provider == nil {
 		return ""
@@ -38,9 +39,9 @@ func (web *Web) providerName() string {
 	return web.Provider.Name()
 }
 
-// goToProvider sends the browser to the provider. It may come back within 10
-// minutes, from several tabs: each has an attempt of its own, and all belong to
-// one cookie, which outlives the sign-in of the first.
+// goToProvider sends the browser to the provider. It may come back within 10 minutes,
+// from several tabs: each has its own attempt, and all belong to one cookie, which
+// outlives the sign-in of the first.
 func (v *request) goToProvider() error {
 	if v.Provider == nil {
 		return v.noProvider()
@@ -68,9 +69,9 @@ func (v *request) goToProvider() error {
 	return nil
 }
 
-// comeFromProvider takes the provider's answer. Somebody who is linked is signed
-// in; somebody else with a verified address is asked for a password, whether or
-// not there is a member with that address.
+// comeFromProvider handles the provider's response. It signs in a linked identity. For
+// any other identity with a verified address it asks for a password, whether or not a
+// member has that address.
 func (v *request) comeFromProvider() error {
 	if v.Provider == nil {
 		return v.noProvider()
@@ -102,8 +103,8 @@ func (v *request) comeFromProvider() error {
 	return nil
 }
 
-// waitForPassword keeps who signed in at the provider, and leads to the page that
-// asks for the password of the member whom their address names.
+// waitForPassword stores the identity from the provider, and leads to the page that
+// asks for the password of the member with that email address.
 func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, browser string) error {
 	email, err := account.CheckEmail(who.Email)
 	if err != nil || !who.EmailVerified {
@@ -126,11 +127,10 @@ func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, brows
 	return nil
 }
 
-// overContent is the content of the page on which a sign-in at the provider ends
-// in vain.
+// overContent is the content of the page for a failed sign-in at the provider.
 type overContent struct {
 	Text string
-	// SignIn is where to begin again.
+	// SignIn is the address to start again from.
 	SignIn string
 }
 
@@ -138,16 +138,15 @@ func (v *request) renderOver(status int, text, back string) {
 	v.render(status, "provider-over", page{Title: "This sign-in did not work", Content: overContent{Text: text, SignIn: v.SignIn(back)}})
 }
 
-// attemptOver answers whoever comes with an attempt that was used, is too old,
-// began in another browser or was never made: the same to all of them.
+// attemptOver answers an attempt that was used, has expired, began in another browser
+// or never existed, always in the same way.
 func (v *request) attemptOver() error {
 	v.renderOver(http.StatusBadRequest, "Signing in with "+v.Provider.Name()+
 		" has to end in the browser where it began, once, within 10 minutes. Begin again.", "")
 	return nil
 }
 
-// providerFailed tells of an outage of the provider, or that it, or what the
-// browser brought from it, was not good enough.
+// providerFailed reports an outage of the provider, or an invalid response from it.
 func (v *request) providerFailed(err error, back string) error {
 	name := v.Provider.Name()
 	switch {

@@ -10,19 +10,19 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// providerLinkContent is the content of the page that asks a member for their
-// password, once, to link their identity.
+// providerLinkContent is the content of the page that asks a member once for their
+// password, to link their identity.
 type providerLinkContent struct {
 	Provider, Email string
 	Fields          []field
 	Link            string
-	// SignUp is where somebody who is no member makes an account, and comes back
-	// from.
+	// SignUp is the address at which a person who is not a member can create an
+	// account; it leads back here.
 	SignUp string
 }
 
-// waiting returns the attempt that waits for the password in this browser; nil,
-// with a page that says so, when there is none.
+// waiting returns the attempt that waits for the password in this browser; nil if there
+// is none, after showing a page that says so.
 func (v *request) waiting(secret string) (*signin.Attempt, error) {
 	if v.Provider == nil {
 		return nil, v.noProvider()
@@ -51,13 +51,13 @@ func (v *request) renderProviderLink(status int, a *signin.Attempt, secret strin
 	}})
 }
 
-// wrongLinkPassword is the one sentence for an address of no member, a wrong
-// password and a member who may not sign in.
+// wrongLinkPassword is the one message for an address of no member, a wrong password
+// and a member who may not sign in.
 const wrongLinkPassword = "This is not the password of an account with that address."
 
-// linkProvider links the identity to the member who shows their password, and
-// signs them in. It is a sign-in by password, with the same limits, and answers
-// one who is no member as it answers a wrong password.
+// linkProvider links the identity to the member whose password was entered, and signs
+// them in. It is a sign-in by password, with the same limits. If there is no such
+// member, the answer is the same as for a wrong password.
 func (v *request) linkProvider() error {
 	secret := v.r.PostForm.Get(fieldLink)
 	a, err := v.waiting(secret)
@@ -100,7 +100,8 @@ func (v *request) linkProvider() error {
 	return nil
 }
 
-// tellIdentityLinked writes to the member, in case it was somebody else.
+// tellIdentityLinked notifies the member by email, in case another person linked the
+// identity.
 func (v *request) tellIdentityLinked(m *account.Member) {
 	if v.Mailer == nil {
 		return
@@ -109,8 +110,8 @@ func (v *request) tellIdentityLinked(m *account.Member) {
 	v.Mailer.Enqueue(func(context.Context) (*mail.Message, error) { return v.emails.identityLinked(m, name) })
 }
 
-// fieldUnlinkPassword is apart from fieldPassword, which the same page has for
-// another form.
+// fieldUnlinkPassword differs from fieldPassword, which another form on the same page
+// uses.
 const fieldUnlinkPassword = "unlink_password"
 
 // linkedRow is a linked identity on the security page.
@@ -120,8 +121,8 @@ type linkedRow struct {
 	Name string
 }
 
-// linkedRows shows the member's linked identities. One of a provider that is not
-// configured any more goes by its address.
+// linkedRows returns the member's linked identities. An identity of a provider that is
+// no longer configured is shown with the provider's address.
 func (v *request) linkedRows(links []signin.LinkedIdentity) []linkedRow {
 	rows := make([]linkedRow, len(links))
 	for i, link := range links {
@@ -133,7 +134,7 @@ func (v *request) linkedRows(links []signin.LinkedIdentity) []linkedRow {
 	return rows
 }
 
-// unlinkProvider unlinks the member's identities, when they show their password.
+// unlinkProvider unlinks the member's identities, if the password is right.
 func (v *request) unlinkProvider() error {
 	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
 	if err != nil {

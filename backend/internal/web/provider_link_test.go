@@ -50,8 +50,8 @@ func TestLinkByPassword(t *testing.T) {
 
 var linkSecret = regexp.MustCompile(`name="link" value="[^"]*"`)
 
-// An address of nobody, a wrong password and members who may not sign in are told
-// the same, at the same cost, and by the same limits.
+// An unknown address, a wrong password and members who may not sign in get the same
+// response, at the same cost, with the same limits.
 func TestLinkAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
@@ -92,7 +92,7 @@ func TestLinkAnswersAllAlike(t *testing.T) {
 	})
 }
 
-// One who is linked and then suspended is nobody.
+// A member who is linked and then suspended cannot sign in.
 func TestSuspendedMemberElsewhere(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
@@ -101,7 +101,7 @@ func TestSuspendedMemberElsewhere(t *testing.T) {
 		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
 		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
 		if isSignedIn(b) {
-			t.Error("the session goes on")
+			t.Error("the session still works")
 		}
 		b = s.Browser(t)
 		want(t, s.prove(t, b, webtest.Password), http.StatusForbidden, "This is not the password of an account with that address.")
@@ -118,8 +118,8 @@ func TestUnverifiedAddress(t *testing.T) {
 	s := newElsewhere(t)
 	s.Member(t, "maria")
 	for name, p := range map[string]signintest.Person{
-		"a member's":    {Subject: "x", Email: "maria@people.example"},
-		"nobody's":      {Subject: "x", Email: "nobody@people.example"},
+		"of a member":   {Subject: "x", Email: "maria@people.example"},
+		"of no member":  {Subject: "x", Email: "nobody@people.example"},
 		"none":          {Subject: "x", Verified: true},
 		"no address":    {Subject: "x", Email: "maria", Verified: true},
 		"two addresses": {Subject: "x", Email: "maria@people.example, evil@evil.example", Verified: true},
@@ -135,8 +135,8 @@ func TestUnverifiedAddress(t *testing.T) {
 	}
 }
 
-// The question for the password belongs to the browser that came back, for ten
-// minutes more, and only its secret leads to it.
+// The password question belongs to the browser that came back, for another ten minutes,
+// and only its secret gives access to it.
 func TestQuestionBelongsToItsBrowser(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t)
@@ -184,7 +184,7 @@ func TestLinkIsLimited(t *testing.T) {
 	s.op.Be(person("maria"))
 	b := s.Browser(t)
 	page := b.Follow(s.signInThere(t, b, ""))
-	want(t, signIn(s.Browser(t), "maria@people.example", "wrong", ""), http.StatusForbidden) // counts together
+	want(t, signIn(s.Browser(t), "maria@people.example", "wrong", ""), http.StatusForbidden) // counted together
 	for range 2 {
 		want(t, b.Submit(page, "/sign-in/provider/link", values("password", "wrong")), http.StatusForbidden)
 	}
@@ -203,7 +203,7 @@ func TestOneMemberOneIdentity(t *testing.T) {
 		s.linked(t, "maria")
 		s.op.Be(signintest.Person{Subject: "second", Email: "maria@people.example", Verified: true})
 		b := s.Browser(t)
-		want(t, s.prove(t, b, "wrong password"), http.StatusForbidden) // tells nothing before the password
+		want(t, s.prove(t, b, "wrong password"), http.StatusForbidden) // reveals nothing before the password
 		want(t, s.prove(t, b, webtest.Password), http.StatusConflict, "This cannot be connected")
 		s.Member(t, "other")
 		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
@@ -215,7 +215,7 @@ func TestOneMemberOneIdentity(t *testing.T) {
 	})
 }
 
-// Two tabs that both ask for the password: the second finds what it wanted.
+// Two tabs both ask for the password: the second finds the identity already linked.
 func TestTwoTabsLinkAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t)
@@ -252,7 +252,7 @@ func TestUnlink(t *testing.T) {
 		p := b.Follow(answer)
 		want(t, p, http.StatusOK, "Your identity provider is disconnected. Sign in with your password.")
 		if strings.Contains(p.Text(), "elsewhere") {
-			t.Error("it is still shown")
+			t.Error("the identity is still shown")
 		}
 		anonymous := s.Browser(t)
 		want(t, anonymous.Follow(s.signInThere(t, anonymous, "")), http.StatusOK, "One more step")
@@ -261,8 +261,8 @@ func TestUnlink(t *testing.T) {
 	})
 }
 
-// What was linked at a provider that is not configured any more is shown by its
-// address, and can be unlinked.
+// An identity linked at a provider that is no longer configured is shown with the
+// provider's address, and can be unlinked.
 func TestFormerProvider(t *testing.T) {
 	t.Parallel()
 	op, options := withProvider(t)

@@ -25,7 +25,7 @@ type elsewhere struct {
 	op *signintest.Server
 }
 
-// person is who a member of the site is at the provider.
+// person returns the identity of a member of the site at the provider.
 func person(username string) signintest.Person {
 	return signintest.Person{Subject: "sub-" + username, Email: username + "@people.example", Verified: true}
 }
@@ -59,29 +59,29 @@ func eachElsewhere(t *testing.T, test func(t *testing.T, s elsewhere, databaseUR
 	})
 }
 
-// leave presses the button on the sign-in page and returns where that leads.
+// leave presses the button on the sign-in page and returns where it redirects to.
 func (s elsewhere) leave(t *testing.T, b *webtest.Browser, returnTo string) string {
 	t.Helper()
 	p := b.Submit(b.Get("/sign-in?"+values("return_to", returnTo).Encode()), "/sign-in/provider", nil)
 	to := p.Header.Get("Location")
 	if p.Status != http.StatusSeeOther || !strings.HasPrefix(to, s.op.URL+"/authorize?") {
-		t.Fatalf("%d leads to %q:\n%s", p.Status, to, p.Text())
+		t.Fatalf("%d redirects to %q:\n%s", p.Status, to, p.Text())
 	}
 	return to
 }
 
-// answer lets the provider answer and returns the path that it sends the browser
-// back to.
+// answer makes the provider respond and returns the path that it sends the browser back
+// to.
 func (s elsewhere) answer(t *testing.T, address string) string {
 	t.Helper()
 	path, ok := strings.CutPrefix(s.op.SignIn(t, address).String(), s.URL)
 	if !ok || !strings.HasPrefix(path, "/sign-in/provider/callback?") {
-		t.Fatalf("the provider leads to %s", path)
+		t.Fatalf("the provider redirects to %s", path)
 	}
 	return path
 }
 
-// arrive loads a page as somebody who comes from another site.
+// arrive loads a page as a browser that comes from another site.
 func arrive(b *webtest.Browser, path string) *webtest.Page {
 	r := b.Request(http.MethodGet, path, nil)
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -94,7 +94,7 @@ func (s elsewhere) signInThere(t *testing.T, b *webtest.Browser, returnTo string
 	return arrive(b, s.answer(t, s.leave(t, b, returnTo)))
 }
 
-// linked makes a member who has linked their identity.
+// linked creates a member who has linked their identity.
 func (s elsewhere) linked(t *testing.T, username string) {
 	t.Helper()
 	s.Member(t, username)
@@ -103,7 +103,7 @@ func (s elsewhere) linked(t *testing.T, username string) {
 	wantRedirect(t, s.prove(t, b, webtest.Password), "/settings/profile?done=provider-linked")
 }
 
-// prove goes to the provider and answers the question for the password.
+// prove goes to the provider and answers the password question.
 func (s elsewhere) prove(t *testing.T, b *webtest.Browser, password string) *webtest.Page {
 	t.Helper()
 	p := b.Follow(s.signInThere(t, b, ""))
@@ -116,7 +116,7 @@ func wantMember(t *testing.T, b *webtest.Browser, username string) {
 	t.Helper()
 	p := b.Get("/settings/security")
 	if names := p.All("bdi"); p.Status != http.StatusOK || webtest.TextOf(names[0]) != username {
-		t.Errorf("%d, signed in as another than %s:\n%s", p.Status, username, p.Body)
+		t.Errorf("%d, not signed in as %s:\n%s", p.Status, username, p.Body)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestSignInElsewhere(t *testing.T) {
 	})
 }
 
-// The address that named the member once does not matter any more.
+// After linking, the identity's email address no longer matters.
 func TestIdentityIsTheSubject(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t)
@@ -189,7 +189,7 @@ func TestSessionBegunElsewhereIsNew(t *testing.T) {
 	wantRedirect(t, arrive(victim, s.answer(t, p.Header.Get("Location"))), "/settings/profile")
 	wantMember(t, victim, "maria")
 	if got := victim.Cookie("kith_session"); got == planted || got == "" || isSignedIn(attacker) {
-		t.Error("the planted session goes on, or is the victim's")
+		t.Error("the attacker's session still works, or is now the victim's")
 	}
 }
 
@@ -209,8 +209,8 @@ func TestTwoTabsAtOnce(t *testing.T) {
 	})
 }
 
-// What comes back in another browser, again, too late or from nowhere is told the
-// same, and signs nobody in.
+// A response in another browser, a repeated, a late and an unknown response get the
+// same page, and sign no one in.
 func TestAnswersThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	eachElsewhere(t, func(t *testing.T, s elsewhere, _ string) {
@@ -267,13 +267,13 @@ func TestLyingProvider(t *testing.T) {
 		return signintest.Lies{Claims: func(claims map[string]any) { claims[name] = value }}
 	}
 	for name, lies := range map[string]signintest.Lies{
-		"a foreign nonce":     claim("nonce", "x"),
-		"a wrong audience":    claim("aud", "another"),
-		"an expired token":    claim("exp", time.Now().Add(-time.Minute).Unix()),
-		"another issuer":      {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
-		"the member said no":  {Answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
-		"words of its own":    {Answer: func(q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "Call 555 0100") }},
-		"a foreign signature": {Token: signintest.Resign},
+		"another nonce":        claim("nonce", "x"),
+		"a wrong audience":     claim("aud", "another"),
+		"an expired token":     claim("exp", time.Now().Add(-time.Minute).Unix()),
+		"another issuer":       {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
+		"the member said no":   {Answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
+		"words of its own":     {Answer: func(q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "Call 555 0100") }},
+		"an unknown signature": {Token: signintest.Resign},
 	} {
 		s.op.Lie(lies)
 		b := s.Browser(t)
@@ -283,7 +283,7 @@ func TestLyingProvider(t *testing.T) {
 			t.Errorf("%s: %d %s", name, p.Status, p.Text())
 		}
 		if strings.Contains(p.Body, "555") || !strings.Contains(p.Body, `href="/sign-in?return_to=%2Fsettings%2Fmcp"`) {
-			t.Errorf("%s: %s", name, p.Body)
+			t.Errorf("%s: wrong page: %s", name, p.Body)
 		}
 		s.op.Lie(signintest.Lies{})
 		want(t, arrive(b, path), http.StatusBadRequest, overWords) // used up
@@ -293,7 +293,7 @@ func TestLyingProvider(t *testing.T) {
 	}
 }
 
-// The site starts and signs in by password while the provider is down.
+// The site starts, and signs in by password, while the provider is down.
 func TestProviderOutage(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t)
@@ -339,7 +339,7 @@ func TestWithoutProvider(t *testing.T) {
 	}
 }
 
-// Nobody fills the store with sign-ins that never end.
+// Unfinished sign-ins cannot fill the store.
 func TestLeavingIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newElsewhere(t, func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 2, Window: time.Minute} })

@@ -17,18 +17,18 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// page is what a handler has to say; frame adds what every page shows.
+// page is the result of a handler; frame adds what every page shows.
 type page struct {
 	Title string
-	// Section is the path of the settings page; empty elsewhere.
+	// Section is the path of the settings page; empty on other pages.
 	Section string
-	// Notice tells what was just done.
+	// Notice says what was just done.
 	Notice string
-	// Errors are the fields of the form that have to be mended.
+	// Errors are the form fields with errors.
 	Errors []fieldError
 	// Script lets the page run the script of the imports.
 	Script bool
-	// Content is for the page's own template.
+	// Content is the data of the page's own template.
 	Content any
 }
 
@@ -37,16 +37,16 @@ type frame struct {
 	page
 
 	Stylesheet, Icon string
-	// ScriptAddress is the page's script; empty when it has none.
+	// ScriptAddress is the address of the page's script; empty if it has none.
 	ScriptAddress string
-	// Username is who is signed in; empty for nobody.
+	// Username is the signed-in member; empty if not signed in.
 	Username string
-	// FormToken goes into the page's forms, SessionToken into those that end the
-	// session.
+	// FormToken is for the page's forms, SessionToken for those that end the session.
 	FormToken, SessionToken string
 	// Sections of the settings.
 	Sections []section
-	// MailOn tells that emails can be sent; SignUpOpen that anybody may join.
+	// MailOn is set if emails can be sent; SignUpOpen if people can create an account
+	// themselves.
 	MailOn, SignUpOpen bool
 }
 
@@ -59,7 +59,7 @@ func sections() []section {
 	}
 }
 
-// parsePages returns a set of templates for each page: the layout, the parts and
+// parsePages returns a set of templates for each page: the layout, the shared parts and
 // the page's own.
 func parsePages() (map[string]*template.Template, error) {
 	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock}).
@@ -89,8 +89,8 @@ func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
 func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// clock is moment in the zone that a time is given in. A zone without a name is
-// told by how far it is from UTC.
+// clock formats a time in its time zone. A zone without a name is shown as its offset
+// from UTC.
 func clock(t time.Time) string {
 	zone, _ := t.Zone()
 	if strings.HasPrefix(zone, "+") || strings.HasPrefix(zone, "-") {
@@ -99,7 +99,7 @@ func clock(t time.Time) string {
 	return t.Format("2 January 2006, 15:04 ") + zone
 }
 
-// render writes a page. Who is signed in is shown on all of them.
+// render writes a page. Every page shows who is signed in.
 func (v *request) render(status int, name string, p page) {
 	f := frame{
 		page: p, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(), Sections: sections(),
@@ -135,7 +135,7 @@ func (v *request) render(status int, name string, p page) {
 	_, _ = v.w.Write(buf.Bytes()) // the browser may have gone
 }
 
-// broken answers when a template cannot be filled, which is a bug.
+// broken responds when a template cannot be executed, which is a bug.
 func (v *request) broken(err error) {
 	v.Logger.ErrorContext(v.r.Context(), "render page", "error", err)
 	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -145,8 +145,8 @@ func (v *request) broken(err error) {
 
 const noticeParameter = "done"
 
-// notice returns the sentence that a redirect asked for by its name. Whatever
-// else the parameter holds is not shown.
+// notice returns the message for the name in a redirect. Any other text in the
+// parameter is not shown.
 func notice(r *http.Request) string {
 	return map[string]string{
 		"signed-out":            "You are signed out.",
@@ -184,8 +184,8 @@ func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, titl
 
 var _ oauth.Pages = (*Web)(nil)
 
-// guest is a request of a page that another handler asks for. Who is signed in is
-// shown as far as it can be told.
+// guest returns a request for a page that another handler renders. It shows who is
+// signed in, if that can be found out.
 func (web *Web) guest(w http.ResponseWriter, r *http.Request) *request {
 	v := &request{Web: web, w: w, r: r}
 	setHeaders(w.Header())

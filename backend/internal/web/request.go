@@ -13,26 +13,27 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// maxBody bounds a form, in bytes. The longest is the profile: 4,000 characters
-// of biography may take 48,000 bytes on the wire.
+// maxBody limits a form, in bytes. The longest is the profile: 4,000 characters of
+// biography may take 48,000 bytes on the wire.
 const maxBody = 256 << 10
 
-// request is one request of a browser, while it is answered.
+// request is one browser request while it is handled.
 type request struct {
 	*Web
 
 	w http.ResponseWriter
 	r *http.Request
-	// login is the browser's session; nil when nobody is signed in.
+	// login is the browser's session; nil if not signed in.
 	login *account.LoginSession
-	// secret is the cookie's that this page's form tokens are derived from.
+	// secret is the secret, from a cookie, that this page's form tokens are derived
+	// from.
 	secret string
 }
 
-// handler answers a request, or says why not.
+// handler answers a request, or returns an error.
 type handler func(v *request) error
 
-// entrance prepares a request and tells whether it goes on to the handler.
+// entrance prepares a request and returns whether to call the handler.
 type entrance func(v *request) (goOn bool, err error)
 
 func (web *Web) page(enter entrance, handle handler) http.HandlerFunc {
@@ -49,7 +50,7 @@ func (web *Web) page(enter entrance, handle handler) http.HandlerFunc {
 	}
 }
 
-// admit refuses what is no form of ours before anything looks at it.
+// admit rejects anything but our own forms before other code reads it.
 func (v *request) admit(enter entrance) (bool, error) {
 	if v.r.Method == http.MethodPost {
 		if err := v.crossOrigin.Check(v.r); err != nil {
@@ -93,15 +94,15 @@ func (v *request) readForm() error {
 	return nil
 }
 
-// anyone lets everybody in. The forms of these pages belong to a cookie of their
-// own, so that signing in elsewhere does not put them out of date.
+// anyone admits every visitor. The forms of these pages use a separate cookie, so that
+// signing in on another tab does not make them out of date.
 func anyone(v *request) (bool, error) {
 	var err error
 	v.secret, err = v.formSecret(v.w, v.r)
 	return true, err
 }
 
-// membersOnly lets signed-in browsers in and sends others to sign in first.
+// membersOnly admits signed-in browsers and sends others to sign in first.
 func membersOnly(v *request) (bool, error) {
 	if v.login == nil {
 		v.redirect(v.SignIn(v.pageToReturnTo()))
@@ -112,7 +113,7 @@ func membersOnly(v *request) (bool, error) {
 	return true, nil
 }
 
-// pageToReturnTo is the page that is asked for, or the one that a form stands on.
+// pageToReturnTo returns the requested page, or for a form the page that contains it.
 func (v *request) pageToReturnTo() string {
 	if v.r.Method != http.MethodPost {
 		return v.r.URL.RequestURI()
@@ -123,34 +124,35 @@ func (v *request) pageToReturnTo() string {
 	return pathProfile
 }
 
-// redirect sends the browser to a path of this site, by GET.
+// redirect sends the browser to a path of this site, with GET.
 func (v *request) redirect(path string) { http.Redirect(v.w, v.r, path, http.StatusSeeOther) }
 
-// redirectDone redirects to a page that shows the notice of that name.
+// redirectDone redirects to a page that shows the notice with that name.
 func (v *request) redirectDone(path, notice string) {
 	v.redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
 }
 
-// line returns a form's value as one clean line.
+// line returns a form value as one clean line.
 func (v *request) line(name string) string { return text.Line(v.r.PostForm.Get(name)) }
 
-// refusal is an outcome that is told on a page of its own.
+// refusal is an error that is shown on its own page.
 type refusal struct {
 	status      int
 	title, text string
-	// next is where to go from there; the zero link is chosen by where the visitor is.
+	// next is where to continue; the zero link means that it depends on the current
+	// page.
 	next link
 }
 
 func (e *refusal) Error() string { return e.title }
 
-// refuse returns a refusal that leads on to where the visitor may go next.
+// refuse returns a refusal that leads to where the visitor may continue.
 func refuse(status int, title, text string) *refusal {
 	return &refusal{status: status, title: title, text: text}
 }
 
-// fail answers with a page that says what went wrong; what nobody can act on is
-// logged in full and told in one sentence.
+// fail answers with a page that says what went wrong. An internal error is logged in
+// full and shown as one general sentence.
 func (v *request) fail(err error) {
 	refused, ok := errors.AsType[*refusal](err)
 	err = db.Coded(err) // a connection may break while rows are read
@@ -160,7 +162,7 @@ func (v *request) fail(err error) {
 		refused = refuse(http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more.")
 	case fault.Is(err, fault.ReadOnly):
 		refused = refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
-	case fault.Is(err, fault.Unavailable), errors.Is(err, context.Canceled): // or nobody waits for the answer any more
+	case fault.Is(err, fault.Unavailable), errors.Is(err, context.Canceled): // or the client has disconnected
 		v.w.Header().Set("Retry-After", "1")
 		v.Logger.WarnContext(v.r.Context(), "page unavailable", "error", err)
 		refused = refuse(http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment.")

@@ -6,23 +6,24 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// scopeChoice is one check box of a form.
+// scopeChoice is one checkbox of a form.
 type scopeChoice struct {
 	Name    string
 	Words   catalog.Words
 	Checked bool
 }
 
-// scopeChoices is what a form asks about scopes: the groups one by one, and
-// whether to add, change and delete things in them.
+// scopeChoices are the choices of a form about scopes: each group, and whether to add,
+// change and delete things in the groups.
 type scopeChoices struct {
 	Groups []scopeChoice
-	// Write is the choice of adding, changing and deleting; nil when it was not asked for.
+	// Write is the choice of adding, changing and deleting; nil if it was not
+	// requested.
 	Write *scopeChoice
 	Error string
 }
 
-// choicesOf returns the choices between scopes; those chosen are checked.
+// choicesOf returns the choices between scopes; the chosen ones are checked.
 func choicesOf(scopes []string, chosen func(scope string) bool) scopeChoices {
 	var choices scopeChoices
 	for _, scope := range scopes {
@@ -36,8 +37,8 @@ func choicesOf(scopes []string, chosen func(scope string) bool) scopeChoices {
 	return choices
 }
 
-// scopeNames says what held scopes are: the titles of the groups, and whether
-// they may be changed.
+// scopeNames describes scopes: the titles of the groups, and whether their content may
+// be changed.
 type scopeNames struct {
 	Groups   []string
 	Readonly bool

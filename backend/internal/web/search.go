@@ -8,9 +8,9 @@ import (
 
 // searchContent is the content of the page about search by meaning.
 type searchContent struct {
-	// Host is the remote embedding provider; empty when vectors are made here.
+	// Host is the remote embedding provider; empty if vectors are computed locally.
 	Host, Model string
-	// Allowed tells that the member lets texts be sent there.
+	// Allowed is set if the member allows texts to be sent there.
 	Allowed bool
 }
 
@@ -32,8 +32,8 @@ func (v *request) renderSearch(status int, said string) error {
 	return nil
 }
 
-// saveSearch notes whether texts may be sent to the provider that the page named.
-// If the operator set another since, the member is asked again.
+// saveSearch stores whether texts may be sent to the provider that the page named. If
+// the operator has set another since, the member is asked again.
 func (v *request) saveSearch() error {
 	host, done := "", "sending-stopped"
 	if v.line(fieldAllow) == "yes" {

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// withEmbeddings is a site whose operator set a remote embedding provider.
+// withEmbeddings returns a site whose operator set a remote embedding provider.
 func withEmbeddings() webtest.Options {
 	return webtest.Options{Web: func(c *web.Config) { c.EmbeddingsHost, c.EmbeddingsModel = "vectors.example", "small-1" }}
 }
@@ -49,7 +49,7 @@ func TestSendingTextsIsOffUntilAllowed(t *testing.T) {
 	})
 }
 
-// What a member allows is the provider that they were told of.
+// The permission applies only to the provider that the page named.
 func TestAnotherProviderIsAskedForAnew(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, withEmbeddings())
@@ -73,7 +73,7 @@ func TestBuiltInProviderHasNothingToAllow(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	page := b.Get("/settings/search")
 	want(t, page, http.StatusOK, "nothing is sent anywhere")
-	if b.Get("/settings/search").ByID("meaning-title") == nil || len(page.All("form")) != 1 { // that of signing out
-		t.Error("there is something to allow")
+	if b.Get("/settings/search").ByID("meaning-title") == nil || len(page.All("form")) != 1 { // the one for signing out
+		t.Error("the page has something to allow")
 	}
 }

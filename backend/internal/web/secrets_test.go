@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
-// Whoever reads the database, or a copy of it, can sign in with nothing in it:
-// every secret that the pages give out or take is kept as a hash.
+// The database, or a copy of it, contains nothing to sign in with: every secret that
+// the pages create or accept is stored as a hash.
 func TestSecretsAreKeptAsHashes(t *testing.T) {
 	t.Parallel()
 	p, options := withMail(t)
@@ -46,7 +46,7 @@ func TestSecretsAreKeptAsHashes(t *testing.T) {
 	kept := databaseFiles(t, path)
 	for _, known := range []string{"maria@people.example", "newby@people.example", "script", "$argon2id$", "https://a.example/cb"} {
 		if !bytes.Contains(kept, []byte(known)) {
-			t.Fatalf("%q is not where it was looked for", known)
+			t.Fatalf("%q is not in the searched files", known)
 		}
 	}
 	for name, secret := range secrets {
@@ -59,7 +59,7 @@ func TestSecretsAreKeptAsHashes(t *testing.T) {
 	}
 }
 
-// databaseFiles returns a SQLite database's bytes, with what was last written.
+// databaseFiles returns the bytes of a SQLite database, including its latest writes.
 func databaseFiles(t *testing.T, path string) []byte {
 	t.Helper()
 	kept, err := os.ReadFile(path)

@@ -13,11 +13,11 @@ import (
 type securityContent struct {
 	Email    string
 	Verified bool
-	// CanVerify tells that a link can be sent to the address.
+	// CanVerify is set if a link can be sent to the address.
 	CanVerify bool
 	Username  string
 	Fields    []field
-	// Linked are the identities that the member may sign in with.
+	// Linked are the identities that the member can sign in with.
 	Linked         []linkedRow
 	UnlinkPassword field
 	Events         []eventRow

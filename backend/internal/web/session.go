@@ -14,8 +14,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Current implements oauth.Sessions. A POST that comes from another site
-// carries no session, whoever handles it.
+// Current implements oauth.Sessions. A POST from another site has no session, whichever
+// handler serves it.
 func (web *Web) Current(r *http.Request) (*account.LoginSession, error) {
 	secret := web.sessionSecret(r)
 	if secret == "" || web.crossOrigin.Check(r) != nil {
@@ -35,7 +35,7 @@ func (web *Web) SignIn(returnTo string) string {
 	return withReturn(pathSignIn, localPath(returnTo))
 }
 
-// withReturn adds where to go afterwards to a path; nothing when there is none.
+// withReturn adds the return path to a path; nothing if there is none.
 func withReturn(path, returnTo string) string {
 	if returnTo == "" {
 		return path
@@ -43,12 +43,12 @@ func withReturn(path, returnTo string) string {
 	return path + "?" + url.Values{returnParameter: {returnTo}}.Encode()
 }
 
-// maxReturn bounds where to go afterwards, in bytes.
+// maxReturn limits the return path, in bytes.
 const maxReturn = 4096
 
-// localPath returns a path of this site that a browser may be sent to after it
-// signed in, or nothing: the authorization endpoint or a settings page, named
-// in full, and never another host, however it is dressed up.
+// localPath returns a path of this site that a browser may be sent to after it signed
+// in, or nothing. It accepts the authorization endpoint and the settings pages, by
+// their full path, and never another host in any notation.
 func localPath(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxReturn || !utf8.ValidString(raw) || !strings.HasPrefix(raw, "/") || u.IsAbs() || u.Host != "" || u.User != nil ||
@@ -61,8 +61,8 @@ func localPath(raw string) string {
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
 
-// begin signs the browser in: always under a new secret, so that a session that
-// somebody planted is worth nothing (fixation), and in place of the one before.
+// begin signs the browser in, always with a new secret, which replaces the session
+// before. So a session that an attacker planted is useless (session fixation).
 func (v *request) begin(owner tenant.ID) error {
 	secret, err := account.NewSecret("")
 	if err != nil {
@@ -86,7 +86,7 @@ func (v *request) begin(owner tenant.ID) error {
 
 // signOut ends this browser's session.
 func (v *request) signOut() error {
-	// The member wants to be out, whether or not their browser still waits.
+	// Sign the member out even if the browser has disconnected.
 	ctx := context.WithoutCancel(v.r.Context())
 	if err := account.DeleteLoginSession(ctx, v.Store, v.login.Hash); err != nil {
 		return err

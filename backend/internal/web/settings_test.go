@@ -52,7 +52,7 @@ func TestProfile(t *testing.T) {
 		}
 		form := saved.Form("/settings/profile")
 		if form.Get("listed") != "yes" || form.Get("visibility") != "public" || form.Get("visibility_bio") != "members" || form.Get("skills") != "Wood\nStone" {
-			t.Errorf("the form shows %v", form)
+			t.Errorf("the form contains %v", form)
 		}
 		wantRedirect(t, b.Submit(saved, "/settings/profile", map[string][]string{"listed": nil, "visibility": {"private"}}), "/settings/profile?done=saved")
 		if public, err := account.GetPublicProfiles(t.Context(), s.Store, []string{"maria"}); err != nil || len(public) != 0 {
@@ -77,7 +77,7 @@ func TestProfileMistakesAreExplained(t *testing.T) {
 		}
 	}
 	if got := p.Form("/settings/profile").Get("country"); got != "SPAIN" {
-		t.Errorf("what was typed is gone: %q", got)
+		t.Errorf("the typed text is lost: %q", got)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestChangePassword(t *testing.T) {
 			}
 		}
 		if !isSignedIn(second) {
-			t.Error("a refused change ended a session")
+			t.Error("a rejected change ended a session")
 		}
 		change := values("password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
 		wantRedirect(t, b.Submit(page, "/settings/security/password", change), "/settings/security?done=password-changed")
@@ -121,7 +121,7 @@ func TestChangePassword(t *testing.T) {
 	})
 }
 
-// An open browser is not enough to find the password out.
+// An open browser is not enough to guess the password.
 func TestOwnPasswordIsLimited(t *testing.T) {
 	t.Parallel()
 	for action, page := range map[string]string{"/settings/security/password": "/settings/security", "/settings/account/delete": "/settings/account"} {
@@ -136,14 +136,13 @@ func TestOwnPasswordIsLimited(t *testing.T) {
 			right := values("username", "maria", "password", webtest.Password, "new_password", newPassword, "repeat_password", newPassword)
 			want(t, b.Submit(p, action, right), http.StatusTooManyRequests)
 			if !isSignedIn(b) {
-				t.Error("it was done")
+				t.Error("the action was performed")
 			}
 		})
 	}
 }
 
-// Each field is shown to those whom it is for, and the preview shows what
-// everyone sees.
+// Each field is shown only to its audience, and the preview shows what everyone sees.
 func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
@@ -157,7 +156,7 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 	}
 	page := b.Get("/settings/profile")
 	for _, field := range account.Fields() {
-		for _, v := range []account.Visibility{account.Members, account.Public} { // all others are private meanwhile
+		for _, v := range []account.Visibility{account.Members, account.Public} { // while all others are private
 			change := values("action", "preview", "name", "mark-name", "visibility", "public", "link_label", marks["links"], "link_url", "https://a.example")
 			for name, mark := range marks {
 				change.Set(name, mark)
@@ -171,13 +170,13 @@ func TestPreviewFollowsTheVisibilityOfEachField(t *testing.T) {
 			}
 			for name, mark := range marks {
 				if shown := strings.Contains(preview, mark); shown != (name == field && v == account.Public) {
-					t.Errorf("%s is for %q: %s is shown: %t", field, v, name, shown)
+					t.Errorf("%s has visibility %q: %s is shown: %t", field, v, name, shown)
 				}
 			}
 		}
 	}
 	change := values("action", "preview", "headline", "mark-headline", "visibility_headline", "public", "visibility", "members")
 	if p := b.Submit(page, "/settings/profile", change); !strings.Contains(p.Text(), "Nothing: the page is not for everyone.") {
-		t.Errorf("a page for members is previewed: %s", p.Text())
+		t.Errorf("a page for members has a preview: %s", p.Text())
 	}
 }

@@ -11,9 +11,9 @@ import (
 type signInContent struct {
 	Fields   []field
 	ReturnTo string
-	// SignUp is where to make an account, and come back from.
+	// SignUp is the address at which to create an account; it leads back here.
 	SignUp string
-	// Provider is what the identity provider is called; empty when there is none.
+	// Provider is the name of the identity provider; empty if there is none.
 	Provider string
 }
 
@@ -48,8 +48,8 @@ func (v *request) renderSignIn(status int, login, back string, m *mistakes) {
 	}})
 }
 
-// wrongPassword is the one sentence for an unknown member, a wrong password and
-// a member who may not sign in.
+// wrongPassword is the one message for an unknown member, a wrong password and a member
+// who may not sign in.
 const wrongPassword = "That username or e-mail address and that password do not belong together."
 
 func (v *request) signIn() error {
@@ -75,9 +75,8 @@ func (v *request) signIn() error {
 	return nil
 }
 
-// memberByPassword spends an attempt to sign in and returns the member of the login
-// when the password that was typed is theirs. Otherwise it records the failure and
-// returns nil.
+// memberByPassword spends an attempt to sign in and returns the member of the login if
+// the password is right. Otherwise it records the failure and returns nil.
 func (v *request) memberByPassword(login string) (*account.Member, error) {
 	m, err := account.FindMember(v.r.Context(), v.Store, login)
 	if fault.Is(err, fault.NotFound) {
@@ -105,15 +104,15 @@ func (v *request) memberByPassword(login string) (*account.Member, error) {
 	return m, nil
 }
 
-// attemptSignIn spends an attempt to sign in as the member of the login, who is nil
-// when there is none. A device that the member signed in on before spends its own
-// budget. Any other spends those of its address, of the name and of the account, all
-// or none.
+// attemptSignIn spends an attempt to sign in as the member of the login, who is nil if
+// there is none. A device that the member signed in on before spends its own budget.
+// Any other device spends those of its address, of the name and of the account, all or
+// none.
 //
 // Attempts with a member's username and with their e-mail address spend the same
 // account budget. When that is spent, closed is true: every password is refused, and
-// the response looks like that to a wrong password, so that nobody learns that both
-// names belong to one member.
+// the response looks like that to a wrong password, so that it does not reveal that
+// both names belong to one member.
 func (v *request) attemptSignIn(m *account.Member, login string) (closed bool, err error) {
 	if device := v.knownDevice(m); device != "" {
 		return false, v.attempt(v.limit(account.Subject("login device", device), 1))

@@ -35,9 +35,9 @@ func TestSignInComesBack(t *testing.T) {
 	wantRedirect(t, signIn(b, "maria", webtest.Password, "/settings/mcp?done=x"), "/settings/mcp?done=x")
 }
 
-// An unknown member, a wrong password, a member who is suspended, one of the
-// sandbox and one without a password are told the same, and each costs one hash:
-// the time that the answer takes tells nobody apart either.
+// An unknown member, a wrong password, a suspended member, a member of the sandbox and
+// one without a password get the same response, and each costs one hash, so that the
+// response time is also the same.
 func TestSignInAnswersAllAlike(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -78,7 +78,7 @@ func TestSignInAnswersAllAlike(t *testing.T) {
 	})
 }
 
-// What is over the limit costs nothing.
+// An attempt beyond the limit costs no hash.
 func TestRefusedAttemptIsNotHashed(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.Login = &account.RatePolicy{Quota: 1, Window: time.Minute} }})
@@ -95,7 +95,7 @@ func TestRefusedAttemptIsNotHashed(t *testing.T) {
 	}
 }
 
-// restrict makes members who may not sign in of three.
+// restrict changes three members so that they may not sign in.
 func restrict(t *testing.T, databaseURL string) {
 	t.Helper()
 	statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'suspended'")
@@ -103,7 +103,7 @@ func restrict(t *testing.T, databaseURL string) {
 	statement(t, databaseURL, "UPDATE tenant_states SET read_only = TRUE WHERE tenant_id = (SELECT id FROM members WHERE username = 'demo-one')")
 }
 
-// costOf is the part of a hash that says what it takes.
+// costOf returns the part of a hash that encodes its cost.
 func costOf(hash string) string { return strings.Join(strings.Split(hash, "$")[:4], "$") }
 
 func limited(policy *account.RatePolicy, address *string) webtest.Options {
@@ -135,7 +135,7 @@ func TestLoginPolicy(t *testing.T) {
 				t.Errorf("%s: %q", name, p.Header.Get(name))
 			}
 		}
-		s.Clock.Advance(298*time.Second + 600*time.Millisecond) // nobody is asked to come back too early
+		s.Clock.Advance(298*time.Second + 600*time.Millisecond) // Retry-After is never too early
 		p = signIn(b, "maria", webtest.Password, "")
 		want(t, p, http.StatusTooManyRequests, "one minute")
 		if p.Header.Get("Retry-After") != "2" || p.Header.Get("RateLimit-Reset") != "2" {
@@ -173,7 +173,7 @@ func TestLoginPolicyByAddress(t *testing.T) {
 	}
 }
 
-// One address has ten attempts at whomever.
+// One address has ten attempts, for all members together.
 func TestLoginPolicyByAddressIsTheDefault(t *testing.T) {
 	t.Parallel()
 	address := "192.0.2.1"
@@ -191,8 +191,8 @@ func TestLoginPolicyByAddressIsTheDefault(t *testing.T) {
 	}
 }
 
-// A member has two names to sign in with and one limit; that the two are one
-// member's is not told.
+// A member has two names to sign in with and one limit; the responses do not reveal
+// that both names belong to one member.
 func TestLoginPolicyHoldsForBothNames(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -202,7 +202,7 @@ func TestLoginPolicyHoldsForBothNames(t *testing.T) {
 	}})
 	s.Member(t, "maria")
 	b := s.Browser(t)
-	for range 15 { // five addresses' worth
+	for range 15 { // the attempts of five addresses
 		want(t, signIn(b, "maria", "wrong", ""), http.StatusForbidden)
 	}
 	known := signIn(b, "maria@people.example", webtest.Password, "")
@@ -225,7 +225,7 @@ func TestSessionFixation(t *testing.T) {
 		victim.SetCookie("kith_session", secret)
 		wantRedirect(t, victim.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/settings/profile")
 		if victim.Cookie("kith_session") == secret {
-			t.Errorf("%s: the secret was kept", name)
+			t.Errorf("%s: the secret did not change", name)
 		}
 		thief := s.Browser(t)
 		thief.SetCookie("kith_session", secret)
@@ -248,7 +248,7 @@ func TestSignInAgainEndsTheSessionBefore(t *testing.T) {
 	b.SetCookie("kith_form", again.Cookies[0].Value)
 	b.Submit(again, "/sign-in", values("login", "maria", "password", webtest.Password))
 	if isSignedIn(left) || !isSignedIn(b) {
-		t.Error("the session before goes on, or the new one does not work")
+		t.Error("the earlier session still works, or the new one does not")
 	}
 }
 
@@ -264,7 +264,7 @@ func TestSessionEnds(t *testing.T) {
 	}
 	s.Clock.Advance(time.Second)
 	if isSignedIn(b) {
-		t.Error("it goes on")
+		t.Error("the session still works")
 	}
 }
 
@@ -278,7 +278,7 @@ func TestSignOut(t *testing.T) {
 	wantRedirect(t, p, "/sign-in?done=signed-out")
 	want(t, b.Follow(p), http.StatusOK, "You are signed out.")
 	if isSignedIn(left) || b.Cookie("kith_session") != "" {
-		t.Error("the session goes on")
+		t.Error("the session still works")
 	}
 }
 
@@ -293,7 +293,8 @@ func TestSignOutEverywhere(t *testing.T) {
 	}
 }
 
-// Addresses that browsers take for another site, or that are no page to come back to.
+// Addresses that browsers treat as another site, and paths that are not allowed as a
+// return path.
 func TestOpenRedirect(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})

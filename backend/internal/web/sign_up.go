@@ -14,12 +14,12 @@ import (
 type signUpContent struct {
 	Fields   []field
 	ReturnTo string
-	// SignIn is where members sign in, and come back from.
+	// SignIn is the address at which members sign in; it leads back here.
 	SignIn string
 }
 
-// signUpForm is what a person typed who wants to become a member. The password is
-// asked for here only when no mail is sent.
+// signUpForm is the form of a person who wants to become a member. It asks for the
+// password only if no mail is sent.
 type signUpForm struct{ username, email, password, returnTo string }
 
 func (v *request) showSignUp() error {
@@ -111,7 +111,7 @@ func (v *request) checkUsername(name string) error {
 	return nil
 }
 
-// signUpAtOnce makes the member and signs them in.
+// signUpAtOnce creates the member and signs them in.
 func (v *request) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
 	made := &account.Member{
 		Username: f.username, Email: f.email, PasswordHash: hash, Plan: account.PlanFree, Timezone: "UTC", Locale: "en",
@@ -145,8 +145,8 @@ func (v *request) welcome(m *account.Member, back string) error {
 	return nil
 }
 
-// signUpByMail sends a link to the address and says the same whether or not it,
-// or the username, is taken: the owner of the address is told, and nobody else.
+// signUpByMail sends a link to the address. Its response is the same whether or not the
+// address or the username is taken: only the owner of the address learns that.
 func (v *request) signUpByMail(f signUpForm) error {
 	return v.sendAndTell(f.email, func(ctx context.Context) (*mail.Message, error) {
 		m, err := account.FindMember(ctx, v.Store, f.email)
@@ -168,12 +168,12 @@ func (v *request) signUpByMail(f signUpForm) error {
 	})
 }
 
-// emailPolicy bounds the emails to one recipient, whoever asks for them.
+// emailPolicy limits the emails to one recipient, from all clients together.
 func emailPolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Window: time.Hour} }
 
-// sendAndTell has an email written and sent, and shows the page that says so.
-// Whether there is anybody to write to is found out in the background, so that
-// neither the page nor the time it takes tells.
+// sendAndTell queues an email and shows the page that says so. Whether there is a
+// recipient is looked up in the background, so that neither the page nor the response
+// time reveals it.
 func (v *request) sendAndTell(recipient string, write mail.Write) error {
 	if !v.enqueue(recipient, write) {
 		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")

@@ -45,7 +45,7 @@ func TestSignUpComesBack(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the sign-in page does not lead to sign-up")
+	t.Error("the sign-in page does not link to sign-up")
 }
 
 func TestSignUpIsNoOpenRedirect(t *testing.T) {
@@ -100,7 +100,8 @@ func TestSignUpRules(t *testing.T) {
 	}
 }
 
-// A site that chooses no cost keeps passwords at that of internal/password.
+// A site without a configured cost hashes passwords at the default cost of package
+// password.
 func TestPasswordsAreKeptAtTheDefaultCost(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{Web: func(c *web.Config) { c.PasswordCost = password.Cost{} }})
@@ -110,11 +111,11 @@ func TestPasswordsAreKeptAtTheDefaultCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nobodys string
-	s.Web.OnVerify(func(hash string) { nobodys = hash })
+	var dummy string
+	s.Web.OnVerify(func(hash string) { dummy = hash })
 	want(t, signIn(s.Browser(t), "nobody", "x", ""), http.StatusForbidden)
-	if cost := "$argon2id$v=19$m=19456,t=2,p=1"; costOf(m.PasswordHash) != cost || costOf(nobodys) != cost {
-		t.Errorf("a member's is %s, nobody's %s", m.PasswordHash, nobodys)
+	if cost := "$argon2id$v=19$m=19456,t=2,p=1"; costOf(m.PasswordHash) != cost || costOf(dummy) != cost {
+		t.Errorf("a member's is %s, an unknown login's %s", m.PasswordHash, dummy)
 	}
 }
 
@@ -130,7 +131,7 @@ func TestSignUpClosed(t *testing.T) {
 	form := merge(signUpForm("maria"), values("form_token", tokenOf(page)))
 	want(t, b.Post("/sign-up", form), http.StatusForbidden, "Sign-up is closed")
 	if _, err := account.FindMember(t.Context(), s.Store, "maria"); err == nil {
-		t.Error("the member was made")
+		t.Error("the member was created")
 	}
 }
 

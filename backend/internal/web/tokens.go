@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// tokenForm is the form that makes a personal token.
+// tokenForm is the form that creates a personal token.
 type tokenForm struct {
 	Name    field
 	Scopes  scopeChoices
@@ -20,18 +20,18 @@ type tokenForm struct {
 	Expires choices
 }
 
-// toolChoices is what the form asks about a limit to named tools.
+// toolChoices are the choices of the form about a limit to named tools.
 type toolChoices struct {
 	Tools []toolChoice
 	Error string
 }
 
-// Chosen tells whether the choices have to be in sight: one is made, or wrong.
+// Chosen reports whether the choices must be visible: one is made, or wrong.
 func (c toolChoices) Chosen() bool {
 	return c.Error != "" || slices.ContainsFunc(c.Tools, func(t toolChoice) bool { return t.Checked })
 }
 
-// toolChoice is a tool's check box.
+// toolChoice is the checkbox of a tool.
 type toolChoice struct {
 	Name, Title string
 	Checked     bool
@@ -40,14 +40,14 @@ type toolChoice struct {
 // maxTokens is how many live tokens a member may have.
 const maxTokens = 50
 
-// lifetimes are what the form offers, in days; 0 does not end.
+// lifetimes are the choices of the form, in days; 0 means no expiry.
 func lifetimes() []choice {
 	return []choice{{"30", "30 days", false}, {"90", "90 days", false}, {"365", "One year", false}, {"0", "Never", false}}
 }
 
 const defaultLifetime = "90"
 
-// newTokenForm offers to read everything and to change nothing.
+// newTokenForm returns a form that is filled in for read access only.
 func (v *request) newTokenForm() tokenForm {
 	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, nil, &mistakes{})
 }
@@ -71,7 +71,7 @@ func (v *request) tokenForm(name, lifetime string, chosen func(scope string) boo
 	return form
 }
 
-// createToken makes a token and sends the browser to the page that shows it, once.
+// createToken creates a token and sends the browser to the page that shows it, once.
 func (v *request) createToken() error {
 	scopes, tools := v.r.PostForm["scope"], v.r.PostForm["tool"]
 	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
@@ -129,7 +129,7 @@ func (v *request) checkScopes(scopes []string) error {
 	return nil
 }
 
-// expiry returns when a token of a lifetime ends; zero when it does not.
+// expiry returns when a token with a lifetime expires; zero if it does not.
 func (v *request) expiry(lifetime string) (time.Time, bool) {
 	known := slices.ContainsFunc(lifetimes(), func(c choice) bool { return c.Value == lifetime })
 	days, err := strconv.Atoi(lifetime)

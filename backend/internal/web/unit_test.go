@@ -47,7 +47,7 @@ func TestPolicySource(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, a browser that is sent there stays on this site.
+// A browser that is sent to any return path stays on this site.
 func FuzzLocalPath(f *testing.F) {
 	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil", "/settings?\xff"} {
 		f.Add(seed)
@@ -97,8 +97,8 @@ func TestWaitsAreRoundedUp(t *testing.T) {
 	}
 }
 
-// A password waits for its turn, but not for ever, and not when nobody waits for
-// the answer.
+// A password waits for its turn to be hashed, but not for ever, and not after the
+// client has disconnected.
 func TestHashingWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// showVerify shows what a link confirms. Looking changes nothing: mail programs
-// open links to see where they lead.
+// showVerify shows what a link confirms. It changes nothing, because mail programs open
+// links to check them.
 func (v *request) showVerify() error {
 	secret := v.r.URL.Query().Get(fieldLink)
 	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeVerify)
@@ -29,8 +29,8 @@ func (v *request) showVerify() error {
 	return nil
 }
 
-// waitingSignUp returns the sign-up of a link. One that began before sign-up was
-// closed does not end after.
+// waitingSignUp returns the sign-up of a link. If sign-up has been closed since it
+// began, it cannot be completed.
 func (v *request) waitingSignUp(hash string) (*account.SignUp, error) {
 	waiting, err := account.GetSignUp(v.r.Context(), v.Store, hash)
 	switch {

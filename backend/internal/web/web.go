@@ -42,16 +42,16 @@ type Web struct {
 	emails      *emails
 	events      *account.EventRecorder
 	assets      assets
-	// hashing holds a place for each password that may be hashed at a time: each
-	// takes 19 MiB and a processor.
+	// hashing holds a slot for each password that may be hashed at the same time: each
+	// needs 19 MiB and a processor.
 	hashing chan struct{}
 	// verifyHash is password.Verify; tests count its calls.
 	verifyHash func(hash, given string) bool
-	// dummyHash is verified where there is no hash, so that it takes as long.
+	// dummyHash is verified when there is no hash, so that it takes equally long.
 	dummyHash string
 }
 
-// New composes the pages.
+// New builds the pages.
 func New(c Config) (*Web, error) {
 	c, err := c.resolved()
 	if err != nil {
@@ -80,14 +80,14 @@ func New(c Config) (*Web, error) {
 	return web, nil
 }
 
-// route is one path and what serves it.
+// route is one path and its handler.
 type route struct {
 	pattern string
 	enter   entrance
 	handle  handler
 }
 
-// routes is all that is served, but for the assets.
+// routes returns all routes except the assets.
 func routes() []route {
 	return append(append(importRoutes(), binRoutes()...), []route{
 		{"GET " + pathSignIn, anyone, (*request).showSignIn},
@@ -128,7 +128,7 @@ func routes() []route {
 	}...)
 }
 
-// Mount adds the pages and their assets to a mux.
+// Mount registers the pages and their assets on a mux.
 func (web *Web) Mount(mux *http.ServeMux) {
 	for _, r := range routes() {
 		mux.Handle(r.pattern, web.page(r.enter, r.handle))

@@ -9,10 +9,9 @@ import (
 //go:embed common.txt
 var commonList string
 
-// isCommon tells whether a password is among the first that anybody would try:
-// a word of the list or two of them, whatever digits and marks stand around; a
-// short piece over and over; a run along the alphabet, the digits or a row of
-// keys.
+// isCommon reports whether a password is among the first that an attacker would try: a
+// word of the list or two of them, with any digits and marks around them; a short piece
+// repeated; a run along the alphabet, the digits or a row of keys.
 func isCommon(password string) bool {
 	folded := strings.ToLower(password)
 	core := strings.TrimFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -38,7 +37,7 @@ func commonWords() map[string]bool {
 	return words
 }
 
-// plain undoes the usual digits and marks for letters.
+// plain replaces the usual digits and marks by the letters that they stand for.
 func plain(s string) string {
 	return strings.NewReplacer("0", "o", "1", "i", "!", "i", "3", "e", "4", "a", "@", "a", "5", "s", "$", "s", "7", "t").Replace(s)
 }
@@ -55,7 +54,7 @@ func keep(s string, wanted func(rune) bool) string {
 	}, s)
 }
 
-// isMadeOf tells whether s is one of the words, or two of them in a row.
+// isMadeOf reports whether s is one of the words, or two of them in a row.
 func isMadeOf(s string, words map[string]bool) bool {
 	if words[s] {
 		return true
@@ -68,7 +67,7 @@ func isMadeOf(s string, words map[string]bool) bool {
 	return false
 }
 
-// isRepetition tells whether s is a piece of at most five characters over and over.
+// isRepetition reports whether s is a repeated piece of at most five characters.
 func isRepetition(s string) bool {
 	runes := []rune(s)
 	for size := 1; size <= 5; size++ {
@@ -88,8 +87,8 @@ func repeats(runes []rune, size int) bool {
 	return len(runes) >= 2*size
 }
 
-// isRun tells whether s walks along one of the rows, forwards or backwards, over
-// its end to its beginning if need be.
+// isRun reports whether s follows one of the rows, forwards or backwards, also from its
+// end to its start.
 func isRun(s string) bool {
 	if len(s) < 2 {
 		return false

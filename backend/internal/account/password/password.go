@@ -15,20 +15,20 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// MinLength and MaxLength bound a password, in characters.
+// MinLength and MaxLength limit a password, in characters.
 const (
 	MinLength = 10
 	MaxLength = 256
 )
 
-// Cost is what one hash takes of memory and time. The zero value is what the
-// passwords of members get, OWASP's choice of RFC 9106's parameters: 19 MiB and
-// two passes in one lane. Tests set a small one. Verify takes the cost from the
-// hash, so that hashes of different costs live side by side.
+// Cost is the memory and time of one hash. The zero value is used for members'
+// passwords, OWASP's choice of RFC 9106's parameters: 19 MiB and two passes in one
+// lane. Tests set a small one. Verify takes the cost from the hash, so that hashes of
+// different costs can exist together.
 type Cost struct {
 	// MemoryKiB is the memory of one hash, in KiB; 0 means 19 MiB.
 	MemoryKiB uint32
-	// Passes over that memory; 0 means 2.
+	// Passes is the number of passes over that memory; 0 means 2.
 	Passes uint32
 }
 
@@ -39,16 +39,16 @@ const (
 	keyLength        = 32
 )
 
-// Most that Verify spends on a hash, so that a damaged one can neither panic nor
+// The maximum cost that Verify accepts, so that a damaged hash can neither panic nor
 // exhaust the machine.
 const (
 	maxMemoryKiB = 256 * 1024
 	maxPasses    = 16
 )
 
-// Check fails with fault.Invalid unless the password may be chosen: long enough,
-// none of the first that anybody would try, and without the names of whose it
-// is (username, e-mail address).
+// Check fails with fault.Invalid unless the password may be chosen: long enough, not
+// one of the first that an attacker would try, and without the names of its owner
+// (username, e-mail address).
 func Check(password string, names ...string) error {
 	n := utf8.RuneCountInString(password)
 	if n < MinLength || n > MaxLength {
@@ -66,8 +66,8 @@ func Check(password string, names ...string) error {
 	return nil
 }
 
-// minName is the shortest name that a password must not contain, in characters;
-// shorter ones are in many words.
+// minName is the shortest name that a password must not contain, in characters; shorter
+// ones occur in many words.
 const minName = 3
 
 // Hash is Cost.Hash at the default cost.
@@ -81,8 +81,8 @@ func (c Cost) Hash(password string) (string, error) {
 	})
 }
 
-// Unmatched returns a hash that no password is known for, without the cost of
-// hashing one. To verify a password against it takes as long as against another.
+// Unmatched returns a hash that no known password matches, without the cost of hashing
+// one. Verifying a password against it takes as long as against any other hash.
 func (c Cost) Unmatched() (string, error) {
 	return c.encode(func([]byte, uint32, uint32) ([]byte, error) {
 		key := make([]byte, keyLength)
@@ -108,8 +108,8 @@ func (c Cost) encode(makeKey func(salt []byte, memory, passes uint32) ([]byte, e
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
-// Verify tells whether the password belongs to the hash. A hash that cannot be
-// read belongs to no password.
+// Verify reports whether the password matches the hash. No password matches an invalid
+// hash.
 func Verify(hash, password string) bool {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {

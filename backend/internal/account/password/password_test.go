@@ -114,8 +114,7 @@ func TestHashAndVerify(t *testing.T) {
 	}
 }
 
-// Members' passwords take 19 MiB and two passes, unless somebody asks for
-// something else.
+// Members' passwords use 19 MiB and two passes, unless another cost is set.
 func TestDefaultCost(t *testing.T) {
 	t.Parallel()
 	for name, hash := range map[string]func(string) (string, error){"Hash": password.Hash, "the zero Cost": password.Cost{}.Hash} {
@@ -146,7 +145,7 @@ func TestCost(t *testing.T) {
 				t.Fatalf("got %s, %v", hash, err)
 			}
 			if err == nil && (!password.Verify(hash, "violet kettle drum") || password.Verify(hash, "violet kettle drums")) {
-				t.Error("Verify reads another cost from it")
+				t.Error("Verify parses another cost from the hash")
 			}
 		})
 	}
@@ -222,7 +221,7 @@ func TestVerifyNeverPanics(t *testing.T) {
 		rapid.SampledFrom([]string{"", "argon2id", "v=19", "m=8,t=1,p=1", "m=0,t=0,p=0", argon2Salt, "AAAA"}),
 		rapid.StringMatching(`[a-z0-9=,]{0,12}`), rapid.String(),
 		rapid.Custom(func(t *rapid.T) string {
-			// Cheap or refused: the time that a costly one takes is no panic.
+			// Cheap or rejected: a costly hash only takes long, it does not panic.
 			n := rapid.SampledFrom([]int64{-1, 0, 1, 2, 8, 1 << 31, 1 << 40})
 			return fmt.Sprintf("m=%d,t=%d,p=%d", n.Draw(t, "m"), n.Draw(t, "t"), n.Draw(t, "p"))
 		}),
@@ -239,8 +238,7 @@ func TestVerifyNeverPanics(t *testing.T) {
 	})
 }
 
-// A hash without a password is made of the same parts as others, and is
-// verified in vain.
+// An unmatched hash has the same parts as others, and no password matches it.
 func TestUnmatched(t *testing.T) {
 	t.Parallel()
 	cost := password.Cost{MemoryKiB: 8, Passes: 1}

@@ -1,6 +1,6 @@
-// Package smtptest is an SMTP server for tests: it speaks RFC 5321 over a real
-// socket, with STARTTLS, TLS from the start and AUTH PLAIN, and keeps what it is
-// given.
+// Package smtptest is an SMTP server for tests: it speaks RFC 5321 over a real socket,
+// with STARTTLS, TLS from the start and AUTH PLAIN, and stores the emails that it
+// receives.
 package smtptest
 
 import (
@@ -17,28 +17,29 @@ import (
 	"time"
 )
 
-// Options say how the server behaves.
+// Options configure the server.
 type Options struct {
 	// TLS is offered by STARTTLS, or used from the start with Implicit.
 	TLS      *tls.Config
 	Implicit bool
-	// User and Password are asked for when they are set.
+	// User and Password are required if set.
 	User, Password string
-	// Refuse answers RCPT TO for the n-th email, beginning with 1; empty takes it.
+	// Refuse returns the response to RCPT TO for the n-th email, from 1; empty accepts
+	// it.
 	Refuse func(n int) string
 }
 
-// Email is what the server was given.
+// Email is an email that the server received.
 type Email struct {
 	From, To string
-	// Secure tells that it came over TLS.
+	// Secure is set if it came over TLS.
 	Secure bool
-	// Header and Body are of the outermost part.
+	// Header and Body belong to the outermost part.
 	Header mail.Header
 	Body   string
 }
 
-// Server listens on the loopback.
+// Server listens on a loopback address.
 type Server struct {
 	// Addr is host:port.
 	Addr    string
@@ -49,7 +50,7 @@ type Server struct {
 	attempts int
 }
 
-// Start listens until the end of the test.
+// Start starts a server until the end of the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -86,10 +87,10 @@ func (s *Server) Next(t testing.TB) Email {
 	}
 }
 
-// Waiting is how many emails came that nobody asked for.
+// Waiting returns how many received emails have not been read with Next.
 func (s *Server) Waiting() int { return len(s.emails) }
 
-// Attempts is how many recipients were named.
+// Attempts returns how many recipients were named.
 func (s *Server) Attempts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +127,7 @@ func (d *dialog) say(lines ...string) {
 	_, _ = io.WriteString(d.conn, strings.Join(lines, "\r\n")+"\r\n")
 }
 
-// answer does one command; false ends the connection.
+// answer executes one command; false ends the connection.
 func (d *dialog) answer(line string) bool {
 	verb, rest, _ := strings.Cut(line, " ")
 	switch strings.ToUpper(verb) {
@@ -225,7 +226,7 @@ func (d *dialog) data() bool {
 	return true
 }
 
-// bare takes the address out of FROM:<…> or TO:<…>.
+// bare returns the address in FROM:<…> or TO:<…>.
 func bare(s string) string {
 	_, s, _ = strings.Cut(s, "<")
 	s, _, _ = strings.Cut(s, ">")

@@ -1,8 +1,8 @@
 // Package clientdoc fetches client ID metadata documents
-// (draft-ietf-oauth-client-id-metadata-document) from hosts that a stranger chose. It
-// owns the limits of such a request: https only, public addresses only, no redirects,
-// no proxy, 5 seconds, 10 KB, and a few requests at once. What a document says is
-// package oauth's to judge.
+// (draft-ietf-oauth-client-id-metadata-document) from hosts that untrusted clients
+// choose. It enforces the limits of such a request: https only, public addresses only,
+// no redirects, no proxy, 5 seconds, 10 KB, and a few requests at once. Package oauth
+// checks the content of the documents.
 package clientdoc
 
 import (
@@ -32,11 +32,11 @@ const (
 	MaxBytes = 10 << 10
 	// maxHeader bounds the header of the response, in bytes.
 	maxHeader = 16 << 10
-	// atOnce bounds the requests under way at once.
+	// atOnce limits the concurrent requests.
 	atOnce = 8
 )
 
-// How long a document may be reused. Cache-Control decides within these bounds.
+// How long a document may be reused. Cache-Control applies within these bounds.
 const (
 	MinAge     = 5 * time.Minute
 	MaxAge     = 24 * time.Hour
@@ -81,12 +81,12 @@ func New(o Options) *Fetcher {
 	return &Fetcher{client: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}, timeout: timeout, slots: make(chan struct{}, atOnce)}
 }
 
-// errNotPublic is the cause of a failed connection that was never tried.
+// errNotPublic is the cause of a connection that was refused before it was opened.
 var errNotPublic = errors.New("the address is not public")
 
-// control returns a check of the address of each connection, right before it is made.
-// By then the name is resolved, so a name whose address changes between a check and
-// the connection (DNS rebinding) gains nothing.
+// control returns a check of the address of each connection, right before it is opened.
+// The name has been resolved by then, so changing the address of a name between the
+// check and the connection (DNS rebinding) has no effect.
 func control(allowed func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
@@ -98,9 +98,9 @@ func control(allowed func(netip.Addr) bool) func(context.Context, string, string
 }
 
 // Fetch returns the body of the document at an https address, and how long it may be
-// reused. It fails with fault.Invalid if there is no answer or the answer is not a
-// document, and with fault.Unavailable if too many requests are under way. The messages
-// say nothing about addresses: they must not tell a stranger what the service can reach.
+// reused. It fails with fault.Invalid if there is no response or the response is not a
+// document, and with fault.Unavailable if too many requests are running. The messages
+// contain no addresses: they must not reveal what the service can reach.
 func (f *Fetcher) Fetch(ctx context.Context, address string) (body []byte, age time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -134,7 +134,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (body []byte, age t
 	return body, ageOf(response.Header), nil
 }
 
-// noAnswer keeps the cause without the URL, which logs don't need.
+// noAnswer keeps the cause without the URL, which logs do not need.
 func noAnswer(cause error) error {
 	if failed, ok := errors.AsType[*url.Error](cause); ok {
 		cause = failed.Err
@@ -146,7 +146,7 @@ func tooLarge() error {
 	return fault.New(fault.Invalid, "the document is larger than %d KB", MaxBytes>>10)
 }
 
-// checkHeader refuses an answer before its body is read.
+// checkHeader rejects a response before its body is read.
 func checkHeader(r *http.Response) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	isJSON := err == nil && (media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))

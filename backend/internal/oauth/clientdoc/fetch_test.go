@@ -67,7 +67,7 @@ func json(body string, header ...string) http.HandlerFunc {
 	}
 }
 
-// The request carries nothing but what it needs.
+// The request contains only what it needs.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	host := clientdoctest.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,8 +83,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// A name that leads to an address that is not public is refused when the connection is
-// made, whatever it led to before.
+// A name that resolves to an address that is not public is refused when the connection
+// is made, even if it resolved to a public one before.
 func TestNotPublicAtDialTime(t *testing.T) {
 	t.Parallel()
 	host := clientdoctest.Start(t, json("{}"))
@@ -97,7 +97,7 @@ func TestNotPublicAtDialTime(t *testing.T) {
 		}
 	}
 	for _, literal := range []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "2130706433", "127.1"} {
-		host.Resolve("127.0.0.1") // what names like 127.1 lead to
+		host.Resolve("127.0.0.1") // names like 127.1 resolve to this
 		if _, _, err := fetcher.Fetch(t.Context(), "https://"+literal+":"+host.Port()+"/client.json"); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", literal, err)
 		}
@@ -138,7 +138,7 @@ func TestAnswersThatAreNoDocument(t *testing.T) {
 	}
 }
 
-// chunks answers without saying how long the body is.
+// chunks responds without the length of the body.
 func chunks(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -149,7 +149,7 @@ func chunks(body string) http.HandlerFunc {
 	}
 }
 
-// A certificate that the roots do not vouch for, or of another name, ends the request.
+// A certificate from an unknown root, or for another name, ends the request.
 func TestCertificateIsVerified(t *testing.T) {
 	t.Parallel()
 	host := clientdoctest.Start(t, json("{}"))
@@ -166,7 +166,7 @@ func TestCertificateIsVerified(t *testing.T) {
 	}
 }
 
-// A server that trickles its answer is left when the time is over.
+// A request to a server that responds too slowly ends at the timeout.
 func TestSlowAnswer(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
@@ -184,7 +184,7 @@ func TestSlowAnswer(t *testing.T) {
 	<-over
 }
 
-// Requests beyond the few at once wait their turn, and fail if it does not come.
+// Requests beyond the concurrency limit wait, and fail if they wait too long.
 func TestFewRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 8), make(chan struct{})

@@ -11,11 +11,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// maxAnswer bounds an answer of the provider, in bytes. A key set is the longest.
+// maxAnswer limits a response of the provider, in bytes. A key set is the longest.
 const maxAnswer = 1 << 20
 
-// newClient returns the client for requests to the provider. Where a request
-// goes is fixed by discovery; a redirect could take a code or a secret elsewhere.
+// newClient returns the client for requests to the provider. It follows no redirects:
+// discovery fixes where a request goes, and a redirect could send a code or a secret
+// elsewhere.
 func newClient(base *http.Client) *http.Client {
 	if base == nil {
 		base = http.DefaultClient
@@ -32,15 +33,15 @@ func newClient(base *http.Client) *http.Client {
 
 type outageKey struct{}
 
-// watch returns a context under which the transport notes outages. The libraries
-// between it and us tell an outage and a refusal apart in words only.
+// watch returns a context in which the transport records outages. The errors of the
+// libraries in between distinguish an outage from a refusal only by their text.
 func watch(ctx context.Context) (context.Context, *atomic.Pointer[error]) {
 	outage := &atomic.Pointer[error]{}
 	return context.WithValue(ctx, outageKey{}, outage), outage
 }
 
-// transport bounds answers and notes that the provider cannot be reached or says
-// that it fails.
+// transport limits the size of responses and records when the provider cannot be
+// reached or reports an error of its own.
 type transport struct{ next http.RoundTripper }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -59,7 +60,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// boundedBody is an answer's beginning. An error while it is read is an outage.
+// boundedBody is the first part of a response. An error while reading it is an outage.
 type boundedBody struct {
 	io.Reader
 	io.Closer
@@ -75,8 +76,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// judge gives an error its code: an outage when the transport noted one, else a
-// refusal.
+// judge returns an error with its code: an outage if the transport recorded one,
+// otherwise a refusal.
 func judge(err error, outage *atomic.Pointer[error]) error {
 	if noted := outage.Load(); noted != nil {
 		return unavailable(errors.Join(*noted, err))

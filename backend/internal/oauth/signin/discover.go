@@ -14,15 +14,15 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// party is this service's side of the provider, as discovery found it.
+// party is the provider's configuration for this service, from discovery.
 type party struct {
 	rp.RelyingParty
 
-	// sendsIssuer tells that each answer names the issuer (RFC 9207).
+	// sendsIssuer is set if each response names the issuer (RFC 9207).
 	sendsIssuer bool
 }
 
-// metadata is what rp does not check or keep of the provider's metadata.
+// metadata is the part of the provider's metadata that rp does not check or keep.
 type metadata struct {
 	Issuer        string   `json:"issuer"`
 	Authorization string   `json:"authorization_endpoint"`
@@ -49,26 +49,27 @@ func (about metadata) check(issuer string) error {
 	return nil
 }
 
-// signingAlgorithms that ID tokens may have: all of the asymmetric ones, so that
-// nothing but the provider's private key can have made a token.
+// signingAlgorithms are the allowed algorithms of ID tokens: all asymmetric ones, so
+// that only the provider's private key can sign a token.
 func signingAlgorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 }
 
-// discovered returns the party, and asks the provider when that has not succeeded
-// yet: once for all who wait, and again for the next who comes after a failure.
+// discovered returns the party. If discovery has not succeeded yet, it asks the
+// provider, once for all concurrent callers; after a failure the next call tries again.
 func (p *Provider) discovered(ctx context.Context) (*party, error) {
 	if known := p.known.Load(); known != nil {
 		return known, nil
 	}
 	found, err, _ := p.discovery.Do("", func() (any, error) {
-		// Others wait for this too; one who leaves must not end it for them.
+		// Other callers wait for this too; a caller that disconnects must not cancel it
+		// for them.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
 		ctx, outage := watch(ctx)
 		found, err := p.discover(ctx)
 		if err != nil {
-			// A provider that answers nonsense may be mended, like one that is down.
+			// An invalid response is treated like an outage: it can be temporary too.
 			if noted := outage.Load(); noted != nil {
 				err = fmt.Errorf("%w: %w", err, *noted)
 			}
@@ -109,8 +110,8 @@ func (p *Provider) metadata(ctx context.Context) (metadata, error) {
 	return about, about.check(p.config.Issuer)
 }
 
-// authStyle says how the client's secret is sent: in the header, which every
-// provider must take (RFC 6749, 2.3.1), unless it says that it does not.
+// authStyle returns how to send the client's secret: in the header, which every
+// provider must accept (RFC 6749, 2.3.1), unless the metadata says that it does not.
 func (p *Provider) authStyle(methods []string) oauth2.AuthStyle {
 	if p.config.ClientSecret == "" || slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams

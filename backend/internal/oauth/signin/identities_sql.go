@@ -11,7 +11,7 @@ import (
 
 const deadAttempt = "the sign-in is over already or has expired"
 
-// CreateProviderAttempt keeps an attempt for AttemptLifetime.
+// CreateProviderAttempt stores an attempt for AttemptLifetime.
 func CreateProviderAttempt(ctx context.Context, s *db.DB, a *Attempt) error {
 	a.CreatedAt = s.Now()
 	a.ExpiresAt = a.CreatedAt.Add(AttemptLifetime)
@@ -19,12 +19,12 @@ func CreateProviderAttempt(ctx context.Context, s *db.DB, a *Attempt) error {
 	return err
 }
 
-// livingAttempt is the condition that an attempt of a browser is not over; the
-// subject tells what it waits for.
+// livingAttempt is the condition that an attempt belongs to a browser and has not
+// expired; the subject says what it waits for.
 const livingAttempt = "hash = ? AND browser_hash = ? AND expires_at > ?"
 
 // UseProviderAttempt uses up an attempt that waits for the provider, once. It fails
-// with fault.NotFound when there is none that lives, in that browser.
+// with fault.NotFound if that browser has no such live attempt.
 func UseProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string) (*Attempt, error) {
 	a := &Attempt{}
 	err := s.NewWrite("DELETE FROM provider_attempts WHERE "+livingAttempt+" AND subject = '' RETURNING *",
@@ -33,7 +33,7 @@ func UseProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string)
 }
 
 // GetProviderAttempt returns an attempt that waits for the password, without using it
-// up, or fault.NotFound as UseProviderAttempt does.
+// up. It fails with fault.NotFound as UseProviderAttempt does.
 func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string) (*Attempt, error) {
 	a := &Attempt{}
 	err := s.NewRaw("SELECT * FROM provider_attempts WHERE "+livingAttempt+" AND subject <> ''",
@@ -41,11 +41,12 @@ func GetProviderAttempt(ctx context.Context, s *db.DB, hash, browserHash string)
 	return db.Found(a, err, deadAttempt)
 }
 
-// LinkIdentity deletes an attempt that waits for the member's password, which was right,
-// and links its identity to the member. An identity that is linked to the member already
-// stays linked. It fails with fault.NotFound as UseProviderAttempt does, or when the
-// member may not sign in, and with fault.Conflict when the identity is another member's
-// or the member is linked to another identity of the issuer.
+// LinkIdentity deletes an attempt that waits for the member's password and links its
+// identity to the member; the caller has verified the password. An identity that is
+// already linked to the member stays linked. It fails with fault.NotFound as
+// UseProviderAttempt does, or if the member may not sign in, and with fault.Conflict if
+// the identity is linked to another member or the member is linked to another identity
+// of the issuer.
 func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, owner tenant.ID) error {
 	err := s.Write(ctx, func(ctx context.Context, tx db.Querier) error {
 		a := &Attempt{}
@@ -59,8 +60,8 @@ func LinkIdentity(ctx context.Context, s *db.DB, hash, browserHash string, owner
 	return err
 }
 
-// linkIdentity inserts the link, or finds that it is there; the unique keys decide
-// between two at a time.
+// linkIdentity inserts the link, or finds that it exists; the unique keys decide
+// between concurrent calls.
 func linkIdentity(ctx context.Context, s *db.DB, tx db.Querier, a *Attempt, owner tenant.ID) error {
 	_, err := tx.NewRaw(`INSERT INTO linked_identities (issuer, subject, member_id, created_at, last_used_at)
 SELECT ?, ?, id, ?, ? FROM members WHERE id = ? AND suspended_at IS NULL`+account.Writable+" ON CONFLICT DO NOTHING",
@@ -81,8 +82,8 @@ SELECT ?, ?, id, ?, ? FROM members WHERE id = ? AND suspended_at IS NULL`+accoun
 	return nil
 }
 
-// UseIdentity returns the link of an identity to a member who may sign in, and notes
-// the time; or fault.NotFound.
+// UseIdentity returns the link of an identity to a member who may sign in, and records
+// the time. It fails with fault.NotFound if there is none.
 func UseIdentity(ctx context.Context, s *db.DB, issuer, subject string) (*LinkedIdentity, error) {
 	link := &LinkedIdentity{}
 	err := s.NewWrite(`UPDATE linked_identities SET last_used_at = ? WHERE issuer = ? AND subject = ?

@@ -15,42 +15,41 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Config names the provider and this service's registration with it. Issuer and
+// Config contains the provider and this service's registration with it. Issuer and
 // ClientID are required.
 type Config struct {
-	// Issuer is the provider's address as its tokens spell it, to the last slash.
-	// It is https, but for a loopback address.
+	// Issuer is the provider's address exactly as in its tokens, including a final
+	// slash. It is https, except for a loopback address.
 	Issuer string
-	// ClientID and ClientSecret are what the provider knows this service by; no
-	// secret makes it a public client.
+	// ClientID and ClientSecret are the provider's credentials for this service;
+	// without a secret it is a public client.
 	ClientID, ClientSecret string
-	// Name is what the provider is called on buttons; empty means its host.
+	// Name is the label of the provider on buttons; empty means its host.
 	Name string
 	// Scopes to ask for; nil means openid, email and profile.
 	Scopes []string
-	// HTTPClient reaches the provider; nil means http.DefaultClient. Each of its
-	// requests ends after 5 seconds, and none follows a redirect.
+	// HTTPClient sends the requests to the provider; nil means http.DefaultClient. Each
+	// request ends after 5 seconds, and no redirect is followed.
 	HTTPClient *http.Client
 }
 
-// timeout bounds each request to the provider.
+// timeout limits each request to the provider.
 const timeout = 5 * time.Second
 
-// maxName bounds a provider's name, in characters: it stands on a button.
+// maxName limits a provider's name, in characters: it is shown on a button.
 const maxName = 40
 
 // Provider is one OpenID provider. It is safe for concurrent use.
 type Provider struct {
 	config Config
 	client *http.Client
-	// known is what discovery found; nil until it has.
+	// known is the result of discovery; nil until it has succeeded.
 	known     atomic.Pointer[party]
 	discovery singleflight.Group
 }
 
-// New checks the configuration. It does not reach for the provider: that is left
-// to the first sign-in, so that a provider which is down keeps nothing else from
-// starting.
+// New checks the configuration. It does not contact the provider: the first sign-in
+// does, so that the service can start while the provider is down.
 func New(c Config) (*Provider, error) {
 	issuer, err := url.Parse(c.Issuer)
 	if err != nil || issuer.Host == "" || issuer.User != nil || issuer.RawQuery != "" || issuer.Fragment != "" || !mayServe(issuer) {
@@ -74,14 +73,14 @@ func New(c Config) (*Provider, error) {
 	return &Provider{config: c, client: newClient(c.HTTPClient)}, nil
 }
 
-// Name is what the provider is called on buttons.
+// Name returns the label of the provider on buttons.
 func (p *Provider) Name() string { return p.config.Name }
 
-// Issuer is the provider's address.
+// Issuer returns the provider's address.
 func (p *Provider) Issuer() string { return p.config.Issuer }
 
-// mayServe tells whether an address can be trusted to be the provider's own:
-// https, or a loopback address, which is for tests and trying out.
+// mayServe reports whether an address can be trusted to be the provider's own: https,
+// or a loopback address, which is for tests and trials.
 func mayServe(u *url.URL) bool {
 	if u.Scheme == "https" {
 		return true

@@ -21,7 +21,7 @@ func TestConfigIsChecked(t *testing.T) {
 	good := signin.Config{Issuer: "https://login.example/tenant/", ClientID: "kith"}
 	p, err := signin.New(good)
 	if err != nil || p.Name() != "login.example" || p.Issuer() != good.Issuer {
-		t.Errorf("the smallest: %+v, %v", p, err)
+		t.Errorf("the minimal configuration: %+v, %v", p, err)
 	}
 	for _, issuer := range []string{"http://localhost:8080", "http://127.0.0.1:8080/realm", "http://[::1]:8080"} {
 		if _, err := signin.New(signin.Config{Issuer: issuer, ClientID: "kith"}); err != nil {
@@ -29,16 +29,16 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(c *signin.Config){
-		"no issuer":           func(c *signin.Config) { c.Issuer = "" },
-		"no scheme":           func(c *signin.Config) { c.Issuer = "login.example" },
-		"plain http":          func(c *signin.Config) { c.Issuer = "http://login.example" },
-		"no website":          func(c *signin.Config) { c.Issuer = "ftp://login.example" },
-		"a query":             func(c *signin.Config) { c.Issuer += "?x=y" },
-		"a name and password": func(c *signin.Config) { c.Issuer = "https://me:secret@login.example" },
-		"a loopback's cousin": func(c *signin.Config) { c.Issuer = "http://127.0.0.1.evil.example" },
-		"no client":           func(c *signin.Config) { c.ClientID = "" },
-		"a long name":         func(c *signin.Config) { c.Name = strings.Repeat("x", 41) },
-		"no OpenID":           func(c *signin.Config) { c.Scopes = []string{"email"} },
+		"no issuer":                   func(c *signin.Config) { c.Issuer = "" },
+		"no scheme":                   func(c *signin.Config) { c.Issuer = "login.example" },
+		"plain http":                  func(c *signin.Config) { c.Issuer = "http://login.example" },
+		"no website":                  func(c *signin.Config) { c.Issuer = "ftp://login.example" },
+		"a query":                     func(c *signin.Config) { c.Issuer += "?x=y" },
+		"a name and password":         func(c *signin.Config) { c.Issuer = "https://me:secret@login.example" },
+		"a host like a loopback host": func(c *signin.Config) { c.Issuer = "http://127.0.0.1.evil.example" },
+		"no client":                   func(c *signin.Config) { c.ClientID = "" },
+		"a long name":                 func(c *signin.Config) { c.Name = strings.Repeat("x", 41) },
+		"no OpenID":                   func(c *signin.Config) { c.Scopes = []string{"email"} },
 	} {
 		c := good
 		change(&c)
@@ -48,8 +48,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// A provider that is down, or not what it says, is an outage; what it is asked
-// next counts.
+// A provider that is down or has invalid metadata is an outage; the next request asks
+// it again.
 func TestDiscoveryIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const discovery = "/.well-known/openid-configuration"
@@ -62,19 +62,19 @@ func TestDiscoveryIsTriedAgain(t *testing.T) {
 		}}
 	}
 	for name, lie := range map[string]signintest.Lies{
-		"it fails":                   respond(discovery, http.StatusBadGateway, ""),
-		"it is not there":            respond(discovery, http.StatusNotFound, ""),
-		"nothing":                    respond(discovery, http.StatusOK, "null"),
-		"a page":                     respond(discovery, http.StatusOK, "<html>"),
-		"more than anybody needs":    respond(discovery, http.StatusOK, `{"x":"`+strings.Repeat("x", 2<<20)+`"}`),
-		"another issuer":             about("issuer", "https://evil.example"),
-		"a slash more":               about("issuer", "http://127.0.0.1/"),
-		"no authorization endpoint":  about("authorization_endpoint", nil),
-		"a script":                   about("authorization_endpoint", "javascript:alert(1)"),
-		"a token endpoint over http": about("token_endpoint", "http://login.example/token"),
-		"keys over http":             about("jwks_uri", "http://login.example/keys"),
-		"userinfo over http":         about("userinfo_endpoint", "http://login.example/me"),
-		"no keys":                    about("jwks_uri", nil),
+		"it fails":                     respond(discovery, http.StatusBadGateway, ""),
+		"it is not there":              respond(discovery, http.StatusNotFound, ""),
+		"nothing":                      respond(discovery, http.StatusOK, "null"),
+		"a page":                       respond(discovery, http.StatusOK, "<html>"),
+		"a response that is too large": respond(discovery, http.StatusOK, `{"x":"`+strings.Repeat("x", 2<<20)+`"}`),
+		"another issuer":               about("issuer", "https://evil.example"),
+		"a slash more":                 about("issuer", "http://127.0.0.1/"),
+		"no authorization endpoint":    about("authorization_endpoint", nil),
+		"a script":                     about("authorization_endpoint", "javascript:alert(1)"),
+		"a token endpoint over http":   about("token_endpoint", "http://login.example/token"),
+		"keys over http":               about("jwks_uri", "http://login.example/keys"),
+		"userinfo over http":           about("userinfo_endpoint", "http://login.example/me"),
+		"no keys":                      about("jwks_uri", nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestProviderIsDown(t *testing.T) {
 	}
 }
 
-// silence takes requests and never answers.
+// silence accepts requests and never responds.
 type silence struct{}
 
 func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -116,7 +116,7 @@ func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A provider that does not answer costs everybody who waits 5 seconds, together.
+// A provider that does not respond costs all waiting callers 5 seconds, together.
 func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	})
 }
 
-// A browser that leaves does not keep others from what is fetched for all.
+// A browser that disconnects does not cancel a request that others wait for.
 func TestLeavingEndsNothingForOthers(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
@@ -152,7 +152,7 @@ func TestLeavingEndsNothingForOthers(t *testing.T) {
 	}
 }
 
-// The secret goes where the provider takes it.
+// The secret is sent in the way that the provider accepts.
 func TestClientAuthentication(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -160,7 +160,7 @@ func TestClientAuthentication(t *testing.T) {
 		secret        string
 		header, param bool
 	}{
-		"nothing said":   {nil, signintest.ClientSecret, true, false},
+		"not specified":  {nil, signintest.ClientSecret, true, false},
 		"both":           {[]string{"client_secret_post", "client_secret_basic"}, signintest.ClientSecret, true, false},
 		"in the form":    {[]string{"client_secret_post", "private_key_jwt"}, signintest.ClientSecret, false, true},
 		"without secret": {[]string{"none"}, "", false, false},
@@ -192,7 +192,7 @@ func TestClientAuthentication(t *testing.T) {
 	}
 }
 
-// stuck answers what it is asked about itself and nothing else.
+// stuck responds to discovery and to nothing else.
 type stuck struct{ silence }
 
 func (s stuck) RoundTrip(r *http.Request) (*http.Response, error) {

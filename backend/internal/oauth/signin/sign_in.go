@@ -27,9 +27,9 @@ func nonceOf(ctx context.Context) string {
 	return nonce
 }
 
-// Begin returns where the browser goes to sign in, and the attempt to keep until
-// it comes back to redirectURI. The caller adds the browser and where to go
-// afterwards. It fails with fault.Unavailable while the provider is down.
+// Begin returns the address to send the browser to, and the attempt to store until it
+// comes back to redirectURI. The caller adds the browser and the return path. It fails
+// with fault.Unavailable while the provider is down.
 func (p *Provider) Begin(ctx context.Context, redirectURI string) (address string, a *Attempt, err error) {
 	known, err := p.discovered(ctx)
 	if err != nil {
@@ -49,10 +49,10 @@ func (p *Provider) Begin(ctx context.Context, redirectURI string) (address strin
 	}, nil
 }
 
-// Finish judges the answer that the browser brought from the provider and returns
-// who signed in there. The attempt must have been used up. It fails with
-// fault.Unavailable while the provider is down, and with fault.Unauthenticated
-// when the answer is not what was asked for.
+// Finish checks the response that the browser brought from the provider and returns who
+// signed in. The attempt must have been used up. It fails with fault.Unavailable while
+// the provider is down, and with fault.Unauthenticated if the response is not the
+// expected one.
 func (p *Provider) Finish(ctx context.Context, a *Attempt, answer url.Values) (*Identity, error) {
 	if err := p.checkState(a, answer); err != nil {
 		return nil, refused(err)
@@ -67,8 +67,8 @@ func (p *Provider) Finish(ctx context.Context, a *Attempt, answer url.Values) (*
 	if err := checkOutcome(answer); err != nil {
 		return nil, err
 	}
-	// The keys that are fetched on the way are for others too: a browser that
-	// leaves must not keep them from it.
+	// Other callers use the fetched keys too: a browser that disconnects must not
+	// cancel the request.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*timeout)
 	defer cancel()
 	ctx, outage := watch(ctx)
@@ -79,8 +79,8 @@ func (p *Provider) Finish(ctx context.Context, a *Attempt, answer url.Values) (*
 	return identity, nil
 }
 
-// checkState refuses an answer to another question. The attempt was found by the
-// state; here it is compared, so that finding it is not all that matters.
+// checkState rejects a response to another attempt. The attempt was found by the state;
+// comparing it here again does not rely on that lookup.
 func (p *Provider) checkState(a *Attempt, answer url.Values) error {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(answer[name]) > 1 {
@@ -96,7 +96,7 @@ func (p *Provider) checkState(a *Attempt, answer url.Values) error {
 	return nil
 }
 
-// checkIssuer refuses an answer of another provider (RFC 9207, 2.4).
+// checkIssuer rejects a response from another provider (RFC 9207, 2.4).
 func (known *party) checkIssuer(answer url.Values) error {
 	if !answer.Has("iss") && !known.sendsIssuer {
 		return nil
@@ -107,7 +107,7 @@ func (known *party) checkIssuer(answer url.Values) error {
 	return nil
 }
 
-// checkOutcome refuses an answer without a code (RFC 6749, 4.1.2.1).
+// checkOutcome rejects a response without a code (RFC 6749, 4.1.2.1).
 func checkOutcome(answer url.Values) error {
 	if code := answer.Get("error"); code != "" {
 		err := fmt.Errorf("the provider answers %.200q: %.200q", code, answer.Get("error_description"))
@@ -139,7 +139,7 @@ func (known *party) exchange(ctx context.Context, a *Attempt, code string) (*Ide
 	if identity.Email != "" && identity.EmailVerified || known.UserinfoEndpoint() == "" {
 		return identity, nil
 	}
-	// Many providers keep the address out of the token (OpenID Connect Core, 5.4).
+	// Many providers omit the address from the token (OpenID Connect Core, 5.4).
 	more, err := rp.Userinfo[*oidc.UserInfo](ctx, tokens.AccessToken, tokens.Type(), claims.Subject, known)
 	if err != nil {
 		return nil, fmt.Errorf("read userinfo: %w", err)

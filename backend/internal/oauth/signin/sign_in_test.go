@@ -29,7 +29,7 @@ func newProvider(t *testing.T, c signin.Config) *signin.Provider {
 	return p
 }
 
-// start starts a provider at which maria is signed in, and its client.
+// start starts a provider at which maria is signed in, and a client of it.
 func start(t *testing.T) (*signintest.Server, *signin.Provider) {
 	t.Helper()
 	s := signintest.Start(t)
@@ -50,7 +50,7 @@ func TestSignIn(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
 	if s.Calls("/.well-known/openid-configuration") != 0 {
-		t.Error("the provider was asked before anybody signs in")
+		t.Error("the provider was contacted before the first sign-in")
 	}
 	address, a := begin(t, p)
 	u, err := url.Parse(address)
@@ -60,7 +60,7 @@ func TestSignIn(t *testing.T) {
 	q := u.Query()
 	if q.Get("scope") != "openid email profile" || q.Get("client_id") != signintest.ClientID || q.Get("redirect_uri") != redirectURI ||
 		q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || len(q.Get("state")) != 43 || len(q.Get("nonce")) != 43 {
-		t.Errorf("it is asked %v", q)
+		t.Errorf("the parameters are %v", q)
 	}
 	if strings.Contains(address, a.Verifier) || q.Get("state") == a.Hash || q.Get("nonce") != a.Nonce || len(a.Verifier) != 43 || a.RedirectURI != redirectURI || a.Issuer != s.URL {
 		t.Errorf("the attempt: %+v", a)
@@ -109,7 +109,7 @@ func respond(path string, status int, body string) signintest.Lies {
 	}}
 }
 
-// lies are the ways in which an answer can be wrong, and what is made of it.
+// lies are invalid responses, and the expected result of each.
 func lies() map[string]struct {
 	lies signintest.Lies
 	code fault.Code
@@ -130,7 +130,7 @@ func lies() map[string]struct {
 		"the member said no":        {answer("error", "access_denied"), fault.Unauthenticated},
 		"it says that it fails":     {answer("error", "server_error"), fault.Unavailable},
 		"it is busy":                {answer("error", "temporarily_unavailable"), fault.Unavailable},
-		"a foreign nonce":           {claim("nonce", strings.Repeat("x", 43)), fault.Unauthenticated},
+		"another nonce":             {claim("nonce", strings.Repeat("x", 43)), fault.Unauthenticated},
 		"no nonce":                  {claim("nonce", nil), fault.Unauthenticated},
 		"a wrong audience":          {claim("aud", "another"), fault.Unauthenticated},
 		"a wrong party":             {claim("azp", "another"), fault.Unauthenticated},
@@ -141,7 +141,7 @@ func lies() map[string]struct {
 		"a token of another issuer": {claim("iss", "https://evil.example"), fault.Unauthenticated},
 		"no subject":                {claim("sub", ""), fault.Unauthenticated},
 		"a long subject":            {claim("sub", strings.Repeat("x", 256)), fault.Unauthenticated},
-		"a foreign signature":       {signintest.Lies{Token: signintest.Resign}, fault.Unauthenticated},
+		"an unknown signature":      {signintest.Lies{Token: signintest.Resign}, fault.Unauthenticated},
 		"a symmetric signature":     {signintest.Lies{Token: signintest.ResignSymmetric}, fault.Unauthenticated},
 		"no signature":              {signintest.Lies{Token: unsigned}, fault.Unauthenticated},
 		"no token":                  {signintest.Lies{Token: func(string) string { return "" }}, fault.Unauthenticated},
@@ -177,14 +177,14 @@ func TestLiesAreRefused(t *testing.T) {
 	}
 }
 
-// An answer to one attempt is worth nothing for another.
+// The response to one attempt is not accepted for another.
 func TestAnswersBelongToTheirAttempt(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
 	first, a := begin(t, p)
 	second, b := begin(t, p)
 	mixed := s.SignIn(t, second).Query()
-	mixed.Set("code", s.SignIn(t, first).Query().Get("code")) // PKCE tells, before the nonce would
+	mixed.Set("code", s.SignIn(t, first).Query().Get("code")) // PKCE fails before the nonce would
 	if _, err := p.Finish(t.Context(), b, mixed); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a code of another attempt: %v", err)
 	}
@@ -210,7 +210,7 @@ func TestAnswersBelongToTheirAttempt(t *testing.T) {
 	}
 }
 
-// A provider that does not name itself in its answers is believed without.
+// A provider that does not name itself in its responses is accepted.
 func TestIssuerIsOptionalInAnswers(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
@@ -244,7 +244,7 @@ func TestAddressFromUserinfo(t *testing.T) {
 		"the token's is unverified":  {claim("email_verified", false), true, ""},
 		"a text instead of a truth":  {claim("email_verified", "true"), true, ""},
 		"there is none":              {signintest.Lies{Claims: noAddress, Metadata: func(about map[string]any) { delete(about, "userinfo_endpoint") }}, false, ""},
-		"it is somebody else's":      {signintest.Lies{Claims: noAddress, Respond: respond("/userinfo", http.StatusOK, `{"sub":"x","email":"a@b.example","email_verified":true}`).Respond}, false, fault.Unauthenticated},
+		"of another person":          {signintest.Lies{Claims: noAddress, Respond: respond("/userinfo", http.StatusOK, `{"sub":"x","email":"a@b.example","email_verified":true}`).Respond}, false, fault.Unauthenticated},
 		"it is refused":              {signintest.Lies{Claims: noAddress, Respond: respond("/userinfo", http.StatusForbidden, "").Respond}, false, fault.Unauthenticated},
 		"it fails":                   {signintest.Lies{Claims: noAddress, Respond: respond("/userinfo", http.StatusInternalServerError, "").Respond}, false, fault.Unavailable},
 		"it has an unverified other": {signintest.Lies{Claims: noAddress, Respond: respond("/userinfo", http.StatusOK, `{"sub":"m-1","email":"a@b.example"}`).Respond}, false, ""},
@@ -268,7 +268,7 @@ func TestAddressFromUserinfo(t *testing.T) {
 	}
 }
 
-// Code, verifier and secret go to the token endpoint, wherever that would send them.
+// Code, verifier and secret are sent to the token endpoint only, even if it redirects.
 func TestSecretsStayWithTheProvider(t *testing.T) {
 	t.Parallel()
 	s, p := start(t)
@@ -286,6 +286,6 @@ func TestSecretsStayWithTheProvider(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if reached {
-		t.Error("the code and the secret went where a redirect pointed")
+		t.Error("the code and the secret were sent to the target of a redirect")
 	}
 }

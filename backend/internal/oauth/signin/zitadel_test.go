@@ -14,8 +14,8 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// zitadel starts a provider that nobody here wrote, with its own example storage.
-// It keeps the address out of the ID token and does not name itself in answers.
+// zitadel starts an independent provider implementation, with its own example storage.
+// It omits the address from the ID token and does not name itself in its responses.
 func zitadel(t *testing.T) (issuer string, users *storage.Storage) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -33,7 +33,7 @@ func zitadel(t *testing.T) (issuer string, users *storage.Storage) {
 	return issuer, users
 }
 
-// redirect asks for an address and returns where the answer leads.
+// redirect requests an address and returns the address that it redirects to.
 func redirect(t *testing.T, address string) *url.URL {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -65,7 +65,7 @@ func TestAgainstZitadel(t *testing.T) {
 	}
 	answer := redirect(t, issuer+"/authorize/callback?id="+id)
 	if !strings.HasPrefix(answer.String(), redirectURI+"?") {
-		t.Fatalf("it leads to %s", answer)
+		t.Fatalf("it redirects to %s", answer)
 	}
 	who, err := p.Finish(t.Context(), a, answer.Query())
 	want := &signin.Identity{Issuer: issuer, Subject: "id1", Email: "test-user@zitadel.ch", EmailVerified: true}

@@ -16,7 +16,7 @@ func testLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Browser keeps cookies and follows no redirect by itself.
 type Browser struct {
-	// Owner is who was signed in by BrowserOf.
+	// Owner is the member who was signed in by BrowserOf.
 	Owner tenant.ID
 
 	t      testing.TB
@@ -46,7 +46,7 @@ func (b *Browser) url() *url.URL {
 	return u
 }
 
-// CookieName is a cookie's name on this site, which has a prefix over https.
+// CookieName returns a cookie's name on this site, which has a prefix over https.
 func (b *Browser) CookieName(name string) string {
 	if strings.HasPrefix(b.site.URL, "https:") {
 		return "__Host-" + name
@@ -54,7 +54,7 @@ func (b *Browser) CookieName(name string) string {
 	return name
 }
 
-// Cookie returns a cookie's value; empty when there is none.
+// Cookie returns a cookie's value; empty if there is none.
 func (b *Browser) Cookie(name string) string {
 	for _, c := range b.client.Jar.Cookies(b.url()) {
 		if c.Name == b.CookieName(name) {
@@ -64,12 +64,12 @@ func (b *Browser) Cookie(name string) string {
 	return ""
 }
 
-// SetCookie plants a cookie.
+// SetCookie sets a cookie.
 func (b *Browser) SetCookie(name, value string) {
 	b.client.Jar.SetCookies(b.url(), []*http.Cookie{{Name: name, Value: value, Path: "/", Secure: strings.HasPrefix(b.site.URL, "https:")}})
 }
 
-// Get loads a page, as somebody who follows a link of this site.
+// Get loads a page, as if a link on this site had been followed.
 func (b *Browser) Get(path string) *Page {
 	b.t.Helper()
 	return b.Do(b.Request(http.MethodGet, path, nil))
@@ -85,7 +85,7 @@ func (b *Browser) Follow(p *Page) *Page {
 	return b.Get(strings.TrimPrefix(to, b.site.URL))
 }
 
-// Request returns a request with the headers that a browser sends with what
+// Request returns a request with the headers that a browser sends for a request that
 // begins on this site.
 func (b *Browser) Request(method, path string, form url.Values) *http.Request {
 	b.t.Helper()
@@ -109,7 +109,7 @@ func (b *Browser) Request(method, path string, form url.Values) *http.Request {
 	return r
 }
 
-// Do sends a request and reads the answer.
+// Do sends a request and reads the response.
 func (b *Browser) Do(r *http.Request) *Page {
 	b.t.Helper()
 	p, err := b.Try(r)
@@ -119,7 +119,8 @@ func (b *Browser) Do(r *http.Request) *Page {
 	return p
 }
 
-// Try is Do for an answer that may break off in the middle, which is an error.
+// Try is Do for a response that may break off in the middle; it returns that as an
+// error.
 func (b *Browser) Try(r *http.Request) (*Page, error) {
 	b.t.Helper()
 	res, err := b.client.Do(r)
@@ -134,14 +135,14 @@ func (b *Browser) Try(r *http.Request) (*Page, error) {
 	return newPage(b.t, res, string(body)), nil
 }
 
-// Post sends a form's values as they are given.
+// Post sends the values of a form unchanged.
 func (b *Browser) Post(path string, form url.Values) *Page {
 	b.t.Helper()
 	return b.Do(b.Request(http.MethodPost, path, form))
 }
 
-// Submit sends the form of a page that goes to action, with its values as they
-// stand but for those given; a value of nil leaves a field out.
+// Submit sends the form of a page that goes to action, with its own values except those
+// given; a value of nil omits a field.
 func (b *Browser) Submit(p *Page, action string, change url.Values) *Page {
 	b.t.Helper()
 	return b.Post(action, p.Fill(action, change))

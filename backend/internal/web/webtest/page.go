@@ -10,12 +10,12 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Page is an answer, and the document in it.
+// Page is a response with its parsed document.
 type Page struct {
 	Status int
 	Header http.Header
 	Body   string
-	// Cookies are those that the answer sets.
+	// Cookies are those that the response sets.
 	Cookies []*http.Cookie
 
 	t    testing.TB
@@ -31,7 +31,7 @@ func newPage(t testing.TB, res *http.Response, body string) *Page {
 	return &Page{Status: res.StatusCode, Header: res.Header, Body: body, Cookies: res.Cookies(), t: t, root: root}
 }
 
-// All returns the elements of a tag, in order.
+// All returns the elements with a tag, in order.
 func (p *Page) All(tag string) []*html.Node { return all(p.root, tag) }
 
 func all(root *html.Node, tag string) []*html.Node {
@@ -44,7 +44,7 @@ func all(root *html.Node, tag string) []*html.Node {
 	return out
 }
 
-// Attr returns an attribute; empty when there is none.
+// Attr returns an attribute; empty if there is none.
 func Attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -54,7 +54,7 @@ func Attr(n *html.Node, name string) string {
 	return ""
 }
 
-// Has tells whether an element has an attribute.
+// Has reports whether an element has an attribute.
 func Has(n *html.Node, name string) bool {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -93,7 +93,7 @@ func (p *Page) ByID(id string) *html.Node {
 	return nil
 }
 
-// Heading is the text of the one h1.
+// Heading returns the text of the only h1.
 func (p *Page) Heading() string {
 	for _, n := range p.All("h1") {
 		return TextOf(n)
@@ -101,9 +101,9 @@ func (p *Page) Heading() string {
 	return ""
 }
 
-// Form returns the values of the form that goes to action, as a browser would
-// send them, without its buttons. The page must have exactly one, unless n says
-// which.
+// Form returns the values of the form that goes to action, as a browser would send
+// them, without its buttons. The page must have exactly one such form, unless n selects
+// one.
 func (p *Page) Form(action string) url.Values {
 	p.t.Helper()
 	forms := p.Forms(action)
@@ -154,8 +154,8 @@ func valuesOf(form *html.Node) url.Values {
 	return values
 }
 
-// Fill returns the values of the form that goes to action with some changed; a
-// value of nil leaves a field out.
+// Fill returns the values of the form that goes to action with some changed; a value of
+// nil omits a field.
 func (p *Page) Fill(action string, change url.Values) url.Values {
 	p.t.Helper()
 	form := p.Form(action)

@@ -19,45 +19,45 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// Password is that of every member made by Member.
+// Password is the password of every member created by Member.
 const Password = "violet kettle drum"
 
-// cost is the least that argon2 takes: tests hash by the hundred, and the race
-// detector makes each many times as slow.
+// cost is the smallest that argon2 accepts: tests compute hundreds of hashes, and the
+// race detector makes each many times slower.
 var cost = password.Cost{MemoryKiB: 8, Passes: 1}
 
-// Clock is a clock that stands still until it is moved.
+// Clock is a clock that does not move by itself.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that shows the present.
+// NewClock returns a clock set to the present.
 func NewClock() *Clock { return &Clock{now: time.Now().UTC().Truncate(time.Second)} }
 
-// Now is what the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Options say how a site differs from the usual: open to sign-up, without mail,
-// over http, with no limit on attempts.
+// Options change the defaults of a site: open to sign-up, without mail, over http, with
+// no limit on attempts.
 type Options struct {
 	TLS bool
 	// Web changes the configuration of the pages.
 	Web func(c *web.Config)
 	// Auth changes the configuration of the authorization server.
 	Auth func(c *oauth.Config)
-	// Breaker breaks the database; nil doesn't.
+	// Breaker makes calls to the database fail; nil does not.
 	Breaker *dbtest.Breaker
 }
 
@@ -73,7 +73,7 @@ type Site struct {
 	server *httptest.Server
 }
 
-// New starts a site on a new SQLite database, for the time of the test.
+// New starts a site on a new SQLite database, for the duration of the test.
 func New(t testing.TB, o Options) *Site {
 	t.Helper()
 	return Start(t, dbtest.SQLite(t), o)
@@ -141,10 +141,10 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	oauth.New(server).Mount(mux)
 }
 
-// hash is the password's, made once.
+// hash is the hash of the password, computed once.
 var hash = sync.OnceValues(func() (string, error) { return cost.Hash(Password) })
 
-// Hash is that of Password, as Member keeps it.
+// Hash returns the hash of Password, as Member stores it.
 func (s *Site) Hash(t testing.TB) string {
 	t.Helper()
 	h, err := hash()
@@ -154,7 +154,7 @@ func (s *Site) Hash(t testing.TB) string {
 	return h
 }
 
-// Member makes a member with Password.
+// Member creates a member with Password.
 func (s *Site) Member(t testing.TB, username string) tenant.ID {
 	t.Helper()
 	m := &account.Member{
@@ -166,7 +166,7 @@ func (s *Site) Member(t testing.TB, username string) tenant.ID {
 	return m.ID
 }
 
-// SignedIn makes a member and returns their browser, signed in.
+// SignedIn creates a member and returns their browser, signed in.
 func (s *Site) SignedIn(t testing.TB, username string) *Browser {
 	t.Helper()
 	return s.BrowserOf(t, s.Member(t, username))

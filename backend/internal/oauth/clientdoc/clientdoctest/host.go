@@ -33,7 +33,7 @@ type Host struct {
 	requests int
 }
 
-// Start starts a host for the time of the test.
+// Start starts a host for the duration of the test.
 func Start(t testing.TB, handler http.Handler) *Host {
 	t.Helper()
 	h := &Host{address: netip.MustParseAddr("127.0.0.1")}
@@ -65,15 +65,15 @@ func (h *Host) Requests() int {
 	return h.requests
 }
 
-// Resolve lets the name resolve to another address.
+// Resolve makes the name resolve to another address.
 func (h *Host) Resolve(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.address = netip.MustParseAddr(address)
 }
 
-// Production are the options of a service that trusts the host's certificate and asks
-// the host's name server: connections to loopback are refused.
+// Production returns the options of a service that trusts the host's certificate and
+// asks the host's name server: connections to loopback are refused.
 func (h *Host) Production() clientdoc.Options {
 	roots := x509.NewCertPool()
 	roots.AddCert(h.server.Certificate())
@@ -85,7 +85,7 @@ func (h *Host) Production() clientdoc.Options {
 	return clientdoc.Options{Roots: roots, Resolver: resolver}
 }
 
-// Options are Production with connections to loopback allowed.
+// Options returns Production with connections to loopback allowed.
 func (h *Host) Options() clientdoc.Options {
 	o := h.Production()
 	o.Allowed = netip.Addr.IsLoopback

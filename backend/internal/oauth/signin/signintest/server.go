@@ -12,28 +12,28 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// What the provider knows its one client by.
+// The credentials of the provider's only client.
 const (
 	ClientID     = "kith"
 	ClientSecret = "a secret / with: signs"
 )
 
-// Person is somebody who is signed in at the provider.
+// Person is the person who is signed in at the provider.
 type Person struct {
 	Subject, Email string
-	// Verified tells that the provider knows the address to be theirs.
+	// Verified is set if the provider has verified the address.
 	Verified bool
 }
 
-// Lies are how a provider strays; nil tells the truth.
+// Lies change the provider's responses; nil fields change nothing.
 type Lies struct {
-	// Metadata, Answer and Claims change what is sent before it is.
+	// Metadata, Answer and Claims change data before it is sent.
 	Metadata func(about map[string]any)
 	Answer   func(query url.Values)
 	Claims   func(claims map[string]any)
-	// Token changes an ID token that is signed already.
+	// Token changes an ID token after it is signed.
 	Token func(token string) string
-	// Respond answers instead of an endpoint, when it returns true.
+	// Respond responds instead of an endpoint, if it returns true.
 	Respond func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -51,13 +51,13 @@ type Server struct {
 	calls  map[string]int
 }
 
-// request is what a code stands for.
+// request is the authorization request of a code.
 type request struct {
 	person                        Person
 	redirectURI, nonce, challenge string
 }
 
-// Start starts a provider for the time of the test. It is served over http on a
+// Start starts a provider for the duration of the test. It is served over http on a
 // loopback address.
 func Start(t testing.TB) *Server {
 	t.Helper()
@@ -82,37 +82,37 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Config is a client's configuration for this provider, called Example.
+// Config returns a client's configuration for this provider, called Example.
 func (s *Server) Config() signin.Config {
 	return signin.Config{Issuer: s.URL, ClientID: ClientID, ClientSecret: ClientSecret, Name: "Example", HTTPClient: s.server.Client()}
 }
 
-// Stop takes the provider down.
+// Stop stops the provider.
 func (s *Server) Stop() { s.server.Close() }
 
-// Be signs a person in, in everybody's browser.
+// Be signs a person in, in every browser.
 func (s *Server) Be(p Person) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.person = p
 }
 
-// Lie makes the provider stray from now on.
+// Lie makes the provider send invalid responses from now on.
 func (s *Server) Lie(l Lies) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lies = l
 }
 
-// Calls is how often an endpoint was called.
+// Calls returns how often an endpoint was called.
 func (s *Server) Calls(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[path]
 }
 
-// SignIn does what a browser does that is sent to the provider, and returns where
-// the provider sends it back to.
+// SignIn acts as a browser that is sent to the provider, and returns where the provider
+// redirects it to.
 func (s *Server) SignIn(t testing.TB, address string) *url.URL {
 	t.Helper()
 	client := *s.server.Client()
@@ -173,5 +173,5 @@ func (s *Server) userinfo(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, map[string]any{"sub": p.Subject, "email": p.Email, "email_verified": p.Verified})
 }
 
-// lifetime is that of ID tokens.
+// lifetime is the lifetime of ID tokens.
 const lifetime = 5 * time.Minute

@@ -17,8 +17,7 @@ import (
 
 const keyID = "key-1"
 
-// The provider's key, and one that nobody published; made once, since they take
-// a while.
+// The provider's key, and an unpublished one; generated once, since that is slow.
 var (
 	ownKey     = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 	foreignKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
@@ -32,7 +31,7 @@ func publicKey() jose.JSONWebKey {
 	return jose.JSONWebKey{Key: &key.PublicKey, KeyID: keyID, Algorithm: string(jose.RS256), Use: "sig"}
 }
 
-// authorize sends the browser back at once: somebody is signed in, and agrees.
+// authorize redirects the browser at once: the person is signed in and agrees.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("state") == "" || q.Get("nonce") == "" {
