@@ -94,7 +94,7 @@ func (s *speaker) object(tool string, of *schema) map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
 		field := of.Properties[name]
 		needed := slices.Contains(of.Required, name) || field.MinItems > 0
-		if name == "selection" && s.manner != thieving {
+		if name == "selection" && s.dataOwner != othersData {
 			continue // it excludes ids, and only other members' are at hand
 		}
 		if needed || s.upTo(3, "leave out "+name) < density {
