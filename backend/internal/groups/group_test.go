@@ -184,13 +184,13 @@ func TestSaveRefuses(t *testing.T) {
 		code   fault.Code
 		says   string
 	}{
-		"blank":           {nil, groups.Patch{Name: new(" \u200b")}, fault.Invalid, "name"},
-		"one too many":    {named(full...), groups.Patch{Name: new("One more")}, fault.Invalid, "200"},
-		"unknown id":      {named("a"), groups.Patch{ID: "grp_00000000000000000000000000"}, fault.NotFound, "grp_0000"},
-		"stale":           {named("a"), groups.Patch{Name: new("a"), ExpectedVersion: new(int32(3))}, fault.Conflict, "version 1"},
-		"version of none": {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `"Chess", "Rowers"`},
+		"blank":             {nil, groups.Patch{Name: new(" \u200b")}, fault.Invalid, "name"},
+		"one too many":      {named(full...), groups.Patch{Name: new("One more")}, fault.Invalid, "200"},
+		"unknown id":        {named("a"), groups.Patch{ID: "grp_00000000000000000000000000"}, fault.NotFound, "grp_0000"},
+		"stale":             {named("a"), groups.Patch{Name: new("a"), ExpectedVersion: new(int32(3))}, fault.Conflict, "version 1"},
+		"version of none":   {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `"Chess", "Rowers"`},
 		"version, no group": {nil, groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, "save_group"},
-		"taken":           {named("Chess", "Rowers"), groups.Patch{ID: "grp_2", Name: new("CHESS")}, fault.AlreadyExists, "grp_1"},
+		"taken":             {named("Chess", "Rowers"), groups.Patch{ID: "grp_2", Name: new("CHESS")}, fault.AlreadyExists, "grp_1"},
 	} {
 		w := newWriter(t, c.groups)
 		if _, err := w.save(c.patch); !fault.Is(err, c.code) || !strings.Contains(err.Error(), c.says) || len(w.changes()) > 0 {
@@ -291,7 +291,7 @@ func TestUpdateMembershipRefuses(t *testing.T) {
 		code  fault.Code
 		says  string
 	}{
-		"unknown person":          {groups.MembershipPatch{ConnectionIDs: []string{"con_1", "con_9"}, AddTags: []string{"x"}}, fault.NotFound, "con_9"},
+		"unknown person":  {groups.MembershipPatch{ConnectionIDs: []string{"con_1", "con_9"}, AddTags: []string{"x"}}, fault.NotFound, "con_9"},
 		"no such group":   {groups.MembershipPatch{ConnectionIDs: []string{"con_1"}, AddGroups: []string{"Grup 1"}}, fault.NotFound, `"Group 1"`},
 		"in and out":      {groups.MembershipPatch{ConnectionIDs: []string{"con_1"}, AddGroups: []string{"group 1"}, RemoveGroups: []string{"grp_2"}}, fault.Invalid, "remove_groups"},
 		"on and off":      {groups.MembershipPatch{ConnectionIDs: []string{"con_1"}, AddTags: []string{"x"}, RemoveTags: []string{"X"}}, fault.Invalid, "remove_tags"},

@@ -150,10 +150,10 @@ func TestCompleteRefuses(t *testing.T) {
 		code    fault.Code
 		says    string
 	}{
-		"unknown":                  {"rem_9", "", fault.NotFound, "rem_9"},
+		"unknown":                 {"rem_9", "", fault.NotFound, "rem_9"},
 		"a later day than stored": {"rem_1", "2026-03-17", fault.Conflict, "2026-03-10"},
-		"another day of a single":  {"rem_2", "2026-03-03", fault.Conflict, "2026-03-10"},
-		"an invalid date":   {"rem_1", "2026-02-30", fault.Invalid, "due_on"},
+		"another day of a single": {"rem_2", "2026-03-03", fault.Conflict, "2026-03-10"},
+		"an invalid date":         {"rem_1", "2026-02-30", fault.Invalid, "due_on"},
 	} {
 		w := newWriter(t, noon, r, once)
 		_, err := w.complete(reminders.Completion{ID: c.id, DueOn: c.due, Outcome: "done", Zone: time.UTC, Today: date("2026-03-10")})

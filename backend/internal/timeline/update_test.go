@@ -99,7 +99,7 @@ func TestUpdateNoteRefuses(t *testing.T) {
 		"unknown":         {timeline.NotePatch{ID: "not_9", Pinned: new(true)}, fault.NotFound},
 		"a stale version": {timeline.NotePatch{ID: "not_1", Pinned: new(true), ExpectedVersion: new(int32(2))}, fault.Conflict},
 		"blank":           {timeline.NotePatch{ID: "not_1", Body: new("\u200b \x00")}, fault.Invalid},
-		"unknown person":          {timeline.NotePatch{ID: "not_1", ConnectionIDs: []string{"con_1", "con_9"}}, fault.NotFound},
+		"unknown person":  {timeline.NotePatch{ID: "not_1", ConnectionIDs: []string{"con_1", "con_9"}}, fault.NotFound},
 	} {
 		w := newWriter(t, map[string]int{"con_1": 0})
 		n := w.note(timeline.Note{Body: "Old", Version: 1, ConnectionIDs: []string{"con_1"}})
