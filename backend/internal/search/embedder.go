@@ -21,7 +21,7 @@ type EmbedParams struct {
 	All bool `json:"all"`
 }
 
-// Result is the result of the job.
+// EmbedResult is the result of the job.
 type EmbedResult struct {
 	// Embedded people got a vector; Unchanged people have one of their stored data.
 	Embedded  int `json:"embedded"`

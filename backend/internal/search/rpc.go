@@ -38,7 +38,7 @@ func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.Em
 	return &importsv1.EmbedObjectsResponse{TaskId: j.Number}, nil
 }
 
-// localProvider is the name of the built-in provider in answers.
+// localHost is the name of the built-in provider in answers.
 const localHost = "local"
 
 func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.Embeddings {
@@ -52,7 +52,7 @@ func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.E
 // insteadOfWildcard tells the caller what to do instead of searching for a wildcard.
 const insteadOfWildcard = "leave query out to list everyone who matches the filters"
 
-// findGroup returns the group that a filter names by id or name. When there is none, it
+// FindGroup returns the group that a filter names by id or name. When there is none, it
 // fails with fault.Invalid and lists the nearest groups.
 func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, name string, err error) {
 	group, err := groups.FindGroup(ctx, data, idOrName)
@@ -65,7 +65,7 @@ func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, 
 	return group.ID, group.Name, nil
 }
 
-// checkKnown fails with fault.Invalid, listing the nearest names, when no person has the
+// CheckKnown fails with fault.Invalid, listing the nearest names, when no person has the
 // tag of q, or no person is or was at its company. It is for empty answers only.
 func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
 	if len(q.Tags) == 0 && q.Company == "" {
@@ -89,7 +89,7 @@ func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
 	return nil
 }
 
-// unknownOrganization returns the error of a field for an organisation where no person is
+// UnknownOrganization returns the error of a field for an organisation where no person is
 // or was, with the nearest names.
 func UnknownOrganization(ix *index.Index, field, name string) error {
 	organizations := ix.Names(func(d *index.Document) []string { return d.Organizations })

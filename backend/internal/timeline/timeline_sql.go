@@ -90,7 +90,7 @@ func interactionPart() part {
 	}
 }
 
-// part returns the statement of one half, ordered and limited, so that the database reads
+// unionPart returns the statement of one half, ordered and limited, so that the database reads
 // an index from its end and stops.
 func unionPart(q db.Reader, a part, query Query) (string, []any) {
 	statement := "SELECT " + a.columns + " FROM " + a.table + " t"
