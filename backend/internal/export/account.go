@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// Format is the version of the structure of account.json. A change that breaks readers
+// AccountFormat is the version of the structure of account.json. A change that breaks readers
 // increments it.
 const AccountFormat = "kith-export-1"
 

@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// maxReminders limits the open reminders of a briefing.
+// remindersRead limits the open reminders of a briefing.
 const remindersRead = 100
 
 // LoadMeeting reads the data for a briefing about people, as of now, with a fixed number

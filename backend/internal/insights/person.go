@@ -73,7 +73,7 @@ func tieSentence(name, kind string) string {
 	return name + " is their " + kind
 }
 
-// names joins names for a sentence.
+// namesOf joins names for a sentence.
 func namesOf(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")

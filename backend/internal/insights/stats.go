@@ -25,8 +25,8 @@ type Count struct {
 const (
 	// Top is how many people, organisations, places, groups and tags are listed.
 	Top = 10
-	// A tie is fading if its score was at least FadingScore at the last contact, and that
-	// contact is at least FadingAfter ago.
+	// FadingScore is the lowest score at the last contact, and FadingAfter the shortest
+	// time since then, of a fading tie.
 	FadingScore = 40
 	FadingAfter = 182 * 24 * time.Hour
 )
