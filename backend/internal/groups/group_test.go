@@ -164,7 +164,7 @@ func TestSave(t *testing.T) {
 			w.do(func(ctx context.Context, tx *db.Tx) error {
 				stored, err := groups.GetGroup(ctx, tx, g.ID)
 				if diff := cmp.Diff(g, stored); diff != "" || stored.FoldedName != text.Fold(g.Name) {
-					t.Errorf("on file (-answered +stored):\n%s", diff)
+					t.Errorf("stored (-answered +stored):\n%s", diff)
 				}
 				return err
 			})

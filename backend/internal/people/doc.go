@@ -6,7 +6,7 @@
 //
 // # Duplicates
 //
-// Find returns people who may be on file twice, with a score and its grounds:
+// Find returns people who may be stored twice, with a score and its grounds:
 //
 //	the same profile in a network of contacts  .97
 //	the same e-mail address                    .95

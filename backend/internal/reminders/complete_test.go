@@ -31,7 +31,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("%q (-want +got):\n%s", changeID, diff)
 	}
 	if diff := cmp.Diff(want, w.held(got.ID)); diff != "" {
-		t.Errorf("on file (-want +got):\n%s", diff)
+		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	if e := w.changes()[0].Effects[0]; e.ID != got.ID || string(e.Before) != "null" {
 		t.Errorf("recorded %+v", e)
@@ -101,7 +101,7 @@ func TestComplete(t *testing.T) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			if after := w.held("rem_1"); after.DueOn != c.wantDue || after.State != c.wantState || after.Version != 2 || !cmp.Equal(after, *got.Reminder) || after.StartsOn != r.StartsOn {
-				t.Errorf("on file: %+v", after)
+				t.Errorf("stored: %+v", after)
 			}
 			// Doing it again, as an agent does that lost the response, changes nothing.
 			again, err := w.complete(c.completion)

@@ -172,7 +172,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	return out
 }
 
-// handlesAs are the handles kind by kind, web addresses of one kind, labelled anew.
+// handlesAs returns the handles kind by kind, web addresses as one kind, with new labels.
 func handlesAs(p export.Person, label func(people.Handle) string) []export.HandleRecord {
 	var out []export.HandleRecord
 	for _, kinds := range [][]string{{people.KindEmail}, {people.KindPhone}, {people.KindURL, people.KindSocial}} {
