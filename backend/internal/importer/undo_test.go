@@ -107,7 +107,7 @@ func TestUndoneImport(t *testing.T) {
 	})
 }
 
-// people returns the stored people without the times of their last changes.
+// inOrder leaves out when people were changed.
 func inOrder(doc export.Document) export.Document {
 	for i := range doc.People {
 		doc.People[i].UpdatedAt = time.Time{}
@@ -205,7 +205,7 @@ func TestKilledUndoGoesOn(t *testing.T) {
 }
 
 // A cancelled undo reports what it did; undoing the import again does the rest. Meanwhile
-// another import fails, and so does the undo of the undo.
+// undoing another import fails.
 func TestCancelledUndo(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
