@@ -1,7 +1,7 @@
 // Package country finds the country that a place or a word names.
 //
-// Names are those of the Unicode CLDR in a dozen languages, and a few that people use
-// beside them. Codes are those of ISO 3166-1.
+// The names are those of the Unicode CLDR in a dozen languages, and a few others in common
+// use. The codes are those of ISO 3166-1.
 package country
 
 import (
@@ -14,9 +14,9 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// Of returns the country of a place such as "Lisbon, Portugal": that of its last part,
-// as Named returns it. It is empty when the last part names no country. Codes of two
-// letters are not read after a comma, where they may be a state: "Dover, DE".
+// Of returns the country of a place such as "Lisbon, Portugal": the country of its last
+// part, as Named returns it. It is empty when the last part names no country. Two-letter
+// codes after a comma are ignored, since they may be a state: "Dover, DE".
 func Of(place string) string {
 	parts := strings.FieldsFunc(place, func(r rune) bool { return strings.ContainsRune(",/\n·、，", r) })
 	if len(parts) == 0 {

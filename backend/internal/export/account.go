@@ -13,15 +13,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
 )
 
-// Format names the shape of account.json; a change that breaks readers counts it
-// up.
+// AccountFormat is the version of the structure of account.json. A change that breaks readers
+// increments it.
 const AccountFormat = "kith-export-1"
 
-// partSize is how large a contacts.json grows before another one is begun, in bytes.
-// Imports read 10 MiB: the rest is room for the page that goes beyond it.
+// partSize is the size, in bytes, at which a contacts.json ends and another one begins.
+// Imports read 10 MiB: the difference is room for the last page.
 const partSize = 6 << 20
 
-// Account is what is on file about the member.
+// Account is the stored data about the member.
 type Account struct {
 	Member  *account.Member
 	Profile *account.Profile
@@ -30,7 +30,7 @@ type Account struct {
 	Links   []signin.LinkedIdentity
 }
 
-// WriteAccount writes the ZIP. When it fails, what was written is no ZIP.
+// WriteAccount writes the ZIP. After an error, the output is not a valid ZIP.
 func WriteAccount(ctx context.Context, out io.Writer, a Account, data *db.Tenant, now time.Time) error {
 	f := &file{archive: zip.NewWriter(out), now: now.UTC()}
 	f.objects = func(each func(any) error) error { return Export(ctx, data, each) }
@@ -60,16 +60,16 @@ func (f *file) write(a Account) error {
 	return f.archive.Close()
 }
 
-// file is a ZIP that is written.
+// file is a ZIP that is being written.
 type file struct {
 	archive *zip.Writer
 	now     time.Time
-	// objects and people read what the member has.
+	// objects and people read the member's data.
 	objects func(each func(any) error) error
 	people  func(withTimeline bool, each func(People) error) error
 }
 
-// begin begins a file in the ZIP, and ends the one before.
+// begin begins a file in the ZIP, and ends the previous one.
 func (f *file) begin(name string) (io.Writer, error) {
 	return f.archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: f.now})
 }
@@ -87,8 +87,8 @@ func (f *file) account(a Account) error {
 	return d.end()
 }
 
-// documents writes people, notes and interactions in as many files as it takes for
-// each to be imported.
+// documents writes people, notes and interactions in as many files as necessary, so that
+// each can be imported.
 func (f *file) documents() error {
 	part, err := f.part(1)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *file) part(n int) (*DocumentWriter, error) {
 	return NewDocument(out), err
 }
 
-// contacts writes everybody in another format.
+// contacts writes all people in another format.
 func (f *file) contacts(name, format string) error {
 	out, err := f.begin(name)
 	if err != nil {

@@ -61,7 +61,7 @@ func (w *document) open() {
 }
 
 // object writes one object into its list, and closes the lists before it. It fails for an
-// object of a list that is closed.
+// object of a list that is already closed.
 func (w *document) object(object any) error {
 	list, shape := shapeOf(object)
 	at := slices.Index(lists(), list)
@@ -85,7 +85,7 @@ func (w *document) end() error {
 	return w.err
 }
 
-// advance closes lists and opens others until the one at an index is open.
+// advance closes and opens lists until the one at an index is open.
 func (w *document) advance(to int) {
 	for w.list < to {
 		w.text("\n],\n")

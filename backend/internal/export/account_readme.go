@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// readmeText tells what is in the ZIP; its values are the username and the day.
+// readmeText describes the files in the ZIP; its values are the username and the day.
 const readmeText = `Everything that Kith keeps for %s, %s.
 
 account.json             all of it: your people, notes, interactions, groups, reminders,

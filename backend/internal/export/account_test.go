@@ -17,7 +17,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// A document that lacks a list in between is whole all the same.
+// A document that skips a list is still valid.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -48,7 +48,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// failing takes a few bytes and then no more.
+// failing is a writer that fails after a few bytes.
 type failing struct{ left int }
 
 func (f *failing) Write(p []byte) (int, error) {
@@ -70,7 +70,7 @@ func TestDocumentEndsWithItsReader(t *testing.T) {
 	}
 }
 
-// crowd is a member who keeps many people, each with the same note about all.
+// crowd is a member with many people, and one note about all of them.
 type crowd struct{ pages, size int }
 
 func (c crowd) file(out io.Writer) *file {
@@ -93,7 +93,7 @@ func (c crowd) people(withTimeline bool, each func(People) error) error {
 	return nil
 }
 
-// written is the ZIP of what a member keeps, by the names of its files.
+// written returns the files of a member's ZIP, by name.
 func written(t *testing.T, data crowd) (names []string, files map[string]string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -121,8 +121,8 @@ func written(t *testing.T, data crowd) (names []string, files map[string]string)
 	return names, files
 }
 
-// Whoever keeps more than one import takes gets several documents: each small
-// enough, each whole, everybody in one of them, and nothing twice in one.
+// A member with too much data for one import gets several documents. Each is small enough
+// and valid, each person is in one of them, and no document has anything twice.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	names, files := written(t, crowd{pages: 7, size: 1 << 20})
@@ -152,7 +152,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Of somebody who keeps nothing, each file is there and whole.
+// For a member without data, every file exists and is valid.
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	_, files := written(t, crowd{})
@@ -162,7 +162,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Where the reader goes away, writing ends.
+// An error of the output ends the export.
 func TestWriteEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	of := Account{Member: &account.Member{Username: "maria"}, Profile: &account.Profile{}}

@@ -88,7 +88,7 @@ func (t table) Close() error {
 	return t.rows.Error()
 }
 
-// harmless returns the cell such that spreadsheets do not read it as a formula.
+// harmless returns the cell in a form that spreadsheets do not read as a formula.
 func harmless(cell string) string {
 	if bare := strings.TrimLeft(cell, "'"); bare != "" && strings.ContainsRune("=+-@\t\r", rune(bare[0])) {
 		return "'" + cell

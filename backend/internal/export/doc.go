@@ -1,4 +1,4 @@
-// Package export writes what a member has in formats that other programs read.
+// Package export writes a member's data in formats that other programs read.
 //
 //	json       lossless, with notes, interactions, reminders and groups; see Document
 //	csv        RFC 4180, one row for each person; see Columns

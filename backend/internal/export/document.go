@@ -46,7 +46,7 @@ func NewDocument(out io.Writer) *DocumentWriter {
 	return d
 }
 
-// inDocument is how deep the elements of a document's lists are.
+// inDocument is the nesting depth of the elements of a document's lists.
 const inDocument = 2
 
 // Size returns the size of the document so far, in bytes.
@@ -84,7 +84,7 @@ func (d *DocumentWriter) Add(p People) error {
 	return errors.Join(errs...)
 }
 
-// hold adds an object to a list that comes after people, unless that has it.
+// hold adds an object to a list that comes after people, unless it is already there.
 func (d *DocumentWriter) hold(list int, id string, record any) error {
 	if d.heldIDs[id] {
 		return nil
@@ -123,7 +123,7 @@ func (d *DocumentWriter) Close() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// counted counts the bytes that are written.
+// counted is a writer that counts bytes.
 type counted struct {
 	io.Writer
 
@@ -139,7 +139,7 @@ func (c *counted) Write(p []byte) (int, error) {
 // jsonList writes a JSON array element by element, indented as json.Encoder would.
 type jsonList struct {
 	out io.Writer
-	// depth is how deep its elements are.
+	// depth is the nesting depth of its elements.
 	depth int
 	some  bool
 }

@@ -26,7 +26,7 @@ type Person struct {
 	Relations []people.Relation
 }
 
-// People is what a Writer writes.
+// People is the input of a Writer.
 type People struct {
 	People []Person
 	// Notes and Interactions are about these people, Reminders about them or about no

@@ -10,28 +10,27 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// PeopleFilter says whom to write out: everyone, unless there are ids.
+// PeopleFilter says which people to export: all, unless there are ids.
 type PeopleFilter struct {
 	IDs []string
-	// After is the last id of the page before, Limit how many people to return.
+	// After is the last id of the previous page, Limit how many people to return.
 	After string
 	Limit int
-	// Timeline adds the notes and interactions; then a page ends early where these
-	// would grow beyond MaxTimeline characters.
+	// Timeline adds the notes and interactions. A page then ends early when these would
+	// exceed MaxTimeline characters.
 	Timeline bool
 	// Archived adds archived people, but not those who were merged into others.
 	Archived bool
 }
 
-// MaxTimeline bounds the notes and interactions of a page, in characters.
+// MaxTimeline limits the notes and interactions of a page, in characters.
 const MaxTimeline = 2_000_000
 
-// ListPeople returns a page of people with all that is on file about them, in the
-// order of their ids, and whether there are more. With Timeline, their reminders and
-// groups come too, and unless people are chosen by ids, the first page
-// holds all groups and the reminders about nobody. An id of a person that is not on
-// file is fault.NotFound. The number of
-// statements is fixed.
+// ListPeople returns a page of people with all their stored data, in the order of their
+// ids, and whether there are more. With Timeline, their reminders and groups come too.
+// Unless people are chosen by ids, the first page has all groups and the reminders about
+// no person. It fails with fault.NotFound for the id of a person who does not exist. The
+// number of statements is fixed.
 func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People, more bool, err error) {
 	err = t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
 		who, err := pageOfPeople(ctx, q, f)
@@ -57,10 +56,10 @@ func ListPeople(ctx context.Context, t *db.Tenant, f PeopleFilter) (page People,
 	return page, more, err
 }
 
-// ExportPeople hands everybody to each, some at a time, as ListPeople has them: with
-// timeline all that there is, archived people too; what belongs to people on several
-// pages comes with each. Without it, archived people are left out. Like Export, it
-// holds no transaction while each works.
+// ExportPeople calls each with all people, page by page, as ListPeople returns them. With
+// timeline it includes everything, archived people too; data about people on several pages
+// comes with each of these pages. Without it, archived people are left out. Like Export,
+// it holds no transaction while each runs.
 func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline bool, each func(page People) error) error {
 	f := PeopleFilter{Limit: exportPage, Timeline: withTimeline, Archived: withTimeline}
 	for {
@@ -78,7 +77,7 @@ func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline bool, each fun
 	}
 }
 
-// pageOfPeople returns the ids of a page, and one more if there is a further one.
+// pageOfPeople returns the ids of a page, and one more if there is another page.
 func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, error) {
 	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
 	if len(f.IDs) > 0 {
@@ -92,7 +91,7 @@ func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, e
 	return who, err
 }
 
-// allOnFile fails with fault.NotFound unless all of the people are on file.
+// allOnFile fails with fault.NotFound unless all of the people exist.
 func allOnFile(ctx context.Context, q db.Reader, who []string) error {
 	var live []string
 	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?) AND archived_at IS NULL", q.TenantID(), bun.List(who)).Scan(ctx, &live)
@@ -111,10 +110,10 @@ func allOnFile(ctx context.Context, q db.Reader, who []string) error {
 	return nil
 }
 
-// fitting returns how many of the people, one at least, have notes and
-// interactions that fit on one page.
+// fitting returns how many of the people, at least one, have notes and interactions that
+// fit on one page.
 func fitting(ctx context.Context, q db.Reader, who []string) (int, error) {
-	const around = 400 // what an entry takes beside its text
+	const around = 400 // the size of an entry without its text
 	var rows []struct {
 		ConnectionID string
 		Size         int
@@ -138,8 +137,7 @@ JOIN interactions i ON i.tenant_id = l.tenant_id AND i.id = l.interaction_id WHE
 	return len(who), err
 }
 
-// wholePeople reads people with all that is on file about them, in the order of
-// their ids.
+// wholePeople reads people with all their stored data, in the order of their ids.
 func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter) (People, error) {
 	out := People{Archived: f.Archived}
 	var persons []people.Connection
@@ -169,7 +167,7 @@ func wholePeople(ctx context.Context, q db.Reader, who []string, f PeopleFilter)
 	return out, fillTimeline(ctx, q, who, &out)
 }
 
-// liveOr is the condition for connections to be exported.
+// liveOr returns the condition for connections to be exported.
 func liveOr(archived bool) string {
 	if archived {
 		return "merged_into IS NULL"
@@ -190,8 +188,8 @@ func fillArrangements(ctx context.Context, q db.Reader, who []string, f PeopleFi
 	return q.From(&out.Groups).Where(in, q.TenantID(), bun.List(who)).Order("id").Scan(ctx)
 }
 
-// fillRelations adds what others are to the people: those who are not archived, or
-// with archived all.
+// fillRelations adds the people's relationships: those with people who are not archived,
+// or with archived all.
 func fillRelations(ctx context.Context, q db.Reader, who []string, archived bool, at map[string]*Person) error {
 	var rows []struct {
 		people.Relationship

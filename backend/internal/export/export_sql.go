@@ -12,19 +12,19 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// How many rows of a table an export reads at a time: fewer changes, since that of
-// a step of an import holds some hundred people.
+// How many rows of a table an export reads at a time. It reads fewer changes, since the
+// change of an import step holds a few hundred people.
 const (
 	exportPage        = 500
 	exportPageChanges = 20
 )
 
-// Export hands everything that the tenant keeps to each, one object at a time:
-// connections (archived ones too), organisations, groups, relationships, reminders,
-// notes, interactions, changes, each in the order of their ids. It holds no transaction while each works, so
-// that a slow reader keeps nobody waiting: what is written meanwhile may or may
-// not be in it, but every object is whole. An error of each ends the export.
-// Jobs and the files that wait for them end by themselves and are left out.
+// Export calls each with every object of the tenant: connections (archived ones too),
+// organisations, groups, relationships, reminders, notes, interactions and changes, each
+// kind in the order of its ids. It holds no transaction while each runs, so a slow reader
+// blocks no one. Data that is written meanwhile may or may not be included, but every
+// object is complete. An error from each ends the export. Jobs and the files that wait for
+// them are temporary and are left out.
 func Export(ctx context.Context, q db.Reader, each func(object any) error) error {
 	for _, pages := range []func() error{
 		func() error {
@@ -58,8 +58,8 @@ func relationshipID(r *people.Relationship) string { return r.ID }
 func reminderID(r *reminders.Reminder) string      { return r.ID }
 func changeID(c *history.Change) string            { return c.ID }
 
-// exportTable reads one table page by page, has each page filled with the lists
-// that its rows hold, and hands the rows on.
+// exportTable reads one table page by page, fills each page with the lists of its rows,
+// and passes the rows on.
 func exportTable[T any](
 	ctx context.Context, q db.Reader, page int, fill func(context.Context, []T) error, id func(*T) string, each func(any) error,
 ) error {

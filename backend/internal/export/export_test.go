@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ana has something in every field, and characters that each format must escape.
+// ana has a value in every field, with characters that each format must escape.
 func ana() export.Person {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return export.Person{
@@ -78,12 +78,12 @@ func TestCSV(t *testing.T) {
 	}
 	for i, cell := range rows[2] {
 		if cell != "" {
-			t.Errorf("%s of nobody: %q", rows[0][i], cell)
+			t.Errorf("%s of an empty person: %q", rows[0][i], cell)
 		}
 	}
 }
 
-// No cell begins as a formula does, whatever is in it, and nothing else changes.
+// No cell begins like a formula, whatever its text, and nothing else changes.
 func TestCSVHoldsNoFormula(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +102,7 @@ func TestCSVHoldsNoFormula(t *testing.T) {
 		}
 		want := strings.ReplaceAll(name, "\r", "") // what no kept text holds, and a CSV ends lines with
 		if bare := strings.TrimLeft(name, "'"); bare != "" && strings.ContainsRune("=+-@\t\r", rune(bare[0])) {
-			want = "'" + want // one more than it had, so that readers know how many to take off
+			want = "'" + want // one more than it had, so that readers know how many to remove
 		}
 		if cell != want {
 			t.Errorf("%q became %q", name, cell)
@@ -110,8 +110,8 @@ func TestCSVHoldsNoFormula(t *testing.T) {
 	})
 }
 
-// unescaped takes back the one escape that the library leaves in place (RFC 6350,
-// section 3.4, has readers do so everywhere).
+// unescaped removes the one escape that the library leaves in place (RFC 6350, section
+// 3.4, requires readers to do so everywhere).
 func unescaped(s string) string { return strings.ReplaceAll(s, `\;`, ";") }
 
 func TestVCard(t *testing.T) {
@@ -155,7 +155,7 @@ func TestVCard(t *testing.T) {
 	}
 }
 
-// Whatever people write, a card stays one card and gives back the same words.
+// For any text, a card stays one card and returns the same words.
 func TestVCardProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,8 +209,8 @@ func TestJSContact(t *testing.T) {
 	}
 }
 
-// The JSON has every field of what is on file: a new one must be added to it, or
-// be named here as one that belongs to the store.
+// The JSON has every stored field: a new field must be added to it, or listed here as
+// internal to the store.
 func TestJSONIsLossless(t *testing.T) {
 	t.Parallel()
 	at := ana().CreatedAt

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// The parts of a Card (RFC 9553) that are written. Maps are keyed by ids that
-// count up within the card.
+// The parts of a Card (RFC 9553) that are written. Maps are keyed by ids that count up
+// within the card.
 type (
 	card struct {
 		Type          string                  `json:"@type"`

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// Format names the shape of a JSON document.
+// Format is the version of the structure of a JSON document.
 const Format = "kith-connections/1"
 
 // Document is the JSON format. Its records are separate from the rows, so that files stay
@@ -78,7 +78,7 @@ type (
 		Name         string `json:"name"`
 		Type         string `json:"type"`
 	}
-	// NoteRecord may be in several pages; its id tells that it is one note.
+	// NoteRecord may be in several pages; its id identifies it as one note.
 	NoteRecord struct {
 		ID            string    `json:"id"`
 		ConnectionIDs []string  `json:"connection_ids"`
@@ -110,7 +110,7 @@ type (
 		CreatedAt    time.Time `json:"created_at"`
 		UpdatedAt    time.Time `json:"updated_at"`
 	}
-	// GroupRecord is known by its name, which people have in their groups. Its id and
+	// GroupRecord is identified by its name, which people have in their groups. Its id and
 	// times are in exports of accounts only; the demo account has ids, too.
 	GroupRecord struct {
 		ID          string    `json:"id,omitempty"`
@@ -122,7 +122,7 @@ type (
 	}
 )
 
-// leftOut says what a document omits. archived says that it has archived people.
+// leftOut lists what a document omits. archived says whether it has archived people.
 func leftOut(archived bool) []string {
 	out := []string{
 		"Ids and versions: an import gives new ones.",
@@ -171,8 +171,8 @@ func newPersonRecord(c *people.Connection) PersonRecord {
 	return r
 }
 
-// Connection returns what the record says of the person: handles and positions of the
-// lists, and no id, source or time.
+// Connection returns the person in the record: handles and positions of the lists, and no
+// id, source or time.
 func (p *PersonRecord) Connection() people.Connection {
 	c := people.Connection{
 		Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, Starred: p.Starred, MetOn: p.MetOn, MetHow: p.MetHow, CadenceDays: p.CadenceDays,
@@ -207,7 +207,7 @@ func newReminderRecord(r *reminders.Reminder) ReminderRecord {
 	}
 }
 
-// list returns an empty list for nil, so that documents hold no null.
+// list returns an empty list for nil, so that documents have no null.
 func list(l []string) []string {
 	if l == nil {
 		return []string{}

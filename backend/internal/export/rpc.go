@@ -18,7 +18,7 @@ const (
 	maxContent = 4_000_000
 )
 
-// exportQuery is what a cursor of export_connections belongs to.
+// exportQuery is the query that a cursor of export_connections belongs to.
 type exportQuery struct {
 	Format, Selection string
 	IDs               []string

@@ -28,8 +28,8 @@ func (vCards) Close() error { return nil }
 // cards are content lines.
 type cards struct{ strings.Builder }
 
-// maxLine is how long a content line may be in octets, its end left out
-// (RFC 6350, section 3.2).
+// maxLine is the maximum length of a content line in octets, without its end (RFC 6350,
+// section 3.2).
 const maxLine = 75
 
 // line writes a content line, folded between characters.
@@ -95,8 +95,8 @@ func (c *cards) person(p *Person) {
 	c.line("END:VCARD")
 }
 
-// handles writes the handles of a kind; social addresses are among the web
-// addresses, of which one is preferred.
+// handles writes the handles of a kind. Social addresses are written as web addresses, of
+// which one is preferred.
 func (c *cards) handles(p *Person, kind, name string) {
 	preferred := ";PREF=1"
 	for _, h := range p.Handles {
@@ -105,14 +105,14 @@ func (c *cards) handles(p *Person, kind, name string) {
 		}
 		value := escape(h.Value)
 		if name == "URL" {
-			value = strings.NewReplacer("\r", "", "\n", "").Replace(h.Value) // an address is no text value
+			value = strings.NewReplacer("\r", "", "\n", "").Replace(h.Value) // an address is not a text value
 		}
 		c.line(name + typed(name, h.Label) + preferred + ":" + value)
 		preferred = ""
 	}
 }
 
-// typed tells the labels that vCards know.
+// typed reports whether vCards know a label.
 func typed(name, label string) string {
 	switch l := strings.ToLower(label); {
 	case l == "home" || l == "work":
@@ -137,7 +137,7 @@ func (c *cards) dates(p *Person) {
 	}
 }
 
-// partial is a date of RFC 6350, section 4.3.1.
+// partial returns a date of RFC 6350, section 4.3.1.
 func partial(d people.ImportantDate) string {
 	switch {
 	case d.Year > 0 && d.Month > 0 && d.Day > 0:
@@ -154,8 +154,8 @@ func partial(d people.ImportantDate) string {
 	return ""
 }
 
-// related is a relationship as vCards (RFC 6350, section 6.6.6) and JSContact
-// know it.
+// related returns the name of a relationship in vCards (RFC 6350, section 6.6.6) and
+// JSContact.
 func related(kind string) string {
 	switch kind {
 	case people.RelationSpouse, people.RelationParent, people.RelationChild, people.RelationSibling, people.RelationFriend:

@@ -1,7 +1,6 @@
-// Package groups owns how a member arranges their people: groups, which have a
-// keep-in-touch interval, tags, and who is in which.
+// Package groups owns how a member organises their people: groups, which have a
+// keep-in-touch interval, tags, and the members of each.
 //
-// Groups are few (MaxGroups) and have names of their own; a tag is a word. Package
-// people says what follows from an interval, and owns the rows that put people into
-// groups.
+// Groups are few (MaxGroups) and have names of their own; a tag is a word. Package people
+// applies the intervals, and owns the rows of group membership.
 package groups

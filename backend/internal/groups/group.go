@@ -12,18 +12,18 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// MaxGroups is how many groups a member has, and how many tags a list shows.
+// MaxGroups limits how many groups a member has, and how many tags a list shows.
 const (
 	MaxGroups = 200
 	MaxTags   = 200
 )
 
-// Group is a set of people that the member keeps together, and its row.
+// Group is a set of people that the member keeps together, and its database row.
 type Group struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
 	ID       string    `bun:",pk"`
 	Name     string
-	// FoldedName is Name for comparison, unique within the tenant.
+	// FoldedName is Name, folded for comparison; it is unique within the tenant.
 	FoldedName  string `json:"-"`
 	Description string
 	// CadenceDays is the keep-in-touch interval; 0 when there is none.
@@ -33,29 +33,31 @@ type Group struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	// People is how many are in it, archived ones left out.
+	// People is how many people are in the group, without archived ones.
 	People int `bun:",scanonly" json:"-"`
 }
 
-// Tag is a word that people are marked with, and how many are, archived ones left
-// out.
+// Tag is a word that people are marked with, and how many people have it, without archived
+// ones.
 type Tag struct {
 	Name   string
 	People int
 }
 
-// Patch is a group as it shall be; nil fields stay as they are.
+// Patch says what to change of a group, or what a new group has. Nil fields leave their
+// value unchanged.
 type Patch struct {
-	// ID is the group to change; empty means the one of that name, or a new one.
+	// ID is the group to change; empty means the group with the name or, if there is none,
+	// a new one.
 	ID          string
 	Name        *string
 	Description *string
 	CadenceDays *int
-	// ExpectedVersion refuses the patch when the group has another one.
+	// ExpectedVersion makes the patch fail when the group has another version.
 	ExpectedVersion *int32
 }
 
-// Saved is what Save left on file.
+// Saved is the result of Save.
 type Saved struct {
 	Group   *Group
 	Created bool
@@ -63,7 +65,7 @@ type Saved struct {
 	ChangeID string
 }
 
-// Save makes a group or changes one. A patch that changes nothing writes nothing.
+// Save creates a group or changes one. A patch that changes nothing writes nothing.
 func Save(ctx context.Context, w *db.Tx, p Patch) (Saved, error) {
 	groups, err := ListGroups(ctx, w)
 	if err != nil {
@@ -122,7 +124,7 @@ func (p Patch) update(ctx context.Context, w *db.Tx, before Group, groups []Grou
 	}
 	after := before
 	if p.ID == "" {
-		p.Name = nil // the group was found by it, in whatever spelling
+		p.Name = nil // the name identified the group, perhaps in another spelling
 	} else if p.Name != nil {
 		if other := byName(groups, *p.Name); other != nil && other.ID != before.ID {
 			return Saved{}, fault.New(fault.AlreadyExists, "another group is called %s: %s", other.Name, other.ID)
@@ -153,8 +155,8 @@ func (p Patch) apply(g *Group) {
 	}
 }
 
-// Find returns the group with an id or a name, or fault.NotFound, which names the
-// ones that come nearest.
+// Find returns the group with an id or a name. It fails with fault.NotFound, which lists
+// the nearest names.
 func Find(groups []Group, idOrName string) (*Group, error) {
 	for i := range groups {
 		if groups[i].ID == idOrName {
@@ -170,7 +172,7 @@ func Find(groups []Group, idOrName string) (*Group, error) {
 	return nil, unknown(groups, idOrName)
 }
 
-// noGroup says that there is no group with an id.
+// noGroup returns the error for an unknown group id.
 func noGroup(groupID string) error { return fault.New(fault.NotFound, "there is no group %s", groupID) }
 
 func byName(groups []Group, name string) *Group {
@@ -183,7 +185,7 @@ func byName(groups []Group, name string) *Group {
 	return nil
 }
 
-// unknown says that no group has a name, and which come nearest to it.
+// unknown returns the error for an unknown group name, with the nearest names.
 func unknown(groups []Group, name string) error {
 	if len(groups) == 0 {
 		return fault.New(fault.NotFound, "there is no group %q, nor any other; save_group makes one", name)

@@ -37,7 +37,7 @@ func named(names ...string) (out []groups.Group) {
 	return out
 }
 
-// newWriter puts groups and people on file.
+// newWriter stores groups and people.
 func newWriter(t *testing.T, list []groups.Group, members ...groups.Membership) *writer {
 	t.Helper()
 	s := dbtest.Open(t, dbtest.SQLite(t), func() time.Time { return noon })
@@ -89,7 +89,7 @@ func (w *writer) move(p groups.MembershipPatch) (moved people.Acted, err error) 
 	return moved, err
 }
 
-// held returns where people belong, and who of them was retagged since.
+// held returns the memberships of people, and those whose tags have changed since.
 func (w *writer) held(ids ...string) (members []groups.Membership, retagged []string) {
 	w.t.Helper()
 	w.do(func(ctx context.Context, tx *db.Tx) (err error) {
@@ -164,7 +164,7 @@ func TestSave(t *testing.T) {
 			w.do(func(ctx context.Context, tx *db.Tx) error {
 				stored, err := groups.GetGroup(ctx, tx, g.ID)
 				if diff := cmp.Diff(g, stored); diff != "" || stored.FoldedName != text.Fold(g.Name) {
-					t.Errorf("on file (-answered +stored):\n%s", diff)
+					t.Errorf("stored (-answered +stored):\n%s", diff)
 				}
 				return err
 			})
@@ -184,13 +184,13 @@ func TestSaveRefuses(t *testing.T) {
 		code   fault.Code
 		says   string
 	}{
-		"blank":           {nil, groups.Patch{Name: new(" \u200b")}, fault.Invalid, "name"},
-		"one too many":    {named(full...), groups.Patch{Name: new("One more")}, fault.Invalid, "200"},
-		"unknown id":      {named("a"), groups.Patch{ID: "grp_00000000000000000000000000"}, fault.NotFound, "grp_0000"},
-		"stale":           {named("a"), groups.Patch{Name: new("a"), ExpectedVersion: new(int32(3))}, fault.Conflict, "version 1"},
-		"version of none": {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `"Chess", "Rowers"`},
-		"version, no one": {nil, groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, "save_group"},
-		"taken":           {named("Chess", "Rowers"), groups.Patch{ID: "grp_2", Name: new("CHESS")}, fault.AlreadyExists, "grp_1"},
+		"blank":             {nil, groups.Patch{Name: new(" \u200b")}, fault.Invalid, "name"},
+		"one too many":      {named(full...), groups.Patch{Name: new("One more")}, fault.Invalid, "200"},
+		"unknown id":        {named("a"), groups.Patch{ID: "grp_00000000000000000000000000"}, fault.NotFound, "grp_0000"},
+		"stale":             {named("a"), groups.Patch{Name: new("a"), ExpectedVersion: new(int32(3))}, fault.Conflict, "version 1"},
+		"version of none":   {named("Chess", "Rowers"), groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, `"Chess", "Rowers"`},
+		"version, no group": {nil, groups.Patch{Name: new("Ches"), ExpectedVersion: new(int32(3))}, fault.NotFound, "save_group"},
+		"taken":             {named("Chess", "Rowers"), groups.Patch{ID: "grp_2", Name: new("CHESS")}, fault.AlreadyExists, "grp_1"},
 	} {
 		w := newWriter(t, c.groups)
 		if _, err := w.save(c.patch); !fault.Is(err, c.code) || !strings.Contains(err.Error(), c.says) || len(w.changes()) > 0 {
@@ -199,7 +199,7 @@ func TestSaveRefuses(t *testing.T) {
 	}
 }
 
-// A refusal names the groups that come nearest, three at most.
+// An error about an unknown name lists the nearest groups, three at most.
 func TestFindSuggests(t *testing.T) {
 	t.Parallel()
 	all := named("Investors I trust", "Book club", "Neighbours", "Chess", "Thursday run club", "Mentors", "Cooks")
@@ -264,7 +264,7 @@ func TestUpdateMembership(t *testing.T) {
 	}
 }
 
-// The states hold what the call touched and no more.
+// The recorded states hold what the call changed and nothing else.
 func TestStatesOfMembership(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, named("Book club"), groups.Membership{ConnectionID: "con_1", Tags: []string{"a"}})
@@ -291,7 +291,7 @@ func TestUpdateMembershipRefuses(t *testing.T) {
 		code  fault.Code
 		says  string
 	}{
-		"nobody":          {groups.MembershipPatch{ConnectionIDs: []string{"con_1", "con_9"}, AddTags: []string{"x"}}, fault.NotFound, "con_9"},
+		"unknown person":  {groups.MembershipPatch{ConnectionIDs: []string{"con_1", "con_9"}, AddTags: []string{"x"}}, fault.NotFound, "con_9"},
 		"no such group":   {groups.MembershipPatch{ConnectionIDs: []string{"con_1"}, AddGroups: []string{"Grup 1"}}, fault.NotFound, `"Group 1"`},
 		"in and out":      {groups.MembershipPatch{ConnectionIDs: []string{"con_1"}, AddGroups: []string{"group 1"}, RemoveGroups: []string{"grp_2"}}, fault.Invalid, "remove_groups"},
 		"on and off":      {groups.MembershipPatch{ConnectionIDs: []string{"con_1"}, AddTags: []string{"x"}, RemoveTags: []string{"X"}}, fault.Invalid, "remove_tags"},

@@ -13,8 +13,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ListGroups returns all groups by their folded names, each with how many people are in
-// it, archived ones left out.
+// ListGroups returns all groups by their folded names, each with the number of its people,
+// without archived ones.
 func ListGroups(ctx context.Context, q db.Reader) ([]Group, error) {
 	var groups []Group
 	err := q.From(&groups).ColumnExpr("?TableAlias.*").ColumnExpr("coalesce(n.people, 0) AS people").
@@ -25,7 +25,7 @@ WHERE l.tenant_id = ? GROUP BY l.group_id) AS n ON n.group_id = ?TableAlias.id`,
 	return groups, err
 }
 
-// ListTags returns the tags that anybody has, the most used first, limit at most.
+// ListTags returns the tags that people have, the most used first, limit at most.
 func ListTags(ctx context.Context, q db.Reader, limit int) ([]Tag, error) {
 	var tags []Tag
 	err := q.NewRaw(`SELECT t.name, n.people FROM (SELECT l.tag_id, count(*) AS people FROM connection_tags l
@@ -47,7 +47,7 @@ WHERE l.tenant_id = ? AND l.group_id = ?TableAlias.id) AS people`, tx.TenantID()
 	return g, err
 }
 
-// InsertGroup keeps a new group and sets its id.
+// InsertGroup inserts a new group and sets its id.
 func InsertGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 	g.TenantID = tx.TenantID()
 	if err := people.NameRow(tx, &g.ID, id.Group); err != nil {
@@ -59,8 +59,8 @@ func InsertGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 	return nil
 }
 
-// ReplaceGroup keeps g in place of the version before it; it fails with
-// fault.Conflict when that is not on file any more.
+// ReplaceGroup stores g in place of the version before it. It fails with fault.Conflict
+// when that version is no longer the stored one.
 func ReplaceGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 	g.TenantID = tx.TenantID()
 	result, err := tx.NewUpdate().Model(g).ExcludeColumn("tenant_id", "id", "created_at").
@@ -76,11 +76,11 @@ func ReplaceGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 	}
 	var people []string
 	err = tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), g.ID).Scan(ctx, &people)
-	tx.MarkDirty(people...) // they are found by the name of their group
+	tx.MarkDirty(people...) // a search finds people by the name of their group
 	return err
 }
 
-// DeleteGroup removes a group; whoever was in it is in it no more.
+// DeleteGroup deletes a group and its memberships.
 func DeleteGroup(ctx context.Context, tx *db.Tx, groupID string) error {
 	var people []string
 	err := tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), groupID).Scan(ctx, &people)
@@ -91,8 +91,8 @@ func DeleteGroup(ctx context.Context, tx *db.Tx, groupID string) error {
 	return tx.Delete(ctx, (*Group)(nil), "id = ?", groupID)
 }
 
-// FindGroup returns the group with an id or a name, or fault.NotFound, which names
-// the ones that come nearest.
+// FindGroup returns the group with an id or a name. It fails with fault.NotFound, which
+// lists the nearest names.
 func FindGroup(ctx context.Context, t *db.Tenant, idOrName string) (*Group, error) {
 	groups, err := ListGroups(ctx, t)
 	if err != nil {

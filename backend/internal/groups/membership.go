@@ -18,7 +18,7 @@ const (
 	maxTagsOfPerson   = 50
 )
 
-// Membership is where a person belongs.
+// Membership is the groups and tags of a person.
 type Membership struct {
 	ConnectionID string
 	// GroupIDs are sorted.
@@ -27,19 +27,20 @@ type Membership struct {
 	Tags []string
 }
 
-// tags is the part of a connection's state that a change of tags touches.
+// tags is the part of a connection's state that a change of tags changes.
 type tags struct{ Tags []string }
 
-// MembershipPatch is whom to put where. Groups are ids or names.
+// MembershipPatch says which groups and tags to add to people or remove. Groups are ids or
+// names.
 type MembershipPatch struct {
 	ConnectionIDs                                []string
 	AddGroups, RemoveGroups, AddTags, RemoveTags []string
-	// DryRun only tells who would change.
+	// DryRun writes nothing and only reports who would change.
 	DryRun bool
 }
 
-// UpdateMembership puts people into groups and out of them, and tags them.
-// Whoever is so already is left alone.
+// UpdateMembership adds people to groups and removes them, and adds and removes tags.
+// People who already have the wanted groups and tags stay unchanged.
 func UpdateMembership(ctx context.Context, w *db.Tx, p MembershipPatch) (people.Acted, error) {
 	groups, err := ListGroups(ctx, w)
 	if err != nil {
@@ -98,8 +99,8 @@ func (m Membership) check() error {
 	return nil
 }
 
-// effectsOf are the effects of a move: those on groups, then those on tags, so that an
-// undo takes many back at once.
+// effectsOf returns the effects of a membership change: first those on groups, then those
+// on tags, so that an undo can restore many with one statement.
 func effectsOf(before, after []Membership) []history.Touch {
 	var groups, tagged []history.Touch
 	for i, m := range after {
@@ -114,7 +115,7 @@ func effectsOf(before, after []Membership) []history.Touch {
 	return append(groups, tagged...)
 }
 
-// summary says in one line what happens, such as "Added 3 people to Book club".
+// summary describes the change in one line, such as "Added 3 people to Book club".
 func (p MembershipPatch) summary(people int) string {
 	who := fmt.Sprintf("%d people", people)
 	if people == 1 {
@@ -189,7 +190,7 @@ func sameTag(tag string) func(string) bool {
 	return func(other string) bool { return text.Fold(other) == folded }
 }
 
-// apply returns where a person belongs afterwards. A tag that stays keeps its
+// apply returns a person's groups and tags after the step. A tag that stays keeps its
 // spelling.
 func (s step) apply(m Membership) Membership {
 	m.GroupIDs, m.Tags = slices.Clone(m.GroupIDs), slices.Clone(m.Tags)

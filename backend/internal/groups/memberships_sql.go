@@ -10,8 +10,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ListMemberships returns people without their lists, and where they belong, both in the
-// order of ids; fault.NotFound names one who is not on file.
+// ListMemberships returns people without their lists, and their groups and tags, both in
+// the order of ids. It fails with fault.NotFound for a person who does not exist.
 func ListMemberships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Connection, []Membership, error) {
 	persons, err := people.Participants(ctx, tx, ids)
 	if err != nil {
@@ -52,9 +52,9 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY t.folded_name`, tx.Ten
 	return out, err
 }
 
-// ReplaceMemberships keeps where people belong in place of what was on file. Tags
-// that are not on file are made, and Tags is set to their spelling. The versions of
-// the retagged grow, since their tags are part of them.
+// ReplaceMemberships replaces the groups and tags of people. It creates tags that do not
+// exist, and sets Tags to the stored spelling. The versions of people whose tags change
+// grow, since tags are part of a person's record.
 func ReplaceMemberships(ctx context.Context, tx *db.Tx, persons []Membership, retagged []string) error {
 	ids := make([]string, len(persons))
 	var groups []people.GroupConnection
@@ -86,8 +86,8 @@ func ReplaceMemberships(ctx context.Context, tx *db.Tx, persons []Membership, re
 	return err
 }
 
-// insertMemberTags keeps the tags of people who have none, and spells them as they
-// are on file.
+// insertMemberTags inserts the tags of people who have none, and sets them to the stored
+// spelling.
 func insertMemberTags(ctx context.Context, tx *db.Tx, persons []Membership, names []string) error {
 	if len(names) == 0 {
 		return nil

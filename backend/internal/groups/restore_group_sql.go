@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// groupRestorer puts groups back. Who is in them is told by memberships.
+// groupRestorer restores groups. Their people are restored by the restorer of memberships.
 type groupRestorer struct{ tx *db.Tx }
 
 func (r groupRestorer) get(ctx context.Context, id string) (any, error) {
@@ -50,7 +50,7 @@ func (r groupRestorer) put(ctx context.Context, id string, to json.RawMessage) e
 	return ReplaceGroup(ctx, r.tx, g)
 }
 
-// remove deletes a group that nobody was put into.
+// remove deletes a group that has no people.
 func (r groupRestorer) remove(ctx context.Context, id string) error {
 	found, err := r.tx.FirstID(ctx, "SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ? LIMIT 1", r.tx.TenantID(), id)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r groupRestorer) remove(ctx context.Context, id string) error {
 	return DeleteGroup(ctx, r.tx, id)
 }
 
-// RestoreGroup makes the restorer of groups.
+// RestoreGroup returns the restorer of groups.
 func RestoreGroup(tx *db.Tx) history.Restorer {
 	r := groupRestorer{tx}
 	return history.Single{Get: r.get, Put: r.put}

@@ -59,7 +59,7 @@ func peak(fn func()) float64 {
 	return float64(most-idle) / (1 << 20)
 }
 
-// all runs an import as a process does.
+// all runs an import to its end, in the way that a process runs it.
 func (d *fixture) all(b *testing.B, content string, o importer.Options) (importID string) {
 	b.Helper()
 	j, err := d.start(b, "people.csv", content, o)
@@ -69,7 +69,7 @@ func (d *fixture) all(b *testing.B, content string, o importer.Options) (importI
 	return report(b, d.process(b, j)).ImportID
 }
 
-// process runs a job as a process does.
+// process runs a job in the way that a process runs it.
 func (d *fixture) process(b *testing.B, j *job.Job) *job.Job {
 	b.Helper()
 	var hub job.Hub
@@ -95,8 +95,7 @@ func (d *fixture) process(b *testing.B, j *job.Job) *job.Job {
 	}
 }
 
-// BenchmarkUndo tells how fast an import is taken back, and what that needs of the
-// heap.
+// BenchmarkUndo measures how fast an import is undone, and how much heap that takes.
 func BenchmarkUndo(b *testing.B) {
 	const rows = 20_000
 	content := many(rows)
@@ -122,8 +121,8 @@ func BenchmarkUndo(b *testing.B) {
 	}
 }
 
-// BenchmarkImport tells how fast an import is beside a bare insert of the rows that
-// it leaves behind, and what it needs of the heap.
+// BenchmarkImport compares the time of an import with a bare insert of the same rows, and
+// measures its heap.
 func BenchmarkImport(b *testing.B) {
 	const rows = 10_000
 	content := network(rows)
@@ -155,7 +154,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkLargestFile tells what a file of nearly 10 MiB needs of the heap.
+// BenchmarkLargestFile measures how much heap a file of nearly 10 MiB takes.
 func BenchmarkLargestFile(b *testing.B) {
 	content := network(76_000)
 	for _, o := range []importer.Options{{}, {DryRun: true}} {
@@ -172,7 +171,7 @@ func BenchmarkLargestFile(b *testing.B) {
 	}
 }
 
-// insertBare copies what a member has on file to another one: rows of values, 500 a
+// insertBare copies a member's stored data to another member: rows of values, 500 in a
 // statement, in one transaction, and nothing else.
 func insertBare(b *testing.B, db *sql.DB, from, to tenant.ID, postgres bool) time.Duration {
 	b.Helper()

@@ -14,8 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
-// mortal is a process that dies at one of a job's steps: before it is committed, or
-// after it.
+// mortal is a process that dies at one of a job's steps: before or after the commit.
 type mortal struct {
 	steps  atomic.Int32
 	diesAt int32
@@ -27,17 +26,17 @@ func (m *mortal) step(ctx context.Context, s *db.DB, j *job.Job, fn func(context
 	err := job.WriteStepFor(ctx, s, j, func(ctx context.Context, tx *db.Tx) (job.Step, error) {
 		step, err := fn(ctx, tx)
 		if dies && !m.after {
-			return step, job.ErrLeaseLost // all of it is rolled back
+			return step, job.ErrLeaseLost // the whole step is rolled back
 		}
 		return step, err
 	})
 	if dies {
-		return job.ErrLeaseLost // a dead process says nothing more to the queue
+		return job.ErrLeaseLost // a dead process writes nothing more to the queue
 	}
 	return err
 }
 
-// many is a file of several steps, with somebody twice, far apart.
+// many is a file of several steps, with one person twice, far apart.
 func many(rows int) string {
 	content := "Name,E-mail,Phone,Company,Title\n"
 	for i := range rows {
@@ -53,8 +52,8 @@ func many(rows int) string {
 	return content
 }
 
-// Whenever the process dies, at a step's end or within it, twice, the import ends
-// with the counts and the people of one that was let alone.
+// The process may die twice, at a step's end or within it: the import still ends with the
+// counts and the people of an uninterrupted one.
 func TestKilledImportGoesOn(t *testing.T) {
 	t.Parallel()
 	const rows = 34
@@ -97,7 +96,7 @@ func TestKilledImportGoesOn(t *testing.T) {
 	})
 }
 
-// Whoever is cancelled keeps what they did, and it is told.
+// A cancelled import keeps what it has written, and its report says so.
 func TestCancelledImportTellsWhatItDid(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -126,7 +125,7 @@ func TestCancelledImportTellsWhatItDid(t *testing.T) {
 	})
 }
 
-// interrupted does something after some steps.
+// interrupted calls a function after some steps.
 type interrupted struct {
 	steps, after int
 	do           func()

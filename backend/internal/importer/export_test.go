@@ -1,11 +1,11 @@
 package importer
 
-// KindInSteps is Kind with steps of some records, and with another way to take them;
-// UndoInSteps is Undo with another way to take its steps.
+// KindInSteps is Kind with steps of a given number of records, and with another function
+// to run them. UndoInSteps is Undo with another function to run its steps.
 var (
 	KindInSteps = kind
 	UndoInSteps = undo
 )
 
-// StepFunc is a way to take the steps of a job.
+// StepFunc runs a step of a job.
 type StepFunc = stepFunc

@@ -13,16 +13,16 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Wanted says whom to look for.
+// Wanted says which people to look for.
 type Wanted struct {
 	Keys []MatchKey
 	// Notes asks for the texts of people's notes. Bare asks for ids only.
 	Notes, Bare bool
-	// ImportID is the import that looks.
+	// ImportID is the import that makes the query.
 	ImportID string
 }
 
-// wanted returns what to look for to match entries.
+// wanted returns what to look for in order to match entries.
 func wanted(entries []*entry, importID string) Wanted {
 	w := Wanted{ImportID: importID}
 	for _, e := range entries {
@@ -44,15 +44,15 @@ func wanted(entries []*entry, importID string) Wanted {
 
 // Found are the people found, without archived ones.
 type Found struct {
-	// IDs are those of the people with a key, in order.
+	// IDs are the ids of the people with a key, in order.
 	IDs map[MatchKey][]string
 	// Archived are the ids of archived people by their source keys and ids.
 	Archived map[MatchKey]string
 	// People are their records with all lists.
 	People map[string]*people.Connection
-	// Keys are the hashed keys by which sources know them.
+	// Keys are the hashed keys by which sources identify them.
 	Keys map[string][]string
-	// Added are those whom the import that looks added.
+	// Added are the people whom the import that makes the query added.
 	Added map[string]bool
 	// Notes are the texts of their notes.
 	Notes map[string][]string
@@ -129,7 +129,7 @@ WHERE c.tenant_id = ? AND c.folded_name = v.column1`},
 	return hits, err
 }
 
-// followMerges replaces merged people by those they were merged into, moves archived
+// followMerges replaces merged people by the people they were merged into, moves archived
 // people to found.Archived and clears their hits. It returns the ids that are left.
 func followMerges(ctx context.Context, q db.Reader, w Wanted, hits []hit, found *Found) ([]string, error) {
 	wanted := people.DistinctIDs(people.IDs(hits, func(h hit) string { return h.ID }))
@@ -209,8 +209,8 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?)`, q.TenantID(), bun.List(who)).
 	return err
 }
 
-// addTo adds the match keys of a person. A name is one only with the organisation of a
-// current position.
+// addTo adds the match keys of a person. A name is a match key only together with the
+// organisation of a current position.
 func (h hit) addTo(found *Found, importID string) {
 	if h.ID == "" {
 		return
@@ -234,7 +234,7 @@ func (h hit) addTo(found *Found, importID string) {
 	}
 }
 
-// FindNotes returns the notes that were made at one of the times.
+// FindNotes returns the notes that were created at one of the times.
 func FindNotes(ctx context.Context, tx *db.Tx, at []time.Time) ([]timeline.Note, error) {
 	var rows []timeline.Note
 	if err := tx.From(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx); err != nil || len(rows) == 0 {
@@ -243,15 +243,15 @@ func FindNotes(ctx context.Context, tx *db.Tx, at []time.Time) ([]timeline.Note,
 	return rows, timeline.FillNotes(ctx, tx, rows)
 }
 
-// FindReminders returns the reminders that were made at one of the times.
+// FindReminders returns the reminders that were created at one of the times.
 func FindReminders(ctx context.Context, tx *db.Tx, at []time.Time) ([]reminders.Reminder, error) {
 	var rows []reminders.Reminder
 	err := tx.From(&rows).Where("created_at IN (?)", bun.List(at)).Order("id").Scan(ctx)
 	return rows, err
 }
 
-// FindInteractions returns those with one of the external keys, and those that took
-// place at one of the times.
+// FindInteractions returns the interactions with one of the external keys, and those that
+// took place at one of the times.
 func FindInteractions(ctx context.Context, tx *db.Tx, keys []string, at []time.Time) ([]timeline.Interaction, error) {
 	var rows []timeline.Interaction
 	query := tx.From(&rows).Where("occurred_at IN (?)", bun.List(at)).Order("id")
@@ -264,7 +264,7 @@ func FindInteractions(ctx context.Context, tx *db.Tx, keys []string, at []time.T
 	return rows, timeline.FillInteractions(ctx, tx, rows)
 }
 
-// FindRelationships returns those that the people have.
+// FindRelationships returns the relationships of the people.
 func FindRelationships(ctx context.Context, tx *db.Tx, ids []string) ([]people.Relationship, error) {
 	var rows []people.Relationship
 	err := tx.From(&rows).Where("from_id IN (?) OR to_id IN (?)", bun.List(ids), bun.List(ids)).Scan(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
-// groups adds the groups of a lossless export that have no people. Groups on file get
-// the description and the interval that they lack.
+// groups adds the groups of a lossless export that have no people. Existing groups get the
+// description and the interval that they lack.
 func (im *fileImport) groups(ctx context.Context) error {
 	return importList(ctx, im, phaseGroups, im.file.Groups(), nil, addGroups)
 }
@@ -41,8 +41,8 @@ func addGroups(ctx context.Context, s *step, records []source.Group) error {
 	return s.groups(set.added)
 }
 
-// blendGroup gives a group on file what it lacks, or with overwrite all that the file
-// says.
+// blendGroup gives an existing group the values it lacks or, with overwrite, all values of
+// the file.
 func (s *step) blendGroup(ctx context.Context, g *groups.Group, rec export.GroupRecord) error {
 	before, after, overwrite := *g, *g, s.params.Options.OnMatch == OnMatchOverwrite
 	if rec.Description != "" && (overwrite || g.Description == "") {
@@ -66,7 +66,7 @@ func (im *fileImport) reminders(ctx context.Context) error {
 	return importList(ctx, im, phaseReminders, im.file.Reminders(), func(r source.Reminder) int { return len(r.Record.Text) }, addReminders)
 }
 
-// reminderKey is what makes two reminders one.
+// reminderKey identifies a reminder: two reminders with the same key are one.
 type reminderKey struct {
 	at          time.Time
 	about, text string

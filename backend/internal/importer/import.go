@@ -79,11 +79,11 @@ type fileImport struct {
 	fileKeys map[string]bool
 	// groupDetails are the file's records of groups, by folded names.
 	groupDetails map[string]export.GroupRecord
-	// overwritten are the people on file whom a record has overwritten; the first
-	// record of a person counts.
+	// overwritten are the stored people whom a record has overwritten; the first record of
+	// a person counts.
 	overwritten map[string]bool
-	// dry is the plan of a dry run, which grows with each step. repeated are the keys
-	// of records that further records of the file are the same person as.
+	// dry is the plan of a dry run, which grows with each step. repeated are the keys of
+	// records for which the file has further records of the same person.
 	dry      *plan
 	repeated map[string]bool
 }
@@ -145,7 +145,7 @@ func (im *fileImport) do(ctx context.Context) error {
 	return nil
 }
 
-// open reads the file through: what it is, and the keys and groups in it.
+// open reads the whole file: its format, and the keys and groups in it.
 func (im *fileImport) open(ctx context.Context) error {
 	f, err := GetFile(ctx, im.db.Tenant(im.run.Job.TenantID, true), im.params.FileID)
 	if fault.Is(err, fault.NotFound) {
@@ -181,8 +181,8 @@ func (im *fileImport) open(ctx context.Context) error {
 	return nil
 }
 
-// people matches the records of people, plans what to do with each and writes that,
-// a step at a time.
+// people matches the records of people, plans what to do with each and writes the plan,
+// one step at a time.
 func (im *fileImport) people(ctx context.Context) error {
 	if im.params.Options.DryRun {
 		im.repeated = im.repeatedKeys()
@@ -215,8 +215,8 @@ func (im *fileImport) people(ctx context.Context) error {
 	return nil
 }
 
-// entries returns the records of people, each with the earlier record of the file that
-// is the same person.
+// entries returns the records of people, each with the earlier record in the file that is
+// the same person.
 func (im *fileImport) entries() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		r := newReader(im.file.Format, im.params.Options.Tags)
@@ -239,8 +239,8 @@ func (im *fileImport) repeatedKeys() map[string]bool {
 	return keys
 }
 
-// plan finds the people of entries on file and decides what to do with each entry. In
-// a dry run it continues the plan of the steps before.
+// plan finds the stored people of entries and decides what to do with each entry. In a dry
+// run it continues the plan of the steps before.
 func (im *fileImport) plan(ctx context.Context, on db.Reader, entries []*entry, report *Report) (p *plan, err error) {
 	p = im.dry
 	if p == nil {
@@ -277,7 +277,7 @@ func (im *fileImport) pretend(ctx context.Context, next checkpoint, entries []*e
 	return context.Cause(ctx)
 }
 
-// importList imports a list, a step at a time: fill adds the rows of some records to a
+// importList imports a list, one step at a time: fill adds the rows of some records to a
 // step. A dry run leaves lists out. size may be nil.
 func importList[T any](
 	ctx context.Context, im *fileImport, p phase, list iter.Seq[T], size func(T) int, fill func(context.Context, *step, []T) error,
@@ -294,8 +294,8 @@ func importList[T any](
 	return nil
 }
 
-// steps parts records into steps of most records, or fewer if they are large. It skips
-// those that are done; it reads them, since later records may be the same people.
+// steps splits records into steps of most records, or fewer if they are large. It skips
+// records that are done, but reads them, since later records may be the same people.
 func steps[T any](records iter.Seq[T], done, most int, size func(T) int) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		var step []T
@@ -359,7 +359,7 @@ func (im *fileImport) step(ctx context.Context, next checkpoint, fill func(conte
 	return im.run.Yield(ctx)
 }
 
-// deleteFile ends the import. An upload that was only tried stays for the real import.
+// deleteFile ends the import. An upload of a dry run stays for the real import.
 func (im *fileImport) deleteFile(ctx context.Context) error {
 	if im.params.Options.DryRun && im.params.Uploaded {
 		return nil

@@ -112,7 +112,7 @@ func counts(r importer.Report) string {
 	return fmt.Sprintf("%d = %d created, %d updated, %d skipped, %d failed", r.Total, r.Created, r.Updated, r.Skipped, r.Failed)
 }
 
-// export is all that the member has on file, as a document of ours.
+// export returns the member's stored data, as a lossless export.
 func (d *fixture) export(t testing.TB) export.Document {
 	t.Helper()
 	page, more, err := export.ListPeople(t.Context(), d.store.Tenant(d.owner, true), export.PeopleFilter{Limit: 100_000, Timeline: true, Archived: true})
@@ -165,8 +165,7 @@ func TestImportedAgainChangesNothing(t *testing.T) {
 	})
 }
 
-// Of an import and its dry run, and of one import and another in the other order,
-// the same is told.
+// An import and its dry run report the same, and so do two imports in either order.
 func TestDryRunWritesNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -189,7 +188,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	})
 }
 
-// another makes a further member.
+// another adds another member.
 func (d *fixture) another(t *testing.T) tenant.ID {
 	t.Helper()
 	return dbtest.Member(t, d.store, "another")

@@ -31,8 +31,7 @@ type entry struct {
 	// key is the hash that identifies the record when the file is imported again. id is
 	// the record's key itself if that is an id of ours.
 	key, id string
-	// names are what the record calls the person, without a name that was guessed from
-	// an address.
+	// names are the names in the record, without a name that was guessed from an address.
 	names names.Names
 	// leader is the key of the first record in the file that is the same person; empty
 	// if this is the first.
@@ -45,8 +44,7 @@ type entry struct {
 	archived bool
 }
 
-// namesake is a person with the same address as another one, and a name that cannot be
-// theirs.
+// namesake is a person with the same address as another one, and an incompatible name.
 type namesake struct{ name, by string }
 
 // SourceKey returns the hash of a key that a source gives a person.
@@ -55,10 +53,10 @@ func SourceKey(key string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// reader makes entries of records, in the order of the file.
+// reader converts records to entries, in the order of the file.
 type reader struct {
 	dedupe *deduper
-	// tags are for all people; own says that the file is a lossless export of ours.
+	// tags are added to all people; own says that the file is a lossless export of ours.
 	tags []string
 	own  bool
 	seen map[[16]byte]int
@@ -68,7 +66,7 @@ func newReader(format string, tags []string) *reader {
 	return &reader{dedupe: newDeduper(), tags: tags, own: format == source.JSON, seen: map[[16]byte]int{}}
 }
 
-// entry reads a record.
+// entry parses a record.
 func (r *reader) entry(rec *source.Record) *entry {
 	p := &rec.Person
 	e := &entry{row: rec.Row, warnings: rec.Warnings, err: rec.Err, size: len(p.Bio), related: len(p.Relationships) > 0}
@@ -123,11 +121,11 @@ func (r *reader) key(rec *source.Record) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// maxTags is how many tags one person has.
+// maxTags limits how many tags one person has.
 const maxTags = 50
 
-// connectionOf returns the row of a person. Only files of ours say where and when a
-// person was added.
+// connectionOf returns the row of a person. Only our own files say where and when a person
+// was added.
 func connectionOf(p *export.PersonRecord, own bool, tags []string) people.Connection {
 	c := p.Connection()
 	c.Source, c.Version, c.SnoozedUntil = people.SourceImport, 1, moment(p.SnoozedUntil)
@@ -156,7 +154,7 @@ const (
 	byID      = "id"      // of ours
 )
 
-// MatchKey is something that a person may be recognised by.
+// MatchKey is a value that may identify a person.
 type MatchKey struct {
 	// By is email, phone, address, name, key or id.
 	By string
@@ -166,7 +164,7 @@ type MatchKey struct {
 	Organization string
 }
 
-// matchKeys returns what the person can be recognised by, the strongest first.
+// matchKeys returns the values that may identify the person, the strongest first.
 func (e *entry) matchKeys() []MatchKey {
 	out := make([]MatchKey, 0, len(e.person.Handles)+1)
 	for _, by := range []string{byEmail, byPhone, byAddress} {
@@ -187,10 +185,10 @@ func (e *entry) matchKeys() []MatchKey {
 	return out
 }
 
-// find returns the id of the person on file that an entry is; empty if there is none.
-// fileKeys are the hashed keys of the file's people with ids of ours: a person on file
-// with another one of these keys is not this one. An address matches only with a
-// compatible name; other is a person with the address and an incompatible name.
+// find returns the id of the stored person that an entry is; empty if there is none.
+// fileKeys are the hashed keys of the file's people with ids of ours: a stored person with
+// another one of these keys is not this person. An address matches only with a compatible
+// name; other is a person with the address and an incompatible name.
 func (f Found) find(e *entry, fileKeys map[string]bool) (id string, other namesake) {
 	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.leader}, {By: byKey, Value: e.key}} {
 		if ids := f.IDs[key]; key.Value != "" && len(ids) > 0 {
@@ -216,7 +214,7 @@ func (f Found) find(e *entry, fileKeys map[string]bool) (id string, other namesa
 	return "", other
 }
 
-// compatible returns the people whose names are compatible with the entry's, and the
+// compatible returns the people whose names are compatible with the entry's name, and the
 // name of the first of the others.
 func (f Found) compatible(ids []string, e *entry) (like []string, unlike string) {
 	for _, id := range ids {
@@ -232,7 +230,7 @@ func (f Found) compatible(ids []string, e *entry) (like []string, unlike string)
 	return like, unlike
 }
 
-// isOther reports whether a person on file is another person of the file.
+// isOther reports whether a stored person is another person of the file.
 func (f Found) isOther(id string, e *entry, fileKeys map[string]bool) bool {
 	if fileKeys[SourceKey(id)] && id != e.id {
 		return true
@@ -261,16 +259,16 @@ type deduper struct {
 	more    map[uint64][]int32 // further leaders with it, maxSharing at most
 }
 
-// maxSharing bounds the leaders with one match key whose names are compared.
+// maxSharing limits the leaders with one match key whose names are compared.
 const maxSharing = 50
 
 func newDeduper() *deduper {
 	return &deduper{seed: maphash.MakeSeed(), first: map[uint64]int32{}, more: map[uint64][]int32{}}
 }
 
-// add remembers a record. It returns the key of the first record that is the same
-// person, or else a person with the same address. People with ids of ours are the
-// same only by their ids.
+// add remembers a record. It returns the key of the first record that is the same person,
+// or else a person with the same address. For people with ids of ours, only the id decides
+// whether they are the same.
 func (d *deduper) add(e *entry) (leader string, other namesake) {
 	hashes := []uint64{d.hash("key", e.key)}
 	at, known := d.first[hashes[0]]

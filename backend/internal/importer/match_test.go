@@ -11,8 +11,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// Who is recognised on file, and who in one file, by each sign; never by a name
-// alone.
+// Checks each key that identifies a person, among stored people and within one file; a
+// name alone never does.
 func TestWhoIsRecognised(t *testing.T) {
 	t.Parallel()
 	const header = "Name,E-mail,Phone,Website,Company\n"
@@ -46,11 +46,11 @@ func TestWhoIsRecognised(t *testing.T) {
 					want = "1 = 0 created, 0 updated, 1 skipped, 0 failed"
 				}
 				if got := counts(d.imports(t, "said.csv", header+c.said+"\n", importer.Options{OnMatch: importer.OnMatchSkip})); got != want {
-					t.Errorf("on file: %s", got)
+					t.Errorf("stored: %s", got)
 				}
 				both := d.imports(t, "both.csv", header+c.held+"\n"+c.said+"\n", importer.Options{OnMatch: importer.OnMatchSkip})
 				if both.Created != 0 || both.Skipped != 2 {
-					t.Errorf("all on file: %s", counts(both))
+					t.Errorf("all stored: %s", counts(both))
 				}
 				people := 2
 				if c.same {
@@ -68,14 +68,14 @@ func TestWhoIsRecognised(t *testing.T) {
 	}
 }
 
-// card is a vCard of somebody with a number.
+// card is a vCard of a person with a number.
 func card(name, phone string) string {
 	return "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:" + name + "\r\nTEL:" + phone + "\r\nEND:VCARD\r\n"
 }
 
-// Of thirteen cards three have the number of somebody with another name: thirteen
-// people, whether they are on file already or in one file, each pair told of and
-// offered as a duplicate. The file again changes nothing.
+// Of thirteen cards, three have the number of a person with another name. They become
+// thirteen people, whether those are stored already or in one file; each pair gets a
+// warning and is offered as a duplicate. Importing the file again changes nothing.
 func TestStrangersWithOnePhoneStayApart(t *testing.T) {
 	t.Parallel()
 	names := []string{"Ada Stone", "Bo Berg", "Cy Chen", "Dora Diaz", "Eli Eng", "Fay Fox", "Gus Gray", "Hal Hart", "Ida Ito", "Jo Jung"}
@@ -128,8 +128,8 @@ func TestStrangersWithOnePhoneStayApart(t *testing.T) {
 	})
 }
 
-// Joiners that spell words and emoji come through imports and exports; characters
-// that hide or turn text do not.
+// Joiners that are part of words and emoji survive imports and exports; characters that
+// hide text or change its direction do not.
 func TestJoinersSurviveAndHiddenTextDoesNot(t *testing.T) {
 	t.Parallel()
 	names := []string{"علی\u200cرضا", "മോഹന്\u200d", "क्\u200dष शर्\u200cमा", "Zoe 👩\u200d🚀❤\ufe0f", "葛\ufe00城"}
@@ -162,8 +162,8 @@ func TestJoinersSurviveAndHiddenTextDoesNot(t *testing.T) {
 	})
 }
 
-// Several people with one number: a record is the one with its name, or the only one
-// whose name may be the same, on file as in one file.
+// Several people have one number: a record is the person with the same name, or the only
+// one with a compatible name, among stored people and within one file.
 func TestSharedPhoneTellsWithTheName(t *testing.T) {
 	t.Parallel()
 	const phone = "+1 212 555 0100"
@@ -174,7 +174,7 @@ func TestSharedPhoneTellsWithTheName(t *testing.T) {
 			t.Fatal(counts(r), r.Warnings)
 		}
 		if r := d.imports(t, "more.vcf", more, importer.Options{}); r.Skipped != 3 {
-			t.Errorf("on file: %s %q", counts(r), r.Warnings)
+			t.Errorf("stored: %s %q", counts(r), r.Warnings)
 		}
 		if r := d.imports(t, "either.vcf", card("Stone", phone), importer.Options{}); r.Created != 1 {
 			t.Errorf("either of two: %s %q", counts(r), r.Warnings)
@@ -186,7 +186,7 @@ func TestSharedPhoneTellsWithTheName(t *testing.T) {
 	})
 }
 
-// An address that two people share tells neither without the name.
+// An address that two people share identifies neither without the name.
 func TestSharedAddressTellsOnlyWithTheName(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {

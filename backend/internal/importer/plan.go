@@ -21,18 +21,18 @@ type plan struct {
 	fileKeys map[string]bool
 	found    Found
 	groups   *groupSet
-	// people are those of this plan by the keys of their records, onFile those on file
-	// by id; order is the order in which the file has them.
+	// people are the people of this plan by the keys of their records; onFile are the
+	// stored ones by id; order is their order in the file.
 	people map[string]*person
 	onFile map[string]*person
 	order  []*person
-	// overwritten are the people on file whom a record has overwritten.
+	// overwritten are the stored people whom a record has overwritten.
 	overwritten map[string]bool
 }
 
 // person is a person of the plan.
 type person struct {
-	// before is the record on file, nil for a new person; after is the planned one.
+	// before is the stored record, nil for a new person; after is the planned one.
 	before, after *people.Connection
 	changed       bool
 	// groupsBefore and groups are names.
@@ -95,8 +95,8 @@ func (p *plan) decideOne(e *entry) {
 	}
 }
 
-// decideArchived adds an archived person, unless they are on file, archived or not.
-// Their record is never blended with another one.
+// decideArchived adds an archived person, unless the person is already stored, archived or
+// not. The record is never blended with another one.
 func (p *plan) decideArchived(e *entry) {
 	for _, key := range []MatchKey{{By: byID, Value: e.id}, {By: byKey, Value: e.key}} {
 		if len(p.found.IDs[key]) > 0 || p.found.Archived[key] != "" || p.people[e.key] != nil {
@@ -108,7 +108,7 @@ func (p *plan) decideArchived(e *entry) {
 	p.report.count(created)
 }
 
-// match returns the person of an entry, in the plan or on file; or nil, and another
+// match returns the person of an entry, from the plan or the store; or nil, and another
 // person with the same address.
 func (p *plan) match(e *entry) (*person, namesake) {
 	for _, key := range []string{e.leader, e.key} {
@@ -158,7 +158,7 @@ func (p *plan) warnOfNamesake(e *entry, other namesake) {
 		e.row, text.Truncate(e.person.Name, 80), text.Truncate(other.name, 80), what)
 }
 
-// maxGroups is how many groups one person is in.
+// maxGroups limits how many groups one person is in.
 const maxGroups = 50
 
 // join adds a person to groups, and reports whether they were not in one of them.
@@ -189,8 +189,8 @@ func (w *person) note(texts []string) (changed bool) {
 	return changed
 }
 
-// maxChanged bounds the changed people on file that a dry run remembers for records
-// that match only by what the dry run would have added.
+// maxChanged limits the changed stored people that a dry run remembers. They are for
+// records that match only values that the dry run would have added.
 const maxChanged = 5000
 
 // forget drops, after a step of a dry run, the people whom later records cannot match.
@@ -208,8 +208,8 @@ func (p *plan) forget(entries []*entry, repeated map[string]bool) {
 	p.order, p.found = nil, Found{}
 }
 
-// groupSet are the groups on file and those that an import adds, which get their ids
-// when they are written.
+// groupSet are the stored groups and those that an import adds, which get their ids when
+// they are written.
 type groupSet struct {
 	byName map[string]*groups.Group
 	added  []*groups.Group
@@ -226,8 +226,8 @@ func readGroups(ctx context.Context, on db.Reader, details map[string]export.Gro
 	return s, err
 }
 
-// get returns the group with a name. It adds one if need be, and returns nil when there
-// are too many.
+// get returns the group with a name. It adds the group if necessary, and returns nil when
+// there are too many.
 func (s *groupSet) get(name string) *groups.Group {
 	folded := text.Fold(name)
 	if g := s.byName[folded]; g != nil || len(s.byName) >= groups.MaxGroups {
@@ -267,7 +267,7 @@ type Report struct {
 	Updated int `json:"updated"`
 	Skipped int `json:"skipped"`
 	Failed  int `json:"failed"`
-	// Errors are those of the first rows that failed.
+	// Errors are the errors of the first rows that failed.
 	Errors   []RowError `json:"errors"`
 	Format   string     `json:"format"`
 	Charset  string     `json:"charset"`
@@ -315,7 +315,7 @@ func (r *Report) fail(row int, err error) {
 	}
 }
 
-// warn adds a warning unless it was given, or there are too many.
+// warn adds a warning, unless it was added before or there are too many.
 func (r *Report) warn(format string, args ...any) {
 	if len(r.Warnings) >= maxWarnings {
 		return

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What one member exports or downloads and another one imports is the same
-// afterwards, people who share a mailbox or a name included.
+// Data that one member exports or downloads and another one imports is unchanged,
+// including people who share a mailbox or a name.
 func TestRoundTripOfOurOwnExport(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -54,8 +54,8 @@ func TestRoundTripOfOurOwnExport(t *testing.T) {
 	})
 }
 
-// A network too large for one document is brought in several, in whatever order,
-// when nobody in one shares an address with somebody in another.
+// A network too large for one document is imported in several, in any order, when no two
+// people in different documents share an address.
 func TestRoundTripOfParts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, s *db.DB) {
@@ -78,7 +78,7 @@ func TestRoundTripOfParts(t *testing.T) {
 	})
 }
 
-// unshared leaves people only what they share with nobody.
+// unshared removes the addresses that people share with other people.
 func unshared(doc export.Document) export.Document {
 	for i := range doc.People {
 		p := &doc.People[i]
@@ -93,7 +93,7 @@ func unshared(doc export.Document) export.Document {
 	return doc
 }
 
-// download is the ZIP of the settings page.
+// download returns the ZIP of the settings page.
 func (d *fixture) download(t testing.TB) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -104,7 +104,7 @@ func (d *fixture) download(t testing.TB) string {
 	return out.String()
 }
 
-// parts are documents of some people each.
+// parts returns documents of some people each.
 func (d *fixture) parts(t testing.TB, people int) []string {
 	t.Helper()
 	var parts []string
@@ -135,7 +135,7 @@ func encode(t testing.TB, doc export.Document) string {
 	return string(data)
 }
 
-// normal tells people by their places, and orders what has no order.
+// normal identifies people by their positions, and sorts lists that have no order.
 func normal(doc export.Document) export.Document {
 	var out export.Document
 	data, err := json.Marshal(doc)
@@ -161,7 +161,7 @@ func normal(doc export.Document) export.Document {
 		p := &out.People[i]
 		p.ID = place[p.ID]
 		if !p.ArchivedAt.IsZero() {
-			p.ArchivedAt = at(0) // an import counts anew
+			p.ArchivedAt = at(0) // an import sets a new time
 		}
 		for j := range p.Relationships {
 			p.Relationships[j].ConnectionID = place[p.Relationships[j].ConnectionID]
@@ -230,8 +230,8 @@ func document(rt *rapid.T) export.Document {
 
 func at(n int) time.Time { return time.Date(2025, 1, 2+n, 3, 4, 5, 6000, time.UTC) }
 
-// arrange draws groups, those of the people and an empty one, reminders about people
-// and about nobody, and who is archived.
+// arrange draws groups, those of the people and an empty one, reminders about people and
+// about no person, and which people are archived.
 func arrange(rt *rapid.T, doc *export.Document, ids []string) {
 	doc.Reminders, doc.Groups = []export.ReminderRecord{}, []export.GroupRecord{{Name: "Nobody yet", Description: "empty", CadenceDays: 90}}
 	for _, name := range []string{"Alpha", "beta"} {

@@ -43,7 +43,7 @@ func (h *RPC) UndoChange(ctx context.Context, u *db.Tx, req *accountv1.UndoChang
 	return res, nil
 }
 
-// undoImport starts the job that takes an import back.
+// undoImport starts the job that undoes an import.
 func (h *RPC) undoImport(ctx context.Context, u *db.Tx, importID string) (*accountv1.UndoChangeResponse, error) {
 	j, started, err := StartUndo(ctx, u, importID)
 	if err != nil {
@@ -58,10 +58,10 @@ func (h *RPC) undoImport(ctx context.Context, u *db.Tx, importID string) (*accou
 	return &accountv1.UndoChangeResponse{TaskId: &j.Number}, nil
 }
 
-// maxInline is how large a file may be that is passed with the call, in bytes.
+// maxInline is the largest file, in bytes, that may be passed with the call.
 const maxInline = 1 << 20
 
-// inlineName is the name of a file that came without one.
+// inlineName is the name of a file that was sent without a name.
 const inlineName = "a file"
 
 type RPC struct {
@@ -93,7 +93,7 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 	return &importsv1.ImportFileResponse{TaskId: j.Number}, nil
 }
 
-// lines returns texts as they may be stored.
+// lines returns texts in the form in which they are stored.
 func lines(texts []string) []string {
 	out := make([]string, 0, len(texts))
 	for _, s := range texts {
@@ -104,7 +104,7 @@ func lines(texts []string) []string {
 	return out
 }
 
-// inlineFile returns the file that came with the call, or nil.
+// inlineFile returns the file that was sent with the call, or nil.
 func inlineFile(req *importsv1.ImportFileRequest) (*File, error) {
 	name := text.Line(req.GetFilename())
 	if name == "" {
@@ -133,7 +133,7 @@ func tooLarge(field string) error {
 	return fault.InvalidField(field, "holds more than 1 MiB; have the member upload the file on the settings page, under Imports, and pass its upload_id")
 }
 
-// decodeBase64 takes both alphabets, with or without padding, and line breaks.
+// decodeBase64 accepts both alphabets, with or without padding, and line breaks.
 func decodeBase64(s string) ([]byte, error) {
 	s = strings.NewReplacer("\r", "", "\n", "", " ", "", "-", "+", "_", "/", "=", "").Replace(s)
 	return base64.RawStdEncoding.DecodeString(s)

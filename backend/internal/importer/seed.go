@@ -13,9 +13,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Seed writes a lossless export of ours into an account that has nothing. Unlike an
-// import it is one transaction, costs nothing, records no change, and everything keeps
-// its id. It fails if an object has no id, or if it would have to be refused or changed.
+// Seed writes a lossless export of ours into an empty account. Unlike an import it is one
+// transaction, is free, records no change, and keeps every id. It fails if an object has
+// no id, or if an import would refuse or change it.
 func Seed(ctx context.Context, tx *db.Tx, content []byte) error {
 	f, err := source.Open(content, source.Options{Format: source.JSON})
 	if err != nil {
@@ -44,7 +44,7 @@ type seed struct {
 	related map[people.Relationship]bool
 }
 
-// check keeps an error of an object, and refuses an object without an id.
+// check keeps the error of an object, and adds one for an object without an id.
 func (s *seed) check(prefix, objectID string, err error) bool {
 	if err == nil && !id.Valid(prefix, objectID) {
 		err = fmt.Errorf("%q is no id of the kind %s", objectID, prefix)

@@ -19,7 +19,7 @@ import (
 
 const ulid = "_01JGFJJZ00000000000000000"
 
-// seedFile is a file of ours in which everything has an id.
+// seedFile is a lossless export in which every object has an id.
 var seedFile = strings.ReplaceAll(`{"format":"kith-connections/1","people":[
 {"id":"con@1","name":"Ana","groups":["Club"],"relationships":[{"id":"rel@1","connection_id":"con@2","type":"friend"}]},
 {"id":"con@2","name":"Ben"}],
@@ -35,7 +35,7 @@ func (d *fixture) seed(t *testing.T, content string) error {
 	})
 }
 
-// ids returns the sorted ids of all that the member has.
+// ids returns the sorted ids of all of the member's objects.
 func (d *fixture) ids(t *testing.T) (ids []string) {
 	t.Helper()
 	err := export.Export(t.Context(), d.store.Tenant(d.owner, true), func(object any) error {
@@ -97,7 +97,7 @@ func TestSeedRefusesFaults(t *testing.T) {
 			}
 		}
 		if got := d.ids(t); len(got) > 0 {
-			t.Errorf("something was kept: %v", got)
+			t.Errorf("something was stored: %v", got)
 		}
 	})
 }

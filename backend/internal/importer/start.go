@@ -24,14 +24,14 @@ import (
 // JobKind is the kind of the job that imports a file.
 const JobKind = "file_import"
 
-// What to do with people who are on file.
+// What to do with people who already exist.
 const (
 	OnMatchSkip       = "skip"
 	OnMatchFillBlanks = "fill_blanks"
 	OnMatchOverwrite  = "overwrite"
 )
 
-// Options say how to read a file and what to do with people who are on file.
+// Options say how to read a file and what to do with people who already exist.
 type Options struct {
 	Format        string   `json:"format,omitempty"`
 	Charset       string   `json:"charset,omitempty"`
@@ -48,13 +48,13 @@ type Params struct {
 	Filename string `json:"filename"`
 	Sha256   string `json:"sha256"`
 	Options  Options
-	// Uploaded files outlive a dry run.
+	// Uploaded files are kept after a dry run.
 	Uploaded bool `json:"uploaded,omitempty"`
-	// Free imports cost nothing for their rows.
+	// Free imports do not charge for their rows.
 	Free bool `json:"free,omitempty"`
 }
 
-// Normal returns the options with their defaults written out.
+// Normal returns the options with their defaults filled in.
 func (o Options) Normal() Options {
 	const auto = "auto"
 	if o.Format == auto {
@@ -84,12 +84,13 @@ func Open(content []byte, filename string, o Options) (*source.File, error) {
 
 // Request is an import to start.
 type Request struct {
-	// File has the content. Without it UploadID names an upload; without that, the
-	// oldest upload that waits is imported.
+	// File has the content. Without it UploadID names an upload; without that, the oldest
+	// waiting upload is imported.
 	File     *File
 	UploadID string
 	Options  Options
-	// Price is what starting it costs, Free imports cost nothing for their rows.
+	// Price is the price of starting the import. Free imports do not charge for their
+	// rows.
 	Price int
 	Free  bool
 }
@@ -97,9 +98,9 @@ type Request struct {
 // checkAtOnce is the size, in bytes, up to which Start checks that a file can be read.
 const checkAtOnce = 1 << 20
 
-// Start starts an import. A live one of the same file in the same way is returned
-// instead, and so is any live one when the request names no file; another file has
-// to wait (fault.Conflict).
+// Start starts an import. If a live import already reads the same file with the same
+// options, Start returns it; if the request names no file, Start returns any live import.
+// Another file fails with fault.Conflict while an import is live.
 func Start(ctx context.Context, w *db.Tx, r Request) (j *job.Job, started bool, err error) {
 	live, err := job.LiveJob(ctx, w, JobKind)
 	if err != nil {
@@ -151,7 +152,7 @@ func (r Request) params(ctx context.Context, w *db.Tx) (p Params, f *File, err e
 	}, f, nil
 }
 
-// checkLive refuses to start an import beside another one.
+// checkLive refuses to start an import while another one is live.
 func (p Params) checkLive(live *job.Job) error {
 	var other Params
 	if err := json.Unmarshal([]byte(live.Params), &other); err != nil {
@@ -201,7 +202,7 @@ func KeepUpload(ctx context.Context, t *db.Tenant, page string, f *File) error {
 	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error { return InsertFile(ctx, tx, f) })
 }
 
-// StartImport starts an import on behalf of the member on a page. It costs nothing.
+// StartImport starts an import for the member on a page. It is free.
 func StartImport(ctx context.Context, t *db.Tenant, page string, r Request) (j *job.Job, err error) {
 	r.Free = true
 	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -211,7 +212,7 @@ func StartImport(ctx context.Context, t *db.Tenant, page string, r Request) (j *
 	return j, err
 }
 
-// CancelJob cancels a job on behalf of the member on a page.
+// CancelJob cancels a job for the member on a page.
 func CancelJob(ctx context.Context, t *db.Tenant, page string, number int32) error {
 	return t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
 		_, err := job.CancelJob(ctx, tx, number)
@@ -219,7 +220,7 @@ func CancelJob(ctx context.Context, t *db.Tenant, page string, number int32) err
 	})
 }
 
-// UndoImport starts to undo an import on behalf of the member on a page.
+// UndoImport starts to undo an import for the member on a page.
 func UndoImport(ctx context.Context, t *db.Tenant, page, importID string) (j *job.Job, err error) {
 	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) (err error) {
 		j, _, err = StartUndo(ctx, tx, importID)
@@ -228,7 +229,7 @@ func UndoImport(ctx context.Context, t *db.Tenant, page, importID string) (j *jo
 	return j, err
 }
 
-// MaxFile is how large a file may be, in bytes.
+// MaxFile is the largest size of a file, in bytes.
 const MaxFile = source.MaxBytes
 
 // File is a file that a member uploaded or passed to the tool, and its row.
@@ -249,7 +250,7 @@ func NewFile(name string, content []byte) *File {
 	return &File{Name: name, Sha256: hex.EncodeToString(sum[:]), Size: len(content), Content: content}
 }
 
-// MaxUploads is how many uploads of a member wait for an import.
+// MaxUploads limits how many uploads of a member wait for an import.
 const MaxUploads = 3
 
 // InsertFile stores a file and sets its id. It deletes the oldest uploads beyond MaxUploads.
@@ -293,13 +294,13 @@ func ListUploads(ctx context.Context, q db.Reader) ([]File, error) {
 	return files, err
 }
 
-// TakeFile sets the import that reads a file: it is no longer an upload that waits.
+// TakeFile sets the import that reads a file: the file is no longer a waiting upload.
 func TakeFile(ctx context.Context, tx *db.Tx, fileID, importID string) error {
 	_, err := tx.NewRaw("UPDATE files SET import_id = ? WHERE tenant_id = ? AND id = ?", importID, tx.TenantID(), fileID).Exec(ctx)
 	return err
 }
 
-// DeleteFile deletes a file, if it is there.
+// DeleteFile deletes a file if it exists.
 func DeleteFile(ctx context.Context, tx *db.Tx, fileID string) error {
 	return tx.Delete(ctx, (*File)(nil), "id = ?", fileID)
 }

@@ -15,24 +15,24 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// Bounds of how many people a note and an interaction have.
+// The most people that a note and an interaction have.
 const (
 	maxAbout = 20
 	maxMetBy = 50
 )
 
-// ofRow is a warning of a record in a list.
+// ofRow is a warning about a record in a list.
 const ofRow = "%s, number %d: %v"
 
-// resolved are the people on file whom a file names.
+// resolved are the stored people whom a file names.
 type resolved struct {
-	// ids are by the file's keys.
+	// ids maps the file's keys to ids.
 	ids map[string]string
 	// open reports whether the import may add something about a person.
 	open func(id string) bool
 }
 
-// resolve finds the people with keys, archived ones too if there is no other.
+// resolve finds the people with keys; an archived person only if no other has the key.
 func (s *step) resolve(ctx context.Context, keys []string) (*resolved, error) {
 	w := Wanted{Bare: true, ImportID: s.params.ImportID}
 	for _, key := range keys {
@@ -59,8 +59,8 @@ func (s *step) resolve(ctx context.Context, keys []string) (*resolved, error) {
 	return r, nil
 }
 
-// people returns the sorted ids of those of the people about whom something may be
-// added, most at most.
+// people returns the sorted ids of those of the people about whom the import may add
+// entries, at most most.
 func (r *resolved) people(keys []string, most int) []string {
 	var ids []string
 	for _, key := range keys {
@@ -72,7 +72,7 @@ func (r *resolved) people(keys []string, most int) []string {
 	return ids
 }
 
-// relations imports relationships, once all people are on file.
+// relations imports relationships, after all people are stored.
 func (im *fileImport) relations(ctx context.Context) error {
 	if !im.at.Related && im.at.Phase == phasePeople {
 		return nil
@@ -146,7 +146,7 @@ func (im *fileImport) notes(ctx context.Context) error {
 	return importList(ctx, im, phaseNotes, im.file.Notes(), func(n source.Note) int { return len(n.Record.Body) }, addNotes)
 }
 
-// noteKey is what makes two notes about the same person one note.
+// noteKey identifies a note: two notes with the same key about the same person are one.
 type noteKey struct {
 	at   time.Time
 	body string
@@ -205,7 +205,7 @@ func noteOf(rec *export.NoteRecord, about []string) *timeline.Note {
 	return n
 }
 
-// orNow returns a time with the precision of the databases, now if it is not known.
+// orNow returns a time with the precision of the databases, or now if the time is zero.
 func orNow(at time.Time, tx *db.Tx) time.Time {
 	if at.IsZero() {
 		at = tx.Now()
@@ -220,8 +220,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// together returns the first of some objects with one key that is about one of the
-// people; objects about other people only are others.
+// together returns the first of the objects with one key that is about one of the people.
+// Objects about other people only do not count.
 func together[T any](alike []*T, people []string, of func(*T) []string) *T {
 	for _, object := range alike {
 		if slices.ContainsFunc(of(object), func(id string) bool { return slices.Contains(people, id) }) {
@@ -234,7 +234,7 @@ func together[T any](alike []*T, people []string, of func(*T) []string) *T {
 // about is the part of an object's state that says which people it is about.
 type about struct{ ConnectionIDs []string }
 
-// alsoAbout makes an object on file be about further people, most at most.
+// alsoAbout adds further people to a stored object, most at most.
 func (s *step) alsoAbout(links *[]Link, kind, objectID string, ids *[]string, further []string, most int) {
 	before := slices.Clone(*ids)
 	after := slices.Clone(*ids)
@@ -257,7 +257,7 @@ func (im *fileImport) interactions(ctx context.Context) error {
 	return importList(ctx, im, phaseInteractions, im.file.Interactions(), func(i source.Interaction) int { return len(i.Record.Summary) }, addInteractions)
 }
 
-// interactionKey is what makes two interactions one: the external key, or else the
+// interactionKey identifies an interaction: by the external key or, without one, by the
 // other fields and a person.
 type interactionKey struct {
 	key, kind, summary string
@@ -305,8 +305,8 @@ func addInteractions(ctx context.Context, s *step, records []source.Interaction)
 	return nil
 }
 
-// knownInteractions returns interactions on file that may be those of records, and
-// the people of the records.
+// knownInteractions returns stored interactions that may be those of records, and the
+// people of the records.
 func (s *step) knownInteractions(ctx context.Context, records []source.Interaction) (map[interactionKey][]*timeline.Interaction, *resolved, error) {
 	var keys, externalKeys []string
 	var at []time.Time

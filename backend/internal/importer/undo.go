@@ -16,21 +16,21 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// UndoKind is the kind of the job that takes an import back: one change of the
-// import after the other, the latest first, each in one transaction.
+// UndoKind is the kind of the job that undoes an import: one change of the import after
+// the other, the latest first, each in one transaction.
 const UndoKind = "undo_import"
 
-// maxTried is how many changes a dry run takes back, within one transaction.
+// maxTried limits how many changes a dry run undoes, within one transaction.
 const maxTried = 10
 
-// maxConflicts bounds how many conflicts a report lists.
+// maxConflicts limits how many conflicts a report lists.
 const maxConflicts = 50
 
 // UndoParams are the parameters of the job.
 type UndoParams struct {
 	ImportID string `json:"import_id"`
-	// UndoID is to the undo what ImportID is to the import: undoing that brings the
-	// import back.
+	// UndoID is to the undo what ImportID is to the import: undoing the change with this
+	// id restores the import.
 	UndoID string `json:"undo_id"`
 }
 
@@ -38,22 +38,22 @@ type UndoParams struct {
 type UndoReport struct {
 	UndoParams
 
-	// Restored is how many objects were put back.
+	// Restored is how many objects were restored.
 	Restored int `json:"restored_count"`
-	// Conflicts are the first of ConflictCount objects that were changed since, and
-	// stay as they are.
+	// Conflicts are the first of ConflictCount objects that were changed since, and stay
+	// unchanged.
 	Conflicts     []Conflict `json:"conflicts"`
 	ConflictCount int        `json:"conflict_count"`
 }
 
-// Conflict is an object that an undo left as it is.
+// Conflict is an object that an undo did not change.
 type Conflict struct {
 	Kind   string `json:"kind"`
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 }
 
-// add counts what became of a change.
+// add counts the result of undoing a change.
 func (r *UndoReport) add(u history.Undone) {
 	r.Restored += len(u.Restored)
 	r.ConflictCount += len(u.Conflicts)
@@ -62,9 +62,9 @@ func (r *UndoReport) add(u history.Undone) {
 	}
 }
 
-// StartUndo starts to take an import back, and returns no job when nothing of it is
-// in force. The live undo of the same import is returned instead; that of another
-// one, and the import itself while it is at work, are fault.Conflict.
+// StartUndo starts to undo an import. It returns no job when no change of the import is in
+// force, and the live undo of the same import when there is one. A live undo of another
+// import, and a live job of the import itself, are fault.Conflict.
 func StartUndo(ctx context.Context, w *db.Tx, importID string) (j *job.Job, started bool, err error) {
 	inForce, err := checkUndo(ctx, w, importID)
 	if err != nil {
@@ -88,7 +88,7 @@ func StartUndo(ctx context.Context, w *db.Tx, importID string) (j *job.Job, star
 }
 
 // checkUndo returns how many changes of an import are in force. It fails with
-// fault.Conflict while the import is at work.
+// fault.Conflict while the import is running.
 func checkUndo(ctx context.Context, w *db.Tx, importID string) (inForce int, err error) {
 	if err := Ended(ctx, w, importID); err != nil {
 		return 0, err
@@ -100,7 +100,7 @@ func checkUndo(ctx context.Context, w *db.Tx, importID string) (inForce int, err
 	return inForce, err
 }
 
-// checkLiveUndo refuses to undo an import beside another one.
+// checkLiveUndo refuses to undo an import while another undo is live.
 func checkLiveUndo(live *job.Job, importID string) error {
 	var p UndoParams
 	if err := json.Unmarshal([]byte(live.Params), &p); err != nil {
@@ -112,8 +112,8 @@ func checkLiveUndo(live *job.Job, importID string) error {
 	return fault.New(fault.Conflict, "job %d is undoing another import: wait for its end with get_job, and undo this one then", live.Number)
 }
 
-// TryUndo tells what undoing a small import would do. One with too many changes for
-// one transaction is refused with fault.Invalid.
+// TryUndo reports what undoing a small import would do. An import with too many changes
+// for one transaction fails with fault.Invalid.
 func TryUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string) (out history.Undone, err error) {
 	inForce, err := checkUndo(ctx, w, importID)
 	switch {
@@ -143,14 +143,14 @@ func TryUndo(ctx context.Context, w *db.Tx, kinds history.Kinds, importID string
 	return out, err
 }
 
-// undoCheckpoint is how far an undo got: the change that was taken back last.
+// undoCheckpoint is how far an undo got: the change that was undone last.
 type undoCheckpoint struct {
 	Before string     `json:"before"`
 	Steps  int        `json:"steps"`
 	Report UndoReport `json:"report"`
 }
 
-// Undo returns the kind of job that takes imports back.
+// Undo returns the kind of job that undoes imports.
 func Undo(s *db.DB, kinds history.Kinds) job.Kind { return undo(s, kinds, job.WriteStepFor) }
 
 func undo(s *db.DB, kinds history.Kinds, step stepFunc) job.Kind {
@@ -189,10 +189,10 @@ func undoneSoFar(run *job.Run) (any, error) {
 	return at.Report, err
 }
 
-// undoStep takes one change back, and tells whether there may be more.
+// undoStep undoes one change, and reports whether there may be more.
 func undoStep(ctx context.Context, s *db.DB, kinds history.Kinds, step stepFunc, run *job.Run, at *undoCheckpoint) (more bool, err error) {
 	next := *at
-	next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back leaves none of its words behind
+	next.Report.Conflicts = append([]Conflict{}, at.Report.Conflicts...) // a step that is rolled back must not change the report
 	err = step(ctx, s, &run.Job, func(ctx context.Context, w *db.Tx) (job.Step, error) {
 		c, err := ChangeOfImport(ctx, w, next.Report.ImportID, next.Before)
 		if err != nil {
@@ -241,8 +241,7 @@ func ChangeOfImport(ctx context.Context, tx *db.Tx, importID, before string) (*h
 	return c, err
 }
 
-// ListImportsInForce returns those of the imports that have changes which are not
-// undone.
+// ListImportsInForce returns those of the imports that have changes that are not undone.
 func ListImportsInForce(ctx context.Context, q db.Reader, importIDs []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	if len(importIDs) == 0 {

@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// undoes takes an import back to the end, and returns the report.
+// undoes undoes an import to the end, and returns the report.
 func (d *fixture) undoes(t testing.TB, importID string) (r importer.UndoReport) {
 	t.Helper()
 	j := d.startUndo(t, importID)
@@ -66,8 +66,8 @@ Ana Maria,ana@acme.example,+1 212 555 0101,Beta,CEO,Friends,vip
 New One,new@x.example,,,,Friends,
 `
 
-// An undone import leaves everybody as before it; undone again nothing happens, and
-// undoing the undo brings it back.
+// An undone import leaves all people as before it. Undoing it again changes nothing, and
+// undoing the undo restores it.
 func TestUndoneImport(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -107,7 +107,7 @@ func TestUndoneImport(t *testing.T) {
 	})
 }
 
-// people leaves out when they were changed.
+// inOrder leaves out when people were changed.
 func inOrder(doc export.Document) export.Document {
 	for i := range doc.People {
 		doc.People[i].UpdatedAt = time.Time{}
@@ -120,8 +120,8 @@ func drawnDocument(t *testing.T) string {
 	return encode(t, rapid.Custom(document).Example(7))
 }
 
-// What was changed since stays as it is, and is told. Once it is as the import left
-// it, undoing the import again takes that back, too.
+// An object that was changed since the import stays unchanged, and is reported. Once it is
+// as the import left it, undoing the import again undoes that, too.
 func TestUndoOfAnImportLeavesWhatWasChangedSince(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -178,8 +178,8 @@ func (d *fixture) write(t testing.TB, fn func(context.Context, *db.Tx) error) {
 	}
 }
 
-// Whenever the process dies, at a step's end or within it, twice, everybody is gone
-// in the end, and is told once.
+// The process may die twice, at a step's end or within it: in the end all people are
+// deleted, and each is reported once.
 func TestKilledUndoGoesOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Databases(t, func(t *testing.T, url string) {
@@ -204,8 +204,8 @@ func TestKilledUndoGoesOn(t *testing.T) {
 	})
 }
 
-// An undo that is cancelled tells what it did; undoing the import again does the
-// rest. Another import waits meanwhile, and so does the undo of the undo.
+// A cancelled undo reports what it did; undoing the import again does the rest. Meanwhile
+// undoing another import fails.
 func TestCancelledUndo(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {
@@ -235,7 +235,7 @@ func TestCancelledUndo(t *testing.T) {
 	})
 }
 
-// What is too large to be tried is refused.
+// A dry run of an import that is too large is refused.
 func TestUndoOfALargeImportIsNotTried(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d *fixture) {

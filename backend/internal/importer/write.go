@@ -22,8 +22,8 @@ type step struct {
 	groupDetails map[string]export.GroupRecord
 	report       *Report
 	rows         Batch
-	// effects are what the recorded change has, for undo. They are encoded after the
-	// rows are written, as these are on file then.
+	// effects are the effects of the recorded change, for undo. They are encoded after the
+	// rows are written, in their stored form.
 	effects []history.Touch
 	price   int
 }
@@ -93,7 +93,7 @@ func (s *step) person(who *person) (err error) {
 			c.UpdatedAt = c.CreatedAt
 		}
 		if who.archived {
-			c.ArchivedAt = s.tx.Now() // the days until the purge begin anew
+			c.ArchivedAt = s.tx.Now() // the days until the purge start again
 		}
 		s.rows.Created = append(s.rows.Created, c)
 		s.touch(history.Connection, c.ID, nil, c)
@@ -138,7 +138,7 @@ type Batch struct {
 	// ImportID is the import that adds Created.
 	ImportID string
 	Groups   []*groups.Group
-	// Created are new people, Replaced the next versions of people on file.
+	// Created are new people, Replaced the next versions of stored people.
 	Created, Replaced []*people.Connection
 	// Joined adds people to groups.
 	Joined        []Link
@@ -146,13 +146,13 @@ type Batch struct {
 	Notes         []*timeline.Note
 	Interactions  []*timeline.Interaction
 	Reminders     []*reminders.Reminder
-	// NotesAbout and MetBy are further people of notes and interactions on file.
+	// NotesAbout and MetBy are further people of stored notes and interactions.
 	NotesAbout, MetBy []Link
 	// Keys are further hashed keys of people.
 	Keys []Key
 }
 
-// Link is a person's place in a group, a note or an interaction.
+// Link is a person's membership in a group, or part in a note or an interaction.
 type Link struct{ ObjectID, ConnectionID string }
 
 // Key is a hashed key of a person, and whether this import added the person.
@@ -161,8 +161,8 @@ type Key struct {
 	Added             bool
 }
 
-// KeepBatch writes rows, with one statement for each table. It adds missing
-// organisations and tags, and gives those of the batch the spelling on file.
+// KeepBatch writes rows, with one statement for each table. It adds missing organisations
+// and tags, and gives those of the batch the stored spelling.
 func KeepBatch(ctx context.Context, tx *db.Tx, b *Batch) error {
 	for _, g := range b.Groups {
 		g.TenantID = tx.TenantID()

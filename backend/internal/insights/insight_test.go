@@ -120,7 +120,7 @@ func TestSuggestIntroductions(t *testing.T) {
 		}
 		for _, r := range i.Reasons {
 			if len(r.Sources) == 0 {
-				t.Errorf("%q rests on nothing", r.Text)
+				t.Errorf("%q has no sources", r.Text)
 			}
 		}
 	}
@@ -148,8 +148,8 @@ func TestFindSimilar(t *testing.T) {
 	}
 }
 
-// Who is alike and shares something comes before who does one of both; whom nobody
-// knows is left out.
+// People who are similar and share a trait come before people with only one of both.
+// People without a known record are left out.
 func TestFindSimilarByLikeness(t *testing.T) {
 	t.Parallel()
 	of := portrait("of", 0, at(insights.KindOrganization, "Helios"), at(insights.KindTag, "x"))
@@ -176,8 +176,8 @@ func TestFindSimilarByLikeness(t *testing.T) {
 	}
 }
 
-// However many people share something, the work is bounded, and the order of the
-// circles does not change the outcome.
+// However many people share a trait, the work is limited, and the order of the circles
+// does not change the result.
 func TestPromisingIsBoundedAndDeterministic(t *testing.T) {
 	t.Parallel()
 	var circles []insights.Circle
@@ -188,7 +188,7 @@ func TestPromisingIsBoundedAndDeterministic(t *testing.T) {
 		}
 		circles = append(circles, insights.Circle{Kind: insights.KindTag, IDs: ids})
 	}
-	// Without a bound to the pairs that it looks at, these are hundreds of millions.
+	// Without a limit on the pairs, these are hundreds of millions.
 	got := insights.Promising(circles)
 	if len(got) == 0 || len(got) > insights.MaxPairs {
 		t.Errorf("%d pairs", len(got))
@@ -230,8 +230,8 @@ func TestNotesPinnedTopicalLatest(t *testing.T) {
 	}
 }
 
-// Whatever a note says, it stays one line of bounded length, and the words of the
-// topic are in what is quoted.
+// Any note stays one line of limited length, and the quote contains the words of the
+// topic.
 func TestNotesAreCut(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,15 +9,15 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Bounds on what is read about an organisation: those contacted last come first.
+// Limits on what is read about an organisation: people contacted last come first.
 const (
 	maxPlaces  = 20
 	maxAtPlace = 1000
 )
 
-// ListPeopleAt reads who is tied to the organisations that a place names, as of
-// now. An organisation that bears the very name, or the domain, leaves out those
-// that contain it. It takes seven statements at most.
+// ListPeopleAt reads the people who are tied to the organisations that a place matches, as
+// of now. If an organisation has exactly the name, or the domain, organisations whose name
+// only contains it are left out. It takes seven statements at most.
 func ListPeopleAt(ctx context.Context, t *db.Tenant, place Place, past, oneStep bool, now time.Time) (AtRows, error) {
 	var out AtRows
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -48,7 +48,7 @@ func ListPeopleAt(ctx context.Context, t *db.Tenant, place Place, past, oneStep 
 	return out, err
 }
 
-// place is an organisation that matches; the better, the lower its rank.
+// place is an organisation that matches; a lower rank is a better match.
 type place struct {
 	ID, Name string
 	Rank     int
@@ -71,8 +71,8 @@ WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?6`,
 	return found, err
 }
 
-// insiders reads who holds or held a position at the places, or has an address at
-// the domain.
+// insiders reads the people who hold or held a position at the places, or have an address
+// at the domain.
 func insiders(ctx context.Context, q db.Reader, out *AtRows, places []place, domain string, past bool) error {
 	if len(places) > 0 {
 		err := q.NewRaw(`SELECT p.connection_id, o.name AS organization, p.title, p.started_on, p.ended_on, p.current FROM positions p

@@ -10,11 +10,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// maxReminders bounds the open reminders of a briefing.
+// remindersRead limits the open reminders of a briefing.
 const remindersRead = 100
 
-// LoadMeeting reads what a briefing about people rests on, as of now, with a fixed
-// number of statements. Somebody who is not on file is fault.NotFound.
+// LoadMeeting reads the data for a briefing about people, as of now, with a fixed number
+// of statements. It fails with fault.NotFound for a person who does not exist.
 func LoadMeeting(ctx context.Context, t *db.Tenant, who []string, now time.Time) (MeetingRows, error) {
 	var out MeetingRows
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -32,7 +32,7 @@ func LoadMeeting(ctx context.Context, t *db.Tenant, who []string, now time.Time)
 	return out, err
 }
 
-// meetingPeople reads the people in the order asked, with their lists and groups.
+// meetingPeople reads the people in the requested order, with their lists and groups.
 func meetingPeople(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
 	persons, err := Portrayed(ctx, q, who)
 	if err != nil {
@@ -51,8 +51,8 @@ func meetingPeople(ctx context.Context, q db.Reader, out *MeetingRows, who []str
 	return fillCadences(ctx, q, out.People)
 }
 
-// Portrayed reads the live ones of the people with their lists, in the order of
-// their ids.
+// Portrayed reads the people who are not archived, with their lists, in the order of their
+// ids.
 func Portrayed(ctx context.Context, q db.Reader, who []string) ([]people.Connection, error) {
 	var persons []people.Connection
 	if len(who) == 0 {
@@ -75,7 +75,7 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY g.folded_name, g.id, l
 	return rows, err
 }
 
-// fillCadences puts the shortest intervals of their groups in place.
+// fillCadences sets the shortest intervals of people's groups.
 func fillCadences(ctx context.Context, q db.Reader, persons []people.Connection) error {
 	cadences, err := people.GroupCadences(ctx, q, people.IDs(persons, func(c people.Connection) string { return c.ID }))
 	for i := range persons {
@@ -84,7 +84,8 @@ func fillCadences(ctx context.Context, q db.Reader, persons []people.Connection)
 	return err
 }
 
-// meetingTies reads the relationships of the people and whom they name.
+// meetingTies reads the relationships of the people, and the names of the other people in
+// them.
 func meetingTies(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
 	err := q.From(&out.Relationships).Where("from_id IN (?) OR to_id IN (?)", bun.List(who), bun.List(who)).Order("id").Limit(500).Scan(ctx)
 	if err != nil {
@@ -119,8 +120,8 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS r WHERE place <= ? ORDER BY
 		q.TenantID(), bun.List(who), RecentRead).Scan(ctx, &out.Contacts)
 }
 
-// meetingNotes reads the beginning of the latest notes of each of the people, and
-// of those pinned.
+// meetingNotes reads the beginning of the latest notes, and of the pinned notes, of each
+// of the people.
 func meetingNotes(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
 	return q.NewRaw(`SELECT id, connection_id, body, pinned, created_at FROM (
 SELECT n.id, l.connection_id, substr(n.body, 1, ?) AS body, n.pinned, n.created_at,

@@ -9,10 +9,10 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ListAlike reads a person, those who share something with them, and some others who
-// are on file: of each kind of trait at most insight.LikesPerKind people, those
-// contacted last. A person who is not on file is fault.NotFound. The number of
-// statements is fixed.
+// ListAlike reads a person, those who share a trait with them, and some other people by
+// id. For each kind of trait it reads at most LikesPerKind people, those contacted last.
+// It fails with fault.NotFound for a person who does not exist. The number of statements
+// is fixed.
 func ListAlike(ctx context.Context, t *db.Tenant, id string, some []string, now time.Time) (of Portrait, others []Portrait, err error) {
 	err = t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
 		portraits, err := alike(ctx, q, id, some, now)
@@ -28,9 +28,9 @@ func ListAlike(ctx context.Context, t *db.Tenant, id string, some []string, now 
 	return of, others, err
 }
 
-// ListPairs reads the pairs of people who may gain from an introduction and what
-// is known of them: with a person those like them, else the most promising pairs
-// of circles that share a trait. The number of statements is fixed.
+// ListPairs reads the pairs of people who may gain from an introduction, and their data:
+// for a person, those like them; otherwise the most promising pairs of circles that share
+// a trait. The number of statements is fixed.
 func ListPairs(ctx context.Context, t *db.Tenant, id string, now time.Time) (people map[string]Portrait, pairs []Pair, known Acquainted, err error) {
 	err = t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
 		var err error
@@ -50,8 +50,8 @@ func ListPairs(ctx context.Context, t *db.Tenant, id string, now time.Time) (peo
 	return people, pairs, known, err
 }
 
-// alike reads the portraits of a person and of those who have an organisation, a
-// title, a group, a tag or the place of theirs, and of some others.
+// alike reads the portraits of a person, of people with the same organisation, title,
+// group, tag or place, and of some others.
 func alike(ctx context.Context, q db.Reader, id string, some []string, now time.Time) (map[string]Portrait, error) {
 	if err := people.Live(ctx, q, id); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ WHERE o.tenant_id = ?0 AND o.connection_id = ?1)`,
 	return portraits(ctx, q, who, now)
 }
 
-// promising reads the circles of people who share a trait, and the portraits of
-// the pairs in them that share most.
+// promising reads the circles of people who share a trait, and the portraits of the pairs
+// in them that share most.
 func promising(ctx context.Context, q db.Reader, now time.Time) (map[string]Portrait, []Pair, error) {
 	var circlesFound []Circle
 	for _, of := range []struct{ kind, members string }{
@@ -113,7 +113,7 @@ func promising(ctx context.Context, q db.Reader, now time.Time) (map[string]Port
 	return people, pairs, err
 }
 
-// circles reads the members of the smallest circles, of each those contacted last.
+// circles reads the members of the smallest circles; in each circle, those contacted last.
 func circles(ctx context.Context, q db.Reader, members string) ([][]string, error) {
 	var rows []struct{ Circle, ConnectionID string }
 	err := q.NewRaw(`SELECT circle, connection_id FROM (
@@ -131,7 +131,7 @@ WHERE size > 1 AND place <= ?1 ORDER BY size, circle, place LIMIT ?2`, q.TenantI
 	return out, err
 }
 
-// portraits reads the live ones of the people with what others may share.
+// portraits reads the people who are not archived, with the data that others may share.
 func portraits(ctx context.Context, q db.Reader, who []string, now time.Time) (map[string]Portrait, error) {
 	out := map[string]Portrait{}
 	persons, err := Portrayed(ctx, q, who)
@@ -182,9 +182,9 @@ func acquainted(ctx context.Context, q db.Reader, id string, persons map[string]
 	return known, metTogether(ctx, q, id, who, known)
 }
 
-// metTogether adds who took part in an interaction together. What each of the
-// people took part in is read by the index and put together here: a join of the
-// table with itself leaves a planner without statistics a choice of very bad plans.
+// metTogether adds the people who took part in an interaction together. It reads each
+// person's interactions by the index and combines them in Go: for a join of the table with
+// itself, a planner without statistics may choose a very bad plan.
 func metTogether(ctx context.Context, q db.Reader, id string, who []string, known Acquainted) error {
 	query := "SELECT interaction_id, connection_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?)"
 	args := []any{q.TenantID(), bun.List(who)}

@@ -9,8 +9,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// persons returns those of the people who are not archived, as answers show them,
-// by id. It takes three statements.
+// persons returns those of the people who are not archived, in the form of answers, by id.
+// It takes three statements.
 func persons(ctx context.Context, q db.Reader, ids []string, now time.Time) (map[string]Person, error) {
 	persons, err := headlines(ctx, q, ids)
 	if err != nil || len(persons) == 0 {
@@ -24,7 +24,7 @@ func persons(ctx context.Context, q db.Reader, ids []string, now time.Time) (map
 	return persons, err
 }
 
-// headlines is persons without their strengths.
+// headlines is persons without the strengths.
 func headlines(ctx context.Context, q db.Reader, ids []string) (map[string]Person, error) {
 	out := make(map[string]Person, len(ids))
 	if len(ids) == 0 {
@@ -52,8 +52,8 @@ func headlines(ctx context.Context, q db.Reader, ids []string) (map[string]Perso
 	return out, err
 }
 
-// ListHeadlines returns those of the people who are not archived, by id, with two
-// statements; how close they are is left out.
+// ListHeadlines returns those of the people who are not archived, by id, without their
+// strengths. It takes two statements.
 func ListHeadlines(ctx context.Context, q db.Reader, who []string) (map[string]Person, error) {
 	people, err := headlines(ctx, q, who)
 	return people, err

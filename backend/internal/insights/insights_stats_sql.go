@@ -12,8 +12,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 )
 
-// GetStats reads the network in figures, as of now; the zone decides what today
-// is. The number of statements is fixed.
+// GetStats reads the statistics of the network, as of now; the time zone decides which day
+// is today. The number of statements is fixed.
 func GetStats(ctx context.Context, t *db.Tenant, now time.Time, zone *time.Location) (*Stats, error) {
 	out := &Stats{}
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -46,12 +46,12 @@ FROM connections WHERE tenant_id = ?0`, q.TenantID(), now.Add(-30*day), now.Add(
 		Scan(ctx, &out.People, &out.Archived, &out.Contacted30, &out.Contacted365, &out.NeverContacted, &out.AddedLast30, &out.Notes, &out.Interactions)
 }
 
-// unarchived leaves out the few who are archived, rather than to look up each of
-// those who are not.
+// unarchived excludes the few archived people, instead of looking up each person who is
+// not archived.
 const unarchived = " AND l.connection_id NOT IN (SELECT id FROM connections WHERE tenant_id = ?0 AND archived_at IS NOT NULL)"
 
-// counts reads the largest organisations, places, groups and tags. They are counted
-// by id, and named then.
+// counts reads the largest organisations, places, groups and tags. It counts by id and
+// adds the names afterwards.
 func counts(ctx context.Context, q db.Reader, out *Stats) error {
 	const of = "SELECT o.name, n.id, n.people FROM (SELECT l.%s AS id, count(%s) AS people FROM %s l WHERE l.tenant_id = ?0%s" + unarchived +
 		" GROUP BY 1) AS n JOIN %s o ON o.tenant_id = ?0 AND o.id = n.id"
@@ -73,9 +73,9 @@ func counts(ctx context.Context, q db.Reader, out *Stats) error {
 	return nil
 }
 
-// extremes reads whom the member is closest to, and whom they are losing. The
-// closeness of the latter is that of the day of the last contact. All interactions
-// are summed up once for both: both databases keep what is named and used twice.
+// extremes reads the people the member is closest to, and those with a fading tie. For the
+// latter, the strength is that of the day of the last contact. Interactions are summed
+// once for both: both databases materialise a named query that is used twice.
 func extremes(ctx context.Context, q db.Reader, out *Stats, now time.Time) error {
 	var rows []struct {
 		ConnectionID string

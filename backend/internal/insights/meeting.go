@@ -9,25 +9,25 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Bounds of what is read and shown for one person. Notes are read to their first
-// NoteText characters, the latest NotesRead of each person and those pinned.
+// Limits on what is read and shown for one person. Notes are read up to NoteText
+// characters: the latest NotesRead of each person, and the pinned ones.
 const (
 	NotesRead  = 200
 	NoteText   = 4000
 	RecentRead = 6
 	JointRead  = 10
-	// DueDays is how far ahead dates are told.
+	// DueDays is how many days ahead dates are listed.
 	DueDays = 30
 )
 
 // MeetingRows are the rows of a briefing.
 type MeetingRows struct {
-	// People are those asked for, in the order asked, with their lists.
+	// People are the requested people, in the requested order, with their lists.
 	People        []people.Connection
 	Strengths     map[string]people.Strength
 	Groups        []Membership
 	Relationships []people.Relationship
-	// Names are those of everybody that a relationship names, by id.
+	// Names are the names of all people in the relationships, by id.
 	Names     map[string]string
 	Reminders []Reminder
 	Contacts  []Contact
@@ -42,17 +42,17 @@ type Membership struct {
 	CadenceDays                 int
 }
 
-// Reminder is an open one.
+// Reminder is an open reminder.
 type Reminder struct{ ID, ConnectionID, Text, DueOn, Recurrence string }
 
-// Contact is an interaction as one of its people sees it.
+// Contact is an interaction as seen from one of its people.
 type Contact struct {
 	ID, ConnectionID, Kind, Summary string
 	OccurredAt                      time.Time
 	DurationMinutes                 int32
 }
 
-// Note is a note as one of its people sees it.
+// Note is a note as seen from one of its people.
 type Note struct {
 	ID, ConnectionID, Body string
 	Pinned                 bool
@@ -66,20 +66,21 @@ type Joint struct {
 	ConnectionIDs []string
 }
 
-// Briefing is what to know before a meeting.
+// Briefing is the information for a meeting.
 type Briefing struct {
 	People []PersonBriefing
-	// Common is what several of them share.
+	// Common is what several of the people share.
 	Common []Evidence
 }
 
-// PersonBriefing is what to know of one person.
+// PersonBriefing is the information about one person.
 type PersonBriefing struct {
 	Person                         Person
 	Background, Recent, Notes, Due []Evidence
 }
 
-// Prepare briefs the member, whose zone decides what today is; topic may be empty.
+// Prepare writes the briefing. The member's time zone decides which day is today; topic
+// may be empty.
 func Prepare(rows MeetingRows, topic string, now time.Time, zone *time.Location) Briefing {
 	var out Briefing
 	for i := range rows.People {
@@ -107,7 +108,7 @@ const (
 	maxBio        = 300
 )
 
-// background is who the person is and how the member knows them.
+// background says who the person is and how the member knows them.
 func (r MeetingRows) background(c *people.Connection) []Evidence {
 	var out []Evidence
 	say := func(sources []string, format string, args ...any) {
@@ -158,7 +159,7 @@ func (r MeetingRows) background(c *people.Connection) []Evidence {
 	return out
 }
 
-// recent is the last contacts, latest first, as the store ordered them.
+// recent returns the last contacts, latest first, in the order of the store.
 func (r MeetingRows) recent(id string, zone *time.Location) []Evidence {
 	var out []Evidence
 	for _, i := range r.Contacts {

@@ -10,7 +10,7 @@ import (
 
 const maxCommon = 20
 
-// common is what several of the people share, the ties among them first.
+// common returns what several of the people share, the relationships among them first.
 func (r MeetingRows) common(zone *time.Location) []Evidence {
 	name := map[string]string{}
 	for _, c := range r.People {
@@ -49,8 +49,8 @@ func between(from, to, kind string) string {
 	return to + " is the " + kind + " of " + from
 }
 
-// shared tells the traits of a kind that two or more of the people have, those of
-// the most people first.
+// shared returns the traits of a kind that two or more of the people have; traits of the
+// most people come first.
 func (r MeetingRows) shared(kind string) []Evidence {
 	type holders struct {
 		trait    Trait

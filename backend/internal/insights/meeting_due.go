@@ -16,8 +16,8 @@ const (
 	maxReminders = 10
 )
 
-// due is what the member should see to: open reminders, dates within DueDays, and
-// a keep-in-touch interval that is over.
+// due returns what the member should do: open reminders, dates within DueDays, and a
+// keep-in-touch interval that has passed.
 func (r MeetingRows) due(c *people.Connection, today time.Time, zone *time.Location) []Evidence {
 	var out []Evidence
 	reminders := slices.Clone(r.Reminders)
@@ -39,7 +39,7 @@ func (r MeetingRows) due(c *people.Connection, today time.Time, zone *time.Locat
 	return out[:min(len(out), maxDue)]
 }
 
-// datesWithin tells what comes round within DueDays, soonest first.
+// datesWithin returns the dates that recur within DueDays, soonest first.
 func datesWithin(c *people.Connection, today time.Time) []Evidence {
 	type coming struct {
 		on   time.Time
@@ -59,7 +59,7 @@ func datesWithin(c *people.Connection, today time.Time) []Evidence {
 	return out
 }
 
-// dateSentence says what comes round: "Birthday on 2026-12-01, turning 40".
+// dateSentence describes a date: "Birthday on 2026-12-01, turning 40".
 func dateSentence(d people.ImportantDate, on time.Time) string {
 	what := map[string]string{people.DateBirthday: "Birthday", people.DateAnniversary: "Anniversary"}[d.Kind]
 	said := cmp.Or(what, d.Label, "Date") + " on " + on.Format(time.DateOnly)
@@ -73,8 +73,8 @@ func dateSentence(d people.ImportantDate, on time.Time) string {
 	return said + fmt.Sprintf(", %d years", years)
 }
 
-// cadence tells an interval that is over: due at its end, overdue at half as much
-// again, and neither while the person is snoozed.
+// cadence reports an interval that has passed: due at its end, overdue at one and a half
+// intervals, and neither while the person is snoozed.
 func (r MeetingRows) cadence(c *people.Connection, today time.Time, zone *time.Location) []Evidence {
 	due, counts := c.Cadence().NextDue(zone)
 	if !counts || due.After(today) || c.Cadence().Snoozed(today) {

@@ -14,12 +14,12 @@ const (
 	maxNotes = 10
 	// maxExcerpt is how much of a text is quoted, in characters.
 	maxExcerpt = 400
-	// Of each kind of note at most so many, so that none drives out the others.
+	// The limit for each kind of note, so that no kind displaces the others.
 	maxPinned, maxTopical, maxLatest = 3, 4, 3
 )
 
-// notes quotes the pinned notes, those about the topic, and the latest, each note
-// once. A line is "day, what it is: the note's own words".
+// notes quotes the pinned notes, those about the topic, and the latest, each note once. A
+// line is "day, kind: the note's own words".
 func (r MeetingRows) notes(id, topic string, zone *time.Location) []Evidence {
 	var own []Note
 	for _, n := range r.Notes {
@@ -66,8 +66,8 @@ func (r MeetingRows) notes(id, topic string, zone *time.Location) []Evidence {
 	return out
 }
 
-// topicWords are the folded words that a note is looked through for; the shortest
-// say nothing when there are others.
+// topicWords returns the folded words to look for in a note. The shortest are left out
+// when there are others.
 func topicWords(topic string) []string {
 	all := text.Words(topic)
 	telling := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return utf8.RuneCountInString(w) < 3 })
@@ -78,7 +78,7 @@ func topicWords(topic string) []string {
 	return slices.Compact(all)
 }
 
-// matches counts the words that begin a word of the text.
+// matches counts the words that are a prefix of a word in the text.
 func matches(body string, words []string) int {
 	if len(words) == 0 {
 		return 0
@@ -93,8 +93,8 @@ func matches(body string, words []string) int {
 	return n
 }
 
-// excerpt is the text on one line: its begin, or what is around the first word of
-// the topic when that lies further on.
+// excerpt returns the text on one line: its beginning, or the part around the first word
+// of the topic when that comes later.
 func excerpt(body string, words []string) string {
 	fields := strings.Fields(text.Clean(body))
 	first := slices.IndexFunc(fields, func(f string) bool { return matches(f, words) > 0 })

@@ -16,7 +16,7 @@ const (
 	TieOneStep = "one_step"
 )
 
-// Place is an organisation as a caller names it, in the forms that can be on file.
+// Place is an organisation as a caller names it, in the forms that may be stored.
 type Place struct {
 	// Normal is the normal name, or a part of one.
 	Normal string
@@ -24,7 +24,7 @@ type Place struct {
 	Domain, Label string
 }
 
-// ParsePlace reads a name, a web domain, or the address of a site or mailbox.
+// ParsePlace parses a name, a web domain, or the address of a site or mailbox.
 func ParsePlace(s string) Place {
 	s = text.Line(s)
 	host := strings.ToLower(s)
@@ -59,13 +59,13 @@ type AtRows struct {
 	// Held are positions there, Mailboxes addresses at the domain.
 	Held      []Held
 	Mailboxes []Mailbox
-	// Relationships touch somebody who holds or held a position there.
+	// Relationships are those of people who hold or held a position there.
 	Relationships []people.Relationship
-	// People are all who are named above and not archived, by id.
+	// People are all people in the rows above who are not archived, by id.
 	People map[string]Person
 }
 
-// Insiders returns the ids of those who are or were there.
+// Insiders returns the ids of the people who are or were there.
 func (r AtRows) Insiders() []string {
 	var ids []string
 	for _, h := range r.Held {
@@ -85,11 +85,11 @@ type PersonAt struct {
 	Evidence []Evidence
 }
 
-// maxEvidence is how many lines speak for one person.
+// maxEvidence limits how many lines of evidence one person has.
 const maxEvidence = 10
 
-// PeopleAt says who is there, who was, and who knows one of them, the closest
-// first within each.
+// PeopleAt returns the people who are there, who were there, and who know one of them;
+// within each group, the closest first.
 func PeopleAt(rows AtRows) []PersonAt {
 	found := map[string]*PersonAt{}
 	put := func(id, tie string, e Evidence) {
@@ -154,7 +154,7 @@ func ordered(found map[string]*PersonAt) []PersonAt {
 
 func rank(tie string) int { return slices.Index([]string{TieCurrent, TiePast, TieOneStep}, tie) }
 
-// sentence is the position in words: "Founder at Helios since 2021-03".
+// sentence describes the position: "Founder at Helios since 2021-03".
 func (h Held) sentence() string {
 	s := people.Position{Organization: h.Organization, Title: h.Title}.Headline()
 	switch {
@@ -172,7 +172,7 @@ func (h Held) sentence() string {
 	return s + ", past"
 }
 
-// oneStep says whom somebody knows there and how.
+// oneStep describes whom a person knows there and how.
 func oneStep(insider Person, at Held, kind string) string {
 	who := insider.Name
 	if position := at.sentence(); at != (Held{}) {

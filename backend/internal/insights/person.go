@@ -18,24 +18,24 @@ type Person struct {
 	Strength            people.Strength `bun:"-"`
 }
 
-// Headline is title and organisation in one line.
+// Headline returns title and organisation in one line.
 func (p Person) Headline() string {
 	return people.Position{Organization: p.Organization, Title: p.Title}.Headline()
 }
 
-// Evidence is a line of an answer and the ids of the records it rests on.
+// Evidence is a line of an answer and the ids of the records it is based on.
 type Evidence struct {
 	Text    string
 	Sources []string
 }
 
-// maxText and maxSources bound a line, in characters and ids.
+// maxText and maxSources limit a line, in characters and ids.
 const (
 	maxText    = 590
 	maxSources = 20
 )
 
-// line makes Evidence of one line of text, cut at its bounds.
+// line makes Evidence from one line of text, cut at the limits.
 func line(said string, sources ...string) Evidence {
 	var kept []string
 	for _, s := range sources {
@@ -46,8 +46,7 @@ func line(said string, sources ...string) Evidence {
 	return Evidence{Text: text.Truncate(text.Line(said), maxText), Sources: kept}
 }
 
-// compareClose orders people by how close they are, then by their last contact,
-// then by name; ids make the order total.
+// compareClose orders people by strength, then by last contact, then by name, then by id.
 func compareClose(a, b Person) int {
 	return cmp.Or(
 		cmp.Compare(b.Strength.Score, a.Strength.Score),
@@ -57,7 +56,7 @@ func compareClose(a, b Person) int {
 	)
 }
 
-// tieSentence says what the person of a name is to "them".
+// tieSentence describes what the named person is to "them".
 func tieSentence(name, kind string) string {
 	switch kind {
 	case "colleague", "friend":
@@ -74,7 +73,7 @@ func tieSentence(name, kind string) string {
 	return name + " is their " + kind
 }
 
-// names joins names as a sentence does.
+// namesOf joins names for a sentence.
 func namesOf(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")

@@ -18,8 +18,8 @@ import (
 	insightsv1 "github.com/kith-crm/kith/proto/gen/kith/insights/v1"
 )
 
-// ResolvePeople implements the RPC: three statements, one more for the people
-// found, and searches in memory for the names that are not on file as written.
+// ResolvePeople implements the RPC. It takes three statements, one more for the people
+// found, and searches in memory for the names that are not stored as written.
 func (h *RPC) ResolvePeople(ctx context.Context, req *connectionsv1.ResolvePeopleRequest) (*connectionsv1.ResolvePeopleResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
 	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
@@ -59,8 +59,8 @@ func (h *RPC) ResolvePeople(ctx context.Context, req *connectionsv1.ResolvePeopl
 	return res, nil
 }
 
-// alike searches in memory, and keeps what it learns of the people in headlines.
-// What matched elsewhere than in a name or a number is nobody of that name.
+// alike searches in memory, and adds the people it finds to headlines. It ignores hits
+// that did not match a name or a number.
 func (h *RPC) alike(p *tenant.Principal, headlines map[string]*connectionsv1.ResolvedPerson) people.Search {
 	return func(ctx context.Context, words, kind string) ([]people.Resolved, error) {
 		result, err := h.Index.Search(ctx, p.Tenant, p.DataVersion, index.Query{Text: words, Limit: people.MaxPeople + 1})
@@ -87,7 +87,7 @@ func matchedOnly(kind string, fields []string) bool {
 	return len(fields) > 0 && !slices.ContainsFunc(fields, func(f string) bool { return !slices.Contains(allowed, f) })
 }
 
-// defaultIntroductions is how many pairs are suggested unless a caller says.
+// defaultIntroductions is the number of suggested pairs when the caller gives none.
 const defaultIntroductions = 5
 
 // insights implements InsightService.
@@ -98,7 +98,7 @@ type RPC struct {
 	Now    func() time.Time
 }
 
-// data is the caller's tenant, and the present.
+// data returns the caller's tenant, and the current time.
 func (h *RPC) data(ctx context.Context) (*db.Tenant, time.Time) {
 	p := tenant.PrincipalFrom(ctx)
 	return h.DB.Tenant(p.Tenant, p.ReadOnly), h.Now().UTC()
@@ -128,7 +128,7 @@ func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequ
 	return res, nil
 }
 
-// unknownPlace says that no organisation is on file that a caller's word names.
+// unknownPlace returns the error for a name that matches no stored organisation.
 func (h *RPC) unknownPlace(ctx context.Context, name string) error {
 	p := tenant.PrincipalFrom(ctx)
 	index, err := h.Index.Index(ctx, p.Tenant, p.DataVersion)

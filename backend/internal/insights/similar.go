@@ -8,38 +8,37 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Bounds on how many people are compared.
+// Limits on how many people are compared.
 const (
-	// LikesPerKind is how many of those who share a kind of trait with a person
-	// are compared with them: the ones contacted last.
+	// LikesPerKind is how many of the people who share a kind of trait with a person are
+	// compared with them: those contacted last.
 	LikesPerKind = 400
-	// CircleSize is how many of those who share one trait are paired with each
-	// other, CircleRows how many rows of a kind of trait are read, the smallest
-	// circles first.
+	// CircleSize is how many of the people who share one trait are paired with each other.
+	// CircleRows is how many rows of a kind of trait are read, the smallest circles first.
 	CircleSize = 20
 	CircleRows = 3000
-	// MaxPairs is how many of the pairs found so are looked at closely.
+	// MaxPairs is how many of these pairs are compared in detail.
 	MaxPairs = 400
 )
 
-// Similar is a person and what they share with the one asked about.
+// Similar is a person and what they share with the requested person.
 type Similar struct {
 	Person  Person
 	Score   float64
 	Reasons []Evidence
 }
 
-// Likeness is people by how like a person they are for another reason than what they
-// share, the likest first, and what a rank among them counts, a rank among those who
-// share most being 1.
+// Likeness is people ordered by a similarity other than shared traits, the most similar
+// first. Its weight is how much a rank in this list counts; a rank by shared traits counts
+// 1.
 type Likeness struct {
 	IDs    []string
 	Weight float64
 }
 
-// FindSimilar returns those of the others who share most with a person: the weight
-// of what both have over the weight of what either has (weighted Jaccard). With a
-// likeness, both orders are fused by what their ranks are worth.
+// FindSimilar returns those of the others who share most with a person: the weight of what
+// both have divided by the weight of what either has (weighted Jaccard). With a likeness,
+// both orders are fused by the values of their ranks.
 func FindSimilar(of Portrait, others []Portrait, like Likeness, limit int) []Similar {
 	out := sharing(of, others)
 	if len(like.IDs) > 0 {
@@ -48,7 +47,7 @@ func FindSimilar(of Portrait, others []Portrait, like Likeness, limit int) []Sim
 	return out[:min(len(out), limit)]
 }
 
-// fuse adds those who are alike, and orders all by their ranks.
+// fuse adds the people of the likeness, and orders all by their ranks.
 func (l Likeness) fuse(of Portrait, others []Portrait, sharing []Similar) []Similar {
 	const damping = 60 // of reciprocal rank fusion
 	worth := func(rank int) float64 { return 1 / float64(damping+1+rank) }
@@ -95,13 +94,13 @@ func sharing(of Portrait, others []Portrait) []Similar {
 
 func thousandths(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// Circle is people who share one trait.
+// Circle is a set of people who share one trait.
 type Circle struct {
 	Kind string
 	IDs  []string
 }
 
-// Pair is two people, by id, the smaller one first.
+// Pair is two people, by id, the smaller id first.
 type Pair struct{ First, Second string }
 
 // NewPair orders two ids.
@@ -112,8 +111,8 @@ func NewPair(a, b string) Pair {
 	return Pair{a, b}
 }
 
-// Promising returns the pairs that share most, counted by circles: a small circle
-// says more than a large one. Its work is bounded by the bounds on circles.
+// Promising returns the pairs that share most, counted by circles: a small circle is
+// stronger evidence than a large one. The limits on circles limit its work.
 func Promising(circles []Circle) []Pair {
 	scores := map[Pair]float64{}
 	for _, c := range circles {
@@ -142,17 +141,17 @@ type Introduction struct {
 	Reasons       []Evidence
 }
 
-// Acquainted tells which pairs know each other: by a relationship of any type, or
-// by an interaction that both took part in.
+// Acquainted holds the pairs who know each other: by a relationship of any type, or by an
+// interaction that both took part in.
 type Acquainted map[Pair]bool
 
-// fullFit is the weight of shared traits at which a pair fits by half.
+// fullFit is the weight of shared traits at which the fit of a pair is one half.
 const fullFit = 6
 
-// SuggestIntroductions returns the best of the pairs. Pairs who are acquainted,
-// work at the same place today, or bear the same name are left out. The closer the
-// member is to both, the better: an introduction rests on both ties. A person whom
-// the suggestions are for comes first in each; id is empty when there is none.
+// SuggestIntroductions returns the best of the pairs. It leaves out pairs who are
+// acquainted, work at the same place today, or have the same name. The closer the member
+// is to both, the better, because an introduction needs both ties. In suggestions for one
+// person, that person comes first in each pair; id is empty otherwise.
 func SuggestIntroductions(id string, people map[string]Portrait, pairs []Pair, known Acquainted, limit int) []Introduction {
 	var out []Introduction
 	for _, p := range pairs {

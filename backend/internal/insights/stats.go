@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// Stats is the network in figures; archived people count only in Archived.
+// Stats is the statistics of the network; archived people count only in Archived.
 type Stats struct {
 	People, Archived, Notes, Interactions                           int
 	Contacted30, Contacted365, NeverContacted, AddedLast30, Overdue int
@@ -15,23 +15,23 @@ type Stats struct {
 	Organizations, Places, Groups, Tags                             []Count
 }
 
-// Count says how many people something has.
+// Count is a name and its number of people.
 type Count struct {
 	Name   string
 	People int
 }
 
-// Bounds and thresholds of Stats.
+// Limits and thresholds of Stats.
 const (
-	// Top is how many people, organisations, places, groups and tags are told.
+	// Top is how many people, organisations, places, groups and tags are listed.
 	Top = 10
-	// FadingScore is how close the member must have been at the last contact, and
-	// FadingAfter how long ago that must be, for a tie to be fading.
+	// FadingScore is the lowest score at the last contact, and FadingAfter the shortest
+	// time since then, of a fading tie.
 	FadingScore = 40
 	FadingAfter = 182 * 24 * time.Hour
 )
 
-// countOverdue counts the people whose interval is over by half or more.
+// countOverdue counts the people who are overdue by half an interval or more.
 func countOverdue(people []people.Connection, now time.Time, zone *time.Location) int {
 	n, today := 0, civil.Of(now, zone)
 	for i := range people {

@@ -18,7 +18,7 @@ const (
 	KindTitle        = "title" // one word of a current title
 )
 
-// weight is what sharing a trait of a kind says.
+// weight is how strongly a shared trait of a kind counts.
 func weight(kind string) float64 {
 	switch kind {
 	case KindOrganization:
@@ -31,12 +31,12 @@ func weight(kind string) float64 {
 	return 1
 }
 
-// Trait is something that two people can have in common.
+// Trait is a property that two people can have in common.
 type Trait struct {
 	Kind string
-	// Key is equal for equal traits of a kind; Label is what people read.
+	// Key is equal for equal traits of a kind; Label is the text for readers.
 	Key, Label string
-	// Source is the id of the group; the other kinds are part of the person.
+	// Source is the id of the group; traits of other kinds belong to the person's record.
 	Source string
 	// Current is false for an organisation that the person left.
 	Current bool
@@ -76,14 +76,14 @@ func traitsOf(c *people.Connection, groups []Membership) []Trait {
 	return out
 }
 
-// titleWords are the folded words of a title that say something.
+// titleWords returns the folded words of a title that have a meaning of their own.
 func titleWords(title string) []string {
 	empty := []string{"of", "and", "the", "for", "at", "in", "to", "de", "la", "und", "der", "et"}
 	words := text.Words(title)
 	return slices.DeleteFunc(words, func(w string) bool { return utf8.RuneCountInString(w) < 2 || slices.Contains(empty, w) })
 }
 
-// Portrait is a person with what others may share.
+// Portrait is a person with the traits that others may share.
 type Portrait struct {
 	Person Person
 	Traits []Trait
@@ -113,7 +113,7 @@ func compare(a, b Portrait) overlap {
 	return o
 }
 
-// reasons says what two people share, what weighs most first.
+// reasons describes what two people share, the highest weight first.
 func (o overlap) reasons(a, b Person) []Evidence {
 	var out []Evidence
 	var words, tags []string

@@ -10,20 +10,20 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// Acted is what a write did to several people, or would do.
+// Acted is what a write to several people changed or, with a dry run, would change.
 type Acted struct {
-	// Changed are those who are not as they were, without their lists.
+	// Changed are the people who changed, without their lists.
 	Changed   []Connection
 	Unchanged int
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 }
 
-// shelf is the part of a connection's state that archiving touches.
+// shelf is the part of a connection's state that archiving changes.
 type shelf struct{ ArchivedAt time.Time }
 
-// Archive archives people, or restores them; who is so already stays so. With dryRun it
-// only tells.
+// Archive archives people, or restores them. People who are already in that state stay
+// unchanged. With dryRun it writes nothing and only reports who would change.
 func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Acted, error) {
 	people, err := ListConnections(ctx, w, ids)
 	if err != nil {
@@ -62,7 +62,8 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Ac
 
 func idOf(c Connection) string { return c.ID }
 
-// namesOf names people in a line: one, two, or the first and how many more.
+// namesOf lists people in a line: one name, two names, or the first name and the number of
+// others.
 func namesOf(people []Connection) string {
 	switch len(people) {
 	case 1:

@@ -8,8 +8,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ListConnections returns the connections with the ids without their lists, archived
-// ones too; fault.NotFound names one that is not on file.
+// ListConnections returns the connections with the ids, archived ones too, without their
+// lists. It fails with fault.NotFound, naming the id, when one does not exist.
 func ListConnections(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var rows []Connection
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil {
@@ -18,7 +18,7 @@ func ListConnections(ctx context.Context, tx *db.Tx, ids []string) ([]Connection
 	return rows, allOnFile(rows, ids)
 }
 
-// allOnFile fails with fault.NotFound for an id that is not among the rows.
+// allOnFile fails with fault.NotFound when one of the ids is not among the rows.
 func allOnFile(rows []Connection, ids []string) error {
 	held := make(map[string]bool, len(rows))
 	for _, c := range rows {
@@ -32,7 +32,8 @@ func allOnFile(rows []Connection, ids []string) error {
 	return nil
 }
 
-// setCadences keeps the interval and the snooze of connections. Their versions grow.
+// setCadences stores the interval and the snooze of connections and increments their
+// versions.
 func setCadences(ctx context.Context, tx *db.Tx, ids []string, c rhythm) error {
 	tx.MarkDirty(ids...)
 	_, err := tx.NewRaw("UPDATE connections SET cadence_days = ?, snoozed_until = ?, version = version + 1, updated_at = ? WHERE tenant_id = ? AND id IN (?)",
@@ -40,8 +41,8 @@ func setCadences(ctx context.Context, tx *db.Tx, ids []string, c rhythm) error {
 	return err
 }
 
-// SetArchived puts connections away at a time, or brings them back at the zero time.
-// Their versions grow.
+// SetArchived archives connections at the given time, or restores them when the time is
+// zero. It increments their versions.
 func SetArchived(ctx context.Context, tx *db.Tx, ids []string, at time.Time) error {
 	tx.MarkDirty(ids...)
 	_, err := tx.NewRaw("UPDATE connections SET archived_at = ?, version = version + 1, updated_at = ? WHERE tenant_id = ? AND id IN (?)",

@@ -13,7 +13,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// sourceKey is the row behind a key by which a source knows somebody.
+// SourceKeyRow is the row of a key by which an import source identifies a connection.
 type SourceKeyRow struct {
 	bun.BaseModel `bun:"table:source_keys,alias:source_key"`
 
@@ -23,7 +23,7 @@ type SourceKeyRow struct {
 	ImportID     string
 }
 
-// InsertPeople keeps new people who have ids, with their lists.
+// InsertPeople inserts new people, who already have ids, with their lists.
 func InsertPeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	if len(people) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func InsertPeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	return insertListsOf(ctx, tx, people)
 }
 
-// ReplacePeople keeps people in place of their versions before. It fails with
-// fault.Conflict when one is not on file any more: nobody who was deleted comes back.
+// ReplacePeople replaces the stored versions of people. It fails with fault.Conflict when
+// one of them no longer exists, so a deleted person is not recreated.
 func ReplacePeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	if len(people) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func ReplacePeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	return insertListsOf(ctx, tx, people)
 }
 
-// insertListsOf is insertLists for many people: one statement for each list.
+// insertListsOf is insertLists for many people, with one statement for each list.
 func insertListsOf(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	var handles []*Handle
 	var dates []*ImportantDate
@@ -114,7 +114,7 @@ func insertPositionsOf(ctx context.Context, tx *db.Tx, people []*Connection) err
 	}
 	var rows []*Position
 	for _, c := range people {
-		// As they are read: current ones first.
+		// In the order in which they are read: current positions first.
 		slices.SortStableFunc(c.Positions, func(a, b Position) int { return cmp.Compare(past(a), past(b)) })
 		for i := range c.Positions {
 			p := &c.Positions[i]

@@ -37,8 +37,8 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) GROUP BY l.connection_id`, q.Te
 	return out, err
 }
 
-// LastContact returns the day of the last contact in a zone, and false when none
-// is on file.
+// LastContact returns the day of the last contact in a time zone, and false when no
+// contact is stored.
 func (c *Connection) LastContact(zone *time.Location) (time.Time, bool) {
 	if c.LastInteractionAt.IsZero() {
 		return time.Time{}, false
@@ -46,29 +46,29 @@ func (c *Connection) LastContact(zone *time.Location) (time.Time, bool) {
 	return civil.Of(c.LastInteractionAt, zone), true
 }
 
-// CadencePatch is what to change of how often people are contacted; nil fields stay as
-// they are.
+// CadencePatch says what to change of the keep-in-touch settings of people. Nil fields
+// leave their value unchanged.
 type CadencePatch struct {
 	IDs []string
-	// Days is the people's own interval; 0 takes it away.
+	// Days is the people's own interval in days; 0 removes it.
 	Days *int
-	// SnoozeUntil is the day (YYYY-MM-DD) until which they are left alone; empty
-	// ends a snooze.
+	// SnoozeUntil is the day (YYYY-MM-DD) until which the people are snoozed; empty ends
+	// the snooze.
 	SnoozeUntil *string
-	// Today is the member's.
+	// Today is the current day for the member.
 	Today time.Time
-	// DryRun only tells who would change.
+	// DryRun writes nothing and only reports who would change.
 	DryRun bool
 }
 
-// rhythm is the part of a connection's state that SetCadence touches.
+// rhythm is the part of a connection's state that SetCadence changes.
 type rhythm struct {
 	CadenceDays  int
 	SnoozedUntil time.Time
 }
 
-// SetCadence changes how often people are to be contacted. Whoever is so already is
-// left alone.
+// SetCadence changes the keep-in-touch settings of people. People who already have these
+// settings stay unchanged.
 func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Acted, error) {
 	people, err := ListConnections(ctx, w, p.IDs)
 	if err != nil {
@@ -116,7 +116,7 @@ func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Acted, error) {
 	return out, err
 }
 
-// snooze reads the day of a snooze, which must lie ahead.
+// snooze parses the day of a snooze, which must be after today.
 func snooze(until string, today time.Time) (time.Time, error) {
 	if until == "" {
 		return time.Time{}, nil

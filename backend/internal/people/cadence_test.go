@@ -101,20 +101,20 @@ func TestSetCadence(t *testing.T) {
 			}
 			held := w.held("con_1")
 			if held.Version != 4 || held.CadenceDays != c.days || got.Changed[0].CadenceDays != c.days {
-				t.Errorf("on file: %+v", held)
+				t.Errorf("stored: %+v", held)
 			}
 			if snoozed := held.SnoozedUntil; snoozed.IsZero() != (c.snoozed == "") || c.snoozed != "" && !snoozed.Equal(on(t, c.snoozed)) {
 				t.Errorf("snoozed until %v", snoozed)
 			}
 			if !held.LastInteractionAt.Equal(noon) {
-				t.Error("it counts as a contact")
+				t.Error("the snooze counts as a contact")
 			}
 			if e := w.changes()[0].Effects[0]; e.ID != "con_1" || string(e.Before) != fmt.Sprintf(`{"CadenceDays":%d,"SnoozedUntil":"2026-03-09T00:00:00Z"}`, before.CadenceDays) {
 				t.Errorf("recorded %s", e.Before)
 			}
 		})
 	}
-	t.Run("what changes nothing writes nothing", func(t *testing.T) {
+	t.Run("a patch without changes writes nothing", func(t *testing.T) {
 		t.Parallel()
 		w := newWriter(t, person())
 		got, err := set(t, w, people.CadencePatch{Days: new(30), SnoozeUntil: new("2026-03-09")})
@@ -123,7 +123,7 @@ func TestSetCadence(t *testing.T) {
 		}
 		w.wantNothingWritten(t)
 	})
-	t.Run("refusals", func(t *testing.T) {
+	t.Run("invalid values", func(t *testing.T) {
 		t.Parallel()
 		w := newWriter(t, person())
 		for _, until := range []string{"2026-03-01", "2026-02-28", "2026-02-30", "soon"} {
@@ -131,7 +131,7 @@ func TestSetCadence(t *testing.T) {
 			wantInvalid(t, err, "snooze_until")
 		}
 		if _, err := w.setCadence(people.CadencePatch{IDs: []string{"con_9"}, Days: new(1)}); !fault.Is(err, fault.NotFound) {
-			t.Errorf("nobody: %v", err)
+			t.Errorf("unknown person: %v", err)
 		}
 		w.wantNothingWritten(t)
 	})

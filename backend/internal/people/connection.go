@@ -18,8 +18,8 @@ const (
 	SourceDirectory = "directory"
 )
 
-// Connection is a person in a member's network, and the row that holds it. Its
-// lists are rows of their own.
+// Connection is a person in a member's network, and its database row. Its lists are rows
+// of their own.
 type Connection struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
 	ID       string    `bun:",pk"`
@@ -41,10 +41,10 @@ type Connection struct {
 	MergedInto string `bun:",nullzero"`
 	// Version grows by one with each change (optimistic locking).
 	Version int32
-	// DataVersion is the tenant's at the last write to anything that a search
-	// for this person looks at.
+	// DataVersion is the tenant's data version at the last write to anything that a search
+	// for this person reads.
 	DataVersion int64 `json:"-"`
-	// FoldedName is Name for comparison; the store fills it.
+	// FoldedName is Name, folded for comparison; the store sets it.
 	FoldedName string `json:"-"`
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -53,18 +53,18 @@ type Connection struct {
 	Positions []Position      `bun:"-"`
 	Tags      []string        `bun:"-"`
 	Dates     []ImportantDate `bun:"-"`
-	// SourceKeys are the keys by which imported files know them. They are read and
-	// written only where a change records or restores the person.
+	// SourceKeys are the keys by which imported files identify the person. They are read
+	// and written only where a change records or restores the person.
 	SourceKeys []SourceKey `bun:"-" json:",omitempty"`
-	// Groups are the names of the groups they are in, GroupCadence is the shortest
-	// interval of those, 0 for none. Both belong to the groups: replacing a
-	// connection leaves them alone.
+	// Groups are the names of the person's groups. GroupCadence is the shortest interval
+	// of those groups, 0 for none. Both belong to the groups: replacing a connection does
+	// not change them.
 	Groups       []string `bun:"-" json:"-"`
 	GroupCadence int      `bun:"-" json:"-"`
 }
 
-// SourceKey is a key by which imported files know a person, and the import that
-// added the person by it; empty when they were on file before.
+// SourceKey is a key by which imported files identify a person, and the import that added
+// the person by that key; empty when the person existed before.
 type SourceKey struct{ Key, ImportID string }
 
 // The kinds of handle.
@@ -89,13 +89,13 @@ type Handle struct {
 	Ordinal int
 }
 
-// in tells whether h belongs to the list of a kind: to callers, social addresses
-// are web addresses.
+// in reports whether h belongs to the list of a kind. To callers, social addresses are web
+// addresses.
 func (h Handle) in(kind string) bool {
 	return h.Kind == kind || kind == KindURL && h.Kind == KindSocial
 }
 
-// Organization is a place people work at, once per normal name.
+// Organization is a place where people work, stored once per normal name.
 type Organization struct {
 	TenantID   tenant.ID `bun:",pk"`
 	ID         string    `bun:",pk"`
@@ -134,7 +134,7 @@ func (c *Connection) Values(kind string) []string {
 	return values
 }
 
-// CurrentPosition returns the first position still held, or an empty one.
+// CurrentPosition returns the first position that is still held, or an empty one.
 func (c *Connection) CurrentPosition() Position {
 	for _, p := range c.Positions {
 		if p.Current {
@@ -144,7 +144,7 @@ func (c *Connection) CurrentPosition() Position {
 	return Position{}
 }
 
-// Headline is title and organisation in one line, as far as they are known.
+// Headline returns title and organisation in one line, as far as they are known.
 func (p Position) Headline() string {
 	switch {
 	case p.Title != "" && p.Organization != "":
@@ -185,21 +185,21 @@ type Draft struct {
 	OnDuplicate string
 }
 
-// Patch is what to change of a connection; nil fields stay as they are.
+// Patch says what to change of a connection. Nil fields leave their value unchanged.
 type Patch struct {
 	ID string
-	// ExpectedVersion refuses the patch when the connection has another one.
+	// ExpectedVersion makes the patch fail when the connection has another version.
 	ExpectedVersion                                                   *int32
 	Name, Nickname, Organization, Title, Location, Bio, MetOn, MetHow *string
 	Starred                                                           *bool
-	// Emails, Phones, URLs and Tags replace the list on file unless empty.
+	// Emails, Phones, URLs and Tags replace the stored list unless empty.
 	Emails, Phones, URLs, Tags Edit
 	Dates                      DateEdit
 	Jobs                       JobEdit
 }
 
-// textField is a text of a person: its name in the contract, where it is, and how
-// it is cleaned.
+// textField is a text field of a person: its name in the contract, where it is stored, and
+// how it is cleaned.
 type textField struct {
 	name  string
 	value *string
@@ -252,7 +252,7 @@ func (p Patch) applyFields(c *Connection) {
 	}
 }
 
-// check holds a record to the rules that no single field can break alone.
+// check enforces the rules that concern a record as a whole.
 func (c *Connection) check() error {
 	if !text.Visible(c.Name) {
 		return fault.InvalidField("name", "must hold at least one visible character")

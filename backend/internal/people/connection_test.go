@@ -29,7 +29,7 @@ func TestCurrentPositionIsTheFirstStillHeld(t *testing.T) {
 	}
 	c.Positions = c.Positions[:1]
 	if got := c.CurrentPosition(); got != (people.Position{}) {
-		t.Errorf("got %+v of somebody without one", got)
+		t.Errorf("got %+v for a person without one", got)
 	}
 }
 

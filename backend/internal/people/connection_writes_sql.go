@@ -13,11 +13,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// FoldedName returns the name of a connection for comparison.
+// FoldedName returns the folded name of a connection, for comparison.
 func FoldedName(c *Connection) string { return text.Fold(c.Name) }
 
-// InsertConnection keeps a new connection with its lists and sets its id.
-// Organisations and tags that are not on file are made.
+// InsertConnection inserts a new connection with its lists and sets its id. It creates
+// organisations and tags that do not exist yet.
 func InsertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	connectionID, err := tx.NewID(id.Connection)
 	if err != nil {
@@ -27,7 +27,7 @@ func InsertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return insertConnection(ctx, tx, c)
 }
 
-// insertConnection keeps a connection that has an id, with its lists.
+// insertConnection inserts a connection that already has an id, with its lists.
 func insertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	c.TenantID, c.DataVersion, c.FoldedName = tx.TenantID(), tx.Version(), FoldedName(c)
 	if _, err := tx.NewInsert().Model(c).Exec(ctx); err != nil {
@@ -36,8 +36,8 @@ func insertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return insertLists(ctx, tx, c)
 }
 
-// ReplaceConnection keeps c in place of the version before it; it fails with
-// fault.Conflict when that is not on file any more.
+// ReplaceConnection stores c in place of the version before it. It fails with
+// fault.Conflict when that version is no longer the stored one.
 func ReplaceConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	c.TenantID, c.DataVersion, c.FoldedName = tx.TenantID(), tx.Version(), FoldedName(c)
 	result, err := tx.NewUpdate().Model(c).ExcludeColumn("tenant_id", "id", "created_at").
@@ -61,7 +61,8 @@ func ReplaceConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return insertLists(ctx, tx, c)
 }
 
-// insertLists keeps the handles, positions, tags and dates of a connection that has none.
+// insertLists inserts the handles, positions, tags and dates of a connection that has
+// none.
 func insertLists(ctx context.Context, tx *db.Tx, c *Connection) error {
 	for i := range c.Handles {
 		h := &c.Handles[i]
@@ -92,7 +93,7 @@ func insertLists(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return nil
 }
 
-// NameRow gives a row an id unless it has one.
+// NameRow sets the id of a row that has none.
 func NameRow(tx *db.Tx, rowID *string, prefix string) (err error) {
 	if *rowID == "" {
 		*rowID, err = tx.NewID(prefix)
@@ -105,7 +106,7 @@ func insertPositions(ctx context.Context, tx *db.Tx, c *Connection) error {
 	if err != nil {
 		return err
 	}
-	// As they are read: current ones first.
+	// In the order in which they are read: current positions first.
 	slices.SortStableFunc(c.Positions, func(a, b Position) int {
 		switch {
 		case a.Current == b.Current:
@@ -130,8 +131,8 @@ func insertPositions(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return tx.InsertAll(ctx, &c.Positions, len(c.Positions))
 }
 
-// organizations returns the organisations that positions name, by normal name;
-// those that are not on file are made.
+// organizations returns the organisations that positions name, by normal name. It creates
+// those that do not exist.
 func organizations(ctx context.Context, tx *db.Tx, positions []Position) (map[string]Organization, error) {
 	wanted := map[string]Organization{}
 	for _, p := range positions {
@@ -198,8 +199,8 @@ func insertTags(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return tx.InsertAll(ctx, &links, len(links))
 }
 
-// Tags returns the tags with the names, of which there is one at least, by name;
-// those that are not on file are made.
+// Tags returns the tags with the names, by name, and creates those that do not exist.
+// There must be at least one name.
 func Tags(ctx context.Context, tx *db.Tx, wanted []string) ([]Tag, error) {
 	rows := make([]Tag, 0, len(wanted))
 	names := make([]string, 0, len(wanted))

@@ -39,7 +39,7 @@ WHERE ct.tenant_id = ? AND ct.connection_id = ? ORDER BY t.folded_name`, q.Tenan
 	return c, addGroups(ctx, q, c)
 }
 
-// NoConnection is the fault.NotFound of a connection's id.
+// NoConnection returns the fault.NotFound error for a connection's id.
 func NoConnection(id string) error {
 	return fault.New(fault.NotFound, "there is no connection %s", id)
 }
@@ -52,8 +52,8 @@ func Positions(q db.Reader, rows *[]Position) *bun.SelectQuery {
 		OrderExpr("?TableAlias.current DESC, ?TableAlias.ordinal")
 }
 
-// ListSharing returns live connections other than c that have one of its addresses,
-// e-mail before phone before web, of each the oldest first.
+// ListSharing returns live connections other than c that share one of its addresses:
+// e-mail before phone before web, and within each kind the oldest first.
 func ListSharing(ctx context.Context, tx *db.Tx, c *Connection) (out []Sharing, err error) {
 	for _, kinds := range [][]string{{KindEmail}, {KindPhone}, {KindURL, KindSocial}} {
 		var values []string
@@ -66,7 +66,7 @@ func ListSharing(ctx context.Context, tx *db.Tx, c *Connection) (out []Sharing, 
 			continue
 		}
 		var some []Sharing
-		// CROSS JOIN makes SQLite begin with the address, which few people have.
+		// CROSS JOIN makes SQLite start with the address, which few people have.
 		err := tx.NewRaw(`SELECT DISTINCT c.id, c.name, c.nickname, ? AS kind FROM handles h CROSS JOIN connections c
 WHERE h.tenant_id = ? AND h.kind IN (?) AND h.normal_value IN (?) AND c.tenant_id = h.tenant_id AND c.id = h.connection_id
 AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT ?`,
@@ -79,11 +79,11 @@ AND c.archived_at IS NULL AND c.id <> ? ORDER BY c.id LIMIT ?`,
 	return out, nil
 }
 
-// maxListed bounds how many people of one address are compared by their names.
+// maxListed limits how many people with the same address are compared by name.
 const maxListed = 100
 
 // FindNamesake returns the id of a live connection with c's folded name and current
-// organisation; empty when there is none.
+// organisation, or an empty id when there is none.
 func FindNamesake(ctx context.Context, tx *db.Tx, c *Connection) (string, error) {
 	organization := NormalOrganization(c.CurrentPosition().Organization)
 	if organization == "" {
@@ -96,8 +96,7 @@ WHERE c.tenant_id = ? AND c.folded_name = ? AND o.normal_name = ? AND c.archived
 		tx.TenantID(), FoldedName(c), organization, c.ID)
 }
 
-// ListNames returns the names of connections that are on file, archived or not,
-// by id.
+// ListNames returns the names of the connections that exist, archived or not, by id.
 func ListNames(ctx context.Context, q db.Reader, ids []string) (map[string]string, error) {
 	names := make(map[string]string, len(ids))
 	if len(ids) == 0 {

@@ -12,35 +12,36 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Sharing is somebody who has an address that another person has, too.
+// Sharing is another person who has the same address.
 type Sharing struct {
 	ID, Name, Nickname string
-	// Kind is that of the address.
+	// Kind is the kind of the address.
 	Kind string
 }
 
-// What to do about a person who is on file already.
+// What to do about a person who already exists.
 const (
 	OnDuplicateReturn = "return_existing"
 	OnDuplicateCreate = "create"
 	OnDuplicateError  = "error"
 )
 
-// Written is what a write left on file.
+// Written is the result of a write.
 type Written struct {
 	Connection *Connection
-	// DuplicateOf is the person that was on file already; empty when none was.
+	// DuplicateOf is the person that already existed; empty when there was none.
 	DuplicateOf string
-	// Sharing are people with an address of this one whose names tell that they are
-	// somebody else; maxSharing at most.
+	// Sharing are people who share an address with this person, but whose names show that
+	// they are other people; at most maxSharing.
 	Sharing []Sharing
 	// ChangeID is empty when nothing was written.
 	ChangeID string
-	// RemovedDates are the dates that were on file before and are not any more.
+	// RemovedDates are the stored dates that the write removed.
 	RemovedDates []ImportantDate
 }
 
-// Create adds a person, or finds the one on file as the draft asks.
+// Create adds a person. If the person already exists, it does what the draft's OnDuplicate
+// says.
 func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	c, err := d.connection(w.Now())
 	if err != nil {
@@ -64,17 +65,18 @@ func Create(ctx context.Context, w *db.Tx, d Draft) (Written, error) {
 	return Written{Connection: c, DuplicateOf: duplicate, Sharing: strangers, ChangeID: changeID}, err
 }
 
-// maxSharing bounds how many people with the same address are told of.
+// maxSharing limits how many people with the same address a result names.
 const maxSharing = 5
 
-// onFile returns the id of the person that c is on file as, if any, and who else has
-// an address of c. An address alone makes nobody the same whose name is another's.
+// onFile returns the id of the existing person that c duplicates, if any, and the other
+// people who have an address of c. People who share an address but have different names
+// are not duplicates.
 func (d Draft) onFile(ctx context.Context, w *db.Tx, c *Connection) (duplicate string, strangers []Sharing, err error) {
 	sharing, err := ListSharing(ctx, w, c)
 	if err != nil {
 		return "", nil, err
 	}
-	said := names.Names{Full: text.Line(d.Name), Nickname: c.Nickname} // a guessed name says nothing
+	said := names.Names{Full: text.Line(d.Name), Nickname: c.Nickname} // a guessed name is no evidence
 	for _, other := range sharing {
 		if names.Compatible(said, names.Names{Full: other.Name, Nickname: other.Nickname}) {
 			return other.ID, nil, nil
@@ -135,8 +137,8 @@ func (c *Connection) removeTags(tags []string) {
 	}
 }
 
-// setPosition makes organisation and title the primary position. The one that was
-// it so far ends; other current ones go on. With both empty, nothing follows it.
+// setPosition makes organisation and title the primary position and ends the former one.
+// Other current positions continue. With both empty, no new position is added.
 func (c *Connection) setPosition(organization, title string) {
 	if at := slices.IndexFunc(c.Positions, func(p Position) bool { return p.Current }); at >= 0 {
 		c.Positions[at].Current = false
@@ -155,7 +157,7 @@ func (c *Connection) setPosition(organization, title string) {
 	c.Positions = append([]Position{p}, c.Positions...)
 }
 
-// goesOn tells whether other is a current position at the same organisation.
+// goesOn reports whether other is a current position at the same organisation.
 func (p Position) goesOn(other Position) bool {
 	normal := NormalOrganization(p.Organization)
 	return other.Current && normal != "" && NormalOrganization(other.Organization) == normal

@@ -123,7 +123,7 @@ func TestDuplicate(t *testing.T) {
 		}
 		w.wantNothingWritten(t)
 	})
-	t.Run("is made all the same", func(t *testing.T) {
+	t.Run("is created anyway", func(t *testing.T) {
 		t.Parallel()
 		w, draft := newWriter(t, onFile()), same
 		draft.OnDuplicate = people.OnDuplicateCreate
@@ -141,7 +141,7 @@ func TestDuplicate(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
-	t.Run("a broken draft is refused before it is looked for", func(t *testing.T) {
+	t.Run("an invalid draft fails before the search for duplicates", func(t *testing.T) {
 		t.Parallel()
 		draft := same
 		draft.MetOn = "soon"
@@ -175,10 +175,10 @@ func TestCreateKeepsToTheLimits(t *testing.T) {
 	}
 }
 
-// limits are how many one connection holds of each list.
+// limits are how many entries of each list one connection may have.
 var limits = map[string]int{"emails": 20, "phones": 20, "urls": 20, "tags": 50}
 
-// numbered returns n different values, good for any list.
+// numbered returns n different values that are valid in any list.
 func numbered(n int) []string {
 	values := make([]string, n)
 	for i := range values {
@@ -187,7 +187,7 @@ func numbered(n int) []string {
 	return values
 }
 
-// An error of the database is the caller's.
+// A database error is returned to the caller.
 func TestErrorsOfTheDatabaseReachTheCaller(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"connections", "handles", "positions", "organizations", "changes"} {
@@ -204,8 +204,8 @@ func TestErrorsOfTheDatabaseReachTheCaller(t *testing.T) {
 	}
 }
 
-// An address alone makes nobody a duplicate whose name tells otherwise: such people
-// are named beside the new one.
+// People who share an address but have different names are not duplicates: they are listed
+// beside the new person.
 func TestAnAddressIsADuplicateOnlyWithTheName(t *testing.T) {
 	t.Parallel()
 	held := func() *writer {

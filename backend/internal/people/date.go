@@ -19,14 +19,14 @@ const (
 	DateOther       = "other"
 )
 
-// ImportantDate is a day that comes round each year, and its row. Year, Month and
-// Day are 0 where they are not known, but not all of them.
+// ImportantDate is a day that recurs each year, and its database row. Year, Month and Day
+// are 0 where they are unknown, but at least one is known.
 type ImportantDate struct {
 	TenantID     tenant.ID `bun:",pk" json:"-"`
 	ID           string    `bun:",pk"`
 	ConnectionID string    `json:"-"`
 	Kind         string
-	// Label says what a date of kind other is.
+	// Label describes a date of kind other.
 	Label            string
 	Year, Month, Day int
 	// Ordinal orders the dates of a connection.
@@ -43,10 +43,10 @@ type DateDraft struct {
 // maxDates is how many dates one person holds.
 const maxDates = 20
 
-// leapYear stands for the year of a date without one, so that 29 February exists.
+// leapYear is used as the year of a date without one, so that 29 February is valid.
 const leapYear = 2000
 
-// date reads a draft; what is wrong with it is said of the field.
+// date parses a draft; errors name the field.
 func (d DateDraft) date(field string) (ImportantDate, error) {
 	out := ImportantDate{Kind: d.Kind, Label: text.Line(d.Label)}
 	value, layout := d.Date, ""
@@ -76,7 +76,7 @@ func (d DateDraft) date(field string) (ImportantDate, error) {
 	return out, nil
 }
 
-// String is the date as a DateDraft has it.
+// String formats the date as a DateDraft writes it.
 func (d ImportantDate) String() string {
 	switch {
 	case d.Month == 0:
@@ -92,9 +92,8 @@ func (d ImportantDate) String() string {
 	}
 }
 
-// Next returns the first day on or after from on which the date comes round:
-// 29 February does so on 28 February of a common year. It returns false for a date
-// whose day is not known.
+// Next returns the first day on or after from on which the date recurs. 29 February recurs
+// on 28 February of a common year. Next returns false for a date whose day is unknown.
 func (d ImportantDate) Next(from time.Time) (time.Time, bool) {
 	if d.Month == 0 || d.Day == 0 {
 		return time.Time{}, false
@@ -112,7 +111,7 @@ func (d ImportantDate) same(other ImportantDate) bool {
 	return d.Kind == other.Kind && d.Label == other.Label && d.Year == other.Year && d.Month == other.Month && d.Day == other.Day
 }
 
-// parseDates reads the drafts of a field.
+// parseDates parses the drafts of a field.
 func parseDates(field string, drafts []DateDraft) ([]ImportantDate, error) {
 	dates := make([]ImportantDate, len(drafts))
 	for i, draft := range drafts {
@@ -124,7 +123,7 @@ func parseDates(field string, drafts []DateDraft) ([]ImportantDate, error) {
 	return dates, nil
 }
 
-// addDates adds the drafts of a field that are not there yet.
+// addDates adds the drafts of a field that are not in the list yet.
 func (c *Connection) addDates(field string, drafts []DateDraft) error {
 	dates, err := parseDates(field, drafts)
 	if err != nil {
@@ -161,8 +160,8 @@ func (c *Connection) editDates(e DateEdit) error {
 	return c.addDates("add_important_dates", e.Add)
 }
 
-// replaceDates puts the drafts in place of the dates, unless there are none. Their
-// order does not count.
+// replaceDates replaces the dates with the drafts, unless there are no drafts. Their order
+// does not matter.
 func (c *Connection) replaceDates(drafts []DateDraft) error {
 	if len(drafts) == 0 {
 		return nil
@@ -175,8 +174,8 @@ func (c *Connection) replaceDates(drafts []DateDraft) error {
 	return c.addDates("important_dates", drafts)
 }
 
-// replaceBirthday removes the birthdays that the one among the drafts replaces: a
-// person has one. It fails when the drafts hold several.
+// replaceBirthday removes the birthdays that a birthday among the drafts replaces: a
+// person has only one. It fails when there are several among the drafts.
 func (c *Connection) replaceBirthday(add []DateDraft) error {
 	birthday := func(d DateDraft) bool { return d.Kind == DateBirthday }
 	at := slices.IndexFunc(add, birthday)
@@ -196,7 +195,7 @@ func (c *Connection) replaceBirthday(add []DateDraft) error {
 	return nil
 }
 
-// missing returns the dates of before that after does not have.
+// missing returns the dates of before that are not in after.
 func missing(before, after []ImportantDate) []ImportantDate {
 	var gone []ImportantDate
 	for _, d := range before {

@@ -142,7 +142,7 @@ func TestEditImportantDates(t *testing.T) {
 	}
 }
 
-// written writes dates in one line.
+// written formats dates in one line.
 func written(dates []people.ImportantDate) string {
 	var out []string
 	for _, d := range dates {
@@ -213,8 +213,8 @@ func TestNextOfADate(t *testing.T) {
 	}
 }
 
-// Whatever the day, a date comes round within the year that begins there, on its
-// own day or on the last of February, and never twice.
+// A date recurs within the year that begins on any given day, on its own day or on the
+// last of February, and never twice.
 func TestNextOfADateComesRound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -13,23 +13,23 @@ import (
 // Removal is what DeleteConnection did.
 type Removal struct {
 	Effects []history.Touch
-	// Notes and Interactions are how many of these went too.
+	// Notes and Interactions are how many of these were deleted too.
 	Notes, Interactions int
 }
 
 // Deleted is what Delete did.
 type Deleted struct {
-	// Deleted is false when the person was not on file.
+	// Deleted is false when the person did not exist.
 	Deleted             bool
 	Notes, Interactions int
 	ChangeID            string
-	// FinalAt is until when the deletion can be undone.
+	// FinalAt is the time until which the deletion can be undone.
 	FinalAt time.Time
 }
 
-// Delete moves a person, archived or not, into the bin: they are gone from
-// everywhere, and undoing the change brings them back for change.KeepDeleted. confirm must be
-// their name as on file, but for white space.
+// Delete moves a person, archived or not, into the bin. The person no longer appears
+// anywhere; undoing the change restores them, within change.KeepDeleted. confirm must be
+// their stored name; differences in white space are ignored.
 func Delete(ctx context.Context, w *db.Tx, kinds history.Kinds, id, confirm string) (Deleted, error) {
 	c, err := GetConnection(ctx, w, id)
 	if fault.Is(err, fault.NotFound) {

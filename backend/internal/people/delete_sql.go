@@ -12,10 +12,10 @@ import (
 )
 
 // DeleteConnection removes a connection, and those merged into it, with their lists,
-// dates, reminders and relationships, and the notes and interactions that are about
-// nobody else. It returns all that it did, so that it can be undone: the effects begin
-// with what needs the people to be there and end with the people, and an undo goes the
-// other way.
+// dates, reminders and relationships. It also removes the notes and interactions that are
+// about no other person. It returns every effect, so that the deletion can be undone:
+// first the effects that need the people to exist, last the people. An undo runs in
+// reverse order.
 func DeleteConnection(ctx context.Context, tx *db.Tx, kinds history.Kinds, id string) (Removal, error) {
 	ids, err := mergedInto(ctx, tx, id)
 	if err != nil {
@@ -34,7 +34,7 @@ func DeleteConnection(ctx context.Context, tx *db.Tx, kinds history.Kinds, id st
 	return Removal{Effects: effects, Notes: int(sum.Notes), Interactions: int(sum.Interactions)}, err
 }
 
-// removals select the objects of a kind that go with people, in their order.
+// removals select, in order, the objects of each kind that are deleted with people.
 var removals = map[string]string{ //nolint:gochecknoglobals // a constant
 	history.Note:         "SELECT DISTINCT note_id FROM note_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY note_id",
 	history.Interaction:  "SELECT DISTINCT interaction_id FROM interaction_connections WHERE tenant_id = ? AND connection_id IN (?) ORDER BY interaction_id",
@@ -42,10 +42,10 @@ var removals = map[string]string{ //nolint:gochecknoglobals // a constant
 	history.Relationship: "SELECT id FROM relationships WHERE tenant_id = ? AND (from_id IN (?) OR to_id IN (?)) ORDER BY id",
 }
 
-// recordRemovals records what becomes of the objects of one kind when people go.
+// recordRemovals records what happens to the objects of one kind when people are deleted.
 func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind string, peopleFound []string) ([]history.Touch, error) {
 	ids := slices.Clone(peopleFound)
-	slices.Reverse(ids) // who was merged into another comes first: an undo restores the other one before
+	slices.Reverse(ids) // merged people come first: an undo restores the person that they were merged into before them
 	if query, linked := removals[kind]; linked {
 		args := []any{tx.TenantID(), bun.List(peopleFound), bun.List(peopleFound)}
 		if err := tx.NewRaw(query, args[:strings.Count(query, "?")]...).Scan(ctx, &ids); err != nil {
@@ -99,8 +99,8 @@ func mergedInto(ctx context.Context, q db.Reader, id string) ([]string, error) {
 	return ids, nil
 }
 
-// withdrawal is what becomes of an entry when people are taken out of it: it goes
-// unless it is about others too.
+// withdrawal is what happens to an entry when people are removed from it: the entry is
+// deleted unless it is about other people too.
 func withdrawal(kind, id string, whole any, ids, people []string) history.Touch {
 	left := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return slices.Contains(people, one) })
 	if len(left) == 0 {

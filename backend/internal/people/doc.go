@@ -1,12 +1,12 @@
-// Package people owns the connections of a member: what is known of a person, when two
-// records are one person, and how a record is made, changed, merged, archived and deleted.
-// Notes and interactions are in package timeline, finding people by words is in package
-// search, groups are in package groups; the rows that put people into groups are here,
+// Package people owns the connections of a member: the data about a person, the rules for
+// when two records are one person, and how a record is created, changed, merged, archived
+// and deleted. Notes and interactions are in package timeline, finding people by words is
+// in package search, groups are in package groups; the rows of group membership are here,
 // because merging and deleting people moves them.
 //
 // # Duplicates
 //
-// Find returns people who may be on file twice, with a score and its grounds:
+// Find returns people who may be stored twice, with a score and its grounds:
 //
 //	the same profile in a network of contacts  .97
 //	the same e-mail address                    .95

@@ -6,8 +6,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db"
 )
 
-// ListDuplicateCandidates returns of everybody who is not archived what can tell
-// them from others, in one pass over each table.
+// ListDuplicateCandidates returns, for everyone who is not archived, the data that
+// distinguishes people from each other. It reads each table once.
 func ListDuplicateCandidates(ctx context.Context, q db.Reader) ([]Candidate, error) {
 	people, err := duplicateCandidates(ctx, q)
 	return people, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// DefaultMinScore is how sure a pair is that is worth showing.
+// DefaultMinScore is the lowest score of a pair that is worth showing.
 const DefaultMinScore = .75
 
 // Query says which pairs to look for.
@@ -20,13 +20,13 @@ type Query struct {
 
 // Pair is two records that may be one person.
 type Pair struct {
-	// First is the one with more on file, of equals the older one.
+	// First is the record with more data, or the older one when both have as much.
 	First, Second Candidate
 	Score         float64
 	Reasons       []string
 }
 
-// Find returns the pairs, the surest first, and whether there are more.
+// Find returns the pairs, the highest score first, and whether there are more.
 func Find(people []Candidate, q Query) (pairs []Pair, more bool) {
 	f := duplicateSearch{people: make([]record, len(people)), sharers: map[key][]int{}, only: -1}
 	for i := range people {
@@ -112,9 +112,9 @@ func (f *duplicateSearch) candidates(minScore float64) [][2]int {
 	return out
 }
 
-// nameBlocks returns sets of people whose names are the same or may be similar.
-// Those whose pairs cannot reach the score are left out, and so are blocks that
-// are too large to mean anything; of these the ones at one organisation stay.
+// nameBlocks returns sets of people whose names are the same or may be similar. It leaves
+// out blocks whose pairs cannot reach the score, and blocks that are too large to be
+// useful; of the latter, the blocks of people at one organisation stay.
 func (f *duplicateSearch) nameBlocks(minScore float64) []map[string][]int {
 	same, squeezed := map[string][]int{}, map[string][]int{}
 	family, given := map[string][]int{}, map[string][]int{}
@@ -142,11 +142,11 @@ func (f *duplicateSearch) nameBlocks(minScore float64) []map[string][]int {
 	return []map[string][]int{same, squeezed, family, given}
 }
 
-// maxBlock bounds how many people are compared with each other.
+// maxBlock limits how many people are compared with each other.
 const maxBlock = 400
 
-// put enters a person into the blocks of a name at each organisation and, unless
-// only people at one organisation can be a pair, into the block of the name.
+// put adds a person to the blocks of a name at each organisation. It also adds them to the
+// block of the name, unless only people at one organisation can be a pair.
 func put(blocks map[string][]int, name string, p *record, i int, apart bool) {
 	for _, o := range p.organizations {
 		blocks[name+"\x00"+o] = append(blocks[name+"\x00"+o], i)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Punctuation and spacing in a name hide no pair, wherever it is cut.
+// Differences of punctuation and spacing in a name, at any place, do not hide a pair.
 func TestPunctuationAndSpacingHideNoPair(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
@@ -89,7 +89,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// What three people share counts half, and what a crowd shares nothing.
+// An address that three people share counts half, and one that many people share counts
+// nothing.
 func TestSharedAddresses(t *testing.T) {
 	t.Parallel()
 	for sharers, want := range map[int]int{2: 1, 3: 0, 60: 0} {
@@ -102,7 +103,8 @@ func TestSharedAddresses(t *testing.T) {
 			t.Errorf("%d sharers make %d pairs", sharers, len(pairs))
 		}
 	}
-	// The lowest score that callers may ask for offers those that three share.
+	// The lowest score that callers may ask for includes addresses that three people
+	// share.
 	for _, address := range [][2]string{{"email", "desk@x.example"}, {"phone", "+12025550114"}} {
 		var persons []people.Candidate
 		for i := range 3 {
@@ -115,8 +117,8 @@ func TestSharedAddresses(t *testing.T) {
 	}
 }
 
-// Pairs are the same whatever the order of the people; first comes who has more on
-// file; a limit cuts the end, a person narrows.
+// Find returns the same pairs whatever the order of the people. The person with more data
+// comes first. A limit cuts the end, and a person restricts the pairs to theirs.
 func TestFindIsStable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

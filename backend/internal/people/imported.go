@@ -6,9 +6,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Complete makes a record of what a file says of a person: addresses get their
-// normal values, doubles and empty entries go, and what no record may hold fails
-// with fault.Invalid.
+// Complete turns what a file says about a person into a record. Addresses get their normal
+// values, and duplicates and empty entries are removed. Values that no record may hold
+// fail with fault.Invalid.
 func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 	c.cleanTexts()
 	handles, positions, tags := c.Handles, c.Positions, c.Tags
@@ -36,10 +36,10 @@ func Complete(c Connection, dates []DateDraft) (*Connection, error) {
 	return &c, c.check()
 }
 
-// Blend returns the person with what a file says of them besides, and whether that
-// is anything new. What is known stays, and what is not is added; with overwrite
-// the file's word counts for more. What the file does not say stays in any case.
-// Versions and times are left to the caller.
+// Blend adds what a file says about a person to the record, and reports whether anything
+// changed. Existing values stay, and missing ones are added; with overwrite, the file's
+// values replace existing ones. Values that the file does not have never change. Versions
+// and times are left to the caller.
 func (c *Connection) Blend(from *Connection, overwrite bool) (after *Connection, changed bool, err error) {
 	b := blend{Connection: c.clone(), overwrite: overwrite}
 	b.fields(from)
@@ -55,14 +55,14 @@ func (c *Connection) Blend(from *Connection, overwrite bool) (after *Connection,
 	return b.Connection, true, b.check()
 }
 
-// blend is a record that takes things up.
+// blend is a record to which values are being added.
 type blend struct {
 	*Connection
 
 	overwrite, changed bool
 }
 
-// set puts a value in place of another one that is empty, or may be overwritten.
+// set replaces a value with another one if it is empty or may be overwritten.
 func set[T comparable](b *blend, field *T, value T) {
 	var empty T
 	if value == empty || value == *field || *field != empty && !b.overwrite {
@@ -100,8 +100,8 @@ func (b *blend) handles(from []Handle) {
 	}
 }
 
-// positions takes up jobs. One that is still held changes nothing about those that
-// are on file, unless it may overwrite them: then it is the one that counts.
+// positions adds jobs. When a current position exists, another current job is ignored,
+// unless it may overwrite: then it becomes the primary position.
 func (b *blend) positions(from []Position) {
 	held := b.CurrentPosition() != (Position{})
 	for _, p := range from {
@@ -119,7 +119,7 @@ func (b *blend) positions(from []Position) {
 		case b.overwrite:
 			b.setPosition(p.Organization, p.Title)
 			set(b, &b.Positions[0].StartedOn, p.StartedOn)
-			held, b.changed = false, true // further ones are held besides
+			held, b.changed = false, true // further current ones are added beside it
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (b *blend) date(d ImportantDate) {
 	b.changed = b.changed || !slices.Equal(known, b.Dates)
 }
 
-// tags adds tags as far as there is room for them.
+// tags adds tags while there is room for them.
 func (b *blend) tags(from []string) {
 	for _, tag := range from {
 		if len(b.Tags) < maxTags && !slices.ContainsFunc(b.Tags, sameTag(tag)) {

@@ -27,8 +27,8 @@ func job(organization, title string, current bool) people.Position {
 	return people.Position{Organization: organization, Title: title, Current: current}
 }
 
-// What each way makes of what is on file and what a file says; and that saying it
-// again changes nothing.
+// Blends a stored person with a file, with and without overwriting. Importing the same
+// file again changes nothing.
 func TestBlend(t *testing.T) {
 	t.Parallel()
 	type person = people.Connection
@@ -100,7 +100,7 @@ func TestBlend(t *testing.T) {
 				t.Errorf("%s, overwrite %t, again: %v\n%s", name, way.overwrite, err, cmp.Diff(got, again))
 			}
 			if diff := cmp.Diff(before, *held); diff != "" {
-				t.Errorf("%s: the person on file was changed:\n%s", name, diff)
+				t.Errorf("%s: Blend changed its argument:\n%s", name, diff)
 			}
 		}
 	}

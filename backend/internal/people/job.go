@@ -16,8 +16,7 @@ const maxPositions = 50
 // YYYY-MM-DD or empty.
 type JobDraft struct{ Organization, Title, StartedOn, EndedOn string }
 
-// position reads a draft; what is wrong with it is said of the field. One without an end
-// is current.
+// position parses a draft; errors name the field. A position without an end is current.
 func (d JobDraft) position(field string) (Position, error) {
 	p := Position{
 		Organization: text.Line(d.Organization), Title: text.Line(d.Title), StartedOn: d.StartedOn, EndedOn: d.EndedOn, Current: d.EndedOn == "",
@@ -37,8 +36,8 @@ func (d JobDraft) position(field string) (Position, error) {
 	return p, nil
 }
 
-// addJobs adds the drafts of a field. One that is there, with the same organisation and
-// title, takes over their dates.
+// addJobs adds the drafts of a field. A draft with the same organisation and title as an
+// existing position sets that position's dates.
 func (c *Connection) addJobs(field string, drafts []JobDraft) error {
 	for i, d := range drafts {
 		p, err := d.position(fmt.Sprintf("%s[%d]", field, i))
@@ -50,8 +49,9 @@ func (c *Connection) addJobs(field string, drafts []JobDraft) error {
 	return nil
 }
 
-// addJob adds a position, or changes the one that is there. A current one becomes the
-// primary one; the former ends when it starts, and other current ones go on.
+// addJob adds a position, or changes the existing one. A current one becomes the primary
+// one: the former primary position ends when it starts, and other current positions
+// continue.
 func (c *Connection) addJob(p Position) {
 	at := slices.IndexFunc(c.Positions, p.isOf)
 	if at >= 0 {
@@ -76,7 +76,7 @@ func (c *Connection) addJob(p Position) {
 	c.Positions = append([]Position{p}, c.Positions...)
 }
 
-// removeJobs removes the positions that a draft matches in all that it names.
+// removeJobs removes the positions that match a draft in every field that the draft names.
 func (c *Connection) removeJobs(drafts []JobDraft) {
 	for _, d := range drafts {
 		organization, title := NormalOrganization(text.Line(d.Organization)), text.Fold(text.Line(d.Title))
@@ -90,8 +90,8 @@ func (c *Connection) removeJobs(drafts []JobDraft) {
 	}
 }
 
-// isOf tells whether a written position is the one that is held: as far as it names them
-// the organisation and the title are equal, and both are current, or the starts agree.
+// isOf reports whether a written position matches a stored one: organisation and title are
+// equal where the draft names them, and both are current or the starts agree.
 func (p Position) isOf(held Position) bool {
 	if p.Organization != "" && NormalOrganization(p.Organization) != NormalOrganization(held.Organization) ||
 		p.Title != "" && text.Fold(p.Title) != text.Fold(held.Title) {

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Distinct returns the names without those that fold to one before them.
+// Distinct returns the names without those that fold to the same text as an earlier one.
 func Distinct(names []string) []string {
 	seen := make(map[string]bool, len(names))
 	var out []string
@@ -21,14 +21,14 @@ func Distinct(names []string) []string {
 	return out
 }
 
-// GroupConnection is the row behind a person's place in a group.
+// GroupConnection is the row of a person's membership in a group.
 type GroupConnection struct {
 	TenantID     tenant.ID `bun:",pk"`
 	GroupID      string    `bun:",pk"`
 	ConnectionID string    `bun:",pk"`
 }
 
-// addGroups fills in the groups of a connection and what follows from them.
+// addGroups fills in the groups of a connection and the values derived from them.
 func addGroups(ctx context.Context, q db.Reader, c *Connection) error {
 	var rows []struct {
 		Name        string

@@ -11,23 +11,23 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// MergeConflict is a value that a merge leaves behind.
+// MergeConflict is a value that a merge does not keep.
 type MergeConflict struct{ Field, Kept, Dropped string }
 
-// Merged is what a merge did, or would do.
+// Merged is what a merge changed or, with a dry run, would change.
 type Merged struct {
 	// Connection is the person that stays.
 	Connection *Connection
 	Conflicts  []MergeConflict
-	// Moved is how many notes, interactions, reminders and relationships.
+	// Moved is how many notes, interactions, reminders and relationships moved.
 	Moved int
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 }
 
-// Merge makes one person of several: what the others have goes to the one that
-// stays, and the others are archived. With dryRun it only tells. show is called
-// with the merged person while all of it is in place.
+// Merge merges several people into one. The person that stays gets the data of the others,
+// and the others are archived. With dryRun it writes nothing and only reports. show is
+// called with the merged person while the merge is in place.
 func Merge(ctx context.Context, w *db.Tx, intoID string, fromIDs []string, dryRun bool,
 	show func(context.Context, *Connection) error,
 ) (Merged, error) {
@@ -63,8 +63,8 @@ type merge struct {
 	out     Merged
 }
 
-// run empties and archives the others first, so that what they had is free to be
-// the other one's.
+// run empties and archives the others first, so that their values are free to be given to
+// the person that stays.
 func (m *merge) run(ctx context.Context, intoID string, fromIDs []string) error {
 	before, err := live(ctx, m.w, intoID)
 	if err != nil {
@@ -117,8 +117,8 @@ func (m *merge) replace(ctx context.Context, before, after *Connection) error {
 	return nil
 }
 
-// absorb adds what other has to c. Where both have a value, c's stays, and other's
-// is told.
+// absorb adds what other has to c. Where both have a value, c's stays, and other's is
+// reported as a conflict.
 func (c *Connection) absorb(other *Connection) []MergeConflict {
 	var conflicts []MergeConflict
 	conflict := func(field, kept, dropped string) {
@@ -162,12 +162,12 @@ func (c *Connection) absorb(other *Connection) []MergeConflict {
 	return conflicts
 }
 
-// same tells whether both are one address; social addresses are web addresses.
+// same reports whether both are the same address; social addresses count as web addresses.
 func (h Handle) same(other Handle) bool {
 	return h.NormalValue == other.NormalValue && (other.in(h.Kind) || h.in(other.Kind))
 }
 
-// absorbPosition adds a position, or what it knows of one that is there.
+// absorbPosition adds a position, or adds its details to an existing one.
 func (c *Connection) absorbPosition(p Position) {
 	at := slices.IndexFunc(c.Positions, p.sameJob)
 	if at < 0 {
@@ -185,16 +185,16 @@ func (c *Connection) absorbPosition(p Position) {
 	}
 }
 
-// sameJob tells whether two positions may be one: at one organisation, both held
-// or both over, and in nothing known apart.
+// sameJob reports whether two positions may be one: at the same organisation, both current
+// or both ended, and with no known value that differs.
 func (p Position) sameJob(other Position) bool {
 	apart := func(a, b string) bool { return a != "" && b != "" && a != b }
 	return NormalOrganization(p.Organization) == NormalOrganization(other.Organization) && p.Current == other.Current &&
 		!apart(p.Title, other.Title) && !apart(p.StartedOn, other.StartedOn) && !apart(p.EndedOn, other.EndedOn)
 }
 
-// absorbDate adds a date. A person has one birthday: when another one is there
-// already, that stays and is returned; else the date itself is.
+// absorbDate adds a date. A person has one birthday: when there is another one already,
+// that one stays and is returned. Otherwise absorbDate returns the date itself.
 func (c *Connection) absorbDate(d ImportantDate) string {
 	at := slices.IndexFunc(c.Dates, d.same)
 	if at < 0 && d.Kind == DateBirthday {
@@ -212,8 +212,8 @@ func (c *Connection) absorbDate(d ImportantDate) string {
 	return mine.Kind + " " + mine.String()
 }
 
-// with returns a date that knows what both know, and false when they contradict
-// each other.
+// with returns a date that combines what both know, and false when they contradict each
+// other.
 func (d ImportantDate) with(other ImportantDate) (ImportantDate, bool) {
 	for _, part := range []struct {
 		mine *int

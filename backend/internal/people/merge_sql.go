@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// The parts of states that a merge touches.
+// The parts of states that a merge changes.
 type (
 	about    struct{ ConnectionIDs []string }
 	whose    struct{ ConnectionID string }
@@ -19,9 +19,9 @@ type (
 	linked   struct{ table, column, kind string }
 )
 
-// MoveBelongings gives what hangs on a connection to another one: notes,
-// interactions, reminders, relationships and places in groups. It returns what it
-// did, and how many of the first four moved.
+// MoveBelongings moves the entries of a connection to another one: notes, interactions,
+// reminders, relationships and group memberships. It returns the effects, and how many
+// entries of the first four kinds moved.
 func MoveBelongings(ctx context.Context, tx *db.Tx, from, into string) (effects []history.Touch, moved int, err error) {
 	for _, move := range []moveFunc{
 		mover(tx, linked{"note_connections", "note_id", history.Note}),
@@ -89,8 +89,8 @@ func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history
 	return effects, err
 }
 
-// moveRelationships moves relationships one by one. One between the two, and one
-// that the other has already, goes.
+// moveRelationships moves relationships one by one. It deletes a relationship between the
+// two people, and one that the other person already has.
 func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
 	var rows []Relationship
 	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil {

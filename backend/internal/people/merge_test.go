@@ -62,7 +62,7 @@ func TestAbsorb(t *testing.T) {
 	}
 }
 
-// Changing the job of somebody who has two ends the primary one only.
+// Changing the job of a person who has two ends the primary one only.
 func TestSetPositionWithTwoJobs(t *testing.T) {
 	t.Parallel()
 	held := func() Connection {
@@ -85,7 +85,7 @@ func TestSetPositionWithTwoJobs(t *testing.T) {
 	}
 }
 
-// A relationship has one form, and that form tells both sides the same.
+// A relationship has one stored form, which gives both people the same answer.
 func TestNormalRelationship(t *testing.T) {
 	t.Parallel()
 	for _, relation := range []string{
@@ -105,7 +105,7 @@ func TestNormalRelationship(t *testing.T) {
 				t.Errorf("%s from %s: %+v", relation, pair[0], got)
 			}
 			if !slices.Contains([]string{RelationSpouse, RelationParent, RelationSibling, RelationColleague, RelationManager, RelationIntroducedBy, RelationFriend, RelationOther}, told.Normal().Type) {
-				t.Errorf("%s is kept as %s", relation, told.Normal().Type)
+				t.Errorf("%s is stored as %s", relation, told.Normal().Type)
 			}
 		}
 	}

@@ -24,12 +24,12 @@ func NormalValue(kind, value string) string {
 	}
 }
 
-// unknownRegion makes the parser take international numbers only: without the
-// country, a national number says too little to be completed.
+// unknownRegion makes the parser accept international numbers only: without the country, a
+// national number cannot be completed.
 const unknownRegion = "ZZ"
 
-// normalPhone returns an international number as E.164, with its extension; of
-// any other the digits. 00 is a plus.
+// normalPhone returns an international number as E.164, with its extension, and of any
+// other number only the digits. A leading 00 counts as a plus.
 func normalPhone(value string) string {
 	digits := phoneDigits(value)
 	if rest, ok := strings.CutPrefix(digits, "00"); ok {
@@ -112,7 +112,7 @@ func checkPartialDate(field, value string) error {
 	return nil
 }
 
-// maxName is how long a guessed name may get; the contract bounds given ones.
+// maxName limits the length of a guessed name; the contract limits given ones.
 const maxName = 200
 
 // GuessName guesses a name from an e-mail or web address:

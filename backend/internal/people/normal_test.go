@@ -40,7 +40,7 @@ func TestNormalValue(t *testing.T) {
 		{people.KindURL, "https://example.com/in/élodie", "example.com/in/%C3%A9lodie"},
 		{people.KindURL, "https://example.com/in/%C3%A9lodie", "example.com/in/%C3%A9lodie"},
 		{people.KindURL, "https://www2.example.com", "www2.example.com"},
-		{people.KindURL, "Example.com/Ana", "example.com/ana"}, // no scheme: no telling host from path
+		{people.KindURL, "Example.com/Ana", "example.com/ana"}, // no scheme: the host cannot be told from the path
 		{people.KindURL, "https://%zz", "https://%zz"},
 		{people.KindURL, "", ""},
 		{people.KindSocial, "https://www.linkedin.example/in/ana-lopez/", "linkedin.example/in/ana-lopez"},
@@ -55,7 +55,7 @@ func TestNormalValue(t *testing.T) {
 	}
 }
 
-// A phone number's normal value has one spelling: it is its own normal value.
+// NormalValue of a phone number is idempotent.
 func TestNormalPhoneIsStable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -100,7 +100,8 @@ func TestNormalOrganization(t *testing.T) {
 	}
 }
 
-// A normal name is stored and compared with the normal form of what is typed.
+// NormalOrganization is idempotent: stored normal names are compared with the normal form
+// of input.
 func TestNormalOrganizationIsStable(t *testing.T) {
 	t.Parallel()
 	word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Inc.", "GmbH", "S.A.", "Co", "Helios", ",", "ẞ"}))
@@ -176,7 +177,7 @@ func TestNameIsGuessedFromAnAddress(t *testing.T) {
 	}
 }
 
-// Whatever the address, the name is text that fits the contract.
+// For any address, the guessed name is text that fits the contract.
 func TestGuessedNameProperty(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t)
@@ -188,7 +189,7 @@ func TestGuessedNameProperty(t *testing.T) {
 		}
 		got, err := w.create(draft)
 		if err != nil {
-			return // nothing visible in either
+			return // neither has visible characters
 		}
 		name := got.Connection.Name
 		if !utf8.ValidString(name) || utf8.RuneCountInString(name) > 200 || strings.ContainsAny(name, "\x00\n") {

@@ -9,8 +9,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Participants returns the connections with the ids, in no order and without their
-// lists; fault.NotFound names one that is not on file.
+// Participants returns the connections with the ids, in no particular order and without
+// their lists. It fails with fault.NotFound, naming the id, when one does not exist.
 func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var rows []Connection
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
@@ -19,7 +19,7 @@ func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, e
 	return rows, allOnFile(rows, ids)
 }
 
-// Live fails with fault.NotFound unless the connection is on file and not archived.
+// Live fails with fault.NotFound unless the connection exists and is not archived.
 func Live(ctx context.Context, q db.Reader, connectionID string) error {
 	var found string
 	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id = ? AND archived_at IS NULL",

@@ -8,17 +8,17 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people/names"
 )
 
-// Person is what is known of somebody that can tell them from others.
+// Candidate is the data about a person that distinguishes them from others.
 type Candidate struct {
 	ID, Name, Headline string
 	Handles            []Handle
-	// Organizations are the present ones.
+	// Organizations are the current ones.
 	Organizations []string
-	// OnFile counts what is kept about them.
+	// OnFile counts the entries stored about them.
 	OnFile int
 }
 
-// record is a person with what others are compared by.
+// record is a person with the values that are compared.
 type record struct {
 	*Candidate
 
@@ -75,7 +75,7 @@ func keyOf(h Handle) key {
 	}
 }
 
-// minDigits is the length of a phone number that tells anything.
+// minDigits is the least number of digits in a phone number that is compared.
 const minDigits = 7
 
 // mailbox returns the mailbox behind an address: without a +tag and, where dots
@@ -90,7 +90,8 @@ func mailbox(email string) string {
 	return local + "@" + domain
 }
 
-// isProfile tells a person's page at LinkedIn, whatever the country's host.
+// isProfile reports whether an address is a person's page at LinkedIn, on the host of any
+// country.
 func isProfile(normal string) bool {
 	u, err := url.Parse("https://" + normal)
 	return err == nil && strings.Contains(u.Hostname(), "linkedin.") && strings.HasPrefix(u.Path, "/in/")

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// What one person can be to another. Report and introduced are only seen: they
+// What one person can be to another. Report and introduced appear only in answers: they
 // are the inverses of manager and introduced_by, as child is of parent.
 const (
 	RelationSpouse       = "spouse"
@@ -53,9 +53,9 @@ func Inverse(relation string) string {
 	}
 }
 
-// Normal returns the one form in which a relationship is kept, whichever way round
-// it was told: the lower id first where both are the same to each other, else
-// from the one who has the parent, manager or introducer.
+// Normal returns the one form in which a relationship is stored, whichever direction the
+// caller used: the lower id first where both are the same to each other, otherwise from
+// the person who has the parent, manager or introducer.
 func (r Relationship) Normal() Relationship {
 	inverse := Inverse(r.Type)
 	swap := inverse == r.Type && r.FromID > r.ToID
@@ -77,8 +77,8 @@ func (r Relationship) SeenFrom(id string) Relation {
 	return Relation{ConnectionID: r.FromID, Type: Inverse(r.Type)}
 }
 
-// Link records that a person is another one's relation, or takes that away, and
-// returns what they are to each other as seen from from. What is so already is
+// Link records that a person is another one's relation, or removes that record. It returns
+// what they are to each other as seen from from. A relationship that is already stored is
 // not written again, and has no change.
 func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove bool) ([]Relation, string, error) {
 	if fromID == toID {
@@ -128,8 +128,8 @@ func relationsOf(held []Relationship, from, to *Connection) []Relation {
 	return out
 }
 
-// live returns a connection that may be written about. One that is archived fails
-// with fault.Conflict.
+// live returns a connection that is not archived. An archived one fails with
+// fault.Conflict.
 func live(ctx context.Context, r db.Reader, id string) (*Connection, error) {
 	c, err := GetConnection(ctx, r, id)
 	if err != nil {
@@ -138,7 +138,7 @@ func live(ctx context.Context, r db.Reader, id string) (*Connection, error) {
 	return c, c.checkLive()
 }
 
-// checkLive refuses to change people who were put away.
+// checkLive fails with fault.Conflict when a connection is archived.
 func (c *Connection) checkLive() error {
 	switch {
 	case c.MergedInto != "":

@@ -6,8 +6,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Relationship says what one person is to another, and is the row that holds it:
-// ToID is FromID's Type. The inverse is implied and has no row.
+// Relationship says what one person is to another, and is its database row: ToID is
+// FromID's Type. The inverse is implied and has no row.
 type Relationship struct {
 	TenantID  tenant.ID `bun:",pk" json:"-"`
 	ID        string    `bun:",pk"`

@@ -8,14 +8,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
-// ListRelations is that of a Tenant, within the transaction.
+// ListRelations returns up to limit relationships of a connection, each as seen from it.
 func ListRelations(ctx context.Context, q db.Reader, connectionID string, limit int) ([]Relation, error) {
 	var rows []struct {
 		Relationship
 
 		Name string
 	}
-	// An OR in place of the union makes SQLite without statistics read all relationships.
+	// An OR in place of the union makes SQLite read all relationships when it has no
+	// statistics.
 	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, c.name FROM (
 SELECT from_id, to_id, type, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id = ?
 UNION ALL SELECT from_id, to_id, type, from_id FROM relationships WHERE tenant_id = ? AND to_id = ?) AS r
@@ -40,8 +41,8 @@ func ListRelationshipsBetween(ctx context.Context, tx *db.Tx, one, other string)
 	return rows, err
 }
 
-// InsertRelationship keeps a relationship in its normal form and sets its id unless
-// it has one.
+// InsertRelationship inserts a relationship in its normal form and sets its id unless it
+// has one.
 func InsertRelationship(ctx context.Context, tx *db.Tx, r *Relationship) error {
 	*r = r.Normal()
 	r.TenantID = tx.TenantID()

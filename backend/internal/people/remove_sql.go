@@ -7,10 +7,10 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Removed is how many rows went.
+// Removed is how many rows were deleted.
 type Removed struct{ Connections, Notes, Interactions int64 }
 
-// RemoveRows deletes people with all that is about nobody else, and counts it.
+// RemoveRows deletes people with everything that is about no other person, and counts it.
 func RemoveRows(ctx context.Context, tx *db.Tx, ids []string) (sum Removed, err error) {
 	owner := tx.TenantID()
 	entries := func(table, links, column string) (string, []any) {

@@ -1,12 +1,12 @@
-// Package people tells who the people of a list are: an e-mail address, a phone
-// number or a name each, in any mix, as they stand in a guest list or a mail thread.
+// Package people also identifies the people of a list. Each entry is an e-mail address, a
+// phone number or a name, in any mix, as in a guest list or a mail thread.
 //
-// An address is its holder's whatever the entry's name, unless that name cannot be
-// the holder's: then it is ambiguous who is meant.
+// An address identifies its holder whatever the entry's name, unless that name cannot be
+// the holder's: then the entry is ambiguous.
 //
-// Addresses and exact names are looked up with one statement for each kind. Only
-// what is on file under none of them is searched for in memory, where typing
-// mistakes, nicknames and numbers without a country code are forgiven.
+// Addresses and exact names are looked up with one statement for each kind. Only entries
+// that match none of them are searched for in memory, where typing mistakes, nicknames and
+// numbers without a country code are accepted.
 package people
 
 import (
@@ -28,10 +28,10 @@ const (
 	None      = "none"
 )
 
-// MaxPeople is how many people an entry may be.
+// MaxPeople limits how many people an entry may match.
 const MaxPeople = 5
 
-// Person is somebody who was found.
+// Resolved is a person who was found.
 type Resolved struct {
 	ID string
 	names.Names
@@ -41,21 +41,21 @@ type Resolved struct {
 // likeliest first, MaxPeople+1 at most.
 type Search func(ctx context.Context, words, kind string) ([]Resolved, error)
 
-// Answer says who an entry is.
+// Answer says which people an entry matches.
 type Answer struct {
 	Outcome string
-	// People are those it may be, likeliest first, MaxPeople at most.
+	// People are the people the entry may be, likeliest first, MaxPeople at most.
 	People []Match
 }
 
-// Match is a person whom an entry may be. By is connection.KindEmail,
-// connection.KindPhone or KindName.
+// Match is a person that an entry may be. By is connection.KindEmail, connection.KindPhone
+// or KindName.
 type Match struct{ ID, By string }
 
-// entry is an entry in the forms that may be on file; each may be empty.
+// entry is an entry in the forms that may be stored; each may be empty.
 type entry struct{ email, phone, name string }
 
-// parse reads an address, a number, a name, or `Name <address>`.
+// parse parses an address, a number, a name, or `Name <address>`.
 func parse(s string) entry {
 	s = text.Line(s)
 	if at := strings.LastIndexByte(s, '<'); at >= 0 && strings.HasSuffix(s, ">") {
@@ -77,7 +77,7 @@ func parse(s string) entry {
 	return entry{name: s}
 }
 
-// isNumber tells what can only be a phone number.
+// isNumber reports whether a text can only be a phone number.
 func isNumber(s string) bool {
 	digits := 0
 	for _, r := range s {
@@ -91,7 +91,7 @@ func isNumber(s string) bool {
 	return digits >= 3
 }
 
-// All answers each entry, in their order.
+// All returns an answer for each entry, in their order.
 func All(ctx context.Context, r db.Reader, search Search, entries []string) ([]Answer, error) {
 	return all(ctx, func(ctx context.Context, kind string, values []string) (map[string][]Resolved, error) {
 		if kind == KindName {
@@ -101,7 +101,7 @@ func All(ctx context.Context, r db.Reader, search Search, entries []string) ([]A
 	}, search, entries)
 }
 
-// lookup returns who has one of the values of a kind, by value.
+// lookup returns the people who have one of the values of a kind, by value.
 type lookup func(ctx context.Context, kind string, values []string) (map[string][]Resolved, error)
 
 func all(ctx context.Context, look lookup, search Search, entries []string) ([]Answer, error) {
@@ -129,7 +129,7 @@ func all(ctx context.Context, look lookup, search Search, entries []string) ([]A
 	return answers, nil
 }
 
-// keys returns what to look the entry up by, for each kind.
+// keys returns the values to look the entry up by, for each kind.
 func (e entry) keys() map[string]string {
 	keys := map[string]string{}
 	for kind, value := range map[string]string{KindEmail: e.email, KindPhone: e.phone, KindName: text.Fold(e.name)} {
@@ -140,8 +140,7 @@ func (e entry) keys() map[string]string {
 	return keys
 }
 
-// answer prefers the address to the number to the name, and what is on file so to
-// what is like it.
+// answer prefers the address to the number to the name, and exact matches to similar ones.
 func (e entry) answer(ctx context.Context, found map[string]map[string][]Resolved, search Search) (Answer, error) {
 	keys := e.keys()
 	namesakes := found[KindName][keys[KindName]]
@@ -170,8 +169,8 @@ func (e entry) answer(ctx context.Context, found map[string]map[string][]Resolve
 	return Answer{Outcome: None}, nil
 }
 
-// holder answers an entry whose address these people have. Where none of their names
-// can be the entry's, that is ambiguous, and who bears the name may be meant as well.
+// holder answers an entry whose address these people have. When none of their names can be
+// the entry's name, the entry is ambiguous: people with that name may be meant as well.
 func (e entry) holder(kind string, people, namesakes []Resolved) Answer {
 	var fit []Resolved
 	for _, p := range people {

@@ -8,12 +8,12 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// maxSharing bounds how many people of one address or name are read.
+// sharingListed limits how many people with one address or name are read.
 const sharingListed = 6
 
-// ListByHandle returns who has one of the normal values of a kind, by value: of
-// each value a few people, in the order of their last contact, archived ones left
-// out. It takes one statement.
+// ListByHandle returns the people who have one of the normal values of a kind, by value.
+// For each value it returns a few people, in the order of their last contact, without
+// archived ones. It takes one statement.
 func ListByHandle(ctx context.Context, q db.Reader, kind string, values []string) (map[string][]Resolved, error) {
 	if len(values) == 0 {
 		return map[string][]Resolved{}, nil
@@ -31,8 +31,8 @@ func ListByName(ctx context.Context, q db.Reader, folded []string) (map[string][
 		q.TenantID(), bun.List(folded))
 }
 
-// sharing reads the live people of each value that a selection of values and
-// connection ids gives.
+// sharing reads the live people of each value. The selection yields pairs of a value and a
+// connection id.
 func sharing(ctx context.Context, q db.Reader, selection string, args ...any) (map[string][]Resolved, error) {
 	var rows []struct{ Value, ConnectionID, Name, Nickname string }
 	err := q.NewRaw(`SELECT value, connection_id, name, nickname FROM (

@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// directory counts the statements it stands for.
+// directory is a fake search that counts the statements.
 type directory struct {
 	found map[string][]Resolved
 	calls int
@@ -54,7 +54,7 @@ func (d *directory) look(_ context.Context, _ string, values []string) (map[stri
 	return out, nil
 }
 
-// called are those with the ids, each called by the name.
+// called returns people with the ids, all with the same name.
 func called(name string, ids ...string) (out []Resolved) {
 	for _, id := range ids {
 		out = append(out, Resolved{ID: id, Names: names.Names{Full: name}})
@@ -62,7 +62,7 @@ func called(name string, ids ...string) (out []Resolved) {
 	return out
 }
 
-// matches are the ids, all found by one thing.
+// matches returns matches for the ids, all found by the same kind.
 func matches(by string, ids ...string) (out []Match) {
 	for _, id := range ids {
 		out = append(out, Match{ID: id, By: by})
@@ -100,8 +100,8 @@ func TestAllAsksOnceForEachKindAndSearchesOnlyWhatIsLeft(t *testing.T) {
 	}
 }
 
-// An address is its holder's, unless the entry's name cannot be theirs: then the
-// holder is named, and so is who bears the name.
+// An address identifies its holder, unless the entry's name cannot be theirs: then the
+// answer lists the holder and the people with that name.
 func TestAnAddressWithAnotherNameIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	both := append(called("Ada Stone", "1"), called("Bo Reed", "2")...)

@@ -13,16 +13,16 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// connectionRestorer puts connections back, with the lists that are theirs.
+// connectionRestorer restores connections with the lists that belong to them.
 type connectionRestorer struct{ tx *db.Tx }
 
-// bringBack inserts connections that are not on file.
+// bringBack inserts connections that do not exist.
 func (r connectionRestorer) bringBack(ctx context.Context, people ...*Connection) error {
 	var keys []SourceKeyRow
 	for _, c := range people {
 		c.Version++
 		if !c.ArchivedAt.IsZero() {
-			c.ArchivedAt = r.tx.Now() // the days until the purge begin anew
+			c.ArchivedAt = r.tx.Now() // the days until the purge start again
 		}
 		for _, k := range c.SourceKeys {
 			keys = append(keys, SourceKeyRow{TenantID: r.tx.TenantID(), Key: k.Key, ConnectionID: c.ID, ImportID: k.ImportID})
@@ -31,15 +31,15 @@ func (r connectionRestorer) bringBack(ctx context.Context, people ...*Connection
 	if err := InsertPeople(ctx, r.tx, people); err != nil || len(keys) == 0 {
 		return err
 	}
-	// A key that another person got meanwhile stays with that one.
+	// A key that another person got meanwhile stays with that person.
 	_, err := r.tx.NewInsert().Model(&keys).On("CONFLICT (tenant_id, key) DO NOTHING").Exec(ctx)
 	return err
 }
 
-// dropTakenRows takes the ids away from those entries of connections' lists whose rows
-// are another connection's by now: a merge moves rows, and what it moved stays where it
-// is when an undo restores the person that it came from. (The undo may still fail to find
-// the other one as it was.) They get new ids.
+// dropTakenRows clears the ids of those entries of connections' lists whose rows now
+// belong to another connection: a merge moves rows, and what it moved stays there when an
+// undo restores the person that it came from. (The undo may still find the other person
+// changed, and fail.) These entries get new ids.
 func (r connectionRestorer) dropTakenRows(ctx context.Context, people map[string]*Connection) error {
 	type entry struct {
 		id    *string
@@ -81,14 +81,14 @@ func (r connectionRestorer) dropTakenRows(ctx context.Context, people map[string
 	return nil
 }
 
-// removeConnections deletes connections with the rows that are theirs alone.
+// removeConnections deletes connections with the rows that belong to them alone.
 func removeConnections(ctx context.Context, tx *db.Tx, ids ...string) error {
 	tx.MarkRemoved()
 	return tx.Delete(ctx, (*Connection)(nil), "id IN (?)", bun.List(ids))
 }
 
-// CountContacts sets the last contact of connections from the interactions that
-// are on file. CROSS JOIN keeps SQLite from reading all interactions for each of them.
+// CountContacts sets the last contact of connections from the stored interactions. CROSS
+// JOIN keeps SQLite from reading all interactions for each of them.
 func CountContacts(ctx context.Context, tx *db.Tx, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
@@ -101,8 +101,8 @@ WHERE tenant_id = ? AND id IN (?)`, tx.TenantID(), bun.List(ids)).Exec(ctx)
 	return err
 }
 
-// missingConnection returns the first of ids that is not on file, not even
-// archived; empty when all are.
+// missingConnection returns the first of ids that does not exist, not even archived; empty
+// when all exist.
 func missingConnection(ctx context.Context, tx *db.Tx, ids []string) (string, error) {
 	if len(ids) == 0 {
 		return "", nil
@@ -124,8 +124,8 @@ func missingConnection(ctx context.Context, tx *db.Tx, ids []string) (string, er
 	return "", nil
 }
 
-// NeedConnections fails with fault.Conflict when somebody whom an object is about
-// is not on file any more.
+// NeedConnections fails with fault.Conflict when a person that an object is about no
+// longer exists.
 func NeedConnections(ctx context.Context, tx *db.Tx, ids ...string) error {
 	missing, err := missingConnection(ctx, tx, ids)
 	if err != nil || missing == "" {
@@ -134,7 +134,7 @@ func NeedConnections(ctx context.Context, tx *db.Tx, ids ...string) error {
 	return fault.New(fault.Conflict, "%s, whom it is about, is not on file any more", missing)
 }
 
-// RestoreConnection makes the restorer of connections.
+// RestoreConnection returns the restorer of connections.
 func RestoreConnection(tx *db.Tx) history.Restorer { return connectionRestorer{tx} }
 
 // Current implements history.Restorer.
@@ -166,7 +166,7 @@ func fillSourceKeys(ctx context.Context, q db.Reader, people []Connection) error
 	return nil
 }
 
-// connectionsByID returns those of the people who are on file, archived or not.
+// connectionsByID returns those of the people who exist, archived or not.
 func connectionsByID(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var people []Connection
 	if err := tx.From(&people).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil || len(people) == 0 {
@@ -178,8 +178,8 @@ func connectionsByID(ctx context.Context, tx *db.Tx, ids []string) ([]Connection
 	return people, fillSourceKeys(ctx, tx, people)
 }
 
-// Restore implements history.Restorer. The version grows, so that a caller who holds the
-// one before is told.
+// Restore implements history.Restorer. It increments the version, so that a caller who
+// holds the one before gets a conflict.
 func (r connectionRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
 	conflicts, err := r.remove(ctx, history.TakeRemovals(to))
 	if err != nil || len(to) == 0 {
@@ -208,7 +208,7 @@ func (r connectionRestorer) Restore(ctx context.Context, to map[string]json.RawM
 		delete(wanted, was.ID)
 		c.Version, c.LastInteractionAt = was.Version+1, was.LastInteractionAt
 		if was.ArchivedAt.IsZero() && !c.ArchivedAt.IsZero() {
-			c.ArchivedAt = r.tx.Now() // the days until the purge begin anew
+			c.ArchivedAt = r.tx.Now() // the days until the purge start again
 		}
 		changed = append(changed, c)
 	}
@@ -221,8 +221,8 @@ func (r connectionRestorer) Restore(ctx context.Context, to map[string]json.RawM
 	return conflicts, CountContacts(ctx, r.tx, ids...)
 }
 
-// remove deletes connections, except those that something came to hang on, and returns
-// what that is.
+// remove deletes connections, except those that other objects now refer to, and returns
+// those objects.
 func (r connectionRestorer) remove(ctx context.Context, ids []string) (map[string]string, error) {
 	conflicts := map[string]string{}
 	if len(ids) == 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// membershipRestorer puts people back into the groups that they were in; its ids
-// are the people's.
+// membershipRestorer puts people back into the groups that they were in. Its ids are the
+// ids of the people.
 type membershipRestorer struct{ tx *db.Tx }
 
-// Current implements history.Restorer. Every person is in some groups, or none.
+// Current implements history.Restorer. Every person has a state, even one in no group.
 func (r membershipRestorer) Current(ctx context.Context, ids []string) (map[string]any, error) {
 	var known []string
 	err := r.tx.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?)", r.tx.TenantID(), bun.List(ids)).Scan(ctx, &known)
@@ -37,8 +37,8 @@ func (r membershipRestorer) Current(ctx context.Context, ids []string) (map[stri
 	return out, nil
 }
 
-// Restore implements history.Restorer. Only taking people out of all groups is done
-// at once.
+// Restore implements history.Restorer. It removes all people who leave every group with
+// one statement, and changes the others one by one.
 func (r membershipRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
 	var free []string
 	for id, data := range to {
@@ -102,5 +102,5 @@ func setGroups(ctx context.Context, tx *db.Tx, connectionID string, groups []str
 	return tx.InsertAll(ctx, &links, len(links))
 }
 
-// RestoreMembership makes the restorer of memberships.
+// RestoreMembership returns the restorer of memberships.
 func RestoreMembership(tx *db.Tx) history.Restorer { return membershipRestorer{tx} }

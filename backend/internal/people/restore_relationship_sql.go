@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// relationshipRestorer puts relationships back.
+// relationshipRestorer restores relationships.
 type relationshipRestorer struct{ tx *db.Tx }
 
 func (r relationshipRestorer) get(ctx context.Context, id string) (any, error) {
@@ -50,7 +50,7 @@ func (r relationshipRestorer) put(ctx context.Context, id string, to json.RawMes
 	return InsertRelationship(ctx, r.tx, row)
 }
 
-// RestoreRelationship makes the restorer of relationships.
+// RestoreRelationship returns the restorer of relationships.
 func RestoreRelationship(tx *db.Tx) history.Restorer {
 	r := relationshipRestorer{tx}
 	return history.Single{Get: r.get, Put: r.put}

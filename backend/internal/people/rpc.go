@@ -40,7 +40,7 @@ func (h *RPC) DeleteConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 	}, nil
 }
 
-// The contract's bounds on what a merge tells.
+// The contract's bounds on what the answer to a merge shows.
 const (
 	maxMergeConflicts = 100
 	maxConflictValue  = 1999
@@ -71,10 +71,10 @@ func (h *RPC) MergeConnections(ctx context.Context, u *db.Tx, req *connectionsv1
 	return res, nil
 }
 
-// maxMerged is how many people a selection to be merged may stand for.
+// maxMerged is the most people that a selection to be merged may contain.
 const maxMerged = 20
 
-// mergedInto returns who is to be merged into another person.
+// mergedInto returns the people to be merged into another person.
 func (h *RPC) mergedInto(ctx context.Context, req *connectionsv1.MergeConnectionsRequest) ([]string, error) {
 	from, err := call.People(ctx, req.GetFromIds(), req.Selection, h.Selected)
 	if err != nil || req.Selection == nil {
@@ -99,10 +99,10 @@ func (h *RPC) LinkConnections(ctx context.Context, u *db.Tx, req *connectionsv1.
 	return &connectionsv1.LinkConnectionsResponse{Relationships: relationMessages(relations), ChangeId: call.Optional(changeID)}, nil
 }
 
-// maxRelations is how many relationships an answer shows.
+// maxRelations limits how many relationships an answer shows.
 const maxRelations = 50
 
-// wholeConnection is a person as answers show them, with what follows from other
+// WholeConnection is a person as answers show them, with values derived from other
 // records.
 func WholeConnection(ctx context.Context, data db.Reader, c *Connection) (*connectionsv1.Connection, error) {
 	s, err := GetStrength(ctx, data, c.ID)
@@ -219,7 +219,7 @@ type RPC struct {
 	Selected call.Selector
 }
 
-// Names returns the names of the first who changed.
+// Names returns the names of the first people who changed.
 func (a Acted) Names() []string {
 	return call.FirstNames(a.Changed, func(c Connection) string { return c.Name })
 }

@@ -20,14 +20,13 @@ const (
 	weightOrganization = .15
 )
 
-// How many people may have an address until it counts half, and until it counts
-// nothing.
+// How many people may have an address before it counts half, and before it counts nothing.
 const (
 	manyShare = 3
 	allShare  = 50
 )
 
-// ground is one reason to think that two people are one.
+// ground is one reason to believe that two people are one.
 type ground struct {
 	weight float64
 	reason string
@@ -50,8 +49,8 @@ func (k key) ground(sharers int) ground {
 	return ground{weight, reason}
 }
 
-// compare returns how sure it is that two people are one, and why. sharers tells
-// how many people have an address.
+// compare returns how likely it is that two people are one, and why. sharers counts the
+// people who have an address.
 func compare(a, b *record, sharers func(key) int) (float64, []string) {
 	var grounds []ground
 	for _, k := range a.keys {
@@ -96,8 +95,8 @@ func compare(a, b *record, sharers func(key) int) (float64, []string) {
 	return min(score, 1), reasons
 }
 
-// similar tells whether two names may be spellings of one: the family names are
-// alike, and so are the given ones.
+// similar reports whether two names may be spellings of one name: the family names are
+// alike, and so are the given names.
 func similar(a, b *record) bool {
 	if a.family == "" || b.family == "" {
 		return false
@@ -106,13 +105,14 @@ func similar(a, b *record) bool {
 		(a.family == b.family || a.given == b.given)
 }
 
-// likeFamily takes a misspelt family name, and a double one for its part.
+// likeFamily accepts a misspelt family name, and one part of a double family name.
 func likeFamily(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"-") || strings.HasPrefix(b, a+"-") ||
 		strings.HasSuffix(a, "-"+b) || strings.HasSuffix(b, "-"+a) || index.Misspelt(a, b)
 }
 
-// likeGiven takes an initial, an everyday form, the first of two and a misspelling.
+// likeGiven accepts an initial, an everyday form, the first of two given names and a
+// misspelling.
 func likeGiven(a, b string) bool {
 	if a == b || names.SameGiven(a, b) || index.Misspelt(a, b) {
 		return true

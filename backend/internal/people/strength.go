@@ -1,10 +1,10 @@
-// Package people owns how close a member is to a person: a figure between 0 and
-// 100 that the interactions on file give, and the counts that it rests on.
+// Package people also computes how close a member is to a person: a figure between 0 and
+// 100 from the stored interactions, and the counts behind it.
 //
 //	score = round(100·(1−e^(−S/4))),  S = Σ weight·2^(−age/180 days)
 //
-// The store sums S where the rows are, with the same weights and half-life; this
-// package is the definition.
+// The store computes S in the database, with the same weights and half-life; this file is
+// the definition.
 package people
 
 import (
@@ -15,16 +15,16 @@ import (
 // HalfLife is the age at which a contact counts half.
 const HalfLife = 180 * 24 * time.Hour
 
-// scale is the sum at which the score is 1−1/e of its most.
+// scale is the sum at which the score is 1−1/e of its maximum.
 const scale = 4
 
 // Strength is how close the member is to a person, and the evidence for it.
 type Strength struct {
 	// Score is between 0 and 100.
 	Score int
-	// Meetings, Calls and Messages (e-mails among them) on file.
+	// Meetings, Calls and Messages (e-mails among them) that are stored.
 	Meetings, Calls, Messages int
-	// LastInteractionAt is the last contact of any kind; zero when none is on file.
+	// LastInteractionAt is the last contact of any kind; zero when none is stored.
 	LastInteractionAt time.Time
 }
 
@@ -34,36 +34,36 @@ type Contact struct {
 	OccurredAt time.Time
 }
 
-// Weights are what a fresh contact of a kind counts; other kinds count nothing.
+// Weights returns how much a new contact of a kind counts; other kinds count nothing.
 func Weights() map[string]float64 {
 	return map[string]float64{"meeting": 3, "call": 2, "email": 1, "message": 1}
 }
 
-// Score turns the sum S into the figure.
+// Score converts the sum S to the score.
 func Score(sum float64) int { return int(math.Round(100 * (1 - math.Exp(-sum/scale)))) }
 
-// Sum is the S that gives a score.
+// Sum returns the S that gives a score.
 func Sum(score int) float64 { return -scale * math.Log(1-float64(score)/100) }
 
 // Decay is what is left of a contact's weight at an age; a contact that lies
 // ahead counts as one of now.
 func Decay(age time.Duration) float64 { return math.Exp2(-float64(max(age, 0)) / float64(HalfLife)) }
 
-// TiesEpoch is the moment to which kept sums of contacts are decayed. All contacts decay
-// alike, so that the order of such sums is that of the strengths at any time.
+// TiesEpoch is the moment to which stored sums of contacts are decayed. All contacts decay
+// alike, so the order of these sums is the order of the strengths at any time.
 var TiesEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Tie is what a contact adds to a sum at TiesEpoch.
+// Tie returns what a contact adds to a sum at TiesEpoch.
 func Tie(kind string, at time.Time) float64 {
 	return Weights()[kind] * math.Exp2(float64(at.Sub(TiesEpoch))/float64(HalfLife))
 }
 
-// ScoreOf returns the score at a time of a sum of Ties.
+// ScoreOf returns the score, at a time, of a sum of Ties.
 func ScoreOf(ties float64, now time.Time) int {
 	return Score(ties * math.Exp2(-float64(now.Sub(TiesEpoch))/float64(HalfLife)))
 }
 
-// Of returns the strength that contacts give at a time.
+// Of returns the strength, at a time, that contacts give.
 func Of(contacts []Contact, now time.Time) Strength {
 	var s Strength
 	sum := 0.0

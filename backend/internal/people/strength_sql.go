@@ -13,14 +13,14 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// GetStrength returns how close the member is to a person now; nothing for one who
-// is not on file.
+// GetStrength returns how close the member is to a person now, and nothing for a person
+// who does not exist.
 func GetStrength(ctx context.Context, q db.Reader, connectionID string) (Strength, error) {
 	found, err := Strengths(ctx, q, []string{connectionID}, q.Now())
 	return found[connectionID], err
 }
 
-// tie is a row of closeness.
+// tie is a row of Closeness.
 type tie struct {
 	ConnectionID              string
 	Meetings, Calls, Messages int
@@ -34,8 +34,8 @@ func (t tie) strength() Strength {
 	}
 }
 
-// Closeness selects, for each connection of interaction_connections l joined with
-// interactions i, the counts and the sum that strength.Strength is made of.
+// Closeness selects the counts and the sum from which Strength is computed, for each
+// connection of interaction_connections l joined with interactions i.
 func Closeness(q db.Reader, now time.Time) schema.QueryAppender {
 	weights := Weights()
 	var cases strings.Builder

@@ -31,7 +31,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// More contacts, or later ones, never make a tie weaker; the score keeps its bounds.
+// More contacts, or later ones, never lower the score; the score stays within its bounds.
 func TestOfGrows(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

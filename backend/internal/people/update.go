@@ -11,14 +11,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Edit is what to change of a list: Replace first, then Remove, then Add.
+// Edit says what to change of a list: Replace first, then Remove, then Add.
 type Edit struct{ Replace, Add, Remove []string }
 
-// DateEdit is what to change of the important dates: Replace (unless empty) first,
-// then Remove, then Add.
+// DateEdit says what to change of the important dates: Replace (unless empty) first, then
+// Remove, then Add.
 type DateEdit struct{ Replace, Add, Remove []DateDraft }
 
-// JobEdit is what to change of the positions: Remove first, then Add.
+// JobEdit says what to change of the positions: Remove first, then Add.
 type JobEdit struct{ Add, Remove []JobDraft }
 
 // Update changes a connection that is not archived. A patch that changes nothing
@@ -87,7 +87,7 @@ func (p Patch) applyPosition(c *Connection) {
 	c.setPosition(organization, title)
 }
 
-// retitle changes the title of the current position, which goes on.
+// retitle changes the title of the current position, which continues.
 func (c *Connection) retitle(title string) {
 	for i := range c.Positions {
 		if c.Positions[i].Current {
@@ -97,8 +97,8 @@ func (c *Connection) retitle(title string) {
 	}
 }
 
-// editHandles changes the list of a kind. A handle that stays keeps its id and
-// label, and handles of other kinds keep their places.
+// editHandles changes the list of a kind. A handle that stays keeps its id and label, and
+// handles of other kinds keep their places.
 func (c *Connection) editHandles(kind string, e Edit) {
 	var held []Handle
 	for _, h := range c.Handles {
@@ -128,8 +128,8 @@ func (c *Connection) editHandles(kind string, e Edit) {
 	c.Handles = kept
 }
 
-// like returns the one among held with the same address, as it is spelled now;
-// h itself when there is none.
+// like returns the stored handle with the same address, in its current spelling, or h
+// itself when there is none.
 func (h Handle) like(held []Handle) Handle {
 	for _, other := range held {
 		if other.NormalValue == h.NormalValue {
@@ -140,8 +140,8 @@ func (h Handle) like(held []Handle) Handle {
 	return h
 }
 
-// editTags changes the tags. Their order does not count, and one that stays keeps
-// its spelling.
+// editTags changes the tags. Their order does not matter, and a tag that stays keeps its
+// spelling.
 func (c *Connection) editTags(e Edit) {
 	list := Connection{Tags: slices.Clone(c.Tags)}
 	if len(e.Replace) > 0 {

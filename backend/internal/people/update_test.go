@@ -79,7 +79,7 @@ func wantUpdated(t *testing.T, p people.Patch, want *people.Connection) {
 		t.Errorf("returned (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(plain(want), plain(w.held("con_1"))); diff != "" {
-		t.Errorf("on file (-want +got):\n%s", diff)
+		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	w.wantWrites(t, 1)
 	w.wantChange(t, "con_1", ana())
@@ -265,7 +265,7 @@ func TestNothingChangedNothingWritten(t *testing.T) {
 	}
 }
 
-// A store may read an empty list as nil or as empty; neither is a change.
+// A store may return an empty list as nil or as empty; neither is a change.
 func TestEmptyListsAreNoChange(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, &people.Connection{
@@ -279,8 +279,8 @@ func TestEmptyListsAreNoChange(t *testing.T) {
 	w.wantNothingWritten(t)
 }
 
-// Repeating a patch is harmless, whatever it holds: the second time nothing is
-// different. (An address both removed and added goes last, and is left out.)
+// Repeating a patch changes nothing. (An address that is both removed and added moves to
+// the end, so the test leaves it out.)
 func TestPatchIsIdempotent(t *testing.T) {
 	t.Parallel()
 	values := func(t *rapid.T, label, pattern string) []string {

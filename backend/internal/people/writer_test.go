@@ -26,7 +26,7 @@ type writer struct {
 	t *testing.T
 }
 
-// newWriter puts people on file.
+// newWriter stores people.
 func newWriter(t *testing.T, persons ...*people.Connection) *writer {
 	t.Helper()
 	s := dbtest.Open(t, dbtest.SQLite(t), func() time.Time { return noon })
@@ -35,7 +35,7 @@ func newWriter(t *testing.T, persons ...*people.Connection) *writer {
 	return w
 }
 
-// reset puts people on file in place of all others.
+// reset replaces all stored people.
 func (w *writer) reset(persons ...*people.Connection) {
 	w.t.Helper()
 	err := w.Write(w.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
@@ -79,7 +79,7 @@ func write[T any](w *writer, fn func(ctx context.Context, tx *db.Tx) (T, error))
 	return out, err
 }
 
-// held returns a person as they are on file.
+// held returns the stored version of a person.
 func (w *writer) held(connectionID string) *people.Connection {
 	w.t.Helper()
 	c, err := people.GetConnection(w.t.Context(), w, connectionID)
@@ -89,7 +89,7 @@ func (w *writer) held(connectionID string) *people.Connection {
 	return c
 }
 
-// changes returns what was recorded, the latest first.
+// changes returns the recorded changes, the latest first.
 func (w *writer) changes() []history.Change {
 	w.t.Helper()
 	all, err := history.ListChanges(w.t.Context(), w, history.Query{Limit: 100})
@@ -99,8 +99,8 @@ func (w *writer) changes() []history.Change {
 	return all
 }
 
-// plain returns a copy without what the database adds: owners, versions of the data, and
-// the ids of rows that a test didn't choose, which become "new" with their place.
+// plain returns a copy without the values that the database adds: owners, data versions,
+// and the ids of rows that a test did not choose, which become "new" with their position.
 func plain(c *people.Connection) *people.Connection {
 	if c == nil {
 		return nil
@@ -136,8 +136,8 @@ func deep(c *people.Connection) *people.Connection {
 	return &out
 }
 
-// wantChange checks the one recorded change: what it is about, and that it tells
-// the connection before (nil when it was made) and as it is on file now.
+// wantChange checks the one recorded change: its target, and that it holds the connection
+// before the change (nil when it was created) and as it is stored now.
 func (w *writer) wantChange(t *testing.T, connectionID string, before *people.Connection) {
 	t.Helper()
 	changes := w.changes()
@@ -171,7 +171,7 @@ func encode(t *testing.T, v any) string {
 	return string(data)
 }
 
-// wantNothingWritten checks that no change was recorded; without one nothing is kept.
+// wantNothingWritten checks that no change was recorded.
 func (w *writer) wantNothingWritten(t *testing.T) {
 	t.Helper()
 	w.wantWrites(t, 0)
@@ -185,7 +185,7 @@ func (w *writer) wantWrites(t *testing.T, n int) {
 	}
 }
 
-// breaks renames a table away.
+// breaks renames a table, so that statements on it fail.
 func (w *writer) breaks(table string) {
 	w.t.Helper()
 	err := w.Write(w.t.Context(), db.Actor{}, func(ctx context.Context, tx *db.Tx) error {
@@ -197,7 +197,7 @@ func (w *writer) breaks(table string) {
 	}
 }
 
-// wantInvalid checks that err breaks a rule of the field.
+// wantInvalid checks that err is a fault.Invalid of the field.
 func wantInvalid(t *testing.T, err error, field string) {
 	t.Helper()
 	var f *fault.Error

@@ -11,32 +11,33 @@ import (
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
-// Completion says which reminder ended, and how.
+// Completion says which reminder to end, and how.
 type Completion struct {
 	ID string
 	// Outcome is Done or Dismissed.
 	Outcome string
-	// DueOn is the reminder's day as it was read; empty when it is not known.
+	// DueOn is the reminder's day as the caller read it; empty when unknown.
 	DueOn string
-	// Today is the member's, and Zone is theirs.
+	// Today is the current day for the member, in the time zone Zone.
 	Today time.Time
 	Zone  *time.Location
 }
 
-// Completed is what Complete left on file.
+// Completed is the result of Complete.
 type Completed struct {
 	Reminder *Reminder
-	// NextDue is the next day of one that recurs; empty for the others.
+	// NextDue is the next day of a recurring reminder; empty for others.
 	NextDue string
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 }
 
-// Complete ends a reminder. One that recurs and is done moves to its next day after
-// today instead; dismissed, it does not come back.
-// Doing it twice changes nothing more: what is over stays as it is, and one that
-// recurs is not moved from another day than DueOn nor, without DueOn, twice on one
-// day of the member's.
+// Complete ends a reminder. A recurring reminder that is done moves to its next day after
+// today instead; a recurring reminder that is dismissed ends.
+//
+// Repeating the call changes nothing more: a reminder that has ended stays unchanged. A
+// recurring one moves only from the day DueOn or, without DueOn, only once on one day of
+// the member.
 func Complete(ctx context.Context, w *db.Tx, c Completion) (Completed, error) {
 	r, err := GetReminder(ctx, w, c.ID)
 	if err != nil {
@@ -69,8 +70,8 @@ func Complete(ctx context.Context, w *db.Tx, c Completion) (Completed, error) {
 	return Completed{Reminder: &after, NextDue: after.nextDue(), ChangeID: changeID}, err
 }
 
-// again tells whether the completion was made before. It fails with
-// fault.Conflict when the reminder is not the one that was read.
+// again reports whether the completion was made before. It fails with fault.Conflict when
+// the reminder has changed since the caller read it.
 func (c Completion) again(r *Reminder, due time.Time) (bool, error) {
 	switch {
 	case r.State != Open:
@@ -87,14 +88,14 @@ func (c Completion) again(r *Reminder, due time.Time) (bool, error) {
 		}
 		return false, fault.New(fault.Conflict, "%s is due on %s, not on %s: read it again and decide anew", r.ID, r.DueOn, c.DueOn)
 	default:
-		// Update starts the periods anew, so that what it moved is not taken for completed.
+		// Update restarts the periods, so that a moved reminder does not look completed.
 		movedToday := r.Version > 1 && r.DueOn != r.StartsOn && civil.Of(r.UpdatedAt, c.Zone).Equal(c.Today)
 		return c.moves(r) && movedToday && due.After(c.Today), nil
 	}
 }
 
-// moves tells whether the completion takes the reminder to another day, and does
-// not end it.
+// moves reports whether the completion moves the reminder to another day instead of ending
+// it.
 func (c Completion) moves(r *Reminder) bool { return r.Recurrence != RecursNever && c.Outcome == Done }
 
 func (c Completion) summary(r *Reminder) string {
@@ -105,7 +106,7 @@ func (c Completion) summary(r *Reminder) string {
 	return verb + r.Text
 }
 
-// nextDue is the day of a reminder that recurs and is open, else empty.
+// nextDue returns the day of an open recurring reminder, and empty for others.
 func (r *Reminder) nextDue() string {
 	if r.Recurrence == RecursNever || r.State != Open {
 		return ""
@@ -113,7 +114,7 @@ func (r *Reminder) nextDue() string {
 	return r.DueOn
 }
 
-// days returns the days of a reminder that is on file.
+// days parses the days of a stored reminder.
 func (r *Reminder) days() (due, start time.Time, err error) {
 	if due, err = time.Parse(time.DateOnly, r.DueOn); err != nil {
 		return due, start, fmt.Errorf("reminder %s: %w", r.ID, err)

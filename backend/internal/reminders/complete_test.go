@@ -31,7 +31,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("%q (-want +got):\n%s", changeID, diff)
 	}
 	if diff := cmp.Diff(want, w.held(got.ID)); diff != "" {
-		t.Errorf("on file (-want +got):\n%s", diff)
+		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	if e := w.changes()[0].Effects[0]; e.ID != got.ID || string(e.Before) != "null" {
 		t.Errorf("recorded %+v", e)
@@ -101,9 +101,9 @@ func TestComplete(t *testing.T) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			if after := w.held("rem_1"); after.DueOn != c.wantDue || after.State != c.wantState || after.Version != 2 || !cmp.Equal(after, *got.Reminder) || after.StartsOn != r.StartsOn {
-				t.Errorf("on file: %+v", after)
+				t.Errorf("stored: %+v", after)
 			}
-			// Doing it again, as an agent that lost the answer does, changes nothing.
+			// Doing it again, as an agent does that lost the response, changes nothing.
 			again, err := w.complete(c.completion)
 			if err != nil || again.ChangeID != "" || again.NextDue != c.wantNext || !cmp.Equal(again.Reminder, got.Reminder) {
 				t.Errorf("again: %+v, %v", again, err)
@@ -113,7 +113,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Without the day that was read, the next time counts from the next day on.
+// Without the day that the caller read, completing again counts from the next day on.
 func TestCompleteAgainTheNextDay(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, noon, reminders.Reminder{ID: "rem_1", Text: "x", DueOn: "2026-03-10", StartsOn: "2026-03-10", Recurrence: "weekly", State: "open", Version: 1})
@@ -127,7 +127,7 @@ func TestCompleteAgainTheNextDay(t *testing.T) {
 	w.wantChanges(t, 2)
 }
 
-// What was done today can still be told not to come back.
+// A reminder that was done today can still be dismissed.
 func TestDismissAfterDone(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, noon, reminders.Reminder{ID: "rem_1", Text: "x", DueOn: "2026-03-10", StartsOn: "2026-03-10", Recurrence: "weekly", State: "open", Version: 1})
@@ -150,10 +150,10 @@ func TestCompleteRefuses(t *testing.T) {
 		code    fault.Code
 		says    string
 	}{
-		"unknown":                  {"rem_9", "", fault.NotFound, "rem_9"},
-		"a later day than on file": {"rem_1", "2026-03-17", fault.Conflict, "2026-03-10"},
-		"another day of a single":  {"rem_2", "2026-03-03", fault.Conflict, "2026-03-10"},
-		"no day of the calendar":   {"rem_1", "2026-02-30", fault.Invalid, "due_on"},
+		"unknown":                 {"rem_9", "", fault.NotFound, "rem_9"},
+		"a later day than stored": {"rem_1", "2026-03-17", fault.Conflict, "2026-03-10"},
+		"another day of a single": {"rem_2", "2026-03-03", fault.Conflict, "2026-03-10"},
+		"an invalid date":         {"rem_1", "2026-02-30", fault.Invalid, "due_on"},
 	} {
 		w := newWriter(t, noon, r, once)
 		_, err := w.complete(reminders.Completion{ID: c.id, DueOn: c.due, Outcome: "done", Zone: time.UTC, Today: date("2026-03-10")})

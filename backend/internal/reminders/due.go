@@ -13,23 +13,23 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// The kinds of what is due, in the order in which those of one day are listed.
+// The kinds of due entries, in the order in which those of one day are listed.
 const (
 	KindReminder = "reminder"
 	KindDate     = "date"
 	KindCadence  = "cadence"
 )
 
-// DueQuery says what of all that is due to read.
+// DueQuery says which due entries to read.
 type DueQuery struct {
-	// Today is the member's, and Zone is theirs.
+	// Today is the current day for the member, in the time zone Zone.
 	Today time.Time
 	Zone  *time.Location
-	// Until is the last day to look at, today or later.
+	// Until is the last day to read, today or later.
 	Until time.Time
 	// Kinds is empty for all.
 	Kinds []string
-	// ConnectionID is empty for everybody.
+	// ConnectionID is empty for all people.
 	ConnectionID string
 	// After is the last entry of the page before; nil for the first page.
 	After *Cursor
@@ -37,15 +37,15 @@ type DueQuery struct {
 	Limit int
 }
 
-// Wants tells whether entries of a kind are asked for.
+// Wants reports whether the query asks for entries of a kind.
 func (q DueQuery) Wants(kind string) bool { return len(q.Kinds) == 0 || slices.Contains(q.Kinds, kind) }
 
 // Cursor is the position of an entry in the order of the list.
 type Cursor struct{ DueOn, Kind, ID string }
 
-// Rows are what the list is made of, as far as the query asks for it: open
-// reminders due by its last day, dates that may come round until then, and people
-// with a keep-in-touch interval. Nobody who is archived is among them.
+// Rows are the rows from which the list is made, as far as the query asks for them: open
+// reminders due by its last day, dates that may recur until then, and people with a
+// keep-in-touch interval. Archived people are left out.
 type Rows struct {
 	Reminders []ReminderRow
 	Dates     []DateRow
@@ -53,32 +53,33 @@ type Rows struct {
 	People []people.Connection
 }
 
-// ReminderRow is a reminder, and the name of whom it is about.
+// ReminderRow is a reminder, and the name of the person it is about.
 type ReminderRow struct {
 	Reminder
 
 	Name string
 }
 
-// DateRow is a date, and the name of whose it is.
+// DateRow is a date, and the name of the person it belongs to.
 type DateRow struct {
 	people.ImportantDate
 
 	Name string
 }
 
-// Due is one thing that is due.
+// Due is one entry of the list.
 type Due struct {
 	Kind, DueOn string
-	// Overdue tells that the day is over; of a person, that one and a half
-	// intervals are.
+	// Overdue says that the day has passed or, for a person, that one and a half intervals
+	// have.
 	Overdue bool
-	// Text says in one line what it is.
+	// Text describes the entry in one line.
 	Text string
-	// ReminderID is empty for other kinds, ConnectionID and Name for nobody.
+	// ReminderID is empty for other kinds; ConnectionID and Name are empty for a reminder
+	// about no person.
 	ReminderID, ConnectionID, Name string
-	// LastContactOn is the day of the last contact, of people only; empty when
-	// none is on file.
+	// LastContactOn is the day of the last contact, for people only; empty when no contact
+	// is stored.
 	LastContactOn string
 
 	id string // of the reminder, the date or the person
@@ -90,7 +91,7 @@ func (d Due) Cursor() Cursor { return Cursor{DueOn: d.DueOn, Kind: d.Kind, ID: d
 // Counts is how many entries there are in all.
 type Counts struct{ Reminders, Dates, Cadences, Overdue int }
 
-// List returns a page of what is due, soonest first, and the counts of all pages.
+// List returns a page of due entries, soonest first, and the counts of all pages.
 func List(ctx context.Context, r db.Reader, q DueQuery) ([]Due, Counts, error) {
 	rows, err := ReadDue(ctx, r, q)
 	if err != nil {
@@ -100,8 +101,8 @@ func List(ctx context.Context, r db.Reader, q DueQuery) ([]Due, Counts, error) {
 	return page, counts, nil
 }
 
-// Page returns a page of what the rows make due, soonest first, and the counts of all
-// pages.
+// Page returns a page of the due entries that the rows give, soonest first, and the counts
+// of all pages.
 func (rows Rows) Page(q DueQuery) ([]Due, Counts) {
 	all := rows.entries(q)
 	var counts Counts
@@ -135,7 +136,7 @@ func compare(a, b Cursor) int {
 
 func rank(kind string) int { return slices.Index([]string{KindReminder, KindDate, KindCadence}, kind) }
 
-// entries makes the list, in no order.
+// entries returns the due entries in no particular order.
 func (rows Rows) entries(q DueQuery) []Due {
 	var all []Due
 	today, until := q.Today.Format(time.DateOnly), q.Until.Format(time.DateOnly)
@@ -164,7 +165,7 @@ func (rows Rows) entries(q DueQuery) []Due {
 	return all
 }
 
-// dateText says what a date is on the day on which it comes round.
+// dateText describes a date on the day on which it recurs.
 func dateText(d people.ImportantDate, on time.Time) string {
 	years := on.Year() - d.Year
 	if d.Year == 0 {
@@ -189,7 +190,7 @@ func dateText(d people.ImportantDate, on time.Time) string {
 	return what
 }
 
-// cadenceDue returns the entry of a person who falls due within the query's days.
+// cadenceDue returns the entry of a person who is due within the query's days.
 func cadenceDue(c *people.Connection, q DueQuery) (Due, bool) {
 	due, ok := c.Cadence().NextDue(q.Zone)
 	if !ok || due.After(q.Until) || c.Cadence().Snoozed(q.Today) {

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// ReadDue returns the rows of a query; its After and Limit do not count. A connection
-// that is not on file is fault.NotFound. With a statement for each kind.
+// ReadDue returns the rows of a query, with one statement for each kind; After and Limit
+// have no effect. It fails with fault.NotFound for a connection that does not exist.
 func ReadDue(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) {
 	rows, err := readDue(ctx, q, query)
 	return rows, err
@@ -39,7 +39,7 @@ func readDue(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) {
 	return out, err
 }
 
-// remindersDue walks the index on state and day up to the last one.
+// remindersDue reads the index on state and day up to the last day.
 func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderRow, error) {
 	statement := `SELECT r.*, coalesce(c.name, '') AS name FROM reminders r
 LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
@@ -54,8 +54,8 @@ WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ? AND c.archived_at IS NUL
 	return rows, err
 }
 
-// datesDue walks the index on month and day from today to the last day, in two
-// parts when a new year begins between them.
+// datesDue reads the index on month and day from today to the last day, in two parts when
+// a new year begins between them.
 func datesDue(ctx context.Context, q db.Reader, query DueQuery) ([]DateRow, error) {
 	const columns = `SELECT d.*, c.name FROM important_dates d
 JOIN connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
@@ -76,14 +76,14 @@ WHERE d.tenant_id = ? AND d.day > 0`
 	return rows, err
 }
 
-// monthDay is a day of any year; a span is from one to another of the same year.
+// monthDay is a day of any year; a span goes from one to another within one year.
 type (
 	monthDay struct{ month, day int }
 	span     struct{ first, last monthDay }
 )
 
-// spans returns the days of the year between two days, both included. Those of
-// 29 February belong to the 28th where a year has no other.
+// spans returns the days of the year between two days, both included. In a common year,
+// dates of 29 February belong to the 28th.
 func spans(from, until time.Time) []span {
 	first, last := monthDay{int(from.Month()), from.Day()}, monthDay{int(until.Month()), until.Day()}
 	if last == (monthDay{2, 28}) {
@@ -100,9 +100,9 @@ func spans(from, until time.Time) []span {
 	}
 }
 
-// PeopleDue reads whoever has an interval, own or of a group, and is not snoozed;
-// of a single person, that one in any case. When they are due follows from days in
-// the member's zone and is not for the database to say.
+// PeopleDue reads the people who have an interval, own or of a group, and are not snoozed.
+// For a query about one person, it returns that person in any case. The due days depend on
+// the member's time zone, so they are computed in Go.
 func PeopleDue(ctx context.Context, q db.Reader, query DueQuery) ([]people.Connection, error) {
 	var rows []struct {
 		people.Connection
@@ -117,8 +117,8 @@ JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_d
 WHERE l.tenant_id = c.tenant_id AND l.connection_id = c.id), 0) AS shortest_of_groups
 FROM connections c WHERE c.tenant_id = ? AND c.id = ? AND c.archived_at IS NULL`, q.TenantID(), query.ConnectionID).Scan(ctx, &rows)
 	} else {
-		// CROSS JOIN keeps SQLite, which has no statistics, from beginning with the
-		// larger table; to PostgreSQL it is a join like any other.
+		// CROSS JOIN keeps SQLite, which has no statistics, from starting with the larger
+		// table; to PostgreSQL it is a join like any other.
 		err = q.NewRaw(columns+`k.shortest AS shortest_of_groups FROM (
 SELECT connection_id, coalesce(min(cadence_days), 0) AS shortest FROM (
 SELECT l.connection_id, g.cadence_days FROM groups g CROSS JOIN group_connections l

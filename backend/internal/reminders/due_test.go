@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lines are the entries in short: "2026-03-10 reminder! Call Ana".
+// lines formats the entries: "2026-03-10 reminder! Call Ana".
 func lines(t *testing.T, due []reminders.Due) (out []string) {
 	t.Helper()
 	for _, d := range due {
@@ -102,7 +102,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A day is the member's: the same moments are due or not by where they live.
+// Days are in the member's time zone: the same moments are due in some zones only.
 func TestListAcrossTheDateLine(t *testing.T) {
 	t.Parallel()
 	now := at("2026-03-10T10:30:00Z")
@@ -125,7 +125,7 @@ func TestListAcrossTheDateLine(t *testing.T) {
 	}
 }
 
-// Pages laid end to end are the whole list, and their counts are the same.
+// Concatenated pages are the whole list, and their counts are the same.
 func TestPagesOfTheList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

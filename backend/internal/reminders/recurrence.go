@@ -6,7 +6,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 )
 
-// How often a reminder comes back.
+// How often a reminder recurs.
 const (
 	RecursNever     = "none"
 	RecursWeekly    = "weekly"
@@ -15,9 +15,9 @@ const (
 	RecursYearly    = "yearly"
 )
 
-// Next returns the first day after a day that lies whole periods from start. A
-// month without the day of start has it on its last day. It returns false for
-// what does not recur.
+// Next returns the first day after a given day that is a whole number of periods from
+// start. In a month without the day of start, it is the last day. Next returns false for a
+// reminder that does not recur.
 func Next(start time.Time, recurrence string, after time.Time) (time.Time, bool) {
 	months := 0
 	switch recurrence {
@@ -37,7 +37,7 @@ func Next(start time.Time, recurrence string, after time.Time) (time.Time, bool)
 	default:
 		return time.Time{}, false
 	}
-	// The period that after lies in, or the one before it, begins the search.
+	// The search begins with the period that contains after, or the one before it.
 	passed := (after.Year()-start.Year())*12 + int(after.Month()-start.Month())
 	for n := max(0, passed/months-1); ; n++ {
 		next := civil.Clamped(start.Year(), start.Month()+time.Month(n*months), start.Day())

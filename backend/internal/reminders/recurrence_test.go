@@ -48,8 +48,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// The next day lies ahead, no other lies between, and it is of the start's weekday
-// or of its day of the month, unless the month is too short.
+// The next day is after the given one, no occurrence is skipped, and it has the start's
+// weekday or its day of the month, unless the month is too short.
 func TestNextIsTheFirst(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

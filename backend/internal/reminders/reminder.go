@@ -18,16 +18,17 @@ const (
 	Dismissed = "dismissed"
 )
 
-// Reminder is something to be reminded of, and its row. Its days are YYYY-MM-DD.
+// Reminder is a text to remind the member of, and its database row. Its days are
+// YYYY-MM-DD.
 type Reminder struct {
 	TenantID tenant.ID `bun:",pk" json:"-"`
 	ID       string    `bun:",pk"`
-	// ConnectionID is whom it is about; empty for nobody.
+	// ConnectionID is the person the reminder is about; empty for no person.
 	ConnectionID string `bun:",nullzero"`
 	Text         string
 	DueOn        string
-	// StartsOn is the day that a recurring reminder counts its periods from, so
-	// that one made for the 31st comes back to it after February.
+	// StartsOn is the day from which a recurring reminder counts its periods, so that one
+	// created for the 31st returns to the 31st after February.
 	StartsOn   string
 	Recurrence string
 	State      string
@@ -37,11 +38,11 @@ type Reminder struct {
 	UpdatedAt time.Time
 }
 
-// maxYears is how far from today a reminder may be due.
+// maxYears limits how many years from today a reminder may be due.
 const maxYears = 100
 
-// Create keeps a reminder and returns it with the id of the change. An empty
-// recurrence means RecursNever. It fails with fault.Invalid for a day before today.
+// Create stores a reminder and returns it with the id of the change. An empty recurrence
+// means RecursNever. It fails with fault.Invalid for a day before today.
 func Create(ctx context.Context, w *db.Tx, r Reminder, today time.Time) (*Reminder, string, error) {
 	var err error
 	if r.Text, err = cleanText(r.Text); err != nil {

@@ -23,7 +23,7 @@ func GetReminder(ctx context.Context, tx *db.Tx, reminderID string) (*Reminder, 
 	return r, err
 }
 
-// InsertReminder keeps a new reminder and sets its id.
+// InsertReminder inserts a new reminder and sets its id.
 func InsertReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	r.TenantID = tx.TenantID()
 	if err := people.NameRow(tx, &r.ID, id.Reminder); err != nil {
@@ -35,8 +35,8 @@ func InsertReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	return nil
 }
 
-// ReplaceReminder keeps r in place of the version before it; it fails with
-// fault.Conflict when that is not on file any more.
+// ReplaceReminder stores r in place of the version before it. It fails with fault.Conflict
+// when that version is no longer the stored one.
 func ReplaceReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	r.TenantID = tx.TenantID()
 	result, err := tx.NewUpdate().Model(r).ExcludeColumn("tenant_id", "id", "created_at").

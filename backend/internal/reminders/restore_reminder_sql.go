@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// reminderRestorer puts reminders back.
+// reminderRestorer restores reminders.
 type reminderRestorer struct{ tx *db.Tx }
 
 func (r reminderRestorer) get(ctx context.Context, id string) (any, error) {
@@ -48,7 +48,7 @@ func (r reminderRestorer) put(ctx context.Context, id string, to json.RawMessage
 	return ReplaceReminder(ctx, r.tx, wanted)
 }
 
-// RestoreReminder makes the restorer of reminders.
+// RestoreReminder returns the restorer of reminders.
 func RestoreReminder(tx *db.Tx) history.Restorer {
 	r := reminderRestorer{tx}
 	return history.Single{Get: r.get, Put: r.put}

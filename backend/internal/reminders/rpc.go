@@ -13,7 +13,7 @@ import (
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
 )
 
-// defaultDays is how far list_due looks ahead.
+// defaultDays is how many days list_due looks ahead.
 const defaultDays = 7
 
 // reminders implements ReminderService.
@@ -43,7 +43,7 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 		}
 	}
 	size := q.Limit
-	q.Limit++ // one more tells whether there is a further page
+	q.Limit++ // one more entry shows whether there is another page
 	p := tenant.PrincipalFrom(ctx)
 	due, counts, err := List(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
 	if err != nil {

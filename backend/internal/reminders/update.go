@@ -12,13 +12,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Patch is what to change of a reminder; empty fields stay as they are.
+// Patch says what to change of a reminder. Empty fields leave their value unchanged.
 type Patch struct{ ID, Text, DueOn, ConnectionID, Recurrence string }
 
-// Update changes an open reminder and returns it with the id of the change, which is
-// empty for a patch that changes nothing: such a patch writes nothing. It fails with
-// fault.NotFound when there is no such reminder or person, with fault.Conflict when the
-// reminder is not open, and with fault.Invalid for a new day before today.
+// Update changes an open reminder and returns it with the id of the change. A patch that
+// changes nothing writes nothing, and its id is empty. Update fails with fault.NotFound
+// when the reminder or person does not exist, with fault.Conflict when the reminder is not
+// open, and with fault.Invalid for a new day before today.
 func Update(ctx context.Context, w *db.Tx, p Patch, today time.Time) (*Reminder, string, error) {
 	before, err := GetReminder(ctx, w, p.ID)
 	if err != nil {
@@ -54,8 +54,8 @@ func Update(ctx context.Context, w *db.Tx, p Patch, today time.Time) (*Reminder,
 	return &after, changeID, err
 }
 
-// move sets when a reminder is due and how often it recurs. What recurs otherwise than
-// before counts its periods from the day it is due.
+// move sets the due day and the recurrence of a reminder. When the recurrence changes, the
+// periods count from the due day.
 func (p Patch) move(r *Reminder, today time.Time) error {
 	if p.DueOn != "" && p.DueOn != r.DueOn {
 		if err := checkDue(p.DueOn, today); err != nil {
@@ -69,7 +69,7 @@ func (p Patch) move(r *Reminder, today time.Time) error {
 	return nil
 }
 
-// cleanText returns a reminder's text as it is kept, or fault.Invalid.
+// cleanText returns a reminder's text in its stored form, or fault.Invalid.
 func cleanText(typed string) (string, error) {
 	cleaned := text.Line(typed)
 	if !text.Visible(cleaned) {

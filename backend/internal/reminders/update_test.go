@@ -73,13 +73,13 @@ func TestUpdateRefuses(t *testing.T) {
 		patch reminders.Patch
 		code  fault.Code
 	}{
-		"unknown":        {reminders.Patch{ID: "rem_9", Text: "x"}, fault.NotFound},
-		"one that ended": {reminders.Patch{ID: "rem_2", DueOn: "2026-03-11"}, fault.Conflict},
-		"blank":          {reminders.Patch{ID: "rem_1", Text: " \u200b"}, fault.Invalid},
-		"yesterday":      {reminders.Patch{ID: "rem_1", DueOn: "2026-03-09"}, fault.Invalid},
-		"no day":         {reminders.Patch{ID: "rem_1", DueOn: "2026-02-29"}, fault.Invalid},
-		"too far ahead":  {reminders.Patch{ID: "rem_1", DueOn: "2126-03-11"}, fault.Invalid},
-		"nobody":         {reminders.Patch{ID: "rem_1", ConnectionID: "con_9"}, fault.NotFound},
+		"unknown":         {reminders.Patch{ID: "rem_9", Text: "x"}, fault.NotFound},
+		"one that ended":  {reminders.Patch{ID: "rem_2", DueOn: "2026-03-11"}, fault.Conflict},
+		"blank":           {reminders.Patch{ID: "rem_1", Text: " \u200b"}, fault.Invalid},
+		"yesterday":       {reminders.Patch{ID: "rem_1", DueOn: "2026-03-09"}, fault.Invalid},
+		"an invalid date": {reminders.Patch{ID: "rem_1", DueOn: "2026-02-29"}, fault.Invalid},
+		"too far ahead":   {reminders.Patch{ID: "rem_1", DueOn: "2126-03-11"}, fault.Invalid},
+		"unknown person":  {reminders.Patch{ID: "rem_1", ConnectionID: "con_9"}, fault.NotFound},
 	} {
 		w := newWriter(t, noon, late, over)
 		if _, _, err := w.update(c.patch); !fault.Is(err, c.code) || w.held("rem_1").Version != 1 {

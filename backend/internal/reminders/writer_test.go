@@ -63,7 +63,7 @@ func (w *writer) complete(c reminders.Completion) (done reminders.Completed, err
 	return done, err
 }
 
-// held returns a reminder as it is on file.
+// held returns the stored version of a reminder.
 func (w *writer) held(id string) (r reminders.Reminder) {
 	w.t.Helper()
 	w.do(func(ctx context.Context, tx *db.Tx) error {
@@ -76,7 +76,7 @@ func (w *writer) held(id string) (r reminders.Reminder) {
 	return r
 }
 
-// changes returns what was recorded, the latest first; each is of one reminder.
+// changes returns the recorded changes, the latest first; each is of one reminder.
 func (w *writer) changes() []history.Change {
 	w.t.Helper()
 	all, err := history.ListChanges(w.t.Context(), w, history.Query{Limit: 100})

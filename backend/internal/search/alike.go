@@ -7,19 +7,21 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// Alike are people by the likeness of their vectors to somebody's.
+// Alike are people ordered by how similar their vectors are to a person's vector.
 type Alike struct {
-	// IDs are the people, the likest first; only those who stand out.
+	// IDs are the people, the most similar first; only those who are clearly more similar
+	// than others.
 	IDs []string
-	// Weight is what a rank among them counts, that of what people share being 1.
+	// Weight is how much a rank in this list counts; a rank by shared traits counts 1.
 	Weight float64
-	// Used tells that there are vectors, that they may be used, and that the person
-	// has one.
+	// Used reports whether there are vectors, the caller may use them, and the person has
+	// one.
 	Used bool
 }
 
-// Alike returns who is like a person, as of the caller's data version or later.
-// Nothing is sent anywhere: the vectors are there. Without vectors it is empty.
+// Alike returns the people similar to a person, as of the caller's data version or later.
+// It uses stored vectors only and sends nothing to a provider. Without vectors it is
+// empty.
 func (s *Searcher) Alike(ctx context.Context, caller *tenant.Principal, id string) (Alike, error) {
 	if may, _ := s.mayUse(caller); !may {
 		return Alike{}, nil

@@ -14,15 +14,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// loadTimeout bounds one load.
+// loadTimeout limits the duration of one load.
 const loadTimeout = 2 * time.Minute
 
-// Sized tells about how much memory it holds.
+// Sized returns about how much memory the value holds.
 type Sized interface{ Bytes() int64 }
 
-// Load brings a value up to date with what changed after a data version, or
-// with everything when since is below 0. It returns the version that it reflects
-// from then on. There is one call at a time for each value, beside its users.
+// Load applies to a value what changed after a data version, or everything when since is
+// below 0. It returns the version that the value reflects afterwards. Only one call runs
+// at a time for each value, while others may use it.
 type Load[T Sized] func(ctx context.Context, t tenant.ID, since int64, value T) (version int64, err error)
 
 // Cache keeps one value for each tenant, computed from the tenant's data. It is safe for
@@ -51,10 +51,10 @@ type entry[T Sized] struct {
 	refresh chan struct{} // holds one token; its owner may refresh
 }
 
-// NewCache returns a Cache that holds about maxBytes of values, and always one.
-// Each begins as fresh makes it.
+// NewCache returns a Cache that holds about maxBytes of values, and always at least one.
+// fresh makes an empty value.
 func NewCache[T Sized](fresh func() T, load Load[T], maxBytes int64) *Cache[T] {
-	// Bounded by bytes, not by entries. It fails only for a size below 1.
+	// The limit is in bytes, not in entries. New fails only for a size below 1.
 	entries, _ := simplelru.NewLRU[tenant.ID, *entry[T]](math.MaxInt, nil)
 	return &Cache[T]{fresh: fresh, load: load, maxBytes: maxBytes, entries: entries}
 }
@@ -72,8 +72,8 @@ func (c *Cache[T]) Get(ctx context.Context, t tenant.ID, atLeast int64) (T, erro
 	return e.value, nil
 }
 
-// Prepare has a value loaded that a Get will soon ask for, and does not wait for it.
-// That Get tells of an error.
+// Prepare starts to load a value that a later Get will need, and does not wait. That Get
+// returns the error, if any.
 func (c *Cache[T]) Prepare(ctx context.Context, t tenant.ID, atLeast int64) {
 	e := c.entry(t)
 	if e.version.Load() >= atLeast {
@@ -82,11 +82,12 @@ func (c *Cache[T]) Prepare(ctx context.Context, t tenant.ID, atLeast int64) {
 	select {
 	case e.refresh <- struct{}{}:
 		c.start(ctx, e, atLeast)
-	default: // somebody is at it
+	default: // another call is refreshing it
 	}
 }
 
-// entry returns the tenant's entry, new if need be, as the most recently used.
+// entry returns the tenant's entry, creating it if necessary, and marks it as the most
+// recently used.
 func (c *Cache[T]) entry(t tenant.ID) *entry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +100,8 @@ func (c *Cache[T]) entry(t tenant.ID) *entry[T] {
 	return e
 }
 
-// bringUp loads what changed. It goes on when its caller gives up: else what takes
-// longer than callers wait would never be made.
+// bringUp loads what changed. It continues when its caller gives up; otherwise a load that
+// takes longer than callers wait would never finish.
 func (c *Cache[T]) bringUp(ctx context.Context, e *entry[T], atLeast int64) error {
 	select {
 	case e.refresh <- struct{}{}:
@@ -115,7 +116,7 @@ func (c *Cache[T]) bringUp(ctx context.Context, e *entry[T], atLeast int64) erro
 	}
 }
 
-// start loads on behalf of the owner of the token, and gives it back.
+// start loads for the owner of the token, and returns the token.
 func (c *Cache[T]) start(ctx context.Context, e *entry[T], atLeast int64) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -125,8 +126,8 @@ func (c *Cache[T]) start(ctx context.Context, e *entry[T], atLeast int64) <-chan
 	return done
 }
 
-// loadInto brings the entry up to date, unless somebody else did since. A panic
-// there is no caller's, so nobody else would stop it.
+// loadInto updates the entry, unless another call has done so. It recovers a panic,
+// because the load runs outside its callers' goroutines.
 func (c *Cache[T]) loadInto(ctx context.Context, e *entry[T], atLeast int64) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -148,7 +149,7 @@ func (c *Cache[T]) loadInto(ctx context.Context, e *entry[T], atLeast int64) (er
 	return nil
 }
 
-// account counts the entry's memory and lets the least recently used go.
+// account counts the entry's memory and evicts the least recently used values.
 func (c *Cache[T]) account(e *entry[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +178,7 @@ type Documents struct {
 	Version int64
 	// Changed are the connections whose words changed; archived ones are marked.
 	Changed []index.Document
-	// Whole tells that Changed is everybody: who is not in it is gone.
+	// Whole reports that Changed has every connection: others no longer exist.
 	Whole bool
 }
 
@@ -190,7 +191,8 @@ type IndexCache struct {
 	onBuild func(ctx context.Context, whole bool, d time.Duration)
 }
 
-// NewIndexCache returns an IndexCache that holds about maxBytes of indexes, and always one.
+// NewIndexCache returns an IndexCache that holds about maxBytes of indexes, and always at
+// least one.
 func NewIndexCache(source Source, maxBytes int64) *IndexCache {
 	c := &IndexCache{onBuild: func(context.Context, bool, time.Duration) {}}
 	load := func(ctx context.Context, t tenant.ID, since int64, index *index.Index) (int64, error) {
@@ -211,8 +213,8 @@ func NewIndexCache(source Source, maxBytes int64) *IndexCache {
 	return c
 }
 
-// OnBuild has fn told of each index that is made (whole) or brought up to date, and
-// how long that took with its reading. Set it before the first search.
+// OnBuild sets a function that is called after each index is built (whole) or updated,
+// with the duration including the read. Set it before the first search.
 func (c *IndexCache) OnBuild(fn func(ctx context.Context, whole bool, d time.Duration)) {
 	c.onBuild = fn
 }

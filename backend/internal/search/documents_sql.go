@@ -11,9 +11,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// LoadDocuments reads what the search index must know: of all connections when
-// since is below 0 or some were deleted since, else of those that changed after
-// that data version. All of it is read from one snapshot.
+// LoadDocuments reads the data for the search index. It reads all connections when since
+// is below 0 or some were deleted since, otherwise those that changed after that data
+// version. Everything is read from one snapshot.
 func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, error) {
 	var out Documents
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -32,12 +32,12 @@ func LoadDocuments(ctx context.Context, t *db.Tenant, since int64) (Documents, e
 	return out, err
 }
 
-// documents reads connections and what is searchable of them. The statements are
-// plain and narrow, and what has an order is put into it here: that is several times
-// faster for a whole network, whose first search waits for it.
+// documents reads connections and their searchable data. The statements are plain and
+// narrow, and sorting is done in Go: for a whole network, whose first search waits for
+// this, that is several times faster.
 func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
 	query, args := "SELECT id, name, nickname, location, bio, met_how, met_on, starred, last_interaction_at, created_at, archived_at IS NOT NULL, merged_into IS NOT NULL, cadence_days, snoozed_until FROM connections WHERE tenant_id = ?", []any{q.TenantID()}
-	if since >= 0 { // without it, an index would be gone through that helps nothing
+	if since >= 0 { // without it, the database would scan an index without benefit
 		query, args = query+" AND data_version > ?", append(args, since)
 	}
 	docs, err := roomFor(ctx, q, since)
@@ -64,7 +64,7 @@ func documents(ctx context.Context, q db.Reader, since int64) ([]index.Document,
 	return docs, fillDocuments(ctx, q, since, byID)
 }
 
-// roomFor is a list that has room for everybody, if it is to hold everybody.
+// roomFor returns a list with capacity for everyone if the list will hold everyone.
 func roomFor(ctx context.Context, q db.Reader, since int64) ([]index.Document, error) {
 	if since >= 0 {
 		return nil, nil
@@ -74,7 +74,7 @@ func roomFor(ctx context.Context, q db.Reader, since int64) ([]index.Document, e
 	return make([]index.Document, 0, people), err
 }
 
-// utc is the zero time for NULL.
+// utc returns the zero time for NULL.
 func utc(t sql.NullTime) time.Time {
 	if !t.Valid {
 		return time.Time{}
@@ -82,10 +82,10 @@ func utc(t sql.NullTime) time.Time {
 	return t.Time.UTC()
 }
 
-// scanner reads the columns of a row.
+// scanner scans the columns of a row.
 type scanner func(into ...any) error
 
-// each hands the rows of a query to read, one by one.
+// each passes the rows of a query to read, one by one.
 func each(ctx context.Context, q db.Reader, query string, args []any, read func(scanner) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -156,7 +156,7 @@ func fillInteractions(ctx context.Context, q db.Reader, changed string, args []a
 	})
 }
 
-// fillCadences adds the shortest keep-in-touch interval among a person's groups.
+// fillCadences adds the shortest keep-in-touch interval of a person's groups.
 func fillCadences(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
 	query := "SELECT l.connection_id, min(g.cadence_days) FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id"
 	return each(ctx, q, query+changed+" AND g.cadence_days > 0 GROUP BY l.connection_id", args, func(scan scanner) error {
@@ -168,7 +168,7 @@ func fillCadences(ctx context.Context, q db.Reader, changed string, args []any, 
 	})
 }
 
-// fillBirthdays adds birthdays; of several, the first.
+// fillBirthdays adds birthdays; if there are several, the first.
 func fillBirthdays(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
 	query := "SELECT l.connection_id, l.year, l.month, l.day FROM important_dates l"
 	args = append(slices.Clone(args), people.DateBirthday)
@@ -181,7 +181,7 @@ func fillBirthdays(ctx context.Context, q db.Reader, changed string, args []any,
 	})
 }
 
-// fill adds the values of one query, by their places. It uses the room of rows.
+// fill adds the values of one query, in their order. It reuses the capacity of rows.
 func fill(ctx context.Context, q db.Reader, query string, args []any, byID map[string]*index.Document, rows []item, add func(item)) ([]item, error) {
 	err := each(ctx, q, query, args, func(scan scanner) error {
 		var id sql.RawBytes
@@ -200,9 +200,9 @@ func fill(ctx context.Context, q db.Reader, query string, args []any, byID map[s
 	return rows, err
 }
 
-// fillPositions adds positions, the current ones first. For a whole network the
-// names of organisations are read by themselves: a join would look one up for each
-// position, and keep the name as often.
+// fillPositions adds positions, the current ones first. For a whole network, the names of
+// organisations are read separately: a join would look up one for each position, and store
+// the name as often.
 func fillPositions(ctx context.Context, q db.Reader, since int64, changed string, args []any, byID map[string]*index.Document) error {
 	named := func(name []byte) string { return string(name) }
 	query := "SELECT l.connection_id, l.title, o.name, l.current, l.ordinal FROM positions l LEFT JOIN organizations o ON o.tenant_id = l.tenant_id AND o.id = l.organization_id" + changed
@@ -266,7 +266,7 @@ func addHandle(l item) {
 	}
 }
 
-// addPosition adds a position; current ones come first, and the first of all is
+// addPosition adds a position. Current positions come first, and the very first becomes
 // the headline.
 func addPosition(d *index.Document, p people.Position) {
 	if p.Current && d.Headline == "" {

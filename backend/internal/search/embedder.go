@@ -17,31 +17,30 @@ const EmbedKind = "embed_objects"
 
 // Params say what to do.
 type EmbedParams struct {
-	// All makes vectors anew for those who have a current one.
+	// All makes new vectors even for people who have a current one.
 	All bool `json:"all"`
 }
 
-// Result is what came of the job.
+// EmbedResult is the result of the job.
 type EmbedResult struct {
-	// Embedded people got a vector; Unchanged ones have one of what is on file.
+	// Embedded people got a vector; Unchanged people have one of their stored data.
 	Embedded  int `json:"embedded"`
 	Unchanged int `json:"unchanged"`
-	// Model and Dimensions are those of the vectors. Dimensions is 0 when none was
-	// made and there are none.
+	// Model and Dimensions describe the vectors. Dimensions is 0 when no vector was made
+	// and none existed.
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions"`
 	// Provider is the host that made them, or local.
 	Provider string `json:"provider"`
 }
 
-// localProvider is what Result.Provider says of the built-in provider.
+// localProvider is the value of Result.Provider for the built-in provider.
 const localProvider = "local"
 
 const (
-	// batch is how many people a step makes vectors for: one request of a remote
-	// provider.
+	// batch is how many people a step embeds: one request to a remote provider.
 	batch = 96
-	// patience is how many attempts in a row without a step a provider gets.
+	// patience is how many attempts in a row may end without a step before the job fails.
 	embedAttempts = 4
 	// perCredit is how many vectors one credit pays for.
 	perCredit = 100
@@ -50,13 +49,13 @@ const (
 	codeProvider   = "provider_failed"
 )
 
-// checkpoint is how far the work is.
+// checkpoint is how far the job got.
 type checkpoint struct {
-	// Priced tells that the people were counted and paid for.
+	// Priced reports whether the people were counted and paid for.
 	Priced bool `json:"priced"`
-	// Total is how many people there were then.
+	// Total is how many people there were when they were counted.
 	Total int `json:"total"`
-	// After is the id behind which to go on.
+	// After is the id after which to continue.
 	After      string `json:"after"`
 	Embedded   int    `json:"embedded"`
 	Unchanged  int    `json:"unchanged"`
@@ -85,8 +84,8 @@ func EmbedJob(data *db.DB, ledger *billing.Ledger, provider vector.Provider) job
 	}
 }
 
-// StartEmbedding queues the job, or returns the live one. Price is what the call costs. It
-// fails with fault.Invalid when the provider is not allowed by the member.
+// StartEmbedding queues the job, or returns the live one. Price is the price of the call.
+// It fails with fault.Invalid when the member does not allow the provider.
 func StartEmbedding(ctx context.Context, u *db.Tx, provider vector.Provider, host string, p EmbedParams, price int) (j *job.Job, started bool, err error) {
 	if !Allowed(provider, host) {
 		return nil, false, fault.New(fault.Invalid, "%s", notAllowed(provider))
@@ -94,7 +93,7 @@ func StartEmbedding(ctx context.Context, u *db.Tx, provider vector.Provider, hos
 	return job.StartJob(ctx, u, job.Draft{Kind: EmbedKind, Params: p, Charged: price})
 }
 
-// work is one attempt.
+// work is one attempt at the job.
 type work struct {
 	store    *db.DB
 	ledger   *billing.Ledger
@@ -130,7 +129,7 @@ func (w *work) result() EmbedResult {
 	return EmbedResult{Embedded: w.at.Embedded, Unchanged: w.at.Unchanged, Model: w.provider.Model(), Dimensions: w.at.Dimensions, Provider: host}
 }
 
-// allowed ends the job when the member does not, or no longer, allow the provider.
+// allowed ends the job when the member does not allow the provider.
 func (w *work) allowed(ctx context.Context) error {
 	m, err := account.GetMemberByID(ctx, w.store, w.run.Job.TenantID)
 	if err == nil && !Allowed(w.provider, m.EmbeddingsHost) {
@@ -139,7 +138,7 @@ func (w *work) allowed(ctx context.Context) error {
 	return err
 }
 
-// price counts who needs a vector and takes what they cost.
+// price counts the people who need a vector and charges for them.
 func (w *work) price(ctx context.Context) error {
 	if err := w.allowed(ctx); err != nil {
 		return err
@@ -167,11 +166,11 @@ type page struct {
 	version int64
 	count   int
 	last    string
-	stale   []vector.Row // without vectors yet
+	stale   []vector.Row // people who need a vector
 	texts   []string     // of stale
-	same    []string     // changed, but not in what a vector is made from
-	current int          // with a vector of what is on file, same ones included
-	// dimensions are those of the current ones.
+	same    []string     // people who changed, but whose text did not
+	current int          // people with a vector of their stored data, same included
+	// dimensions are those of the current vectors.
 	dimensions int
 }
 
@@ -230,8 +229,8 @@ func (w *work) step(ctx context.Context) (more bool, err error) {
 	return p.count == batch, nil
 }
 
-// embed adds the vectors. What the provider refuses for good ends the job, and so
-// does one that stays away.
+// embed adds the vectors. It ends the job when the provider refuses the texts permanently,
+// or stays unavailable.
 func (w *work) embed(ctx context.Context, p *page) error {
 	if len(p.texts) == 0 {
 		return nil

@@ -22,13 +22,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// remote is a remote provider that is made to fail.
+// remote is a remote provider that tests can make fail.
 type remote struct {
 	vector.Local
 
 	host string
 	mu   sync.Mutex
-	// before is called with the number of the call, from 1, ahead of each.
+	// before is called before each call, with the number of the call from 1.
 	before func(call int) error
 	calls  int
 	texts  []string
@@ -49,7 +49,7 @@ func (r *remote) Embed(ctx context.Context, texts []string) ([]vector.Vector, er
 	return r.Local.Embed(ctx, texts)
 }
 
-// bundle is a member with people, and a runner.
+// bundle is a member with people, and a runner of jobs.
 type bundle struct {
 	store    *db.DB
 	owner    tenant.ID
@@ -135,7 +135,7 @@ func (b *bundle) run(t *testing.T, p search.EmbedParams) (*job.Job, search.Embed
 	return b.finish(t, b.begin(t, p))
 }
 
-// used is how many credits of the month are spent.
+// used returns how many credits of the month are spent.
 func (b *bundle) used(t *testing.T) int {
 	t.Helper()
 	balance, err := dbtest.Ledger(t, b.store).GetCredits(t.Context(), b.owner)
@@ -190,7 +190,7 @@ func TestNoPersonToEmbed(t *testing.T) {
 	})
 }
 
-// What was done before an attempt ended is not done again.
+// Steps that were done before an attempt ended are not repeated.
 func TestWorkGoesOnWhereItEnded(t *testing.T) {
 	t.Parallel()
 	each(t, 300, func(t *testing.T, b *bundle) {
@@ -239,7 +239,8 @@ func TestRemoteProviderMustBeAllowed(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// Who takes it back while the job waits, or runs, has nothing more sent.
+		// If the member withdraws permission while the job waits or runs, nothing more is
+		// sent.
 		j, _ := b.run(t, search.EmbedParams{})
 		if j.State != job.Failed || j.ErrorCode != "provider_not_allowed" || b.provider.calls != 0 {
 			t.Errorf("%s %s after %d calls", j.State, j.ErrorCode, b.provider.calls)
@@ -264,7 +265,7 @@ func TestRemoteProviderMustBeAllowed(t *testing.T) {
 	})
 }
 
-// The price is taken before anything is made.
+// The price is charged before any vector is made.
 func TestTooFewCredits(t *testing.T) {
 	t.Parallel()
 	each(t, 250, func(t *testing.T, b *bundle) {

@@ -27,9 +27,9 @@ type embedded struct {
 	UpdatedAt    time.Time
 }
 
-// PutEmbeddings keeps vectors of texts that were read at a data version, and notes
-// of others that their texts were the same then. People who are gone or archived
-// by now are left out.
+// PutEmbeddings stores vectors of texts that were read at a data version, and records for
+// others that their texts were the same then. It leaves out people who are deleted or
+// archived by now.
 func PutEmbeddings(ctx context.Context, tx *db.Tx, textVersion int64, fresh []vector.Row, same []string) error {
 	if len(fresh) > 0 {
 		if err := insertEmbeddings(ctx, tx, textVersion, fresh); err != nil {
@@ -80,9 +80,9 @@ func insertEmbeddings(ctx context.Context, tx *db.Tx, textVersion int64, fresh [
 	return err
 }
 
-// ListCandidates returns people in the order of their ids, from behind one on, with
-// what is on file about those of whom anything changed since they got a vector of
-// the model; with all, about everybody. The number of statements is fixed.
+// ListCandidates returns people in the order of their ids, from after one on. It adds the
+// stored data of those who changed since they got a vector of the model; with all, of
+// everyone. The number of statements is fixed.
 func ListCandidates(ctx context.Context, t *db.Tenant, model, after string, limit int, all bool) (vector.Candidates, error) {
 	var out vector.Candidates
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -118,7 +118,7 @@ WHERE c.tenant_id = ? AND c.archived_at IS NULL AND c.id > ? ORDER BY c.id LIMIT
 	return out, err
 }
 
-// embeddable reads what vectors of people are made from, by id. It takes four
+// embeddable reads the data from which vectors of people are made, by id, with four
 // statements.
 func embeddable(ctx context.Context, q db.Reader, ids []string) (map[string]*vector.Person, error) {
 	out := make(map[string]*vector.Person, len(ids))
@@ -171,12 +171,12 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?)) AS latest WHERE place <= ? ORD
 	return err
 }
 
-// doubts is how many people are looked at closely at a time.
+// doubts is how many people are checked at a time.
 const doubts = 500
 
-// LoadVectors reads the vectors of a model: all when since is below 0 or people were
-// deleted since, else those that changed after that data version, or whose people
-// did. All of it is read from one snapshot.
+// LoadVectors reads the vectors of a model. It reads all when since is below 0 or people
+// were deleted since, otherwise those that changed, or whose people changed, after that
+// data version. Everything is read from one snapshot.
 func LoadVectors(ctx context.Context, t *db.Tenant, model string, since int64) (vector.Vectors, error) {
 	var out vector.Vectors
 	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
@@ -203,7 +203,7 @@ type doubt struct {
 	id, hash string
 }
 
-// settle tells whether the texts are still those that the vectors were made from.
+// settle checks whether the texts are still those from which the vectors were made.
 func settle(ctx context.Context, q db.Reader, some []doubt, out *vector.Vectors) error {
 	ids := make([]string, len(some))
 	for i, d := range some {
@@ -218,7 +218,7 @@ func settle(ctx context.Context, q db.Reader, some []doubt, out *vector.Vectors)
 	return err
 }
 
-// vectors reads rows one by one: a network's vectors take much memory, and are held
+// vectors reads rows one by one: a network's vectors take much memory, and are kept only
 // once.
 func vectors(ctx context.Context, q db.Reader, model string, since int64, out *vector.Vectors) (doubtful []doubt, err error) {
 	var latest struct{ Dimensions, Count int }

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// pool is how many hits of words are fused with those of likeness.
+	// pool is how many hits by words are fused with the hits by similarity.
 	pool = 100
-	// neighbours is how many of the nearest people are looked at.
+	// neighbours is how many of the nearest people are considered.
 	neighbours = 50
 	// damping is the constant of reciprocal rank fusion.
 	damping = 60
-	// spellingWeight is what a rank by likeness of spelling counts, that of a word
-	// being 1.
+	// spellingWeight is how much a rank by similarity of spelling counts; a rank by words
+	// counts 1.
 	spellingWeight = 0.25
-	// few is how many vectors say nothing about what is usual.
+	// few is the number of vectors below which no usual distance can be computed.
 	few = 50
 )
 
@@ -30,7 +30,7 @@ func weightOf(p vector.Provider) float64 {
 	return spellingWeight
 }
 
-// outstanding are the people who are nearer than noise and than nearly all others.
+// outstanding returns the people who are nearer than noise and than nearly all others.
 func outstanding(near []vector.Near, s vector.Spread, noise float32) []vector.Near {
 	if len(near) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func above(near []vector.Near, floor float32) []vector.Near {
 	return near[:n]
 }
 
-// fusion is one order made of two.
+// fusion is one order made from two.
 type fusion struct {
 	index  *index.Index
 	lookup *index.Lookup
@@ -64,15 +64,15 @@ type ranked struct {
 	score float64
 }
 
-// admits tells whether somebody may be found.
+// admits reports whether the result may include a person.
 func (f *fusion) admits(id string) bool {
 	_, ok := f.lookup.Find(id)
 	return ok
 }
 
-// fuse orders by the sum of what the ranks of a hit are worth. Beyond the pool a
-// word's rank counts only for those whom likeness did not find: where it is does
-// then not depend on how many hits were asked for.
+// fuse orders hits by the sum of the values of their ranks. Beyond the pool, a rank by
+// words counts only for people who were not found by similarity: so a hit's position does
+// not depend on how many hits were requested.
 func (f *fusion) fuse(near []vector.Near, weight float64) {
 	likeness := make(map[string]float64, len(near))
 	for rank, n := range near {
@@ -102,7 +102,7 @@ func (f *fusion) fuse(near []vector.Near, weight float64) {
 
 func reciprocal(rank int) float64 { return 1 / float64(damping+1+rank) }
 
-// likest orders by likeness; whoever has the query as their name comes first.
+// likest orders by similarity; people whose name is the query come first.
 func (f *fusion) likest(near []vector.Near, noise float32) {
 	seen := map[string]bool{}
 	for _, hit := range f.words {
@@ -119,21 +119,21 @@ func (f *fusion) likest(near []vector.Near, noise float32) {
 	}
 }
 
-// add appends somebody whom likeness found.
+// add appends a person found by similarity.
 func (f *fusion) add(id string, score float64) {
 	if doc, ok := f.lookup.Find(id); ok {
 		f.fused = append(f.fused, ranked{index.Hit{ID: id, Doc: doc, Matched: []string{FieldMeaning}}, score})
 	}
 }
 
-// cut drops all hits below a score, unless it is nil.
+// cut removes all hits below a score, unless it is nil.
 func (f *fusion) cut(minScore *float64) {
 	if minScore != nil {
 		f.fused = slices.DeleteFunc(f.fused, func(r ranked) bool { return r.score < *minScore })
 	}
 }
 
-// page cuts out a page of the fused order.
+// page returns a page of the fused order.
 func (f *fusion) page(offset, limit int) (hits []index.Hit, more bool) {
 	from, to := min(offset, len(f.fused)), min(offset+limit, len(f.fused))
 	hits = make([]index.Hit, 0, to-from)

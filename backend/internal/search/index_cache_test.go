@@ -24,13 +24,13 @@ const (
 
 const plenty = 1 << 30
 
-// source holds the documents of tenants, as the store does, and counts loads.
+// source is a fake of the store: it holds the documents of tenants and counts loads.
 type source struct {
 	mu      sync.Mutex
 	version map[tenant.ID]int64
 	docs    map[tenant.ID]map[string]versioned
 	loads   []load
-	// before is called at the beginning of each load, when it is set.
+	// before, if set, is called at the beginning of each load.
 	before func(ctx context.Context, t tenant.ID) error
 }
 
@@ -93,7 +93,7 @@ func (s *source) wantLoads(t *testing.T, want ...load) {
 	}
 }
 
-// find searches for everybody and returns the ids, in order.
+// find searches for all people and returns the ids, in order.
 func find(t *testing.T, f *search.IndexCache, of tenant.ID, atLeast int64) []string {
 	t.Helper()
 	ids, err := try(t.Context(), f, of, atLeast)
@@ -154,7 +154,7 @@ func TestCurrentIndexIsNotLoadedAgain(t *testing.T) {
 	s.wantLoads(t, load{one, -1})
 }
 
-// An empty tenant has version 0; its index is current once it was read.
+// An empty tenant has version 0; its index is current after one read.
 func TestEmptyTenantIsLoadedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSource()
@@ -182,8 +182,8 @@ func TestNewerVersionsAreSeen(t *testing.T) {
 	s.wantLoads(t, load{one, -1}, load{one, v}, load{one, added})
 }
 
-// Somebody who was deleted leaves nothing that could say so: the source gives all
-// who are left, and the index forgets the others.
+// A deleted connection leaves no document that says so: the source returns all that are
+// left, and the index drops the others.
 func TestWholeDocumentsReplaceTheIndex(t *testing.T) {
 	t.Parallel()
 	left := search.Documents{Version: 1, Changed: []index.Document{person("a"), person("b")}, Whole: true}
@@ -197,7 +197,7 @@ func TestWholeDocumentsReplaceTheIndex(t *testing.T) {
 	wantIDs(t, find(t, f, one, 4))
 }
 
-// The store may be ahead of the version that was asked for; what it gave counts.
+// The store may be ahead of the requested version; the version that it returned counts.
 func TestLoadedVersionCounts(t *testing.T) {
 	t.Parallel()
 	s := newSource()
@@ -252,7 +252,7 @@ func TestSlowLoadDelaysNoOtherTenant(t *testing.T) {
 		wg.Go(func() { wantIDs(t, find(t, f, one, newer), "a", "c") })
 		synctest.Wait()
 		wantIDs(t, find(t, f, two, v2), "b") // another tenant
-		wantIDs(t, find(t, f, one, v1), "a") // the same one, content with what is there
+		wantIDs(t, find(t, f, one, v1), "a") // the same tenant, for which the loaded version is enough
 		close(release)
 		wg.Wait()
 	})
@@ -279,12 +279,12 @@ func TestErrorOfTheSourceIsReturnedAndRetried(t *testing.T) {
 	if _, err := try(t.Context(), f, one, newer); !errors.Is(err, broken) {
 		t.Fatalf("got %v", err)
 	}
-	wantIDs(t, find(t, f, one, v), "a") // what was loaded stays
+	wantIDs(t, find(t, f, one, v), "a") // loaded data stays
 	s.before = nil
 	wantIDs(t, find(t, f, one, newer), "a", "b")
 }
 
-// A network may be so large that nobody waits until it is loaded the first time.
+// A network may be so large that no caller waits until its first load ends.
 func TestLoadGoesOnWhenItsCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestLoadGoesOnWhenItsCallerGivesUp(t *testing.T) {
 		if _, err := try(ctx, f, one, v); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		wantIDs(t, find(t, f, one, v), "a") // by the load of the caller before
+		wantIDs(t, find(t, f, one, v), "a") // from the load of the earlier caller
 		s.wantLoads(t, load{one, -1})
 	})
 }
@@ -338,8 +338,8 @@ func TestPanicWhileLoadingIsAnError(t *testing.T) {
 	wantIDs(t, find(t, f, one, v), "a")
 }
 
-// A search whose caller goes away while it loads does not take down those that
-// wait for the same data.
+// A search whose caller gives up while it loads does not cancel those that wait for the
+// same data.
 func TestWaitingSearchSharesTheLoadOfOneWhoLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -363,7 +363,7 @@ func TestWaitingSearchSharesTheLoadOfOneWhoLeft(t *testing.T) {
 	})
 }
 
-// slow takes a minute, unless it is called off.
+// slow takes a minute, unless it is cancelled.
 func slow(ctx context.Context, _ tenant.ID) error {
 	select {
 	case <-ctx.Done():
@@ -476,8 +476,8 @@ func TestChangedIndexIsCountedOnce(t *testing.T) {
 	}
 }
 
-// Held's sum must not drift, and no search may fail or see another tenant's
-// people, while many tenants push each other out.
+// Held's sum must not drift, and no search may fail or return another tenant's people,
+// while many tenants evict each other.
 func TestConcurrentEviction(t *testing.T) {
 	t.Parallel()
 	docs := many(50)

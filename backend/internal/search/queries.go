@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// patience bounds how long a search waits for the vector of its query.
+	// patience limits how long a search waits for the vector of its query.
 	queryTimeout = 2 * time.Second
-	// rest is how long a provider that failed is left alone by searches.
+	// rest is how long searches do not call a provider after it failed.
 	rest = 15 * time.Second
-	// remembered is how many queries' vectors are kept.
+	// remembered is how many queries' vectors are cached.
 	remembered = 1000
 )
 
-// queries makes vectors of queries, and keeps the latest.
+// queries makes vectors of queries, and caches the latest.
 type queries struct {
 	provider vector.Provider
 	kept     *lru.Cache[string, vector.Vector] // by text
@@ -35,7 +35,8 @@ func newQueries(p vector.Provider) *queries {
 	return &queries{provider: p, kept: kept}
 }
 
-// vector fails with a *vector.ProviderError when there is none in time.
+// vector returns the vector of a text, or a *vector.ProviderError when there is none in
+// time.
 func (q *queries) vector(ctx context.Context, text string) (vector.Vector, error) {
 	if v, ok := q.kept.Get(text); ok {
 		return v, nil
@@ -59,7 +60,7 @@ func (q *queries) vector(ctx context.Context, text string) (vector.Vector, error
 	return vectors[0], nil
 }
 
-// failure returns the error of a provider that failed lately, or nil.
+// failure returns the error of a provider that failed recently, or nil.
 func (q *queries) failure() *vector.ProviderError {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,8 +70,7 @@ func (q *queries) failure() *vector.ProviderError {
 	return q.down
 }
 
-// failed remembers that the provider is down, so that the next searches need not
-// find it out by waiting.
+// failed records that the provider is down, so that the next searches do not wait for it.
 func (q *queries) failed(err error) error {
 	var known *vector.ProviderError
 	if !errors.As(err, &known) {

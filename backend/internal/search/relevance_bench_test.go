@@ -21,9 +21,8 @@ import (
 
 const networkSize = 100_000
 
-// network fills a database with a member's 100,000 people, each with an address and
-// a position. They are made by the database, which is far faster than writing them one
-// by one.
+// network fills a database with a member's 100,000 people, each with an address and a
+// position. The database generates them, which is far faster than writing them one by one.
 func network(b *testing.B, url string, owner tenant.ID) {
 	b.Helper()
 	pad, part, none := "printf('%026d', i)", "substr(%s, %d, 3)", "FALSE"
@@ -56,7 +55,7 @@ func network(b *testing.B, url string, owner tenant.ID) {
 	version(b, db, owner)
 }
 
-// vectorsOf keeps a random vector of each of the people.
+// vectorsOf stores a random vector for each of the people.
 func vectorsOf(b *testing.B, s *db.DB, owner tenant.ID) (version int64) {
 	b.Helper()
 	const batch = 1000
@@ -90,8 +89,8 @@ func version(b *testing.B, db *sql.DB, owner tenant.ID) {
 	}
 }
 
-// processor is the processor time that this process has used: what a machine that
-// does other things too can be measured by. In PostgreSQL the server's is besides.
+// processor returns the processor time that this process has used, which is comparable on
+// a busy machine. It does not include the time of a PostgreSQL server.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -9,9 +9,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/vector"
 )
 
-// Vectors of the built-in provider must not spoil what words find, in any keyword
-// class of either set. What they make of questions that ask for meaning is told, and
-// not wanted to be good: they know none.
+// Vectors of the built-in provider must not make the results of keyword queries worse, in
+// any class of either set. Results for questions about meaning are only logged: the
+// built-in provider does not know meanings.
 func TestRelevanceWithVectors(t *testing.T) {
 	t.Parallel()
 	for _, source := range indextest.Sources() {

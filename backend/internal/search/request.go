@@ -16,7 +16,7 @@ import (
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 )
 
-// query returns what a request searches for. It fails with fault.Invalid, with all
+// query returns the index query of a request. It fails with fault.Invalid, listing all
 // fields that are wrong or contradict each other.
 func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsRequest) (index.Query, error) {
 	p := tenant.PrincipalFrom(ctx)
@@ -50,7 +50,7 @@ func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsReq
 	return q, fault.Join(wrong...)
 }
 
-// sortOf is the order asked for: without words there is no relevance to order by.
+// sortOf returns the requested order. Without words there is no order by relevance.
 func sortOf(req *connectionsv1.SearchConnectionsRequest) string {
 	switch {
 	case req.Sort != nil:
@@ -62,7 +62,8 @@ func sortOf(req *connectionsv1.SearchConnectionsRequest) string {
 	}
 }
 
-// reversed tells whether an order is asc or desc against its usual direction.
+// reversed reports whether the requested direction, asc or desc, is the opposite of the
+// usual one.
 func reversed(sort, order string) bool {
 	descends := sort == index.SortLastContact || sort == index.SortCreated || sort == index.SortStrength || sort == index.SortRelevance
 	return order == "asc" && descends || order == "desc" && !descends
@@ -75,7 +76,7 @@ func checkCountry(name string) error {
 	return fault.InvalidField("country", "%q is no country; use an English name or a code such as PT, or location for a city or region", name)
 }
 
-// setBirthday reads the two days of birthday_between.
+// setBirthday parses the two days of birthday_between.
 func setBirthday(q *index.Query, days []string) error {
 	if len(days) == 0 {
 		return nil
@@ -98,7 +99,7 @@ func setBirthday(q *index.Query, days []string) error {
 	return err
 }
 
-// contradiction fails for filters that nobody can pass together.
+// contradiction fails for filters that no person can pass together.
 func contradiction(q *index.Query) error {
 	never := q.NeverContacted != nil && *q.NeverContacted
 	switch {
@@ -129,7 +130,7 @@ func hasWord(list []string, word string) bool {
 	return false
 }
 
-// hitFields says which fields hits have.
+// hitFields returns the fields that hits have.
 type hitFields struct {
 	include       map[string]bool
 	due, birthday bool
@@ -170,7 +171,7 @@ func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
 	return m
 }
 
-// addLists adds what the caller included.
+// addLists adds the lists that the caller asked for.
 func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
 	for name, add := range map[string]func(){
 		"emails": func() { m.Emails = d.Emails }, "phones": func() { m.Phones = d.Phones }, "urls": func() { m.Urls = d.URLs },

@@ -38,7 +38,7 @@ func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.Em
 	return &importsv1.EmbedObjectsResponse{TaskId: j.Number}, nil
 }
 
-// localProvider is what answers call the built-in provider.
+// localHost is the name of the built-in provider in answers.
 const localHost = "local"
 
 func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.Embeddings {
@@ -49,11 +49,11 @@ func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.E
 	return m
 }
 
-// insteadOfWildcard says what to do instead of searching for a wildcard.
+// insteadOfWildcard tells the caller what to do instead of searching for a wildcard.
 const insteadOfWildcard = "leave query out to list everyone who matches the filters"
 
-// findGroup returns the group that a filter names by id or name. It fails with
-// fault.Invalid, and names the nearest groups, when there is none.
+// FindGroup returns the group that a filter names by id or name. When there is none, it
+// fails with fault.Invalid and lists the nearest groups.
 func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, name string, err error) {
 	group, err := groups.FindGroup(ctx, data, idOrName)
 	if fault.Is(err, fault.NotFound) {
@@ -65,9 +65,8 @@ func FindGroup(ctx context.Context, data *db.Tenant, idOrName string) (groupID, 
 	return group.ID, group.Name, nil
 }
 
-// checkKnown fails with fault.Invalid when nobody on file has the tag of q, or is
-// or was at its company, and names the nearest. It is for empty answers: an answer
-// with people in it needs no check.
+// CheckKnown fails with fault.Invalid, listing the nearest names, when no person has the
+// tag of q, or no person is or was at its company. It is for empty answers only.
 func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
 	if len(q.Tags) == 0 && q.Company == "" {
 		return nil
@@ -90,8 +89,8 @@ func CheckKnown(ctx context.Context, f *IndexCache, q index.Query) error {
 	return nil
 }
 
-// unknownOrganization says of a field that nobody is or was at the organisation, and
-// which are nearest.
+// UnknownOrganization returns the error of a field for an organisation where no person is
+// or was, with the nearest names.
 func UnknownOrganization(ix *index.Index, field, name string) error {
 	organizations := ix.Names(func(d *index.Document) []string { return d.Organizations })
 	return fault.InvalidField(field, "nobody is or was at %q%s", name, text.Nearest(organizations, name))
@@ -143,10 +142,10 @@ func (h *RPC) SearchConnections(ctx context.Context, req *connectionsv1.SearchCo
 	return res, nil
 }
 
-// maxNote bounds what an answer says about how it was found, in characters.
+// maxNote limits the note about how an answer was found, in characters.
 const maxNote = 400
 
-// pageOrder is what the pages of one search have in common.
+// pageOrder is the state that the pages of one search share.
 type pageOrder struct {
 	index.Query
 

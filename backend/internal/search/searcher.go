@@ -15,10 +15,10 @@ const (
 	ModeAuto     = "auto"
 	ModeKeyword  = "keyword"
 	ModeSemantic = "semantic"
-	ModeHybrid   = "hybrid" // what auto may come to
+	ModeHybrid   = "hybrid" // a possible result of auto
 )
 
-// FieldMeaning is among the matched fields of a hit that likeness found.
+// FieldMeaning is among the matched fields of a hit that was found by similarity.
 const FieldMeaning = "meaning"
 
 // Vectors reads a tenant's vectors of a model that changed after a data version.
@@ -29,7 +29,8 @@ type Config struct {
 	Indexes  *IndexCache
 	Provider vector.Provider
 	Vectors  Vectors
-	// MaxBytes bounds the vectors held, about; those of one tenant always are.
+	// MaxBytes limits the memory for vectors, about; the vectors of one tenant are always
+	// kept.
 	MaxBytes int64
 }
 
@@ -57,7 +58,7 @@ func NewSearcher(c Config) *Searcher {
 	}
 }
 
-// Provider is where vectors come from.
+// Provider returns the provider of the vectors.
 func (s *Searcher) Provider() vector.Provider { return s.provider }
 
 // Held returns how many tenants' vectors are held and how many bytes they take.
@@ -75,17 +76,17 @@ type Request struct {
 type Answer struct {
 	Hits    []index.Hit
 	HasMore bool
-	// Count is how many people the pages hold in all, and Words how many, and who, were
-	// found by words and filters.
+	// Count is how many people all pages have together. Words is how many people, and who,
+	// were found by words and filters.
 	Count int
 	Words matched
 	// ModeUsed is ModeKeyword, ModeSemantic or ModeHybrid.
 	ModeUsed string
-	// Note says why likeness was not used although it was asked for or could have
-	// been, and what to do about it; or what is out of date.
+	// Note says why similarity was not used although it was requested or possible, and
+	// what to do about it; or what is out of date.
 	Note string
-	// Stale counts people who have no vector of what is on file about them now. It is
-	// 0 where likeness was not used.
+	// Stale counts people without a vector of their current data. It is 0 when similarity
+	// was not used.
 	Stale int
 }
 
@@ -95,7 +96,7 @@ func (s *Searcher) Search(ctx context.Context, r Request) (Answer, error) {
 		r.Query.Limit = 10
 	}
 	wanted, note := s.wantsVectors(r)
-	if wanted { // of a large network they are read while its index is built
+	if wanted { // in a large network they load while its index is built
 		s.sets.Prepare(ctx, r.Caller.Tenant, r.Caller.DataVersion)
 	}
 	index, err := s.indexes.Index(ctx, r.Caller.Tenant, r.Caller.DataVersion)
@@ -119,7 +120,7 @@ func (r Request) byRelevance() bool {
 	return r.Query.Sort == "" || r.Query.Sort == index.SortRelevance
 }
 
-// byWords answers from the index alone.
+// byWords answers with the index alone.
 func byWords(index *index.Index, q index.Query, note string) Answer {
 	found := index.Search(q)
 	return Answer{
@@ -128,8 +129,8 @@ func byWords(index *index.Index, q index.Query, note string) Answer {
 	}
 }
 
-// wantsVectors tells whether the caller's vectors are to be used, and if not, why not
-// where that was asked for. Nothing is read for a member who has none.
+// wantsVectors reports whether to use the caller's vectors and, if they were requested,
+// why not. It reads nothing for a member who has none.
 func (s *Searcher) wantsVectors(r Request) (wanted bool, note string) {
 	asked := r.Mode == ModeSemantic
 	switch {
@@ -143,7 +144,7 @@ func (s *Searcher) wantsVectors(r Request) (wanted bool, note string) {
 	return s.mayUse(r.Caller)
 }
 
-// mayUse tells whether there are vectors of the caller's that may be used.
+// mayUse reports whether the caller has vectors that may be used.
 func (s *Searcher) mayUse(caller *tenant.Principal) (may bool, note string) {
 	switch {
 	case caller.EmbeddedVersion == 0:
@@ -157,17 +158,17 @@ func (s *Searcher) mayUse(caller *tenant.Principal) (may bool, note string) {
 
 const noVectors = "No vectors are on file yet. Start embed_objects to make them."
 
-// Allowed tells whether what is on file may go to the provider. One that is built
-// in sends nothing anywhere.
+// Allowed reports whether stored data may be sent to the provider. The built-in provider
+// sends nothing.
 func Allowed(p vector.Provider, host string) bool { return p.Host() == "" || p.Host() == host }
 
-// notAllowed says what to do about a provider that is not allowed.
+// notAllowed tells the caller what to do when a provider is not allowed.
 func notAllowed(p vector.Provider) string {
 	return fmt.Sprintf("The member does not allow that texts are sent to the embedding provider %s. They can allow it on the settings page, under Search.", p.Host())
 }
 
-// named tells whether the words are those of a name, so that people who are alike
-// would be noise; with MinScore they are asked for.
+// named reports whether the words are a person's name, so that similar people would be
+// noise. A query with MinScore asks for them.
 func (r Request) named(hits []index.Hit) bool {
 	least := index.NamedScore
 	if r.Query.MinScore != nil {
@@ -176,7 +177,7 @@ func (r Request) named(hits []index.Hit) bool {
 	return len(hits) > 0 && hits[0].Score >= least
 }
 
-// byLikeness answers with the vectors' help, or says why it could not.
+// byLikeness answers with the help of vectors, or says why it could not.
 func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.Set, r Request) (Answer, error) {
 	window := r.Query.Offset + r.Query.Limit
 	words := r.Query
@@ -209,14 +210,14 @@ func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.
 	out.Words = matched{found.Total, found.Sum}
 	out.Count = len(f.fused)
 	if r.Mode != ModeSemantic {
-		out.Count += max(0, found.Total-len(found.Hits)) // words beyond those that were fused
+		out.Count += max(0, found.Total-len(found.Hits)) // hits by words beyond the fused ones
 	}
 	out.Hits, out.HasMore = f.page(r.Query.Offset, r.Query.Limit)
 	out.Note = staleNote(out.Stale)
 	return out, nil
 }
 
-// staleNote says what to do about people without a current vector.
+// staleNote tells the caller what to do about people without a current vector.
 func staleNote(n int) string {
 	switch n {
 	case 0:

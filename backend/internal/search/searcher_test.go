@@ -15,15 +15,15 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// provider is a remote provider with two topics: what a text says of them is its
-// vector.
+// provider is a remote provider that knows two topics: a text's vector counts its words on
+// each.
 type provider struct {
 	vector.Local
 
 	host  string
 	err   error
 	calls atomic.Int32
-	wait  bool // for the end of the call
+	wait  bool // whether to wait until the call is cancelled
 }
 
 func (p *provider) Model() string     { return "topics" }
@@ -47,7 +47,7 @@ func (p *provider) Embed(ctx context.Context, texts []string) ([]vector.Vector, 
 	return out, nil
 }
 
-// topics are law, water and the rest.
+// topics are law, water and everything else.
 func topics(text string) vector.Vector {
 	v := vector.Vector{0, 0, 0.1}
 	for topic, words := range [][]string{{"law", "attorney", "counsel", "solicitor"}, {"sail", "boat", "skipper", "regatta"}} {
@@ -75,7 +75,7 @@ type world struct {
 	loads    int
 }
 
-// newWorld has a vector of each of the people.
+// newWorld stores a vector for each of the people.
 func newWorld(docs ...index.Document) *world {
 	w := &world{
 		provider: &provider{host: "vectors.example"}, docs: docs, stale: map[string]bool{}, without: map[string]bool{},
@@ -177,7 +177,7 @@ func TestMeaningFindsWhomWordsMiss(t *testing.T) {
 	}
 }
 
-// Identifiers and names need no likeness, and are sent to nobody.
+// Identifiers and names need no vectors, and are not sent to the provider.
 func TestIdentifiersAndNamesComeFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(lawyers()...)
@@ -203,7 +203,7 @@ func TestFiltersHoldForMeaning(t *testing.T) {
 	}
 }
 
-// Whatever is missing, words are searched for, and the answer says why.
+// Whatever fails, the search by words works, and the answer says why.
 func TestWordsAnswerWhereMeaningCannot(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -288,7 +288,7 @@ func TestQueriesAreRemembered(t *testing.T) {
 	}
 }
 
-// Pages laid end to end are one list, without anybody twice.
+// Concatenated pages are one list without duplicates.
 func TestPagesAreOneList(t *testing.T) {
 	t.Parallel()
 	var docs []index.Document

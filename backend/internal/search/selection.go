@@ -16,25 +16,25 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// MaxSelection is the largest number of people whom a selection stands for.
+// MaxSelection is the largest number of people in a selection.
 const MaxSelection = 10_000
 
 const (
 	selectionPrefix = "sel_"
-	tagBytes        = 9 // binds a selection to a member
+	tagBytes        = 9 // of selectionTag
 	sumBytes        = 8 // of index.Result.Sum
 )
 
-// matched is everyone whom words and filters found: how many, and a checksum of their ids.
+// matched is the people found by words and filters: how many, and a checksum of their ids.
 type matched struct {
 	Count int
 	Sum   uint64
 }
 
-// encodeSelection returns a text that stands for everyone whom a search matched: the
-// search itself, so that nothing is kept, and a checksum of whom it matched. It carries
-// no authority: it is read within the caller's own tenant, whatever it says.
-// It is nil when nobody or more than MaxSelection people matched.
+// encodeSelection returns a text for all people whom a search matched: the search itself,
+// so that nothing is stored, and a checksum of the matched ids. It grants no access: it is
+// always evaluated within the caller's own tenant. It is nil when no one or more than
+// MaxSelection people matched.
 func encodeSelection(t tenant.ID, req *connectionsv1.SearchConnectionsRequest, m matched) (*string, error) {
 	if m.Count == 0 || m.Count > MaxSelection {
 		return nil, nil
@@ -54,13 +54,13 @@ func encodeSelection(t tenant.ID, req *connectionsv1.SearchConnectionsRequest, m
 	return &text, nil
 }
 
-// selectionTag binds a selection to a member, and shows damage.
+// selectionTag binds a selection to a member, and detects damage.
 func selectionTag(t tenant.ID, body []byte) []byte {
 	sum := sha256.Sum256(append([]byte(string(t)+"\x00"), body...))
 	return sum[:tagBytes]
 }
 
-// decodeSelection reads what encodeSelection made for the same member.
+// decodeSelection decodes a selection of the same member.
 func decodeSelection(t tenant.ID, selection string) (*connectionsv1.SearchConnectionsRequest, matched, error) {
 	refused := fault.InvalidField("selection", "is none that search_connections gave this member; search again and pass on its selection unchanged")
 	text, ok := strings.CutPrefix(selection, selectionPrefix)
@@ -79,9 +79,9 @@ func decodeSelection(t tenant.ID, selection string) (*connectionsv1.SearchConnec
 	return req, m, nil
 }
 
-// Selected returns the ids of everyone whom a selection stands for. It fails with
-// fault.Invalid when it is not one of the caller's, and with fault.Conflict when the same
-// search matches other people by now.
+// Selected returns the ids of all people in a selection. It fails with fault.Invalid when
+// the selection is not one of the caller's, and with fault.Conflict when the same search
+// now matches other people.
 func (h *RPC) Selected(ctx context.Context, selection string) ([]string, error) {
 	p := tenant.PrincipalFrom(ctx)
 	req, was, err := decodeSelection(p.Tenant, selection)

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sum is what is derived here: of numbers by which a tenant's data grows.
+// sum is the cached value in these tests: the sum of numbers that are added to a tenant.
 type sum struct {
 	of    tenant.ID
 	total atomic.Int64
@@ -60,9 +60,9 @@ func newCache(w *tenants, maxBytes int64) *search.Cache[*sum] {
 	return search.NewCache(func() *sum { return &sum{} }, w.load, maxBytes)
 }
 
-// Whatever is written and asked for in whichever order, nobody gets anything but
-// the whole of their own data as of the version asked for or later, nothing is
-// loaded without need, and what is held is within bounds.
+// For any order of writes and reads, each tenant gets all of its own data as of the
+// requested version or later, nothing is loaded without need, and the memory stays within
+// bounds.
 func TestValuesFollowTheData(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,8 +96,8 @@ func TestValuesFollowTheData(t *testing.T) {
 	})
 }
 
-// An older version than the one at hand is answered from it, and one that could not
-// be loaded is loaded again; what was there stays.
+// A request for an older version than the loaded one needs no load. After a failed load
+// the old value stays, and the next request loads again.
 func TestOldVersionsAndErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("outage")
@@ -133,8 +133,8 @@ func TestOldVersionsAndErrors(t *testing.T) {
 	}
 }
 
-// Many who ask at once for what is newer share one load, and one who leaves takes it
-// from nobody.
+// Concurrent requests for a newer version share one load, and one that gives up does not
+// affect the others.
 func TestLoadsAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestLoadsAreShared(t *testing.T) {
 		leave()
 		synctest.Wait()
 		if left.Load() != 1 {
-			t.Error("whoever left still waits")
+			t.Error("a cancelled call still waits")
 		}
 		close(release)
 		all.Wait()
@@ -175,8 +175,8 @@ func TestLoadsAreShared(t *testing.T) {
 	})
 }
 
-// What is prepared is loaded beside its caller, once, and whoever asks for it waits for
-// that; where it fails, whoever asks is told.
+// Prepare loads in the background, once, and Get waits for that load. If the load fails,
+// Get returns the error.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestPrepare(t *testing.T) {
 		cache.Prepare(t.Context(), "a", version)
 		synctest.Wait()
 		if w.loads != 1 {
-			t.Error("what is there was loaded again")
+			t.Error("a loaded value was loaded again")
 		}
 		w.fail = errors.New("the store is down")
 		version = w.add("a", 6)
@@ -213,7 +213,7 @@ func TestPrepare(t *testing.T) {
 	})
 }
 
-// A panic of one load is its callers' error, and ends nothing.
+// A panic in a load becomes its callers' error, and does not end the process.
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	panics := true
@@ -224,7 +224,7 @@ func TestPanicIsAnError(t *testing.T) {
 		return 1, nil
 	}, 100)
 	if _, err := cache.Get(t.Context(), "a", 1); err == nil {
-		t.Error("a panic is no error")
+		t.Error("a panic in a load gave no error")
 	}
 	panics = false
 	if _, err := cache.Get(t.Context(), "a", 1); err != nil {
@@ -232,7 +232,7 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
-// The least recently used give way, one by one, as long as there is too much.
+// The least recently used values are evicted, one by one, while there is too much.
 func TestLeastRecentlyUsedGiveWay(t *testing.T) {
 	t.Parallel()
 	w := &tenants{numbers: map[tenant.ID][]int64{}}
@@ -250,14 +250,14 @@ func TestLeastRecentlyUsedGiveWay(t *testing.T) {
 		w.add(id, 1)
 		get(id)
 	}
-	get("a") // b is the least recently used from now on
+	get("a") // b is now the least recently used
 	for range 3 {
 		w.add("d", 1)
 	}
 	if !get("d") {
 		t.Error("d was there")
 	}
-	want := map[tenant.ID]bool{"a": false, "d": false} // nothing of them has to be loaded
+	want := map[tenant.ID]bool{"a": false, "d": false} // they need no load
 	got := map[tenant.ID]bool{"a": get("a"), "d": get("d")}
 	if held, bytes := cache.Held(); !maps.Equal(got, want) || held != 2 || bytes != 5 {
 		t.Errorf("%v were loaded again; %d held, %d bytes", got, held, bytes)

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Every format character is invisible, but for those that show something: signs that
-// enclose the digits after them, and the controls of hieroglyphs.
+// Every format character is invisible, except visible ones: signs that enclose the digits
+// after them, and the controls of hieroglyphs.
 func TestEveryFormatCharacterInvisible(t *testing.T) {
 	t.Parallel()
 	for r := range unicode.MaxRune + 1 {
@@ -49,7 +49,7 @@ func TestInvisibleCharactersAreStripped(t *testing.T) {
 	}
 }
 
-// Joiners and selectors that spell something stay.
+// Joiners and selectors that are part of the spelling stay.
 func TestInvisibleCharactersThatSpellStay(t *testing.T) {
 	t.Parallel()
 	flag := strings.Map(func(r rune) rune { return r + 0xE0000 }, "gbsct\x7F")

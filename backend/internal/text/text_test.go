@@ -91,8 +91,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// A stored key is folded once and compared with a folded value: folding it again
-// must change nothing, for any character there is.
+// A stored key is folded once and compared with a folded value, so folding must be
+// idempotent for every character.
 func TestFoldOfEveryCharacterIsStable(t *testing.T) {
 	t.Parallel()
 	const block = 256 // characters a call, each between spaces, since a call for each takes long
@@ -108,8 +108,8 @@ func TestFoldOfEveryCharacterIsStable(t *testing.T) {
 	}
 }
 
-// Marks are vowels in these scripts, or make another letter: names that differ by
-// them are two names.
+// Marks are vowels in these scripts, or make another letter: names that differ in them are
+// different names.
 func TestFoldKeepsMarksThatAreLetters(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{
@@ -170,8 +170,8 @@ func TestFoldProperties(t *testing.T) {
 	}
 }
 
-// oneToOneCase leaves out letters that Unicode's simple case mapping cannot
-// bring back, such as ı, whose upper case is I.
+// oneToOneCase leaves out letters that Unicode's simple case mapping cannot reverse, such
+// as ı, whose upper case is I.
 func oneToOneCase(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.ToLower(unicode.ToUpper(r)) != unicode.ToLower(r)
@@ -190,7 +190,7 @@ func TestCleanProperties(t *testing.T) {
 				case clean(got) != got:
 					t.Fatalf("%q: cleaned %q, again %q", in, got, clean(got))
 				case !utf8.ValidString(got):
-					t.Fatalf("%q: %q is no UTF-8", in, got)
+					t.Fatalf("%q: %q is not UTF-8", in, got)
 				case strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
 					t.Fatalf("%q: %q holds a control character", in, got)
 				case strings.TrimSpace(got) != got:
@@ -201,7 +201,7 @@ func TestCleanProperties(t *testing.T) {
 	}
 }
 
-// anyBytes draws texts, and bytes that are no text.
+// anyBytes draws texts, and bytes that are not valid text.
 func anyBytes() *rapid.Generator[string] {
 	raw := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) string { return string(b) })
 	return rapid.OneOf(rapid.String(), raw)

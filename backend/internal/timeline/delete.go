@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
-// DeleteEntry deletes a note or an interaction, which its id tells, and returns the id of
-// the change. It reports false, and writes nothing, when there is none.
+// DeleteEntry deletes a note or an interaction, depending on the prefix of the id, and
+// returns the id of the change. It returns false, and writes nothing, when there is none.
 func DeleteEntry(ctx context.Context, w *db.Tx, entryID string) (deleted bool, changeID string, err error) {
 	var draft history.Draft
 	if strings.HasPrefix(entryID, id.Note+"_") {

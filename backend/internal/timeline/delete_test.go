@@ -64,8 +64,8 @@ func (w *writer) updateInteraction(p timeline.InteractionPatch) (changed timelin
 	return changed, err
 }
 
-// Who took part before or after has the last contact counted anew; archived people stay
-// where they are.
+// A change of participants recounts the last contact of people who took part before or
+// after. Archived people stay participants.
 func TestUpdateInteractionCountsContacts(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, map[string]int{"con_1": 7, "con_2": 0, "con_3": 5, "con_4": 0})

@@ -1,4 +1,3 @@
-// Package timeline owns what happened between a member and the people in their
-// network: notes to remember and interactions that took place. Logging an
-// interaction restarts a keep-in-touch interval.
+// Package timeline owns the history between a member and the people in their network:
+// notes and interactions. Logging an interaction restarts a keep-in-touch interval.
 package timeline

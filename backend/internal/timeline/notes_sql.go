@@ -20,8 +20,8 @@ func GetNote(ctx context.Context, tx *db.Tx, noteID string) (*Note, error) {
 	return n, err
 }
 
-// ReplaceNote keeps n in place of the version before it; it fails with fault.Conflict
-// when that is not on file any more.
+// ReplaceNote stores n in place of the version before it. It fails with fault.Conflict
+// when that version is no longer the stored one.
 func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	n.TenantID = tx.TenantID()
 	result, err := tx.NewUpdate().Model(n).Column("body", "pinned", "version", "updated_at").
@@ -40,21 +40,21 @@ func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	if err != nil {
 		return err
 	}
-	tx.MarkDirty(former...) // whoever it is about no more is not found by its words either
+	tx.MarkDirty(former...) // people who were removed must not be found by its words
 	if err := tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", n.ID); err != nil {
 		return err
 	}
 	return linkNote(ctx, tx, n)
 }
 
-// maxScanned is how many notes, and how many interactions, a search for words
-// reads at most: the latest.
+// maxScanned is how many notes, and how many interactions, a search for words reads at
+// most: the latest.
 const maxScanned = 50_000
 
-// EachEntry yields the entries in no order and without their participants. Of more
-// than it can read it leaves out the oldest. A connection that is not on file is
-// fault.NotFound. It holds one reading connection while the entries are looked at,
-// and one entry at a time.
+// EachEntry yields the entries in no particular order and without their participants. When
+// there are more than it can read, it leaves out the oldest. It fails with fault.NotFound
+// for a connection that does not exist. It holds one reading connection, and one entry at
+// a time, until it returns.
 func EachEntry(ctx context.Context, q db.Reader, connectionID string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if err := eachEntry(ctx, q, connectionID, yield); err != nil {
@@ -91,7 +91,7 @@ func eachEntry(ctx context.Context, q db.Reader, connectionID string, yield func
 	return rows.Err()
 }
 
-// AddParticipants fills in whom entries are about.
+// AddParticipants fills in the people that entries are about.
 func AddParticipants(ctx context.Context, q db.Reader, entries []Entry) error {
 	return addParticipants(ctx, q, entries)
 }

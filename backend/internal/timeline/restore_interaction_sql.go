@@ -15,8 +15,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// interactionRestorer puts interactions back, with their participants, whose last
-// contact is counted anew.
+// interactionRestorer restores interactions with their participants, and recounts the last
+// contact of those.
 type interactionRestorer struct{ tx *db.Tx }
 
 // interaction returns an interaction with its participants, archived ones too, or nil.
@@ -34,7 +34,7 @@ func interaction(ctx context.Context, tx *db.Tx, id string) (*Interaction, error
 	return &met[0], err
 }
 
-// restore puts an interaction into a state that is not null.
+// restore restores an interaction to a state that is not null.
 func (r interactionRestorer) restore(ctx context.Context, id string, to json.RawMessage) error {
 	var i Interaction
 	if err := json.Unmarshal(to, &i); err != nil {
@@ -51,9 +51,10 @@ func (r interactionRestorer) restore(ctx context.Context, id string, to json.Raw
 	return replaceInteraction(ctx, r.tx, present, &i)
 }
 
-// replaceInteraction keeps an interaction in place of the one that is on file, with its
-// participants, and counts the last contact of both. present is nil for a new one, i to
-// delete; at least one of them is not.
+// replaceInteraction stores an interaction in place of the existing one, with its
+// participants, and recounts the last contact of both sets of participants. present is nil
+// when there is no interaction yet, and i is nil to delete it; at least one of them is not
+// nil.
 func replaceInteraction(ctx context.Context, tx *db.Tx, present, i *Interaction) (err error) {
 	var participants []string
 	if present != nil {
@@ -76,7 +77,7 @@ func replaceInteraction(ctx context.Context, tx *db.Tx, present, i *Interaction)
 	return people.CountContacts(ctx, tx, participants...)
 }
 
-// check tells what keeps an interaction from coming back.
+// check returns an error that says why an interaction cannot be restored.
 func (r interactionRestorer) check(ctx context.Context, id string, i *Interaction) error {
 	if err := people.NeedConnections(ctx, r.tx, i.ConnectionIDs...); err != nil || i.ExternalKey == "" {
 		return err
@@ -88,7 +89,7 @@ func (r interactionRestorer) check(ctx context.Context, id string, i *Interactio
 	return err
 }
 
-// putInteraction keeps an interaction in place of the one with its id, if any.
+// putInteraction stores an interaction in place of the one with its id, if any.
 func putInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 	_, err := tx.NewInsert().Model(i).
 		On("CONFLICT (tenant_id, id) DO UPDATE").
@@ -101,7 +102,7 @@ func putInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 	return linkInteraction(ctx, tx, i)
 }
 
-// RestoreInteraction makes the restorer of interactions.
+// RestoreInteraction returns the restorer of interactions.
 func RestoreInteraction(tx *db.Tx) history.Restorer { return interactionRestorer{tx} }
 
 // Current implements history.Restorer.
@@ -118,7 +119,7 @@ func (r interactionRestorer) Current(ctx context.Context, ids []string) (map[str
 	return out, err
 }
 
-// Restore implements history.Restorer. It removes interactions at once and restores
+// Restore implements history.Restorer. It removes interactions with one call and restores
 // others one by one.
 func (r interactionRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
 	gone := history.TakeRemovals(to)

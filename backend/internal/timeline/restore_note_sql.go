@@ -13,7 +13,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// noteRestorer puts notes back, with the people that they are about.
+// noteRestorer restores notes, with the people that they are about.
 type noteRestorer struct{ tx *db.Tx }
 
 // note returns a note with the people that it is about, archived ones too, or nil.
@@ -31,7 +31,7 @@ func note(ctx context.Context, tx *db.Tx, id string) (*Note, error) {
 	return &notes[0], err
 }
 
-// restore puts a note into a state that is not null.
+// restore restores a note to a state that is not null.
 func (r noteRestorer) restore(ctx context.Context, id string, to json.RawMessage) error {
 	var n Note
 	if err := json.Unmarshal(to, &n); err != nil {
@@ -54,7 +54,7 @@ func (r noteRestorer) restore(ctx context.Context, id string, to json.RawMessage
 	return r.put(ctx, &n)
 }
 
-// deleteNote deletes a note that is on file.
+// deleteNote deletes a note that exists.
 func deleteNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	if err := unlinkNote(ctx, tx, n); err != nil {
 		return err
@@ -62,13 +62,13 @@ func deleteNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	return tx.Delete(ctx, (*Note)(nil), "id = ?", n.ID)
 }
 
-// unlinkNote takes a note from the people it is about.
+// unlinkNote removes the rows that connect a note with people.
 func unlinkNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	tx.MarkDirty(n.ConnectionIDs...)
 	return tx.Delete(ctx, (*NoteConnection)(nil), "note_id = ?", n.ID)
 }
 
-// put keeps a note in place of the one with its id, if any.
+// put stores a note in place of the one with its id, if any.
 func (r noteRestorer) put(ctx context.Context, n *Note) error {
 	_, err := r.tx.NewInsert().Model(n).
 		On("CONFLICT (tenant_id, id) DO UPDATE").
@@ -80,7 +80,7 @@ func (r noteRestorer) put(ctx context.Context, n *Note) error {
 	return linkNote(ctx, r.tx, n)
 }
 
-// RestoreNote makes the restorer of notes.
+// RestoreNote returns the restorer of notes.
 func RestoreNote(tx *db.Tx) history.Restorer { return noteRestorer{tx} }
 
 // Current implements history.Restorer.
@@ -97,8 +97,8 @@ func (r noteRestorer) Current(ctx context.Context, ids []string) (map[string]any
 	return out, err
 }
 
-// Restore implements history.Restorer. It removes notes at once and restores others one
-// by one.
+// Restore implements history.Restorer. It removes notes with one call and restores others
+// one by one.
 func (r noteRestorer) Restore(ctx context.Context, to map[string]json.RawMessage) (map[string]string, error) {
 	gone := history.TakeRemovals(to)
 	conflicts, err := history.Single{Put: r.restore}.Restore(ctx, to)

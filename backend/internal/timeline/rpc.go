@@ -28,7 +28,7 @@ func InteractionMessage(i *Interaction) *timelinev1.Interaction {
 	}
 }
 
-// entryText bounds the text of one entry on the timeline, in characters.
+// entryText limits the text of one entry on the timeline, in characters.
 const entryText = 2000
 
 // timelines implements TimelineService.
@@ -56,7 +56,7 @@ func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequ
 		}
 	}
 	size := q.Limit
-	q.Limit++ // one more tells whether there is a further page
+	q.Limit++ // one more entry shows whether there is another page
 	p := tenant.PrincipalFrom(ctx)
 	entries, err := ListTimeline(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
 	if err != nil {
@@ -176,7 +176,7 @@ func (h *RPC) SearchNotes(ctx context.Context, req *timelinev1.SearchNotesReques
 		}
 	}
 	size := q.Limit
-	q.Limit++ // one more tells whether there is a further page
+	q.Limit++ // one more entry shows whether there is another page
 	p := tenant.PrincipalFrom(ctx)
 	found, err := SearchWords(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // WordQuery says what to look for in notes and interactions.
 type WordQuery struct {
-	// Text is words, all of which an entry must hold.
+	// Text is the words; an entry must have all of them.
 	Text string
 	// ConnectionID is empty for the whole network.
 	ConnectionID string
@@ -23,8 +23,8 @@ type WordQuery struct {
 	Limit int
 }
 
-// SearchCursor is the position of an entry in the order of what was found: more hits first, then
-// the latest.
+// SearchCursor is the position of an entry in the order of the results: more hits first,
+// then the latest.
 type SearchCursor struct {
 	Hits       int
 	OccurredAt time.Time
@@ -35,16 +35,16 @@ func (r SearchCursor) compare(other SearchCursor) int {
 	return cmp.Or(cmp.Compare(other.Hits, r.Hits), other.OccurredAt.Compare(r.OccurredAt), strings.Compare(other.ID, r.ID))
 }
 
-// Found is an entry that holds the words; its Text is the part around the first.
+// Found is an entry with all the words; its Text is the part around the first one.
 type Found struct {
 	Entry
 
 	SearchCursor SearchCursor
 }
 
-// SearchWords returns the entries that hold all words of the query, those with
-// more hits first and of equal ones the latest. It reads every entry: the words
-// are compared here, so that both databases find the same.
+// SearchWords returns the entries with all words of the query, those with more hits first,
+// and of equal ones the latest. It reads every entry and compares the words in Go, so that
+// both databases find the same entries.
 func SearchWords(ctx context.Context, r db.Reader, q WordQuery) ([]Found, error) {
 	words := index.ParseWords(q.Text)
 	var best []Found // sorted, q.Limit at most

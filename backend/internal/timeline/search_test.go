@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fill puts notes on file, about con_1, in place of all others.
+// fill replaces all notes with these, all about con_1.
 func (w *writer) fill(entries []timeline.Entry) {
 	w.t.Helper()
 	err := w.do(func(ctx context.Context, tx *db.Tx) error {
@@ -59,7 +59,7 @@ func TestSearchWords(t *testing.T) {
 		"łódź sail":    "2 4 6 1",
 		"the chess":    "5",
 		"dragons":      "",
-		"sa":           "", // beginnings count from three letters
+		"sa":           "", // a prefix must have three letters
 		"!?":           "",
 	} {
 		got, err := timeline.SearchWords(t.Context(), w, timeline.WordQuery{Text: query, Limit: 9})
@@ -80,8 +80,8 @@ func TestSearchWords(t *testing.T) {
 	}
 }
 
-// Pages laid end to end are the whole answer, in an order that does not depend on
-// that of the entries.
+// Concatenated pages are the whole result, in an order that does not depend on the order
+// of the entries.
 func TestPagesOfWords(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, map[string]int{"con_1": 0})

@@ -6,11 +6,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 )
 
-// KindNote is the kind of a timeline entry that is a note; the other kinds are
-// those of interactions.
+// KindNote is the kind of a timeline entry that is a note; the other kinds are those of
+// interactions.
 const KindNote = "note"
 
-// Note is a remembered fact about one or more connections, and its row.
+// Note is a remembered fact about one or more connections, and its database row.
 type Note struct {
 	TenantID  tenant.ID `bun:",pk" json:"-"`
 	ID        string    `bun:",pk"`
@@ -23,7 +23,7 @@ type Note struct {
 	ConnectionIDs []string `bun:"-"`
 }
 
-// Interaction is a contact that took place, and its row.
+// Interaction is a contact that took place, and its database row.
 type Interaction struct {
 	TenantID        tenant.ID `bun:",pk" json:"-"`
 	ID              string    `bun:",pk"`
@@ -65,7 +65,7 @@ type Query struct {
 	ConnectionID string
 	// Kinds is empty for all.
 	Kinds []string
-	// Since (inclusive) and Until (exclusive) are zero for no bound.
+	// Since (inclusive) and Until (exclusive) are zero for no limit.
 	Since, Until time.Time
 	// After is the last entry of the page before; nil for the first page.
 	After *Cursor

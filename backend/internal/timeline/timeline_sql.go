@@ -13,8 +13,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// noteConnection and interactionConnection are the rows behind the lists of
-// people that an entry is about.
+// noteConnection and interactionConnection are the rows that connect entries with people.
 type (
 	NoteConnection struct {
 		TenantID     tenant.ID `bun:",pk"`
@@ -43,8 +42,8 @@ func FindInteraction(ctx context.Context, tx *db.Tx, externalKey string) (*Inter
 	return i, err
 }
 
-// ListTimeline returns entries, latest first. A connection that is not on file is
-// fault.NotFound.
+// ListTimeline returns entries, latest first. It fails with fault.NotFound for a
+// connection that does not exist.
 func ListTimeline(ctx context.Context, q db.Reader, query Query) ([]Entry, error) {
 	entries, err := listTimeline(ctx, q, query)
 	return entries, err
@@ -91,8 +90,8 @@ func interactionPart() part {
 	}
 }
 
-// part returns the statement of one half, ordered and cut, so that the database
-// walks an index from its end and stops.
+// unionPart returns the statement of one half, ordered and limited, so that the database reads
+// an index from its end and stops.
 func unionPart(q db.Reader, a part, query Query) (string, []any) {
 	statement := "SELECT " + a.columns + " FROM " + a.table + " t"
 	var args []any
@@ -105,7 +104,7 @@ func unionPart(q db.Reader, a part, query Query) (string, []any) {
 	}
 	where(" WHERE t.tenant_id = ?", q.TenantID())
 	if query.ConnectionID == "" {
-		// What is about archived people only is put away with them.
+		// Entries about archived people only are hidden.
 		where(" AND EXISTS (SELECT 1 FROM " + a.links + " l JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id" +
 			" AND c.archived_at IS NULL WHERE l.tenant_id = t.tenant_id AND l." + a.link + " = t.id)")
 	}
@@ -125,7 +124,7 @@ func unionPart(q db.Reader, a part, query Query) (string, []any) {
 	return "SELECT * FROM (" + statement + ") AS " + a.table + "_arm", args
 }
 
-// addParticipants fills in whom the entries are about, with one statement.
+// addParticipants fills in the people that the entries are about, with one statement.
 func addParticipants(ctx context.Context, q db.Reader, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil

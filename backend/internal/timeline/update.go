@@ -14,19 +14,19 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// NotePatch is what to change of a note; nil fields stay as they are.
+// NotePatch says what to change of a note. Nil fields leave their value unchanged.
 type NotePatch struct {
 	ID     string
 	Body   *string
 	Pinned *bool
 	// ConnectionIDs replace the people unless empty.
 	ConnectionIDs []string
-	// ExpectedVersion refuses the patch when the note has another one.
+	// ExpectedVersion makes the patch fail when the note has another version.
 	ExpectedVersion *int32
 }
 
-// UpdateNote changes a note and returns it with the id of the change, which is
-// empty for a patch that changes nothing: such a patch writes nothing.
+// UpdateNote changes a note and returns it with the id of the change. A patch that changes
+// nothing writes nothing, and its id is empty.
 func UpdateNote(ctx context.Context, w *db.Tx, p NotePatch) (*Note, string, error) {
 	before, err := GetNote(ctx, w, p.ID)
 	if err != nil {
@@ -72,18 +72,19 @@ func UpdateNote(ctx context.Context, w *db.Tx, p NotePatch) (*Note, string, erro
 // maxParticipants is how many people an interaction has at most.
 const maxParticipants = 50
 
-// InteractionPatch is what to change of an interaction; nil fields stay as they are.
+// InteractionPatch says what to change of an interaction. Nil fields leave their value
+// unchanged.
 type InteractionPatch struct {
-	ID, Kind        string    // an empty kind stays as it is
-	OccurredAt      time.Time // zero stays as it is
+	ID, Kind        string    // an empty kind leaves it unchanged
+	OccurredAt      time.Time // zero leaves it unchanged
 	Summary         *string
 	DurationMinutes *int32
-	// Remove are participants to leave out, Add those to add after that.
+	// Remove are participants to remove; Add are participants to add after that.
 	Add, Remove []string
 }
 
 // UpdateInteraction changes an interaction. A patch that changes nothing writes nothing.
-// It fails with fault.NotFound when there is none, or no person to add.
+// It fails with fault.NotFound when the interaction or a person to add does not exist.
 func UpdateInteraction(ctx context.Context, w *db.Tx, p InteractionPatch) (Logged, error) {
 	before, err := interaction(ctx, w, p.ID)
 	if err != nil {
@@ -139,7 +140,7 @@ func (p InteractionPatch) apply(i *Interaction, now time.Time) error {
 	return nil
 }
 
-// without returns the ids that are not among others, as a list of its own.
+// without returns a new list of the ids that are not among others.
 func without(ids, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(others, id) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
-// note puts a note on file, with an id of its own.
+// note stores a note with its own id.
 func (w *writer) note(n timeline.Note) timeline.Note {
 	w.t.Helper()
 	err := w.do(func(ctx context.Context, tx *db.Tx) error { return timeline.InsertNote(ctx, tx, &n) })
@@ -21,7 +21,7 @@ func (w *writer) note(n timeline.Note) timeline.Note {
 	return n
 }
 
-// held returns a note as it is on file.
+// held returns the stored version of a note.
 func (w *writer) held(id string) (n *timeline.Note) {
 	w.t.Helper()
 	err := w.do(func(ctx context.Context, tx *db.Tx) (err error) {
@@ -99,7 +99,7 @@ func TestUpdateNoteRefuses(t *testing.T) {
 		"unknown":         {timeline.NotePatch{ID: "not_9", Pinned: new(true)}, fault.NotFound},
 		"a stale version": {timeline.NotePatch{ID: "not_1", Pinned: new(true), ExpectedVersion: new(int32(2))}, fault.Conflict},
 		"blank":           {timeline.NotePatch{ID: "not_1", Body: new("\u200b \x00")}, fault.Invalid},
-		"nobody":          {timeline.NotePatch{ID: "not_1", ConnectionIDs: []string{"con_1", "con_9"}}, fault.NotFound},
+		"unknown person":  {timeline.NotePatch{ID: "not_1", ConnectionIDs: []string{"con_1", "con_9"}}, fault.NotFound},
 	} {
 		w := newWriter(t, map[string]int{"con_1": 0})
 		n := w.note(timeline.Note{Body: "Old", Version: 1, ConnectionIDs: []string{"con_1"}})

@@ -14,11 +14,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// maxAhead is how far in the future an interaction may be logged: a caller's
-// clock or time zone may be off, a plan is no contact.
+// maxAhead is how far in the future an interaction may be logged, because a caller's clock
+// or time zone may be wrong. A planned meeting is not a contact.
 const maxAhead = 24 * time.Hour
 
-// AddNote keeps a note and returns it with the id of the change.
+// AddNote stores a note and returns it with the id of the change.
 func AddNote(ctx context.Context, w *db.Tx, n Note) (*Note, string, error) {
 	n.Body = text.Clean(n.Body)
 	if !text.Visible(n.Body) {
@@ -35,17 +35,17 @@ func AddNote(ctx context.Context, w *db.Tx, n Note) (*Note, string, error) {
 	return &n, changeID, err
 }
 
-// Logged is what LogInteraction left on file.
+// Logged is the result of LogInteraction.
 type Logged struct {
 	Interaction *Interaction
 	// People are the participants as they are now, without their lists.
 	People []people.Connection
-	// ChangeID is empty when the external key was on file.
+	// ChangeID is empty when an interaction with the external key exists already.
 	ChangeID string
 }
 
-// LogInteraction records a contact; zero OccurredAt means now. The same
-// external key is recorded once.
+// LogInteraction records a contact; zero OccurredAt means now. An external key is recorded
+// only once.
 func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error) {
 	i.Summary, i.ExternalKey, i.CreatedAt = text.Clean(i.Summary), text.Line(i.ExternalKey), w.Now()
 	if i.OccurredAt.IsZero() {
@@ -78,7 +78,7 @@ func LogInteraction(ctx context.Context, w *db.Tx, i Interaction) (Logged, error
 	return logged(ctx, w, &i, people, changeID, err)
 }
 
-// checkOccurred fails with fault.Invalid for a time that lies ahead.
+// checkOccurred fails with fault.Invalid for a time in the future.
 func checkOccurred(at, now time.Time) error {
 	if at.After(now.Add(maxAhead)) {
 		return fault.InvalidField("occurred_at", "lies in the future; log a contact once it took place")
@@ -86,8 +86,8 @@ func checkOccurred(at, now time.Time) error {
 	return nil
 }
 
-// stillThere returns the participants of an old interaction who were not archived
-// or deleted since.
+// stillThere returns the participants of an old interaction who have not been archived or
+// deleted since.
 func stillThere(ctx context.Context, w *db.Tx, ids []string) ([]people.Connection, error) {
 	var out []people.Connection
 	for _, id := range ids {
@@ -114,8 +114,8 @@ func logged(ctx context.Context, w *db.Tx, i *Interaction, participants []people
 	return Logged{Interaction: i, People: participants, ChangeID: changeID}, nil
 }
 
-// NextDue returns the earliest day on which a participant falls due, as seen in a
-// zone; false when no interval counts for any.
+// NextDue returns the earliest day on which a participant is due, in a time zone, and
+// false when no interval applies to any of them.
 func (l Logged) NextDue(zone *time.Location) (earliest time.Time, ok bool) {
 	for _, c := range l.People {
 		if due, counts := c.Cadence().NextDue(zone); counts && (!ok || due.Before(earliest)) {
@@ -125,7 +125,7 @@ func (l Logged) NextDue(zone *time.Location) (earliest time.Time, ok bool) {
 	return earliest, ok
 }
 
-// linkInteraction keeps who took part in an interaction.
+// linkInteraction stores the participants of an interaction.
 func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 	links := make([]InteractionConnection, len(i.ConnectionIDs))
 	for n, c := range i.ConnectionIDs {
@@ -135,7 +135,7 @@ func linkInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 	return tx.InsertAll(ctx, &links, len(links))
 }
 
-// InsertNote keeps a new note and sets its id.
+// InsertNote inserts a new note and sets its id.
 func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	noteID, err := tx.NewID(id.Note)
 	if err != nil {
@@ -148,7 +148,7 @@ func InsertNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	return linkNote(ctx, tx, n)
 }
 
-// InsertInteraction keeps a new interaction, sets its id, and moves the participants'
+// InsertInteraction inserts a new interaction, sets its id, and moves the participants'
 // last contact forward.
 func InsertInteraction(ctx context.Context, tx *db.Tx, i *Interaction) error {
 	interactionID, err := tx.NewID(id.Interaction)
@@ -168,7 +168,7 @@ WHERE tenant_id = ? AND id IN (?) AND (last_interaction_at IS NULL OR last_inter
 	return err
 }
 
-// linkNote keeps whom a note is about.
+// linkNote stores the people that a note is about.
 func linkNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	links := make([]NoteConnection, len(n.ConnectionIDs))
 	for i, c := range n.ConnectionIDs {

@@ -43,7 +43,7 @@ func (w *writer) do(fn func(ctx context.Context, tx *db.Tx) error) error {
 	return w.Write(w.t.Context(), db.Actor{}, fn)
 }
 
-// put puts a person on file.
+// put stores a person.
 func (w *writer) put(c people.Connection) {
 	w.t.Helper()
 	c.Name, c.Version, c.UpdatedAt = c.ID, 1, noon
@@ -64,7 +64,7 @@ func (w *writer) archive(id string) {
 	}
 }
 
-// join puts a person into a group with a keep-in-touch interval.
+// join adds a person to a group with a keep-in-touch interval.
 func (w *writer) join(id string, days int) {
 	w.t.Helper()
 	err := w.do(func(ctx context.Context, tx *db.Tx) error {
@@ -108,7 +108,7 @@ func (w *writer) log(i timeline.Interaction) (logged timeline.Logged, err error)
 	return logged, err
 }
 
-// changes returns what was recorded, the latest first.
+// changes returns the recorded changes, the latest first.
 func (w *writer) changes() []history.Change {
 	w.t.Helper()
 	all, err := history.ListChanges(w.t.Context(), w, history.Query{Limit: 100})
@@ -118,7 +118,7 @@ func (w *writer) changes() []history.Change {
 	return all
 }
 
-// wantCounts checks how much is on file.
+// wantCounts checks how many notes, interactions and changes are stored.
 func (w *writer) wantCounts(t *testing.T, notes, interactions, changes int) {
 	t.Helper()
 	var got [2]int
@@ -132,7 +132,7 @@ func (w *writer) wantCounts(t *testing.T, notes, interactions, changes int) {
 	}
 }
 
-// wantChange checks the last change: an object was made that is now as given.
+// wantChange checks the last change: it created an object that is now as given.
 func (w *writer) wantChange(t *testing.T, kind, id string, after any) {
 	t.Helper()
 	want, err := json.Marshal(after)
@@ -261,7 +261,8 @@ func TestOccurredAt(t *testing.T) {
 	}
 }
 
-// What is on file is answered, whoever was archived since.
+// Logging the same key again returns the stored interaction, even if people were archived
+// since.
 func TestExternalKeyOfAnArchivedPerson(t *testing.T) {
 	t.Parallel()
 	w := newWriter(t, map[string]int{"con_1": 7, "con_2": 30})
@@ -282,7 +283,7 @@ func TestExternalKeyOfAnArchivedPerson(t *testing.T) {
 	}
 	w.archive("con_2")
 	if _, ok := log().NextDue(time.UTC); ok {
-		t.Error("nobody is left, and somebody is due")
+		t.Error("no participant is left, but one is due")
 	}
 }
 
@@ -306,12 +307,12 @@ func TestExternalKeyIsRecordedOnce(t *testing.T) {
 	}
 	w.wantCounts(t, 0, 1, 1)
 	if !w.lastContact("con_2").IsZero() {
-		t.Error("repeating the key made a contact")
+		t.Error("repeating the key moved the last contact")
 	}
 
 	log(timeline.Interaction{Kind: "call", ExternalKey: "another", ConnectionIDs: []string{"con_1"}})
 	w.wantCounts(t, 0, 2, 2)
-	for range 2 { // none at all is no key
+	for range 2 { // an empty external key is no key
 		log(timeline.Interaction{Kind: "call", ConnectionIDs: []string{"con_1"}})
 		log(timeline.Interaction{Kind: "call", ExternalKey: " ", ConnectionIDs: []string{"con_1"}})
 	}
@@ -326,7 +327,7 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 		name    string
 		cadence map[string]int
 		groups  map[string]int
-		// last and snoozed are the last contact with a person, and until when the interval sleeps.
+		// last and snoozed are the last contact with a person, and the day until which the interval is snoozed.
 		last, snoozed map[string]time.Time
 		at            time.Time
 		want          time.Time
@@ -366,7 +367,7 @@ func TestNextDueIsTheEarliest(t *testing.T) {
 	}
 }
 
-// An error of the database is the caller's, and takes all of it back.
+// A database error is returned to the caller and rolls everything back.
 func TestErrorsOfTheDatabaseReachTheCaller(t *testing.T) {
 	t.Parallel()
 	for table, uses := range map[string]struct{ note, interaction bool }{

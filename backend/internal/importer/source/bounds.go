@@ -7,9 +7,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Bounds of a file.
+// Limits of a file.
 const (
-	// MaxBytes is how large a file may be, packed or not.
+	// MaxBytes is the largest size of a file, packed or not.
 	MaxBytes = 10 << 20
 	// MaxRecords is how many people one file may hold.
 	MaxRecords = 100_000
@@ -19,7 +19,7 @@ const (
 	maxCell = 1 << 20
 )
 
-// Bounds of a person, in characters: those of the contract (proto/kith).
+// Limits of a person, in characters: those of the contract (proto/kith).
 const (
 	maxName         = 200
 	maxNickname     = 100
@@ -39,7 +39,7 @@ const (
 	maxCadence      = 730
 )
 
-// Bounds of a person's lists.
+// Limits of a person's lists.
 const (
 	maxHandlesOfKind = 20
 	maxTags          = 50
@@ -55,8 +55,8 @@ func line(s string, limit int) (string, bool) { return fit(s, limit, text.Line) 
 // clean returns s as a text of at most limit characters, and whether it was cut.
 func clean(s string, limit int) (string, bool) { return fit(s, limit, text.Clean) }
 
-// fit cuts before it cleans, so that a megabyte of white space costs nothing, and
-// again after it.
+// fit cuts before it cleans, so that a megabyte of white space costs nothing, and cuts
+// again afterwards.
 func fit(s string, limit int, tidy func(string) string) (string, bool) {
 	head, cut := firstBytes(strings.TrimSpace(s), limit*4*utf8.UTFMax)
 	head = tidy(head)
@@ -97,7 +97,7 @@ func pieces(s string, limit int) []string {
 	return out
 }
 
-// shown is a value as warnings show it: short, and in one line.
+// shown returns a value in the form for warnings: short, and on one line.
 func shown(s string) string {
 	head, _ := firstBytes(s, 400)
 	return text.Truncate(text.Line(head), 60)

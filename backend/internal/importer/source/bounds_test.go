@@ -76,7 +76,7 @@ func TestHugeCell(t *testing.T) {
 	}
 }
 
-// A note of nearly 1 MB loses not a word: it becomes several notes.
+// A note of nearly 1 MB loses no words: it becomes several notes.
 func TestLongNoteIsKeptInPieces(t *testing.T) {
 	t.Parallel()
 	note := strings.TrimSpace(strings.Repeat("lång note ", 90_000))
@@ -138,7 +138,7 @@ func TestManyColumns(t *testing.T) {
 	}
 }
 
-// One record of more values than anybody has is an error of that record.
+// A record with too many values is an error of that record only.
 func TestElementOfManyValues(t *testing.T) {
 	t.Parallel()
 	got := records(open(t, `[{"version":"2.0","name":{"full":"Ana"}},{"emails":{`+strings.Repeat(`"a":{},`, 60_000)+`"b":{}}},{"name":{"full":"Ben"}}]`, source.Options{}))
@@ -156,7 +156,7 @@ func TestCardOfManyProperties(t *testing.T) {
 	}
 }
 
-// Records starts anew each time, and stops when it is told to.
+// Records starts from the beginning each time, and stops when the loop ends.
 func TestRecordsStartAnew(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"csv_several_values.csv", "google_new.csv", "vcard_missing_end.vcf", "vcard40.vcf", "jscontact_bad_elements.json", "kith.json"} {

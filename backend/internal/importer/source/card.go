@@ -24,11 +24,11 @@ type cardReader struct {
 	roles  []string
 	// namePref is how much the name is preferred among several.
 	namePref int
-	// guessed tells that a text was in a character set that nothing named.
+	// guessed reports whether a text had to be read in a guessed character set.
 	guessed bool
 }
 
-// record reads a card.
+// record converts a card to a record.
 func (c *cards) record(card *card) Record {
 	d := draft{region: c.region}
 	r := cardReader{draft: &d, cards: c, card: card, labels: map[string]string{}}
@@ -66,7 +66,7 @@ func (c *cards) record(card *card) Record {
 	return d.record(card.row)
 }
 
-// cardReaders are the properties that are read.
+// cardReaders are the functions for the properties that are read.
 func cardReaders() map[string]func(*cardReader, *property) {
 	return map[string]func(*cardReader, *property){
 		"FN": (*cardReader).fullName,
@@ -153,7 +153,7 @@ func (r *cardReader) parts(p *property) {
 	}
 }
 
-// org reads an organisation; the units that follow it have no place here.
+// org reads an organisation; its units are not imported.
 func (r *cardReader) org(p *property) {
 	parts := r.list(p, ';')
 	r.orgs = append(r.orgs, parts[0])
@@ -162,8 +162,8 @@ func (r *cardReader) org(p *property) {
 	}
 }
 
-// positions puts organisations and titles together, in their order. A role is what
-// somebody does; it stands in for a title.
+// positions combines organisations and titles, in their order. A role, what a person does,
+// is used when there is no title.
 func (r *cardReader) positions() {
 	if len(r.titles) == 0 {
 		r.titles, r.roles = r.roles, nil
@@ -202,7 +202,7 @@ func (r *cardReader) address(p *property) {
 	at.whole, at.pref = p.label, p.pref
 }
 
-// categories are tags, but for the group that Google has everybody in.
+// categories adds tags, except the group that Google puts every contact in.
 func (r *cardReader) categories(p *property) {
 	for _, name := range r.list(p, ',') {
 		if name != "myContacts" {
@@ -211,7 +211,7 @@ func (r *cardReader) categories(p *property) {
 	}
 }
 
-// day reads a date. Apple writes a year where there is none.
+// day reads a date. Apple writes a placeholder year for a date without one.
 func (r *cardReader) day(kind string, p *property) { r.labelled(kind, "", p) }
 
 func (r *cardReader) labelledDay(p *property) {
@@ -228,7 +228,7 @@ func (r *cardReader) labelled(kind, label string, p *property) {
 	r.addDate(kind, label, value, monthFirst)
 }
 
-// related reads somebody else: a name, or the key of another card.
+// related reads another person: a name, or the key of another card.
 func (r *cardReader) related(p *property) {
 	value := strings.TrimSpace(r.text(p))
 	words := p.types
@@ -248,8 +248,8 @@ func (r *cardReader) related(p *property) {
 	r.relate(relation)
 }
 
-// label returns what an address is for: Apple's own words, else the types that
-// people know.
+// label returns the label of an address: Apple's own text, otherwise the types that people
+// know.
 func (r *cardReader) label(p *property) string {
 	if label := r.labels[p.group]; label != "" && p.group != "" {
 		return label
@@ -268,7 +268,7 @@ func (r *cardReader) label(p *property) string {
 	return ""
 }
 
-// appleLabel reads _$!<Home>!$_, which is a label of Apple's own, in lower case.
+// appleLabel converts a built-in Apple label, _$!<Home>!$_, to lower case.
 func appleLabel(s string) string {
 	own, ok := strings.CutPrefix(text.Line(s), "_$!<")
 	if !ok {
@@ -277,7 +277,7 @@ func appleLabel(s string) string {
 	return strings.ToLower(strings.TrimSuffix(own, ">!$_"))
 }
 
-// timestamp reads a time of a card, or returns the zero time.
+// timestamp parses a time of a card, or returns the zero time.
 func timestamp(s string) time.Time {
 	s = strings.TrimSpace(s)
 	layouts := []string{time.RFC3339, "20060102T150405Z0700", "20060102T150405", "2006-01-02T15:04:05", time.DateOnly, "20060102"}

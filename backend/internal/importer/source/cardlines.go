@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// cardLines reads the content lines of vCards: unfolded, the soft line breaks of
-// quoted-printable values taken out.
+// cardLines reads the content lines of vCards: unfolded, without the soft line breaks of
+// quoted-printable values.
 type cardLines struct {
 	text []byte
 	at   int
@@ -15,8 +15,8 @@ type cardLines struct {
 	buf []byte
 }
 
-// next returns the next content line that is not blank, good until the call after;
-// false at the end. Of a value that is too long only the beginning comes back.
+// next returns the next content line that is not blank, and false at the end. The line is
+// valid until the next call. Of a value that is too long, next returns only the beginning.
 func (l *cardLines) next() ([]byte, bool) {
 	first, ok := l.physical()
 	for ok && len(bytes.TrimSpace(first)) == 0 {
@@ -83,13 +83,13 @@ func (l *cardLines) peek() byte {
 	return l.text[l.at]
 }
 
-// atEdge tells whether the next line begins or ends a card: no value goes on there.
+// atEdge reports whether the next line begins or ends a card: no value continues there.
 func (l *cardLines) atEdge() bool {
 	rest := l.text[l.at:]
 	return isEdge(rest, "END:VCARD") || isEdge(rest, "BEGIN:VCARD")
 }
 
-// isEdge tells whether a line is the edge of a card.
+// isEdge reports whether a line begins or ends a card.
 func isEdge(line []byte, edge string) bool {
 	for len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
 		line = line[1:]
@@ -98,10 +98,10 @@ func isEdge(line []byte, edge string) bool {
 	return len(line) >= len(edge) && strings.EqualFold(string(line[:len(edge)]), edge)
 }
 
-// maxHead is how long the part of a content line before its value may be.
+// maxHead limits the part of a content line before its value.
 const maxHead = 4096
 
-// valueKind is how the value of a line is written, once its head is there.
+// valueKind returns the encoding of a line's value, once its head is complete.
 type valueKind int
 
 const (
@@ -122,13 +122,13 @@ func kindOfValue(line []byte) valueKind {
 	return valuePlain
 }
 
-// isSoftBreak tells whether a quoted-printable value goes on with the next line.
+// isSoftBreak reports whether a quoted-printable value continues on the next line.
 func isSoftBreak(line []byte) bool {
 	last := lastVisible(line)
 	return last >= 0 && line[last] == '='
 }
 
-// lastVisible returns where the last byte of a line is, but for a few blanks that
+// lastVisible returns the position of the last byte of a line, ignoring a few blanks that
 // mail programs add; -1 if there is none.
 func lastVisible(line []byte) int {
 	const few = 3

@@ -21,21 +21,21 @@ type cards struct {
 	count   int
 }
 
-// card is a card as it stands in the file.
+// card is a card as it is in the file.
 type card struct {
 	row        int
 	old        bool // vCard 2.1
-	raw        bool // version 4.0, where addresses are no text values
+	raw        bool // version 4.0, where addresses are not text values
 	properties []property
-	// ended tells that its END is there; tooMany that properties were left out.
+	// ended reports whether its END was found; tooMany, whether properties were left out.
 	ended, tooMany bool
 }
 
-// maxProperties is how many properties of one card are read.
+// maxProperties limits how many properties of one card are read.
 const maxProperties = 1000
 
-// openCards counts the cards, finds the groups among them and what no person here
-// has.
+// openCards counts the cards, finds the groups among them and the properties that are not
+// imported.
 func (f *File) openCards(text []byte, set charset, o Options) (reader, error) {
 	c := &cards{text: text[set.skip:], set: set, region: o.DefaultRegion, groups: map[string][]string{}, readers: cardReaders()}
 	lost := map[string]bool{}
@@ -92,8 +92,8 @@ func (c *cards) records(yield func(Record) bool) {
 	}
 }
 
-// all calls yield with each card, groups too. A card without END ends where the
-// next one begins; a card within a card, which is somebody's agent, is passed over.
+// all calls yield with each card, groups too. A card without END ends where the next one
+// begins. A card within a card (an agent of the person) is skipped.
 func (c *cards) all(yield func(card) bool) {
 	lines := cardLines{text: c.text}
 	var current *card
@@ -135,8 +135,8 @@ func (c *cards) all(yield func(card) bool) {
 	}
 }
 
-// add adds the property of a line and returns its name. A line that is none goes on
-// with a note whose line ends were not escaped.
+// add adds the property of a line and returns its name. A line that is not a property
+// continues a note whose line ends were not escaped.
 func (c *card) add(line []byte, last string) string {
 	p, ok := readProperty(line)
 	if !ok {
@@ -160,7 +160,7 @@ func (c *card) add(line []byte, last string) string {
 	return p.name
 }
 
-// group returns the name and the members of a card that is a group; no name for
+// group returns the name and the members of a card that is a group; the name is empty for
 // other cards.
 func (c *cards) group(card *card) (name string, members []string) {
 	isGroup := false
@@ -185,13 +185,13 @@ func (c *cards) group(card *card) (name string, members []string) {
 	return name, members
 }
 
-// hasStreet tells whether the third part of an address is there.
+// hasStreet reports whether an address has its third part.
 func hasStreet(value []byte) bool {
 	parts := bytes.SplitN(value, []byte{';'}, 4)
 	return len(parts) > 2 && len(bytes.TrimSpace(parts[2])) > 0
 }
 
-// isDropped tells properties that nobody here has and that may be large.
+// isDropped reports whether a property is not imported and may be large.
 func isDropped(name string) bool {
 	switch name {
 	case "PHOTO", "LOGO", "SOUND", "KEY", "AGENT":
@@ -200,7 +200,7 @@ func isDropped(name string) bool {
 	return false
 }
 
-// isKnown tells properties that are read, and those that say nothing of a person.
+// isKnown reports whether a property is read, or has no data about a person.
 func (c *cards) isKnown(name string) bool {
 	switch name {
 	case "PRODID", "REV", "SORT-STRING", "CLASS", "PROFILE", "MAILER", "SOURCE", "NAME", "CLIENTPIDMAP", "XML", "CREATED", "LANG",

@@ -14,19 +14,19 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// charset is the character set of a file, and how sure that is.
+// charset is the character set of a file, and how certain it is.
 type charset struct {
 	name string
 	// encoding is nil for UTF-8.
 	encoding encoding.Encoding
 	// skip is the length of the byte order mark.
 	skip int
-	// asciiBased tells that ASCII is itself, so that formats can be told apart and
-	// cards can be read before decoding.
+	// asciiBased reports whether ASCII characters have their usual bytes, so that formats
+	// can be detected and cards can be read before decoding.
 	asciiBased bool
-	// forced tells that the caller named it.
+	// forced reports whether the caller named it.
 	forced bool
-	// warning is what somebody should know who sees wrong letters.
+	// warning is for members who see wrong letters.
 	warning string
 }
 
@@ -36,9 +36,8 @@ func windows1252() charset {
 	return charset{name: "windows-1252", encoding: charmap.Windows1252, asciiBased: true}
 }
 
-// findCharset finds the character set of data: a byte order mark, else the one
-// that was named, else UTF-8 if data is such, else what guess is sure of, else
-// Windows-1252.
+// findCharset finds the character set of data. In this order: a byte order mark; the named
+// one; UTF-8 if data is valid UTF-8; a confident guess; Windows-1252.
 func findCharset(data []byte, name string) (charset, error) {
 	marked, hasMark := byMark(data)
 	named, err := byName(name)
@@ -95,8 +94,8 @@ func utf16(order unicode.Endianness, skip int) charset {
 	return charset{name: name, encoding: unicode.UTF16(order, unicode.IgnoreBOM), skip: skip}
 }
 
-// byName finds a character set by a label of the Encoding Standard; empty finds
-// nothing.
+// byName finds a character set by a label of the Encoding Standard; for an empty label it
+// finds nothing.
 func byName(name string) (charset, error) {
 	if name == "" {
 		return charset{}, nil
@@ -143,8 +142,8 @@ func byZeros(data []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// nearlyUTF8 tells a file in UTF-8 that was damaged from one in another character
-// set: letters of several bytes by far outnumber the bytes that are wrong.
+// nearlyUTF8 reports whether a file is damaged UTF-8 rather than another character set:
+// valid multi-byte letters far outnumber the invalid bytes.
 func nearlyUTF8(data []byte) (broken int, ok bool) {
 	letters := 0
 	for len(data) > 0 {
@@ -164,8 +163,8 @@ func nearlyUTF8(data []byte) (broken int, ok bool) {
 	return broken, letters >= by*broken
 }
 
-// decode returns data as UTF-8, without the mark. It allocates no more than that:
-// the length is counted first.
+// decode returns data as UTF-8, without the mark. It counts the length first, so it
+// allocates no more than that.
 func (c charset) decode(data []byte) []byte {
 	data = data[c.skip:]
 	if c.encoding == nil {
@@ -177,8 +176,8 @@ func (c charset) decode(data []byte) []byte {
 	return out[:read]
 }
 
-// value returns a value of a card, which may name its own character set, and
-// whether that had to be guessed though the file as a whole needed no guess.
+// value returns a value of a card, which may name its own character set, and whether its
+// set had to be guessed although the set of the file did not.
 func (c charset) value(b []byte, name string) (value string, guessed bool) {
 	if isASCII(b) {
 		return string(b), false

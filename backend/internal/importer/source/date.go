@@ -20,9 +20,9 @@ const (
 
 var errNoDate = errors.New("it is no date")
 
-// readDate returns a date as connection.DateDraft has them, YYYY, YYYY-MM,
-// YYYY-MM-DD or --MM-DD, or nothing for an empty one, 0/0/00 included. It knows
-// ISO 8601, the dates of vCards, months in words and days with dots or slashes.
+// readDate returns a date in the form of a DateDraft: YYYY, YYYY-MM, YYYY-MM-DD or
+// --MM-DD. For an empty date, 0/0/00 included, it returns an empty text. It accepts ISO
+// 8601, the dates of vCards, months in words and days with dots or slashes.
 func readDate(value string, order dayOrder) (string, error) {
 	const longest = 60
 	value = strings.TrimSpace(value)
@@ -44,7 +44,7 @@ func readDate(value string, order dayOrder) (string, error) {
 // date is a day of which parts may be unknown (0).
 type date struct{ year, month, day int }
 
-// partial writes a date, if the calendar has it.
+// partial formats a date, if the day exists.
 func (d date) partial() (string, error) {
 	const leapYear = 2000
 	year := d.year
@@ -67,7 +67,7 @@ func (d date) partial() (string, error) {
 	return "", errors.New("too little of it is known")
 }
 
-// withoutTime cuts the time of day off.
+// withoutTime removes the time of day.
 func withoutTime(s string) string {
 	if at := strings.IndexByte(s, 'T'); at >= 0 && strings.Trim(s[:at], "0123456789-") == "" && at > 0 {
 		return s[:at]
@@ -80,8 +80,8 @@ func withoutTime(s string) string {
 	return s
 }
 
-// truncatedDate reads the dates of ISO 8601 without separators or without their
-// beginning, as vCards have them (RFC 6350, section 4.3.1).
+// truncatedDate parses the dates of ISO 8601 without separators or without their
+// beginning, in the form of vCards (RFC 6350, section 4.3.1).
 func truncatedDate(s string, _ dayOrder) (date, bool) {
 	dashes := len(s) - len(strings.TrimLeft(s, "-"))
 	digits := strings.ReplaceAll(s[dashes:], "-", "")
@@ -139,8 +139,8 @@ func numericDate(s string, order dayOrder) (date, bool) {
 	return date{fullYear(numbers[2]), numbers[1], numbers[0]}, true
 }
 
-// fullYear completes a year of two digits: people in address books were born, and
-// met, between 1930 and 2029.
+// fullYear completes a year of two digits to one between 1930 and 2029, when people in
+// address books were born and met.
 func fullYear(n int) int {
 	switch {
 	case n == 0 || n >= 100:
@@ -182,8 +182,8 @@ func wordDate(s string, _ dayOrder) (date, bool) {
 	return d, d.month > 0
 }
 
-// monthOf returns the month that a folded word begins like, in the languages that
-// headers are known in; 0 for none.
+// monthOf returns the month that is a prefix of a folded word, in the languages of the
+// known headers; 0 for none.
 func monthOf(word string) int {
 	for month, beginnings := range [][]string{
 		{"jan", "ene", "gen", "sty"}, {"feb", "fev", "lut"}, {"mar", "maa", "mrt", "mae"}, {"apr", "avr", "abr", "kwi"},

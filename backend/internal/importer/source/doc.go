@@ -2,8 +2,8 @@
 //
 //	bytes ─▶ unpack (ZIP) ─▶ character set ─▶ format ─▶ reader ─▶ records
 //
-// Open finds out what a file is and reads it through once, to report what is wrong with
-// the file as a whole, how many people it has and which of its fields are not imported.
+// Open detects the format of a file and reads it once, to report what is wrong with the
+// file as a whole, how many people it has and which of its fields are not imported.
 // Records then reads it again, one record at a time: an error of a record does not affect
 // the others. A person is an export.PersonRecord whatever the format of the file.
 //
@@ -17,10 +17,10 @@
 //	jscontact     JSContact 1.0 and 2.0 (RFC 9553, RFC 9982; jscontact.go, jscard.go)
 //	json          our own lossless export (document.go)
 //
-// Every reader fills a draft, which keeps to the bounds of the contract: it cuts a text
+// Every reader fills a draft, which enforces the limits of the contract: it cuts a text
 // that is too long and leaves out an invalid address, with a warning of the record. A
 // record without a person has an error instead.
 //
-// The package holds no state, opens no files and does not know the people on file:
-// matching and writing are in package importer.
+// The package has no state, opens no files and does not know the stored people: matching
+// and writing are in package importer.
 package source

@@ -20,7 +20,7 @@ type document struct {
 	count                                                          int
 }
 
-// openDocument finds the lists of a document, in whatever order they come.
+// openDocument finds the lists of a document, in any order.
 func (f *File) openDocument(data []byte) (reader, error) {
 	d := &document{}
 	format := ""
@@ -63,7 +63,7 @@ func (f *File) openDocument(data []byte) (reader, error) {
 	return d, nil
 }
 
-// none tells whether a list has no elements.
+// none reports whether a list has no elements.
 func none(list []byte) bool {
 	for range elements(list) {
 		return false
@@ -90,7 +90,7 @@ func (d *document) records(yield func(Record) bool) {
 	}
 }
 
-// person holds a record to the bounds, as those of other files.
+// person applies the limits to a record, as for other files.
 func person(row int, p export.PersonRecord, warning string) Record {
 	d := draft{}
 	if warning != "" {
@@ -160,7 +160,7 @@ func relationType(relation string) string {
 	return people.RelationOther
 }
 
-// Bounds of what is in the lists of a document, as the contract has them.
+// Limits of the lists of a document, as in the contract.
 const (
 	mostOfNote        = 20
 	mostOfInteraction = 50
@@ -200,11 +200,11 @@ func (f *File) Interactions() iter.Seq[Interaction] {
 // Reminders returns the reminders of our own file; other files have none.
 func (f *File) Reminders() iter.Seq[Reminder] { return listed(f.lists().reminderList, tidyReminder) }
 
-// Groups returns the groups of our own file, with what belongs to them besides people;
-// other files have none.
+// Groups returns the groups of our own file, with their data other than people; other
+// files have none.
 func (f *File) Groups() iter.Seq[Group] { return listed(f.lists().groupList, tidyGroup) }
 
-// lists returns the document that the file is, or an empty one.
+// lists returns the document of the file, or an empty one.
 func (f *File) lists() *document {
 	if d, ok := f.reader.(*document); ok {
 		return d
@@ -212,8 +212,8 @@ func (f *File) lists() *document {
 	return &document{}
 }
 
-// listed decodes the objects of a list. tidy makes a record fit the bounds of the
-// contract, or refuses it.
+// listed decodes the objects of a list. tidy makes a record fit the limits of the
+// contract, or returns an error.
 func listed[T any](list []byte, tidy func(*T) error) iter.Seq[Listed[T]] {
 	return func(yield func(Listed[T]) bool) {
 		row := 0
@@ -301,8 +301,8 @@ func tidyGroup(g *export.GroupRecord) error {
 	return nil
 }
 
-// keys returns the ids that are keys, each once; one more than there may be shows that
-// there are too many.
+// keys returns the distinct ids that are keys. It returns at most one more than allowed,
+// which shows that there are too many.
 func keys(ids []string) []string {
 	var out []string
 	for _, id := range ids {

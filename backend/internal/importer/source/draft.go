@@ -14,8 +14,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// draft collects what a record says of a person, in whatever order it does, and
-// holds it to the bounds.
+// draft collects the data of a record, in any order, and applies the limits.
 type draft struct {
 	export.PersonRecord
 
@@ -29,17 +28,17 @@ type draft struct {
 	warnings []string
 }
 
-// ranked is a handle and how much it is preferred: 1 is the most, 0 says nothing.
+// ranked is a handle and its preference: 1 is the highest, 0 means none.
 type ranked struct {
 	export.HandleRecord
 
 	pref int
 }
 
-// job is a position that is still held; those of one number belong together.
+// job is a current position; values with the same number belong together.
 type job struct{ number, organization, title string }
 
-// maxWarnings is how many warnings one record has.
+// maxWarnings limits the warnings of one record.
 const maxWarnings = 20
 
 func (d *draft) warn(format string, args ...any) {
@@ -64,8 +63,8 @@ func (d *draft) set(field *string, what, value string, limit int) {
 	}
 }
 
-// about adds a text about the person. What Bio cannot hold becomes notes: no word
-// of it is lost.
+// about adds a text about the person. Text that does not fit into Bio becomes notes, so no
+// words are lost.
 func (d *draft) about(value string) {
 	value = text.Clean(value)
 	if !text.Visible(value) {
@@ -82,7 +81,7 @@ func (d *draft) about(value string) {
 	d.notes = append(d.notes, pieces(value, maxNote)...)
 }
 
-// job returns the position of a number, a new one if need be.
+// job returns the position of a number, adding it if necessary.
 func (d *draft) job(number string) *job {
 	at := slices.IndexFunc(d.jobs, func(j job) bool { return j.number == number })
 	if at < 0 {
@@ -119,7 +118,7 @@ func (d *draft) partialDay(what, value string) string {
 	return day
 }
 
-// addDate adds a day that comes round each year, unless it is known.
+// addDate adds a day that recurs each year, unless it is there already.
 func (d *draft) addDate(kind, label, value string, order dayOrder) {
 	if kind != people.DateOther {
 		label = ""
@@ -147,7 +146,7 @@ func (d *draft) keepDate(date export.DateRecord) {
 	}
 }
 
-// metOn fills when they met.
+// metOn sets when the member met the person.
 func (d *draft) metOn(value string, order dayOrder) {
 	if d.MetOn != "" {
 		return
@@ -205,8 +204,8 @@ func (d *draft) relate(r export.RelationshipRecord) {
 	}
 }
 
-// keyOf returns a key as it is compared: without the scheme of a UUID, and nothing
-// when it is too long to be one.
+// keyOf returns a key in the form for comparison: without the scheme of a UUID, and empty
+// when it is too long for a key.
 func keyOf(value string) string {
 	key := text.Line(strings.TrimSpace(value))
 	const urn = "urn:uuid:"
@@ -219,7 +218,7 @@ func keyOf(value string) string {
 	return key
 }
 
-// record ends the draft: the person, or why there is none.
+// record ends the draft and returns the person, or the reason why there is none.
 func (d *draft) record(row int) Record {
 	for _, j := range d.jobs {
 		d.addPosition(export.PositionRecord{Organization: j.organization, Title: j.title, Current: true})
@@ -237,12 +236,12 @@ func (d *draft) record(row int) Record {
 	return Record{Row: row, Person: d.PersonRecord, Notes: d.notes, Guessed: guessed, Warnings: d.warnings}
 }
 
-// guessName names a person without a name: as the domain does, after the first
-// e-mail or web address, else after what they are called or where they work.
+// guessName names a person without a name: from the first e-mail or web address, otherwise
+// from the nickname or the organisation.
 func (d *draft) guessName() error {
 	var handles []people.Handle
 	for _, h := range d.Handles {
-		if h.Kind != people.KindPhone { // which tells no name, and takes long to be normalised
+		if h.Kind != people.KindPhone { // which contains no name, and is slow to normalise
 			handles = append(handles, people.Handle{Kind: h.Kind, Value: h.Value, NormalValue: people.NormalValue(h.Kind, h.Value)})
 		}
 	}
@@ -267,11 +266,11 @@ func organizations(positions []export.PositionRecord) []string {
 	return names
 }
 
-// nameParts are the parts of a name as address books keep them.
+// nameParts are the parts of a name in address books.
 type nameParts struct{ full, prefix, given, middle, family, suffix string }
 
-// String is the name as a person would write it: in full as the file has it, else
-// put together from its parts.
+// String returns the name in its usual form: the full name of the file, otherwise the
+// joined parts.
 func (n nameParts) String() string {
 	if text.Visible(n.full) {
 		return n.full
@@ -296,7 +295,8 @@ func tidyPart(s string) string {
 	return s
 }
 
-// isCivil tells titles that everybody has from those that somebody earned.
+// isCivil reports whether a title is a form of address, such as Mr, rather than an earned
+// title.
 func isCivil(title string) bool {
 	switch strings.TrimSuffix(text.Fold(title), ".") {
 	case "mr", "mrs", "ms", "miss", "mx", "mister", "herr", "frau", "m", "mme", "mlle", "monsieur", "madame",
@@ -306,9 +306,9 @@ func isCivil(title string) bool {
 	return false
 }
 
-// familyFirst tells names that begin with the family name, and what stands after
-// it: those in Han, kana and Hangul. Japanese names have a space there; those that
-// are short and in Han alone are taken for Chinese ones, which have none.
+// familyFirst reports whether a name begins with the family name, and the separator after
+// it: names in Han, kana and Hangul do. Japanese names have a space there. Short names in
+// Han alone are assumed to be Chinese, and have none.
 func familyFirst(given, family string) (joiner string, ok bool) {
 	both := family + given
 	if given == "" || family == "" || !only(both, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
@@ -325,7 +325,7 @@ func only(s string, tables ...*unicode.RangeTable) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.In(r, tables...) && r != 'ー' && r != '々' })
 }
 
-// place is an address; those of one number belong together.
+// place is an address; values with the same number belong together.
 type place struct {
 	number, street, city, region, country string
 	// whole is the address in one text.
@@ -333,7 +333,7 @@ type place struct {
 	pref  int
 }
 
-// place returns the address of a number, a new one if need be.
+// place returns the address of a number, adding it if necessary.
 func (d *draft) place(number string) *place {
 	for i := range d.places {
 		if d.places[i].number == number {
@@ -344,8 +344,8 @@ func (d *draft) place(number string) *place {
 	return &d.places[len(d.places)-1]
 }
 
-// location is where somebody of that address lives or works: the town and what is
-// around it, else the address as it is.
+// location returns where a person with that address lives or works: the town and region,
+// otherwise the address as it is.
 func (p place) location() string {
 	town := joined(p.city, p.region, p.country)
 	whole := joined(strings.FieldsFunc(p.whole, func(r rune) bool { return r == '\n' || r == '\r' })...)
@@ -358,7 +358,7 @@ func (p place) location() string {
 	return joined(p.street)
 }
 
-// joined joins what is visible with commas.
+// joined joins the visible texts with commas.
 func joined(parts ...string) string {
 	var out []string
 	for _, p := range parts {

@@ -38,7 +38,7 @@ func (l *layout) fill(d *draft, cells []cell, order dayOrder) {
 	}
 }
 
-// entry is a value of a cell, with what its column tells.
+// entry is a value of a cell, with the data of its column.
 type entry struct {
 	value, label string
 	number       string
@@ -46,7 +46,7 @@ type entry struct {
 	order        dayOrder
 }
 
-// name reads a part of a name or job; false for other fields.
+// name reads a part of a name or job; it returns false for other fields.
 func (e entry) name(d *draft, f field) bool {
 	var part *string
 	switch f {
@@ -75,7 +75,7 @@ func (e entry) name(d *draft, f field) bool {
 	return true
 }
 
-// place reads a part of an address; false for other fields.
+// place reads a part of an address; it returns false for other fields.
 func (e entry) place(d *draft, f field) bool {
 	p := func() *place { return d.place(e.label + e.number) }
 	switch f {
@@ -96,7 +96,7 @@ func (e entry) place(d *draft, f field) bool {
 	return true
 }
 
-// day reads a date; false for other fields.
+// day reads a date; it returns false for other fields.
 func (e entry) day(d *draft, f field) bool {
 	switch f {
 	case fieldBirthday:
@@ -129,7 +129,7 @@ func dateKind(label string) string {
 	return people.DateOther
 }
 
-// moment fills a time of which the day is known.
+// moment sets a time of which only the day is known.
 func (d *draft) moment(at *time.Time, value string, order dayOrder) {
 	day, err := readDate(value, order)
 	if err != nil || day == "" {
@@ -140,7 +140,7 @@ func (d *draft) moment(at *time.Time, value string, order dayOrder) {
 	}
 }
 
-// other reads what is left; false for fields that no column has.
+// other reads the remaining fields; it returns false for fields that no column has.
 func (e entry) other(d *draft, f field) bool {
 	switch f {
 	case fieldEmail:
@@ -181,8 +181,8 @@ func isYes(s string) bool {
 	return false
 }
 
-// profileKey returns the path of the first LinkedIn profile, /in/ and the name, in
-// one spelling.
+// profileKey returns the path of the first LinkedIn profile, /in/ and the name, in one
+// spelling.
 func profileKey(handles []ranked) string {
 	for _, h := range handles {
 		u, err := url.Parse(h.Value)

@@ -78,8 +78,8 @@ func newChecker() checker {
 	}}
 }
 
-// checkFile reads a file: every error is one to show, and every person could be
-// written.
+// checkFile reads a file and checks that every error can be shown, and that every person
+// could be stored.
 func (c checker) checkFile(t *testing.T, data []byte, o source.Options) {
 	f, err := source.Open(data, o)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c checker) checkHandles(t *testing.T, handles []export.HandleRecord) {
 	}
 }
 
-// checkDays holds the dates to what connection.DateDraft takes.
+// checkDays checks that the dates are valid in a DateDraft.
 func checkDays(t *testing.T, p export.PersonRecord) {
 	days := []string{p.MetOn}
 	for _, at := range p.Positions {

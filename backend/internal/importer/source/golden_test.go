@@ -29,7 +29,7 @@ func testFile(t testing.TB, name string) []byte {
 	return data
 }
 
-// checkGolden compares what a file is read as with the golden file of that name.
+// checkGolden compares the records of a file with the golden file of that name.
 func checkGolden(t *testing.T, name string, data []byte, o source.Options) {
 	t.Helper()
 	var b bytes.Buffer
@@ -54,7 +54,7 @@ func checkGolden(t *testing.T, name string, data []byte, o source.Options) {
 	}
 }
 
-// reading is what a file is read as, for people to read.
+// reading formats the records of a file for people to read.
 func reading(t *testing.T, data []byte, o source.Options) any {
 	t.Helper()
 	f, err := source.Open(data, o)
@@ -95,7 +95,7 @@ func put[T any](m map[string]any, name string, values []T) {
 	}
 }
 
-// golden is a record with its notes beside what else is known of the person.
+// golden is a record with its notes and the person's other data.
 func golden(r source.Record) any {
 	out := compact(reflect.ValueOf(r)).(map[string]any)
 	if notes, ok := out["Notes"]; ok {

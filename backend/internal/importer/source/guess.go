@@ -16,14 +16,14 @@ import (
 // sure is the share of words that must look right in a character set.
 const sure = .9
 
-// candidate is a character set and what a word looks like in it. Their order
-// counts: the first one that fits is taken.
+// candidate is a character set and the look of its words. The order of candidates matters:
+// the first one that fits is used.
 type candidate struct {
 	name     string
 	encoding encoding.Encoding
-	// looksRight tells whether a word of letters beyond ASCII does.
+	// looksRight reports whether a word with letters beyond ASCII looks right.
 	looksRight func(word []rune) bool
-	// plausible tells it of the whole text; nil for always.
+	// plausible checks the whole text; nil accepts every text.
 	plausible func(text []byte) bool
 }
 
@@ -45,10 +45,9 @@ func candidates() []candidate {
 	}
 }
 
-// guess finds the character set of a text that is not UTF-8, by how its words
-// look: in the wrong one they mix scripts, upper and lower case, or letters and
-// signs. Western European sets are not told apart here; they have too much in
-// common with Windows-1252.
+// guess finds the character set of a text that is not UTF-8, by the look of its words: in
+// the wrong set they mix scripts, upper and lower case, or letters and signs. It does not
+// distinguish Western European sets, which have too much in common with Windows-1252.
 func guess(data []byte) (charset, bool) {
 	sample := linesBeyondASCII(data)
 	for _, c := range candidates() {
@@ -63,7 +62,7 @@ func guess(data []byte) (charset, bool) {
 	return charset{}, false
 }
 
-// linesBeyondASCII returns the first lines that tell something.
+// linesBeyondASCII returns the first lines with characters beyond ASCII.
 func linesBeyondASCII(data []byte) []byte {
 	const enough = 64 << 10
 	var out []byte
@@ -81,7 +80,7 @@ func linesBeyondASCII(data []byte) []byte {
 	return out
 }
 
-// fits tells whether nearly all words beyond ASCII look right.
+// fits reports whether nearly all words beyond ASCII look right.
 func (c candidate) fits(text []byte) bool {
 	words, right, titled := 0, 0, 0
 	for _, word := range bytes.FieldsFunc(text, isBetween) {
@@ -102,14 +101,15 @@ func (c candidate) fits(text []byte) bool {
 	return words > 0 && float64(right) >= sure*float64(words) && titled*5 >= words
 }
 
-// isTitled tells a capital with small letters behind it, and words of a script
-// without capitals.
+// isTitled reports whether a word is a capital followed by small letters, or is in a
+// script without capitals.
 func isTitled(word []rune) bool {
 	last := word[len(word)-1]
 	return !unicode.IsLower(word[0]) && !unicode.IsUpper(last)
 }
 
-// isBetween tells ASCII that is no letter and the signs that every set has.
+// isBetween reports whether a byte is ASCII but not a letter, or a sign that every set
+// has.
 func isBetween(r rune) bool {
 	return r < utf8.RuneSelf && !unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.In(r, unicode.Pi, unicode.Pf, unicode.Pd) || r == '…' || r == '№' || r == '、' || r == '。' || r == '・'
 }
@@ -148,13 +148,13 @@ func cased(table *unicode.RangeTable) func([]rune) bool {
 	}
 }
 
-// polish tells letters of Windows-1250 that are signs in Windows-1252 and stand
-// in a word: ł, ą, ż, ź, ś and the like.
+// polish reports letters of Windows-1250 that are signs in Windows-1252 and occur within
+// words: ł, ą, ż, ź, ś and the like.
 func polish(text []byte) bool {
 	return between(text, "\xa3\xa5\xaf\xb3\xb9\xbf\xbe\xbc") >= 2
 }
 
-// turkish tells ş and Ş, which are þ and Þ in Windows-1252 and begin words there.
+// turkish reports ş and Ş, which are þ and Þ in Windows-1252 and begin words there.
 func turkish(text []byte) bool {
 	inWord := 0
 	for i := 1; i < len(text); i++ {
@@ -186,7 +186,7 @@ func between(text []byte, signs string) int {
 
 func isLetterByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0xc0 }
 
-// latin tells text in which most letters beyond ASCII stand beside letters of it.
+// latin reports whether most letters beyond ASCII are next to ASCII letters.
 func latin(text []byte) bool {
 	beside, all := 0, 0
 	for i, b := range text {
@@ -212,7 +212,7 @@ func pairs(text []byte, see func(lead, trail byte)) {
 	}
 }
 
-// share tells whether at least nine of ten characters pass a test.
+// share reports whether at least nine of ten characters pass a test.
 func share(text []byte, test func(lead, trail byte) bool) bool {
 	all, good := 0, 0
 	pairs(text, func(lead, trail byte) {
@@ -224,8 +224,8 @@ func share(text []byte, test func(lead, trail byte) bool) bool {
 	return all > 0 && float64(good) >= sure*float64(all)
 }
 
-// japaneseLeads tells EUC-JP from EUC-KR and GB 2312, which have the same bytes:
-// kana are common there.
+// japaneseLeads distinguishes EUC-JP from EUC-KR and GB 2312, which use the same bytes:
+// kana are common in EUC-JP.
 func japaneseLeads(text []byte) bool {
 	all, kana := 0, 0
 	pairs(text, func(lead, trail byte) {
@@ -237,14 +237,14 @@ func japaneseLeads(text []byte) bool {
 	return kana*10 >= all && share(text, func(lead, trail byte) bool { return lead >= 0xa1 && lead <= 0xf4 && trail >= 0xa1 })
 }
 
-// shiftLeads tells the kana and the common kanji of Shift_JIS.
+// shiftLeads reports the kana and the common kanji of Shift_JIS.
 func shiftLeads(text []byte) bool {
 	return share(text, func(lead, trail byte) bool {
 		return (lead >= 0x81 && lead <= 0x9f || lead >= 0xe0 && lead <= 0xea) && trail >= 0x40
 	})
 }
 
-// bigFiveLeads tells the common characters of Big5, some of whose second bytes are
+// bigFiveLeads reports the common characters of Big5, some of whose second bytes are
 // ASCII.
 func bigFiveLeads(text []byte) bool {
 	ascii := false
@@ -252,7 +252,7 @@ func bigFiveLeads(text []byte) bool {
 	return ascii && share(text, func(lead, trail byte) bool { return lead >= 0xa4 && lead <= 0xc6 && trail >= 0x40 })
 }
 
-// nationalLeads tells the common characters of GB 2312.
+// nationalLeads reports the common characters of GB 2312.
 func nationalLeads(text []byte) bool {
 	return share(text, func(lead, trail byte) bool { return lead >= 0xb0 && lead <= 0xd7 && trail >= 0xa1 })
 }

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// email, phone and web add an address as the contract has it, or warn that it
-// cannot be one.
+// email, phone and web add an address in the form of the contract, or a warning that it is
+// invalid.
 func (d *draft) email(value, label string, pref int) {
 	d.address(people.KindEmail, value, label, pref, cleanEmail)
 }
@@ -30,11 +30,11 @@ func (d *draft) web(kind, value, label string, pref int) {
 	d.address(kind, value, label, pref, cleanURL)
 }
 
-// mostAddresses is how many addresses of a record are looked at, doubles and all.
+// mostAddresses limits how many addresses of a record are read, duplicates included.
 const mostAddresses = 200
 
-// address adds a handle whose value clean has put right; clean returns what is
-// wrong with a value that it cannot.
+// address adds a handle after clean has corrected its value. For a value that it cannot
+// correct, clean returns what is wrong.
 func (d *draft) address(kind, value, label string, pref int, clean func(string) (value, wrong string)) {
 	head, _ := firstBytes(value, 4*maxURL)
 	if head = text.Line(head); !text.Visible(head) {
@@ -52,8 +52,8 @@ func (d *draft) address(kind, value, label string, pref int, clean func(string) 
 	d.handles = append(d.handles, ranked{export.HandleRecord{Kind: kind, Value: good, Label: d.line("label of an address", label, maxLabel)}, pref})
 }
 
-// settleHandles puts the preferred handle of each kind first, in the places that
-// its kind has, and leaves out doubles and those that are too many.
+// settleHandles puts the preferred handle of each kind first, in the places of its kind,
+// and removes duplicates and handles beyond the limit.
 func (d *draft) settleHandles() {
 	for _, kind := range []string{people.KindEmail, people.KindPhone, people.KindURL} {
 		preferFirst(d.handles, kind)
@@ -67,7 +67,7 @@ func (d *draft) settleHandles() {
 	for _, h := range d.handles {
 		kind := listOf(h.Kind)
 		key := kind
-		if all[kind] > 1 { // what stands alone is no double, and normalising is not cheap
+		if all[kind] > 1 { // a single handle has no duplicate, and normalising is slow
 			key += " " + people.NormalValue(h.Kind, h.Value)
 		}
 		switch {
@@ -82,8 +82,8 @@ func (d *draft) settleHandles() {
 	}
 }
 
-// listOf returns the kind in whose list a kind is: to callers, social addresses
-// are web addresses.
+// listOf returns the kind of the list that has handles of a kind: to callers, social
+// addresses are web addresses.
 func listOf(kind string) string {
 	if kind == people.KindSocial {
 		return people.KindURL
@@ -106,7 +106,7 @@ func preferFirst(handles []ranked, kind string) {
 	}
 }
 
-// rank puts what says nothing behind every preference (1 to 100 in vCards).
+// rank puts handles without a preference after every preference (1 to 100 in vCards).
 func rank(pref int) int {
 	if pref <= 0 {
 		return 1000
@@ -114,13 +114,13 @@ func rank(pref int) int {
 	return pref
 }
 
-// cleanEmail returns the address in value as the contract has addresses (those of
-// HTML's input element): without a name around it, the domain in ASCII.
+// cleanEmail returns the address in value in the form of the contract (that of HTML's
+// input element): without a name around it, and with the domain in ASCII.
 func cleanEmail(value string) (email, wrong string) {
 	for _, spelling := range []string{value, bareEmail(value)} {
 		local, domain := people.SplitEmail(spelling)
 		if !isASCII(domain) {
-			domain, _ = idna.Lookup.ToASCII(domain) // empty on failure, which is no domain
+			domain, _ = idna.Lookup.ToASCII(domain) // empty on failure, which is not a domain
 		}
 		email = local + "@" + domain
 		switch {
@@ -134,8 +134,8 @@ func cleanEmail(value string) (email, wrong string) {
 	return "", "it is no e-mail address"
 }
 
-// bareEmail takes off what stands around an address: Ana <ana@…>, mailto:ana@…,
-// quotation marks and separators.
+// bareEmail removes the text around an address: Ana <ana@…>, mailto:ana@…, quotation marks
+// and separators.
 func bareEmail(value string) string {
 	if open := strings.LastIndexByte(value, '<'); open >= 0 && strings.HasSuffix(value, ">") {
 		value = value[open+1 : len(value)-1]
@@ -148,7 +148,7 @@ func bareEmail(value string) string {
 	return value
 }
 
-// isLocal tells whether s may stand before the @.
+// isLocal reports whether s is valid before the @.
 func isLocal(s string) bool {
 	for i := range len(s) {
 		if !isAlphanumeric(s[i]) && strings.IndexByte(".!#$%&'*+/=?^_`{|}~-", s[i]) < 0 {
@@ -158,7 +158,7 @@ func isLocal(s string) bool {
 	return true
 }
 
-// isDomain tells whether s is made of labels of letters, digits and hyphens.
+// isDomain reports whether s consists of labels of letters, digits and hyphens.
 func isDomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
@@ -188,9 +188,9 @@ func isASCII[T string | []byte](s T) bool {
 	return true
 }
 
-// cleanPhone returns a number as the contract has numbers: digits and what is
-// usual between them, an extension after an x. A number that already is such is
-// kept as it is spelled, unless it lacks the country code that region tells.
+// cleanPhone returns a number in the form of the contract: digits and the usual characters
+// between them, and an extension after an x. A number that already has this form keeps its
+// spelling, unless it lacks the country code of region.
 func cleanPhone(value, region string) (phone, wrong string) {
 	phone = value
 	if !isPhone(phone) {
@@ -221,8 +221,8 @@ func cleanPhone(value, region string) (phone, wrong string) {
 	return full, ""
 }
 
-// plainPhone writes a number in ASCII: digits of any script, dashes, spaces, the
-// tel scheme (RFC 3966) and the ways to write an extension.
+// plainPhone converts a number to ASCII: digits of any script, dashes, spaces, the tel
+// scheme (RFC 3966) and the notations of an extension.
 func plainPhone(value string) string {
 	const scheme = "tel:"
 	if len(value) > len(scheme) && strings.EqualFold(value[:len(scheme)], scheme) {
@@ -250,7 +250,7 @@ func plainPhone(value string) string {
 	return strings.Join(strings.Fields(plainExtension(plain)), " ")
 }
 
-// withoutParameters drops the parameters of a tel URI but its extension.
+// withoutParameters removes the parameters of a tel URI except its extension.
 func withoutParameters(uri string) string {
 	number, parameters, _ := strings.Cut(uri, ";")
 	for parameter := range strings.SplitSeq(parameters, ";") {
@@ -281,7 +281,7 @@ func plainExtension(s string) string {
 	return s
 }
 
-// isPhone tells whether the contract takes the number.
+// isPhone reports whether the contract accepts the number.
 func isPhone(s string) bool {
 	const shortest = 3
 	if len(s) < shortest || len(s) > maxPhone-1 || s[0] != '+' && s[0] != '(' && !isDigit(s[0]) {
@@ -295,9 +295,8 @@ func isPhone(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsDigit)
 }
 
-// cleanURL returns a web address as the contract has them, https or http. An
-// address without a scheme gets https; any other scheme is refused, since some of
-// them run what they hold.
+// cleanURL returns a web address in the form of the contract, https or http. An address
+// without a scheme gets https. Any other scheme is an error, since some schemes run code.
 func cleanURL(value string) (address, wrong string) {
 	scheme, rest, found := strings.Cut(value, ":")
 	switch scheme = strings.ToLower(scheme); {
@@ -321,10 +320,10 @@ func cleanURL(value string) (address, wrong string) {
 	return address, ""
 }
 
-// unusable tells white space and characters that nobody sees.
+// unusable reports white space and invisible characters.
 func unusable(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.C) }
 
-// isScheme tells whether s is a scheme (RFC 3986, section 3.1).
+// isScheme reports whether s is a scheme (RFC 3986, section 3.1).
 func isScheme(s string) bool {
 	for i := range len(s) {
 		if !isAlphanumeric(s[i]) && (i == 0 || strings.IndexByte("+-.", s[i]) < 0) {
@@ -334,7 +333,8 @@ func isScheme(s string) bool {
 	return s != "" && !isDigit(s[0])
 }
 
-// isPort tells the port of host:8080/path from what follows a scheme.
+// isPort reports whether the text is the port of host:8080/path, rather than the rest
+// after a scheme.
 func isPort(rest string) bool {
 	port, _, _ := strings.Cut(rest, "/")
 	for i := range len(port) {

@@ -7,12 +7,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// field is what a column says of a person.
+// field is the meaning of a column.
 type field int
 
 const (
 	fieldUnknown field = iota
-	// fieldIgnored is known and of no use here, such as a photo.
+	// fieldIgnored is known but not imported, such as a photo.
 	fieldIgnored
 	fieldFullName
 	fieldNamePrefix
@@ -38,7 +38,7 @@ const (
 	fieldGroups
 	fieldStarred
 	fieldMetOn
-	// fieldText is a text that is taken over as it is; the label is its name.
+	// fieldText is a text that is imported unchanged; the label is its name.
 	fieldText
 	fieldBirthday
 	fieldAnniversary
@@ -47,11 +47,11 @@ const (
 	fieldLastContact
 	fieldAdded
 	fieldKey
-	// fieldRelation is what another person is to this one; the label says what.
+	// fieldRelation is what another person is to this one; the label is the relation.
 	fieldRelation
 )
 
-// identifies tells whether a column can say who somebody is.
+// identifies reports whether a column can identify a person.
 func (m meaning) identifies() bool {
 	switch m.field {
 	case fieldFullName, fieldGivenName, fieldFamilyName, fieldEmail, fieldWebAddress, fieldProfile, fieldOrganization:
@@ -66,8 +66,8 @@ type meaning struct {
 	label string
 }
 
-// words are the headers that are known, in the form that normalHeader gives them.
-// Numbers are not part of them: "E-mail 2 Address" is "e mail address".
+// words are the known headers, in the form that normalHeader returns. They have no
+// numbers: "E-mail 2 Address" is "e mail address".
 type words map[string]meaning
 
 func newWords() words {
@@ -88,19 +88,19 @@ type column struct {
 	meaning
 
 	header string
-	// number tells columns of one thing from those of another: E-mail 1, E-mail 2.
+	// number groups columns: E-mail 1, E-mail 2.
 	number string
 	// labelAt is the column that holds the label; -1 for none.
 	labelAt int
 }
 
-// column returns what a header means.
+// column returns the meaning of a header.
 func (w words) column(header string) column {
 	normal, number := normalHeader(header)
 	return column{meaning: w[normal], header: header, number: number, labelAt: -1}
 }
 
-// normalHeader folds a header and takes its punctuation and its number out.
+// normalHeader folds a header and removes its punctuation and its number.
 func normalHeader(header string) (normal, number string) {
 	const longest = 100
 	header, _ = firstBytes(header, longest)

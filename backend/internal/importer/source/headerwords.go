@@ -22,17 +22,17 @@ func headerWords() []headerWord {
 	return all
 }
 
-// textField is a text of a person in one line that is taken over as a file has it.
+// textField is a one-line text of a person that is imported unchanged.
 type textField struct {
-	// name is that of the contract, what that of warnings.
+	// name is the name in the contract, what the name in warnings.
 	name, what string
 	value      *string
-	// limit is how many characters it may have, as in the contract.
+	// limit is the maximum number of characters, as in the contract.
 	limit   int
 	headers string
 }
 
-// texts lists the texts of a person that readers take over as they are.
+// texts lists the texts of a person that readers import unchanged.
 func (d *draft) texts() []textField {
 	return []textField{
 		{"nickname", "nickname", &d.Nickname, maxNickname, "nickname|nick name|nick|alias|known as|spitzname|surnom|apodo|apelido|soprannome|bijnaam|pseudonim"},
@@ -153,7 +153,7 @@ func relationWords() []headerWord {
 	}
 }
 
-// ignoredWords are what programs add that says nothing of a person.
+// ignoredWords are headers of columns that programs add without data about a person.
 func ignoredWords() []headerWord {
 	return []headerWord{{meaning{fieldIgnored, ""}, "photo|picture|image|avatar|file as|e mail type|e mail display name|email display name|email type|" +
 		"priority|private|sensitivity|initials|language|updated|updated at|modified|last modified|e mail label|email label|phone label|website label|" +

@@ -33,7 +33,7 @@ func (d *draft) jsCard(c *jsCard) {
 	}
 }
 
-// jsName reads a name, in full or in its parts.
+// jsName reads a name, from the full text or from its parts.
 func (d *draft) jsName(n jsName) {
 	d.name.full = n.Full
 	for _, part := range n.Components {
@@ -58,8 +58,8 @@ func (d *draft) jsName(n jsName) {
 	}
 }
 
-// jsPositions puts titles to their organisations. An organisation without a title
-// comes before the titles of those after it, so that the order stays.
+// jsPositions combines titles and organisations. An organisation without a title comes
+// before the titles of later organisations, so that the order stays.
 func (d *draft) jsPositions(c *jsCard) {
 	titled := map[string]bool{}
 	for _, t := range c.Titles {
@@ -92,14 +92,14 @@ func (d *draft) jsPositions(c *jsCard) {
 	}
 }
 
-// before tells whether an id was counted up before another one.
+// before reports whether an id has a smaller number than another one.
 func before(id, other string) bool {
 	return len(id) < len(other) || len(id) == len(other) && id < other
 }
 
 func (a jsAddress) pref() int { return a.Pref }
 
-// label returns what an address is for.
+// label returns the label of an address.
 func (a jsAddress) label() string {
 	switch {
 	case a.Label != "":
@@ -118,7 +118,7 @@ func (a jsAddress) label() string {
 	return ""
 }
 
-// jsService reads an account at a service, of which only pages have a place here.
+// jsService reads an account at a service; only accounts with a page are imported.
 func (d *draft) jsService(a jsAddress) {
 	label := strings.ToLower(a.Service)
 	if a.Label != "" {
@@ -148,7 +148,7 @@ func (d *draft) jsPlace(id string, p jsPlace) {
 	}
 }
 
-// jsDay reads a birthday or a wedding; other days have their kind for a label.
+// jsDay reads a birthday or a wedding; other days use their kind as the label.
 func (d *draft) jsDay(a jsDay) {
 	kind, label := people.DateOther, a.Kind
 	switch a.Kind {
@@ -170,7 +170,7 @@ func (d *draft) jsDay(a jsDay) {
 	d.addDate(kind, label, day, monthFirst)
 }
 
-// jsRelated reads somebody else, who is known by key.
+// jsRelated reads another person, who is identified by key.
 func (d *draft) jsRelated(key string, r jsRelation) {
 	words := slices.Sorted(maps.Keys(r.Relation))
 	if len(words) == 0 {
@@ -260,8 +260,7 @@ type (
 	}
 )
 
-// isKnownMember tells members of a card that are read, and those that say nothing
-// of a person.
+// isKnownMember reports whether a member of a card is read, or has no data about a person.
 func isKnownMember(name string) bool {
 	switch name {
 	case "@type", "version", "uid", "kind", "created", "updated", "prodId", "language", "name", "nicknames", "organizations", "titles",

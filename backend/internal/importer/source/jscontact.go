@@ -20,8 +20,8 @@ type jsCards struct {
 	count  int
 }
 
-// openJSContact counts the cards, finds the groups among them and what no person
-// here has.
+// openJSContact counts the cards, finds the groups among them and the properties that are
+// not imported.
 func (f *File) openJSContact(text []byte, o Options) (reader, error) {
 	c := &jsCards{text: text, region: o.DefaultRegion, groups: map[string][]string{}}
 	lost := map[string]bool{}
@@ -98,8 +98,8 @@ func (c *jsCards) record(row int, e element) Record {
 	return d.record(row)
 }
 
-// jsGroup returns the name and the members of a card that is a group; no name for
-// other cards.
+// jsGroup returns the name and the members of a card that is a group; the name is empty
+// for other cards.
 func jsGroup(e element) (name string, members []string) {
 	if !bytes.Contains(e.raw, []byte(`"group"`)) {
 		return "", nil
@@ -114,7 +114,7 @@ func jsGroup(e element) (name string, members []string) {
 	return cmp.Or(strings.TrimSpace(card.Name.Full), "Group"), members
 }
 
-// hasJSStreet tells whether addresses have more than a town.
+// hasJSStreet reports whether addresses have more than a town.
 func hasJSStreet(m element) bool {
 	var places map[string]jsPlace
 	_, err := m.decode(&places)
@@ -128,8 +128,8 @@ func hasJSStreet(m element) bool {
 	return false
 }
 
-// inOrder calls see with the entries of a map: the preferred ones first, then by
-// their ids, which programs count up.
+// inOrder calls see with the entries of a map: the preferred ones first, then in the order
+// of their ids, which programs number.
 func inOrder[T any](m map[string]T, pref func(T) int, see func(id string, v T)) {
 	ids := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(pref(m[a])), rank(pref(m[b]))), cmp.Compare(len(digitsOf(a)), len(digitsOf(b))), cmp.Compare(a, b))
@@ -139,8 +139,7 @@ func inOrder[T any](m map[string]T, pref func(T) int, see func(id string, v T)) 
 	}
 }
 
-// digitsOf returns the number at the end of an id, by whose length 2 comes before
-// 10.
+// digitsOf returns the number at the end of an id. Its length puts 2 before 10.
 func digitsOf(id string) string {
 	return id[len(strings.TrimRight(id, "0123456789")):]
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 )
 
-// element is a value in a list or a member of an object, not decoded yet: what is
-// wrong with one spoils no other.
+// element is a value in a list or a member of an object, not decoded yet, so that an error
+// in one does not affect the others.
 type element struct {
 	// name is the name of a member; empty in a list.
 	name string
@@ -22,8 +22,8 @@ type element struct {
 	values int
 }
 
-// mostValues is how many values one element may hold: what it becomes in memory
-// is many times what it is in the file.
+// mostValues limits the values in one element, since an element takes many times more
+// space in memory than in the file.
 const mostValues = 50_000
 
 // elements calls yield with each value of the list or object that text begins with,
@@ -79,7 +79,7 @@ func members(text []byte) iter.Seq[element] {
 	}
 }
 
-// space returns where the white space at at ends.
+// space returns the position after the white space at at.
 func space(text []byte, at int) int {
 	for at < len(text) && bytes.IndexByte([]byte(" \t\r\n"), text[at]) >= 0 {
 		at++
@@ -87,7 +87,7 @@ func space(text []byte, at int) int {
 	return at
 }
 
-// separators returns where white space and commas end.
+// separators returns the position after white space and commas.
 func separators(text []byte, at int) int {
 	for at < len(text) && bytes.IndexByte([]byte(" \t\r\n,\x1e"), text[at]) >= 0 {
 		at++
@@ -95,8 +95,8 @@ func separators(text []byte, at int) int {
 	return at
 }
 
-// valueAt returns the value that begins at at, by its brackets and quotation marks
-// alone.
+// valueAt returns the value that begins at at. It looks only at brackets and quotation
+// marks.
 func valueAt(text []byte, at int) element {
 	depth, values := 0, 0
 	for i := at; i < len(text); i++ {
@@ -132,7 +132,8 @@ func valueAt(text []byte, at int) element {
 	return element{raw: text[at:], whole: depth == 0, values: values}
 }
 
-// stringEnd returns where the string that begins at at ends; -1 when it does not.
+// stringEnd returns the position after the string that begins at at, or -1 when the string
+// has no end.
 func stringEnd(text []byte, at int) int {
 	for i := at + 1; i < len(text); i++ {
 		switch text[i] {
@@ -145,8 +146,8 @@ func stringEnd(text []byte, at int) int {
 	return -1
 }
 
-// decode decodes an element. What has another type than it should have is left
-// out, and named by the warning.
+// decode decodes an element. Values of a wrong type are left out, and named in the
+// warning.
 func (e element) decode(into any) (warning string, err error) {
 	switch {
 	case !e.whole:
@@ -170,7 +171,7 @@ func (e element) decode(into any) (warning string, err error) {
 	return "", nil
 }
 
-// detectJSON tells our own export from JSContact.
+// detectJSON distinguishes our own export from JSContact.
 func detectJSON(text []byte) (string, error) {
 	first := text
 	if text[0] == '[' {

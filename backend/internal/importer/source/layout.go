@@ -9,30 +9,30 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 )
 
-// layout is what the columns of a table mean.
+// layout is the meaning of the columns of a table.
 type layout struct {
 	columns []column
-	// rule is how cells of several values are parted.
+	// rule is how cells with several values are split.
 	rule splitting
 	// metHow is how the people of this source were met, if the source says when.
 	metHow string
-	// keyFromProfile makes the path of a profile the key.
+	// keyFromProfile uses the path of a profile as the key.
 	keyFromProfile bool
 	// googleGroups tells that Google's own groups are among the groups.
 	googleGroups bool
 }
 
-// splitting says what parts the values of a cell. A " ::: " always does.
+// splitting is the separator of the values in a cell. A " ::: " always separates.
 type splitting int
 
 const (
-	// splitLists parts tags and groups at semicolons, else at commas.
+	// splitLists splits tags and groups at semicolons, otherwise at commas.
 	splitLists splitting = iota
-	// splitNothing is of programs that write " ::: " and nothing else.
+	// splitNothing is for programs that separate with " ::: " only.
 	splitNothing
 )
 
-// format tells by its header who wrote a table.
+// format detects by its header which program wrote a table.
 func (h header) format() string {
 	has := map[string]bool{}
 	for _, cell := range h.cells {
@@ -51,7 +51,7 @@ func (h header) format() string {
 	return CSV
 }
 
-// layoutOf tells what the columns of a table mean to a format.
+// layoutOf returns the meaning of a table's columns in a format.
 func layoutOf(format string, h header, words words) layout {
 	var l layout
 	for _, cell := range h.cells {
@@ -70,8 +70,8 @@ func layoutOf(format string, h header, words words) layout {
 	return l
 }
 
-// linkedIn knows that the address in the file is a profile, and the date the day
-// of the connection there.
+// linkedIn treats the address as a profile, and the date as the day of the connection
+// there.
 func (l *layout) linkedIn() {
 	for i, c := range l.columns {
 		if c.field == fieldWebAddress {
@@ -81,8 +81,8 @@ func (l *layout) linkedIn() {
 	l.keyFromProfile, l.metHow = true, "Connected on LinkedIn"
 }
 
-// generic takes a title for an honorific only beside a job title. Our own files
-// part values as Google does.
+// generic treats a title as an honorific only when there is a job title too. Our own files
+// separate values as Google does.
 func (l *layout) generic() {
 	has := func(header string) bool {
 		return slices.ContainsFunc(l.columns, func(c column) bool { return c.header == header })
@@ -101,8 +101,8 @@ func (l *layout) generic() {
 	}
 }
 
-// namesAreGiven takes what is headed "Name" for the first name where a last name
-// stands beside it and no other first name.
+// namesAreGiven treats "Name" as the first name when there is a last name and no other
+// first name.
 func (l *layout) namesAreGiven() {
 	if !l.has(fieldFamilyName) || l.has(fieldGivenName) {
 		return
@@ -119,7 +119,7 @@ func (l *layout) has(f field) bool {
 	return slices.ContainsFunc(l.columns, func(c column) bool { return c.field == f })
 }
 
-// titlesAre decides what columns mean that are headed "Title" and no more.
+// titlesAre decides the meaning of columns whose header is just "Title".
 func (l *layout) titlesAre(f field) {
 	for i, c := range l.columns {
 		if isTitle(c) {
@@ -137,7 +137,7 @@ func isTitle(c column) bool {
 	return false
 }
 
-// check refuses tables that do not say who somebody is.
+// check fails for tables that do not identify people.
 func (l *layout) check(format string) error {
 	if slices.ContainsFunc(l.columns, func(c column) bool { return c.identifies() }) {
 		return nil
@@ -145,7 +145,7 @@ func (l *layout) check(format string) error {
 	return fault.New(fault.Invalid, "the table has no column of the format %s that says who somebody is; leave the format out to have it found", format)
 }
 
-// doubled warns of columns of one header, of which one value is wanted.
+// doubled warns about columns with the same header when only one value is used.
 func (l *layout) doubled() string {
 	var names []string
 	seen := map[string]bool{}
@@ -163,7 +163,7 @@ func (l *layout) doubled() string {
 	return fmt.Sprintf("Several columns have one name (%s); the first of them with something in it counts.", list(names))
 }
 
-// unused warns of columns with content that nothing was made of.
+// unused warns about columns with content that is not imported.
 func (l *layout) unused(lost map[int]bool) string {
 	var names []string
 	for i, c := range l.columns {
@@ -182,7 +182,7 @@ func (l *layout) unused(lost map[int]bool) string {
 	return fmt.Sprintf("Columns that were not imported: %s.", list(names))
 }
 
-// isSingle tells fields of which a person has one.
+// isSingle reports fields of which a person has one.
 func (f field) isSingle() bool {
 	switch f {
 	case fieldFullName, fieldGivenName, fieldMiddleName, fieldFamilyName, fieldMetOn, fieldText, fieldKey, fieldCadence, fieldBirthday:
@@ -191,7 +191,7 @@ func (f field) isSingle() bool {
 	return false
 }
 
-// isDate tells fields that hold days.
+// isDate reports fields that hold days.
 func (f field) isDate() bool {
 	switch f {
 	case fieldMetOn, fieldBirthday, fieldAnniversary, fieldOtherDate, fieldLastContact, fieldAdded:
@@ -200,7 +200,7 @@ func (f field) isDate() bool {
 	return false
 }
 
-// values parts a cell.
+// values splits a cell.
 func (l *layout) values(f field, cell string) []string {
 	const separator = ":::"
 	if strings.Contains(cell, separator) {
@@ -233,11 +233,10 @@ func (l *layout) values(f field, cell string) []string {
 	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(cut, r) })
 }
 
-// googleMark begins labels that are preferred, and groups that Google keeps for
-// itself.
+// googleMark is the prefix of preferred labels, and of Google's own groups.
 const googleMark = "* "
 
-// isNumbered tells the headers that only Google has, such as "E-mail 1 - Value".
+// isNumbered reports headers that only Google has, such as "E-mail 1 - Value".
 func isNumbered(header string) bool {
 	thing, _, part := numbered(header)
 	switch part {
@@ -247,7 +246,7 @@ func isNumbered(header string) bool {
 	return false
 }
 
-// numbered parts a header such as "E-mail 12 - Value".
+// numbered splits a header such as "E-mail 12 - Value".
 func numbered(header string) (thing, number, part string) {
 	head, part, ok := strings.Cut(header, " - ")
 	at := strings.LastIndexByte(head, ' ')
@@ -257,8 +256,8 @@ func numbered(header string) (thing, number, part string) {
 	return head[:at], head[at+1:], part
 }
 
-// google reads the numbered columns, of which there is no end, and finds the
-// label of each: "Label" now, "Type" in older files.
+// google reads the numbered columns, of which there may be any number, and finds the label
+// of each: "Label" now, "Type" in older files.
 func (l *layout) google() {
 	l.rule, l.googleGroups = splitNothing, true
 	labels := map[string]int{}
@@ -291,8 +290,8 @@ func googleField(thing, part string) field {
 	}[thing+" "+part]
 }
 
-// googleLabel takes the mark off a label and writes those of Google's own as they
-// are written here; it tells whether the mark was there.
+// googleLabel removes the mark from a label and converts Google's own labels to ours. It
+// reports whether the mark was there.
 func googleLabel(label string) (string, int) {
 	bare, marked := strings.CutPrefix(label, googleMark)
 	switch lower := strings.ToLower(bare); lower {
@@ -305,8 +304,8 @@ func googleLabel(label string) (string, int) {
 	return bare, 0
 }
 
-// googleGroup adds a group of the member's own. Of Google's, those say something
-// that people are put into by hand: the stars, friends, family and coworkers.
+// googleGroup adds a group of the member. Of Google's groups, it adds those that people
+// are put into by hand: starred, friends, family and coworkers.
 func (d *draft) googleGroup(name string) {
 	own, isSystem := strings.CutPrefix(name, googleMark)
 	if !isSystem {
@@ -321,7 +320,7 @@ func (d *draft) googleGroup(name string) {
 	}
 }
 
-// relationOf returns what a word for a relation is here.
+// relationOf returns our relation for a word.
 func relationOf(word string) string {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "spouse", "partner", "domestic partner", "husband", "wife", "sweetheart", "date":

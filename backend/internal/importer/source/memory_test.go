@@ -111,7 +111,7 @@ func readAll(t testing.TB, data []byte) {
 	}
 }
 
-// heap is what is in use after a collection.
+// heap returns the memory in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	return objects()
@@ -123,8 +123,7 @@ func objects() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// peakOf returns the most that is in use while a function runs, as seen every
-// millisecond.
+// peakOf returns the most memory in use while a function runs, measured every millisecond.
 func peakOf(run func()) uint64 {
 	peak := uint64(0)
 	stop := make(chan struct{})
@@ -147,8 +146,8 @@ func peakOf(run func()) uint64 {
 	return peak
 }
 
-// Reading takes time in proportion to the size, whatever the file is: anything else
-// would take longer than tests may.
+// Reading any file takes time in proportion to its size: otherwise this test would time
+// out.
 func TestWorkIsLinear(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -167,7 +166,7 @@ func TestWorkIsLinear(t *testing.T) {
 	}
 }
 
-// hostile is a file that costs much if it is read carelessly.
+// hostile is a file that is expensive to read without limits.
 type hostile struct{ head, unit, tail string }
 
 func hostileUnits() map[string]hostile {

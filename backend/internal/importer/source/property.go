@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// property is a property of a card, its value as it stands in the file.
+// property is a property of a card, with its value as in the file.
 type property struct {
 	group, name string
 	// types are in lower case: TYPE=WORK,CELL and the bare ;WORK;CELL of vCard 2.1.
@@ -17,12 +17,12 @@ type property struct {
 	charset  string
 	// label is the LABEL of an address.
 	label string
-	// omitYear is the year by which Apple says that there is none.
+	// omitYear is the placeholder by which Apple marks a date without a year.
 	omitYear string
 	value    []byte
 }
 
-// readProperty reads a content line; false when it is none.
+// readProperty parses a content line; it returns false when it is not a property.
 func readProperty(line []byte) (property, bool) {
 	colon := colonOf(line)
 	if colon < 0 {
@@ -43,7 +43,7 @@ func readProperty(line []byte) (property, bool) {
 	return p, true
 }
 
-// isPropertyName tells a name from the beginning of a sentence with a colon.
+// isPropertyName distinguishes a name from the beginning of a sentence with a colon.
 func isPropertyName(s string) bool {
 	const longest = 60
 	for i := range len(s) {
@@ -54,8 +54,8 @@ func isPropertyName(s string) bool {
 	return s != "" && len(s) <= longest
 }
 
-// colonOf returns where the value of a content line begins: behind the first colon
-// outside quotation marks, or the first of all when the marks do not match.
+// colonOf returns where the value of a content line begins: after the first colon outside
+// quotation marks, or after the first of all when the marks are unbalanced.
 func colonOf(line []byte) int {
 	line = line[:min(len(line), maxHead)]
 	quoted := false
@@ -109,16 +109,16 @@ func unescapeParameter(s string) string {
 	return strings.NewReplacer("^n", "\n", "^N", "\n", "^'", `"`, "^^", "^", `\n`, "\n", `\,`, ",").Replace(s)
 }
 
-// is tells whether the property has one of the types.
+// is reports whether the property has one of the types.
 func (p *property) is(types ...string) bool {
 	return slices.ContainsFunc(types, func(t string) bool { return slices.Contains(p.types, t) })
 }
 
-// isBinary tells a value in base64.
+// isBinary reports whether a value is in base64.
 func (p *property) isBinary() bool { return p.encoding == "BASE64" || p.encoding == "B" }
 
-// bytes returns the value without its transfer encoding. What is no
-// quoted-printable within it stays as it is.
+// bytes returns the value without its transfer encoding. Invalid quoted-printable stays
+// unchanged.
 func (p *property) bytes() []byte {
 	if p.encoding != "QUOTED-PRINTABLE" {
 		return p.value
@@ -155,7 +155,7 @@ func splitOutside(s string, separator byte) []string {
 	return parts
 }
 
-// splitEscaped splits a value at separators that no backslash stands before.
+// splitEscaped splits a value at separators that do not follow a backslash.
 func splitEscaped(s string, separator byte) []string {
 	var parts []string
 	from := 0

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is exported is read back, as far as the format holds it.
+// Exported data is read back, as far as the format holds it.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for format, held := range map[string]func(p export.Person) export.PersonRecord{
@@ -53,8 +53,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// sorted takes the order of positions out of what JSContact holds: titles and
-// organisations are lists of their own there.
+// sorted removes the order of positions, which JSContact does not keep: titles and
+// organisations are separate lists there.
 func sorted(format string) cmp.Option {
 	if format != export.JSContact {
 		return cmp.Options{}
@@ -150,7 +150,7 @@ func drawPerson(t *rapid.T) export.Person {
 	return p
 }
 
-// heldByJSON is all of it.
+// heldByJSON is all of the data.
 func heldByJSON(p export.Person) export.PersonRecord {
 	out := export.PersonRecord{
 		ID: p.ID, Name: p.Name, Nickname: p.Nickname, Location: p.Location, Bio: p.Bio, MetOn: p.MetOn, MetHow: p.MetHow, Starred: p.Starred,
@@ -172,7 +172,7 @@ func heldByJSON(p export.Person) export.PersonRecord {
 	return out
 }
 
-// handlesAs are the handles kind by kind, web addresses of one kind, labelled anew.
+// handlesAs returns the handles kind by kind, web addresses as one kind, with new labels.
 func handlesAs(p export.Person, label func(people.Handle) string) []export.HandleRecord {
 	var out []export.HandleRecord
 	for _, kinds := range [][]string{{people.KindEmail}, {people.KindPhone}, {people.KindURL, people.KindSocial}} {
@@ -202,7 +202,7 @@ func heldByCSV(p export.Person) export.PersonRecord {
 	return out
 }
 
-// tagsAndGroups are both as tags.
+// tagsAndGroups returns both as tags.
 func tagsAndGroups(p export.Person) []string {
 	var out []string
 	for _, word := range append(slices.Clone(p.Tags), p.Groups...) {
@@ -214,7 +214,7 @@ func tagsAndGroups(p export.Person) []string {
 	return out
 }
 
-// relatedAs is a relation as cards know it.
+// relatedAs returns a relation in the vocabulary of cards.
 func relatedAs(relation string) string {
 	switch relation {
 	case "spouse", "parent", "child", "sibling", "friend":
@@ -303,7 +303,7 @@ func heldByJSContact(p export.Person) export.PersonRecord {
 	return out
 }
 
-// Notes and interactions come back with the keys of their people.
+// Notes and interactions are read back with the keys of their people.
 func TestRoundTripOfTheTimeline(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

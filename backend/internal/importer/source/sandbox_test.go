@@ -8,7 +8,8 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-// The sandbox's sample files are read whole: nobody is missing, nothing is wrong.
+// The sandbox's sample files are read completely: no person is missing, and there are no
+// errors.
 func TestSandboxFiles(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {

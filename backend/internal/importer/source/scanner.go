@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// scanner reads the rows of a text with separated values, as RFC 4180 has them and
-// as programs write them: any line ends, quotation marks that are not doubled,
+// scanner reads the rows of a text with separated values, in the form of RFC 4180 and in
+// the forms that programs write: any line ends, quotation marks that are not doubled,
 // blanks before a quotation mark.
 //
-// A quotation mark that is opened and never closed would swallow all that follows.
-// So a cell is given up that has no end, or that is long or closed amiss and holds
-// lines which are rows by themselves; its row is broken, and the scanner goes on at the next line that is a row by
-// itself. What it may read in vain is bounded, or a file of such cells would take
-// quadratic time.
+// A quotation mark that is opened and never closed would swallow all that follows. So the
+// scanner gives up a cell that has no end, or that is long or closed wrongly and contains
+// lines that are rows by themselves. That row is broken, and the scanner continues at the
+// next line that is a row by itself. The bytes that it may read in vain are limited;
+// otherwise a file of such cells would take quadratic time.
 type scanner struct {
 	text  []byte
 	comma byte
@@ -35,7 +35,7 @@ type scanner struct {
 // cell is a cell as it stands in the text, without the quotation marks around it.
 type cell struct {
 	raw []byte
-	// quoted tells that quotation marks within are doubled.
+	// quoted reports whether quotation marks within are doubled.
 	quoted bool
 }
 
@@ -50,12 +50,12 @@ type row struct {
 	at int
 }
 
-// firstLine is what is known of the line that a row starts on.
+// firstLine is the data about the line that a row starts on.
 type firstLine struct {
 	known bool
-	// closer is where the last quotation mark is that may close a cell.
+	// closer is the position of the last quotation mark that may close a cell.
 	closer int
-	// isRow tells that the line is a row by itself.
+	// isRow reports whether the line is a row by itself.
 	isRow bool
 }
 
@@ -78,8 +78,8 @@ func newScanner(text []byte, comma byte) *scanner {
 	return s
 }
 
-// String is the text of the cell, without the apostrophe or the formula by which
-// spreadsheets are told that it is text.
+// String is the text of the cell, without the apostrophe or the formula that marks text
+// for spreadsheets.
 func (c cell) String() string {
 	s := strings.TrimSpace(string(c.raw))
 	if c.quoted {
@@ -97,7 +97,7 @@ func (c cell) String() string {
 	return s
 }
 
-// blank tells whether the cell shows nothing.
+// blank reports whether the cell shows nothing.
 func (c cell) blank() bool { return len(bytes.Trim(c.raw, " \t\r\n\v\f\x00\u00a0")) == 0 }
 
 // next reads the next row; false at the end.
@@ -162,8 +162,8 @@ func (s *scanner) plainEnd(at int) int {
 	return at
 }
 
-// quoted reads a cell in quotation marks. It is not quoted when the mark belongs
-// to the text, as in "Bob" Smith; ok is false when it has no end.
+// quoted reads a cell in quotation marks. It is not quoted when the mark belongs to the
+// text, as in "Bob" Smith; ok is false when it has no end.
 func (s *scanner) quoted(start, open int) (c cell, end int, ok, quoted bool) {
 	limit := len(s.text)
 	if s.impatient() {
@@ -194,8 +194,8 @@ func (s *scanner) quoted(start, open int) (c cell, end int, ok, quoted bool) {
 	}
 }
 
-// closes tells whether a quotation mark before at ends its cell, and where the
-// cell ends then: blanks may follow.
+// closes reports whether a quotation mark before at ends its cell, and then where the cell
+// ends: blanks may follow.
 func (s *scanner) closes(at int) (int, bool) {
 	for at < len(s.text) && s.text[at] == ' ' {
 		at++
@@ -203,8 +203,8 @@ func (s *scanner) closes(at int) (int, bool) {
 	return at, at >= len(s.text) || s.text[at] == s.comma || s.text[at] == '\n' || s.text[at] == '\r'
 }
 
-// isPlain tells whether a cell whose opening quotation mark closes nowhere on its
-// line is text without quotation marks around it: its line is a row then.
+// isPlain reports whether a cell whose opening quotation mark is not closed on its line is
+// text without quotation marks around it: its line is a row then.
 func (s *scanner) isPlain(start, at int) bool {
 	if !s.first.known {
 		end := s.lineEnd(start)
@@ -228,7 +228,7 @@ func (s *scanner) lastCloser(from, to int) int {
 
 func (s *scanner) impatient() bool { return s.wasted > len(s.text) }
 
-// opens tells whether a quotation mark before at looks like one that opens a cell.
+// opens reports whether a quotation mark before at looks like one that opens a cell.
 func (s *scanner) opens(at int) bool {
 	before := s.text[at-2]
 	return before == s.comma || before == '\n' || before == '\r'
@@ -261,7 +261,7 @@ func (s *scanner) swallowed(start, lines, to int) int {
 	return s.judge.rows * 100 / max(s.judge.lines, 1)
 }
 
-// recover goes to the next line after the one at start that is a row by itself.
+// recover moves to the next line after the one at start that is a row by itself.
 func (s *scanner) recover(start int) {
 	s.at = s.afterLine(s.lineEnd(start))
 	s.line++

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A table that is well formed is read as encoding/csv writes it, whatever its
-// separator and its line ends: nothing in a cell is taken for anything else.
+// A well-formed table is read as encoding/csv writes it, with any separator and line ends:
+// the content of a cell is never taken for anything else.
 func TestWellFormedTablesAreReadWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -49,8 +49,8 @@ func TestWellFormedTablesAreReadWhole(t *testing.T) {
 	})
 }
 
-// One row that opens a quotation mark and does not close it costs that row and no
-// other, wherever it stands and whatever is quoted below it.
+// A row that opens a quotation mark and does not close it breaks that row and no other, at
+// any place and with any quoted rows below it.
 func TestOneOpenQuotationMarkCostsOneRow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,17 +33,17 @@ func Formats() []string {
 	return []string{LinkedInCSV, GoogleCSV, OutlookCSV, CSV, VCard, JSContact, JSON}
 }
 
-// auto stands for "find it out", as an empty option does.
+// auto means that the option is detected, as an empty option does.
 const auto = "auto"
 
-// Options say what is known of a file. Empty or "auto" is found out.
+// Options describe a file. Empty or "auto" options are detected.
 type Options struct {
-	// Filename helps to say what is wrong; what a file is, its content tells.
+	// Filename is for error messages; the content decides what a file is.
 	Filename string
 	// Format is one of the formats.
 	Format string
-	// Charset is a name or label of the WHATWG Encoding Standard. A byte order mark
-	// in the file counts for more.
+	// Charset is a name or label of the WHATWG Encoding Standard. A byte order mark in the
+	// file takes precedence.
 	Charset string
 	// DefaultRegion is the ISO 3166 code of the country that phone numbers without a
 	// country code belong to. Without it, and in our own export, they stay as they are.
@@ -56,7 +56,7 @@ type File struct {
 	Format string
 	// Charset is the name of the character set, as the Encoding Standard spells it.
 	Charset string
-	// Warnings are what somebody should know of the file as a whole.
+	// Warnings are about the file as a whole.
 	Warnings []string
 
 	reader reader
@@ -90,13 +90,13 @@ type Record struct {
 	// Err is a *fault.Error (Invalid) when this record cannot be imported; Person is
 	// empty then.
 	Err error
-	// Warnings are what was left out or changed.
+	// Warnings say what was left out or changed.
 	Warnings []string
 }
 
-// Open finds out what data is. It fails with fault.Invalid and one sentence when
-// the file as a whole cannot be read. The File refers to data, which must stay as
-// it is for as long as the File is used.
+// Open detects what data is. It fails with fault.Invalid and one sentence when the file as
+// a whole cannot be read. The File refers to data, which must not change while the File is
+// used.
 func Open(data []byte, o Options) (*File, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func Open(data []byte, o Options) (*File, error) {
 	return f, nil
 }
 
-// read makes the reader of the format.
+// read returns the reader of the format.
 func (f *File) read(data []byte, set charset, o Options) (err error) {
 	f.Format = o.Format
 	switch o.Format {
@@ -155,7 +155,7 @@ func (f *File) warn(warning string) {
 	}
 }
 
-// check refuses options that mean nothing, and writes "auto" as empty.
+// check fails for invalid options, and replaces "auto" by an empty text.
 func (o *Options) check() error {
 	for _, option := range []*string{&o.Format, &o.Charset, &o.DefaultRegion} {
 		if *option == auto {
@@ -172,8 +172,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// detect finds the format of a text: what it begins with tells. Tables are not
-// told apart before their header is read: the format is empty for all of them.
+// detect finds the format of a text from its beginning. Tables are distinguished later, by
+// their header: the format is empty for all of them.
 func detect(text []byte, filename string) (string, error) {
 	text = bytes.TrimLeft(text, " \t\r\n\x00\ufeff")
 	if len(text) == 0 {
@@ -194,7 +194,7 @@ func detect(text []byte, filename string) (string, error) {
 	return "", nil
 }
 
-// hasCard tells whether a card begins on one of the first lines.
+// hasCard reports whether a card begins on one of the first lines.
 func hasCard(text []byte) bool {
 	const enough = 64 << 10
 	for line := range bytes.FieldsFuncSeq(text[:min(len(text), enough)], func(r rune) bool { return r == '\r' || r == '\n' }) {
@@ -205,7 +205,7 @@ func hasCard(text []byte) bool {
 	return false
 }
 
-// refuse says what a file is that holds no text, and what to do about it.
+// refuse returns an error that says what a file without text is, and what to do about it.
 func refuse(data []byte) error {
 	for _, known := range []struct{ magic, advice string }{
 		{"\xd0\xcf\x11\xe0", "this is an old Excel or Outlook file; open it there and save it as CSV"},
@@ -261,9 +261,8 @@ func (f *File) unpack(data []byte, o *Options) ([]byte, error) {
 	return content, refuse(content)
 }
 
-// choose finds the file of a ZIP that holds people: LinkedIn's connections, the
-// people of an export of ours when one import takes them all, or the only one of a
-// kind that can be read.
+// choose finds the file of a ZIP that has people: LinkedIn's connections, the people of an
+// export of ours when one import can read them all, or the only readable file of its kind.
 func choose(files []*zip.File) (*zip.File, error) {
 	var found, ours []*zip.File
 	for _, file := range files {
@@ -300,8 +299,8 @@ func ourPart(name string) bool {
 	return name == "contacts.json" || err == nil && ours
 }
 
-// expand unpacks an entry, whose size is taken from what comes out and not from
-// what it says of itself.
+// expand unpacks an entry. It measures the unpacked size and does not trust the size in
+// the header.
 func expand(entry *zip.File) ([]byte, error) {
 	tooLarge := fault.New(fault.Invalid, "%s is larger than 10 MiB when it is unpacked", shown(entry.Name))
 	const encrypted = 1

@@ -20,8 +20,8 @@ type table struct {
 	count int
 }
 
-// openTable finds the header of a table, what its columns mean, and what of it has
-// no place here.
+// openTable finds the header of a table, the meaning of its columns, and the columns that
+// are not imported.
 func (f *File) openTable(text []byte, o Options) (reader, error) {
 	words := newWords()
 	h, err := findHeader(text, words)
@@ -64,7 +64,7 @@ func (t *table) rows(yield func(row) bool) {
 	}
 }
 
-// blank tells a row that shows nothing from one that is broken.
+// blank distinguishes a row that shows nothing from one that is broken.
 func (r row) blank() bool {
 	for _, c := range r.cells {
 		if !c.blank() {
@@ -88,7 +88,7 @@ func (t *table) record(r row) Record {
 	return d.record(r.number)
 }
 
-// tooWide tells whether a row has something in cells that no column is above of.
+// tooWide reports whether a row has content in cells without a column.
 func (t *table) tooWide(r row) bool {
 	for i := len(t.layout.columns); i < len(r.cells); i++ {
 		if !r.cells[i].blank() {
@@ -98,8 +98,8 @@ func (t *table) tooWide(r row) bool {
 	return false
 }
 
-// survey reads the table through: how many people, which dates, which columns
-// with content are of no use.
+// survey reads the whole table: how many people it has, which dates, and which columns
+// with content are not imported.
 func (f *File) survey(t *table) error {
 	var slashes slashDates
 	lost := map[int]bool{}
@@ -136,10 +136,10 @@ func (f *File) survey(t *table) error {
 	return nil
 }
 
-// streetWarning is of all formats with postal addresses.
+// streetWarning is for all formats with postal addresses.
 const streetWarning = "Of postal addresses only town, region and country are kept where they are known."
 
-// isDefault tells what Outlook writes into columns that nobody filled.
+// isDefault reports whether a value is what Outlook writes into empty columns.
 func isDefault(cell string) bool {
 	switch strings.ToLower(cell) {
 	case "normal", "false", "unspecified", "smtp", "0", "0/0/00", "0/0/0000", "00.00.00", "00.00.0000", "falsch", "faux", "falso":
@@ -168,7 +168,7 @@ func (s *slashDates) add(value string) {
 	s.monthOne = s.monthOne || b > 12
 }
 
-// order is day first if one of the dates has to be read so and none the other way.
+// order is day first if one of the dates must be read that way and none the other way.
 func (s *slashDates) order() dayOrder {
 	if s.dayFirst && !s.monthOne {
 		return dayFirst
@@ -209,8 +209,8 @@ const (
 	headBytes  = 256 << 10
 )
 
-// findHeader returns the row with the most headers that are known, read with the
-// separator that shows the most of them.
+// findHeader returns the row with the most known headers, read with the separator that
+// gives the most of them.
 func findHeader(text []byte, words words) (header, error) {
 	var best header
 	most, start := 0, 0
@@ -259,8 +259,8 @@ func (h *header) read(text []byte) error {
 	return nil
 }
 
-// known returns how many different things the cells of a row name, or 0 when none
-// of them says who somebody is.
+// known returns how many different fields the cells of a row name, or 0 when none of them
+// identifies a person.
 func (w words) known(r row) int {
 	const longest = 60
 	seen := map[meaning]bool{}
@@ -280,8 +280,8 @@ func (w words) known(r row) int {
 	return len(seen)
 }
 
-// chosenSeparator reads the line "sep=;" by which Excel is told the separator, and
-// returns where the line after it starts.
+// chosenSeparator reads the line "sep=;" that sets the separator for Excel, and returns
+// where the next line starts.
 func chosenSeparator(text []byte) (separator string, rest int, ok bool) {
 	end := bytes.IndexAny(text, "\r\n")
 	if end < 0 || end > len(`"sep=;"`) {

@@ -74,7 +74,7 @@ func TestZIP(t *testing.T) {
 	}
 }
 
-// directory is where the entry of the first file is in the directory of a ZIP
+// directory returns the position of the first file's entry in the directory of a ZIP
 // (APPNOTE.TXT, section 4.3.12).
 func directory(data []byte) []byte { return data[bytes.LastIndex(data, []byte("PK\x01\x02")):] }
 

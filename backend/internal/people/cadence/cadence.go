@@ -14,19 +14,19 @@ const (
 	None  = "none"
 )
 
-// Cadence is what is on file about keeping in touch with a person.
+// Cadence is the stored data about keeping in touch with a person.
 type Cadence struct {
-	// OwnDays is the person's own interval, GroupDays the shortest of their groups; 0
-	// is none.
+	// OwnDays is the person's own interval, GroupDays the shortest interval of their
+	// groups; 0 means none.
 	OwnDays, GroupDays int
-	// SnoozedUntil is a day, the same in every zone; zero: not snoozed.
+	// SnoozedUntil is a day, the same in every time zone; zero means not snoozed.
 	SnoozedUntil time.Time
 	// LastContactAt is zero when there was none, CreatedAt is when the person was added.
 	LastContactAt, CreatedAt time.Time
 }
 
-// Days returns the interval that counts, and where it comes from: the person's own,
-// else that of a group.
+// Days returns the interval that applies, and where it comes from: the person's own
+// interval, otherwise that of a group.
 func (c Cadence) Days() (days int, from string) {
 	switch {
 	case c.OwnDays > 0:
@@ -38,8 +38,8 @@ func (c Cadence) Days() (days int, from string) {
 	}
 }
 
-// countedFrom is the day on which the interval begins: that of the last contact, or
-// that on which the person was added.
+// countedFrom is the day on which the interval begins: the day of the last contact, or the
+// day on which the person was added.
 func (c Cadence) countedFrom(zone *time.Location) time.Time {
 	if c.LastContactAt.IsZero() {
 		return civil.Of(c.CreatedAt, zone)
@@ -47,8 +47,8 @@ func (c Cadence) countedFrom(zone *time.Location) time.Time {
 	return civil.Of(c.LastContactAt, zone)
 }
 
-// NextDue returns the day on which the person is due for a contact, as seen in a zone;
-// false when no interval counts. A snooze that goes on longer puts it off.
+// NextDue returns the day on which the person is due for a contact, in a time zone, and
+// false when no interval applies. A snooze that ends later postpones the day.
 func (c Cadence) NextDue(zone *time.Location) (time.Time, bool) {
 	days, _ := c.Days()
 	if days == 0 {
@@ -61,11 +61,11 @@ func (c Cadence) NextDue(zone *time.Location) (time.Time, bool) {
 	return due, true
 }
 
-// Overdue tells whether one and a half intervals are over on a day.
+// Overdue reports whether one and a half intervals have passed on a day.
 func (c Cadence) Overdue(today time.Time, zone *time.Location) bool {
 	days, _ := c.Days()
 	return days > 0 && 2*civil.Between(c.countedFrom(zone), today) > 3*days
 }
 
-// Snoozed tells whether the person is to be left alone on a day.
+// Snoozed reports whether the person is snoozed on a day.
 func (c Cadence) Snoozed(today time.Time) bool { return c.SnoozedUntil.After(today) }

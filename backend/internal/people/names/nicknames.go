@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nicknameGroups lists given names and their everyday forms, folded. The first
-// name of a line is the full one; a name may stand on several lines.
+// nicknameGroups lists given names and their everyday forms, folded. The first name of a
+// line is the full one. A name may be on several lines.
 const nicknameGroups = `
 abigail abby gail
 abraham abe
@@ -141,8 +141,8 @@ yekaterina ekaterina katya
 zachary zach zack
 `
 
-// nicknames maps each name to the other names of its lines. It is never
-// changed after it was built.
+// nicknames maps each name to the other names of its lines. It does not change after it is
+// built.
 var nicknames = parseNicknames(nicknameGroups)
 
 // Nicknames returns the other forms of a folded given name. The caller must not

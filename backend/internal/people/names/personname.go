@@ -14,14 +14,14 @@ import (
 // Name is a name in the forms that are compared.
 type Name struct {
 	// Words are the folded words, the given name first: "Lopez, Ana" is ana lopez.
-	// Apostrophes are taken out, hyphens stay: oconnor, anne-marie.
+	// Apostrophes are removed, hyphens stay: oconnor, anne-marie.
 	Words []string
 	// Key is the letters and digits alone: "Maya O'Connor" and "Maya OConnor" have
 	// the same one. Empty when the name has none.
 	Key string
 }
 
-// Parse reads a name in any usual order and spelling.
+// Parse parses a name in any usual order and spelling.
 func Parse(name string) Name {
 	folded := text.Fold(strings.Map(withoutApostrophe, name))
 	if last, first, ok := strings.Cut(folded, ","); ok {
@@ -37,7 +37,7 @@ func withoutApostrophe(r rune) rune {
 	switch r {
 	case '\'', '`', '´', '‘', '’', 'ʼ', 'ʻ', '＇':
 		return -1
-	case '‐', '‑', '‒', '–', '—', '−', '－': // hyphens and what is typed for them
+	case '‐', '‑', '‒', '–', '—', '−', '－': // hyphens and characters typed in their place
 		return '-'
 	}
 	return r
@@ -73,10 +73,10 @@ func fullCompatible(a, b string) bool {
 	return fits(short, long)
 }
 
-// maxWords bounds the words that are compared.
+// maxWords limits the words that are compared.
 const maxWords = 12
 
-// parts are the words with hyphenated ones taken apart.
+// parts returns the words, with hyphenated words split.
 func (n Name) parts() []string {
 	var out []string
 	for _, w := range n.Words {
@@ -85,8 +85,8 @@ func (n Name) parts() []string {
 	return out[:min(len(out), maxWords)]
 }
 
-// fits reports whether each word of the shorter name matches words of the longer one,
-// and no two the same. Equal words are matched first, so that an initial does not take
+// fits reports whether each word of the shorter name matches words of the longer one, with
+// no word matched twice. Equal words are matched first, so that an initial does not take
 // their place.
 func fits(short, long []string) bool {
 	taken := make([]bool, len(long))
@@ -104,7 +104,7 @@ func fits(short, long []string) bool {
 	return true
 }
 
-// maxRun is how many words may be written as one: Vanderberg is van der Berg.
+// maxRun limits how many words may be written as one: Vanderberg is van der Berg.
 const maxRun = 3
 
 // take marks the first run of unmarked words that meets the condition.

@@ -82,17 +82,17 @@ func TestKeyIgnoresPunctuationAndSpacing(t *testing.T) {
 	}
 }
 
-// The rule has no order, takes every name for its own, and its own initials for it.
+// Compatible is symmetric, and every name is compatible with itself and with its initials.
 func TestCompatibleProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[A-Za-zÀ-ž'-]{1,8}|[\p{Devanagari}]{1,4}|[\p{Han}]{1,3}`), 0, 15)
 		a, b := strings.Join(words.Draw(t, "a"), " "), strings.Join(words.Draw(t, "b"), " ")
 		if compatible(a, b) != compatible(b, a) {
-			t.Fatalf("%q and %q: it depends on the order", a, b)
+			t.Fatalf("%q and %q: the result depends on the order", a, b)
 		}
 		if !compatible(a, a) || !compatible(a, "") {
-			t.Fatalf("%q is not compatible with itself, or with nothing", a)
+			t.Fatalf("%q is not compatible with itself, or with an empty name", a)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (d *Document) Cadence() cadence.Cadence {
 	}
 }
 
-// overdue tells whether the member is losing touch with the person.
+// overdue reports whether the person is overdue for a contact, and not snoozed.
 func (d *Document) overdue(today time.Time, zone *time.Location) bool {
 	c := d.Cadence()
 	return c.Overdue(today, zone) && !c.Snoozed(today)
@@ -122,7 +122,7 @@ func (in interner) shareAll(list []string) []string {
 	return out
 }
 
-// keep copies d, so that later changes of the caller's slices do not show.
+// keep copies d, so that later changes of the caller's slices have no effect.
 func (in interner) keep(d *Document) *Document {
 	c := *d
 	c.Headline, c.Organization = in.share(d.Headline), in.share(d.Organization)

@@ -8,7 +8,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// filter is the part of a query that admits documents without scoring them.
+// filter is the part of a query that selects documents without scoring them.
 type filter struct {
 	contained    [valueKinds]string   // company, title, location: folded
 	equal        [valueKinds][]string // country, tags, group: folded
@@ -93,9 +93,9 @@ func (q *Query) conditions() []func(*Document) bool {
 // lastDay returns a partial date so that it compares as the last day in it.
 func lastDay(date string) string { return date + "~" }
 
-// excluded returns the documents that may not be returned: the dead, those that the
-// filter turns away, and the archived, or all others when the query is for the
-// archived. The result is shared and must not be written.
+// excluded returns the documents that may not be returned: deleted ones, those that the
+// filter rejects, and archived ones (or all others, in a query for archived ones). The
+// result is shared and must not be changed.
 func (f *filter) excluded(v *view) bitset {
 	if !f.active && !f.archived && v.seg.archived == nil {
 		return v.dead
@@ -118,8 +118,8 @@ func (f *filter) excluded(v *view) bitset {
 	return out
 }
 
-// exclude adds the documents of a segment that the filter turns away. Conditions are
-// asked only of those that everything else admits.
+// exclude adds the documents of a segment that the filter rejects. It checks conditions
+// only for documents that pass everything else.
 func (f *filter) exclude(s *segment, out bitset) {
 	admitted := f.listed(s)
 	for i := range out {
@@ -144,7 +144,7 @@ func (f *filter) holds(d *Document) bool {
 	return true
 }
 
-// listed returns the documents that the filters with lists of documents admit.
+// listed returns the documents that pass the filters with lists of documents.
 func (f *filter) listed(s *segment) bitset {
 	all := newBitset(s.len())
 	if f.none {

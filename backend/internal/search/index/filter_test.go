@@ -103,7 +103,7 @@ func TestSorts(t *testing.T) {
 	wantIDs(t, ix.Search(index.Query{Text: "mrata", Sort: index.SortName}), "5")
 }
 
-// Whoever has no value for the order is last, whichever way it goes.
+// Documents without a value for the order come last in both directions.
 func TestSortsBothWays(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
@@ -169,7 +169,7 @@ func TestSum(t *testing.T) {
 		}
 		fewer := whole.Search(index.Query{Text: text, Has: []string{"birthday"}})
 		if one.Total > 0 && fewer.Sum == one.Sum {
-			t.Errorf("%q: nobody has the sum of %d people", text, one.Total)
+			t.Errorf("%q: an empty result has the sum of %d people", text, one.Total)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package index
 
-// identified looks the whole query up as an address, a number or a URL. What it
-// finds is the answer: an identifier names people, the rest would be noise.
+// identified looks the whole query up as an address, a number or a URL. If it finds
+// documents, they are the whole answer: other hits would be noise.
 func (r *run) identified() bool {
 	h := &r.plan.handles
 	if h.email == "" && h.phone == "" && h.url == "" {
@@ -21,7 +21,7 @@ func (r *run) identified() bool {
 	return r.total() > 0
 }
 
-// identify offers each of docs once, with the score that it gets; 0 is no match.
+// identify offers each of docs once, with its score; 0 is no match.
 func (p *part) identify(docs []uint32, seen map[uint32]bool, score func(*Document) int) {
 	for _, d := range docs {
 		if seen[d] || p.out.has(int(d)) {
@@ -34,8 +34,8 @@ func (p *part) identify(docs []uint32, seen map[uint32]bool, score func(*Documen
 	}
 }
 
-// phoneScore tells a number that is the same from one that is the same but for
-// the country code, and both from one that only ends alike.
+// phoneScore scores an equal number highest, then one that differs only in the country
+// code, then one that has only the same end.
 func (h *handles) phoneScore(d *Document) int {
 	score := 0
 	for _, raw := range d.Phones {
@@ -49,7 +49,7 @@ func (h *handles) phoneScore(d *Document) int {
 	return score
 }
 
-// identifiedField is where a hit of that score was found.
+// identifiedField returns the field in which a hit with that score was found.
 func identifiedField(score int) field {
 	switch score {
 	case scoreEmail:

@@ -36,16 +36,16 @@ func New() *Index {
 	return ix
 }
 
-// Put inserts documents or replaces those of the same ID; of two with one ID in
-// a call the last wins. A document that is Gone is taken out. Load all documents
-// with one call: it is several times faster than one by one.
+// Put inserts documents or replaces those of the same ID. If a call has two with one ID,
+// the last wins. A document that is Gone is removed. Load all documents with one call: it
+// is several times faster than one by one.
 func (ix *Index) Put(docs ...Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.put(ix.change(), docs)
 }
 
-// Reset is Put into an index that was emptied before; searches see either state.
+// Reset is Put into an emptied index; searches see the old state or the new one.
 func (ix *Index) Reset(docs ...Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -84,7 +84,7 @@ func (v *view) archived() bitset {
 	return out
 }
 
-// Delete takes documents out; unknown ids are ignored.
+// Delete removes documents; unknown ids are ignored.
 func (ix *Index) Delete(ids ...string) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

@@ -51,7 +51,7 @@ func (m *matcher) fill() {
 	}
 }
 
-// begins enters the terms that are or begin with the token.
+// begins enters the terms that are equal to the token or start with it.
 func (m *matcher) begins() {
 	for i := m.words.from(m.token.folded); i < len(m.words.terms); i++ {
 		t := &m.words.terms[i]
@@ -62,7 +62,7 @@ func (m *matcher) begins() {
 	}
 }
 
-// alias enters another form of the given name, which must be there in full.
+// alias enters another form of the given name, which must match a whole word.
 func (m *matcher) alias(name string) {
 	for i := m.words.from(name); i < len(m.words.terms) && m.words.terms[i].folded == name; i++ {
 		for _, l := range m.words.terms[i].lists {
@@ -73,7 +73,7 @@ func (m *matcher) alias(name string) {
 	}
 }
 
-// enter puts the documents of one term into the table.
+// enter adds the documents of one term to the table.
 func (m *matcher) enter(t *term, c closeness) {
 	for _, l := range t.lists {
 		f, as := field(l.kind&fieldMask), c
@@ -160,10 +160,10 @@ var fieldNames = [fields]string{
 // tolerant reports whether misspelt words are looked for in f.
 func (f field) tolerant() bool { return f <= fieldDomain }
 
-// wordy fields hold so many words that short beginnings of words say nothing.
+// wordy fields hold so many words that short prefixes are not useful.
 func (f field) wordy() bool { return f >= fieldEmail }
 
-// minWordyPrefix is the length from which beginnings count in wordy fields.
+// minWordyPrefix is the shortest prefix that counts in wordy fields.
 const minWordyPrefix = 3
 
 // kind is a field, with inner set for pieces of unspaced words that are not the
@@ -175,7 +175,7 @@ const (
 	fieldMask kind = inner - 1
 )
 
-// closeness tells how a word of the query was found; smaller is better.
+// closeness says how a word of the query was found; smaller is better.
 type closeness uint8
 
 const (

@@ -15,14 +15,14 @@ func (p *plan) byRelevance() bool {
 	return true
 }
 
-// found is a hit before it is written out.
+// found is a hit before it is converted to a Hit.
 type found struct {
 	part, doc, score int
 }
 
 func (r *run) at(f found) ranked { return r.parts[f.part].view.seg.docs[f.doc] }
 
-// page gathers the best of all segments and writes out the asked part of them.
+// page collects the best hits of all segments and converts the requested part of them.
 func (r *run) page() Result {
 	var all []found
 	for i := range r.parts {
@@ -43,7 +43,7 @@ func (r *run) page() Result {
 	return out
 }
 
-// slice orders what was found and cuts out the page.
+// slice sorts the hits and returns the page.
 func (r *run) slice(all []found) []found {
 	if len(r.parts) > 1 || !r.plan.byRelevance() {
 		slices.SortFunc(all, r.compare)
@@ -69,8 +69,8 @@ func (r *run) compare(x, y found) int {
 	return cmp.Or(r.plan.compare(a.doc, b.doc), compareName(a, b))
 }
 
-// compare is the order of two documents by the plan's sort; who has no value for it
-// comes last.
+// compare is the order of two documents by the plan's sort; documents without a value for
+// it come last.
 func (p *plan) compare(a, b *Document) int {
 	switch p.sort {
 	case SortLastContact:
@@ -105,7 +105,7 @@ func (p *plan) either(aKnown, bKnown bool, order int) int {
 	}
 }
 
-// hit writes out one hit.
+// hit converts one hit.
 func (r *run) hit(f found) Hit {
 	p := &r.parts[f.part]
 	doc := p.view.seg.docs[f.doc].doc

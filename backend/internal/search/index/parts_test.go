@@ -39,7 +39,7 @@ func TestPartsAreOneIndex(t *testing.T) {
 			t.Errorf("%+v: %s", q, diff)
 		}
 		if len(got.Hits) == 0 && q.Text != docs[1500].Emails[0] {
-			t.Errorf("%+v finds nobody", q)
+			t.Errorf("%+v finds no person", q)
 		}
 	}
 }

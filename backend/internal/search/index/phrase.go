@@ -51,7 +51,7 @@ func (w Words) Hits(text string) int {
 
 var withoutJoiners = strings.NewReplacer("'", "", "&", "", "`", "")
 
-// absentFrom reports that a text in ASCII cannot have all the words. Most notes do not,
+// absentFrom reports that a text in ASCII cannot have all the words. Most notes cannot,
 // and reading them word by word takes ten times as long.
 func (w Words) absentFrom(text string) bool {
 	if !isASCII(text) {

@@ -120,7 +120,7 @@ func (p *plan) dropStopWords() {
 	}
 }
 
-// closenessTo tells how a term that begins with the token matches it.
+// closenessTo returns how a term that begins with the token matches it.
 func (t *token) closenessTo(m *term) closeness {
 	switch {
 	case len(m.folded) == len(t.folded):
@@ -134,8 +134,8 @@ func (t *token) closenessTo(m *term) closeness {
 	return foldedPrefix
 }
 
-// reaches reports whether a match of closeness c counts in field f: the fields
-// with many words ask for more letters and for the right spelling.
+// reaches reports whether a match of closeness c counts in field f: fields with many words
+// require more letters and the exact spelling.
 func (t *token) reaches(c closeness, f field) bool {
 	switch c {
 	case prefix, foldedPrefix:

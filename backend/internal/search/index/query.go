@@ -49,8 +49,8 @@ type Query struct {
 	CreatedAfter time.Time
 	// Archived finds archived people instead of all others.
 	Archived bool
-	// Sort is one of the Sort constants; Reverse turns it round. Who has no value for
-	// the order is last in both directions.
+	// Sort is one of the Sort constants; Reverse reverses it. Documents without a value
+	// for the order come last in both directions.
 	Sort    string
 	Reverse bool
 	// MinScore is the lowest score of a hit, and lets misspelt matches in. Without it
@@ -60,8 +60,8 @@ type Query struct {
 	// Now and the name of the member's time Zone say what today is.
 	Now  time.Time `json:"-"`
 	Zone string    `json:"-"`
-	// Offset skips hits; below 0 it is 0. Limit is how many to return; below 1
-	// it is 10. Pages laid end to end are the full list.
+	// Offset skips hits; below 0 it is 0. Limit is how many to return; below 1 it is 10.
+	// Concatenated pages are the full list.
 	Offset, Limit int
 }
 

@@ -96,8 +96,8 @@ func (j *judge) assess(d int) grade {
 	return g
 }
 
-// fullScore is what a document gets if the query is its whole name. Beginnings
-// of words can be that only where the query was cut into pieces.
+// fullScore is the score of a document if the query is its whole name. A prefix can be a
+// whole name only where the query was cut into pieces.
 func (j *judge) fullScore(limit closeness) int {
 	switch {
 	case limit == exact, limit == prefix && j.chunked:

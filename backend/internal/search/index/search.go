@@ -36,8 +36,8 @@ type part struct {
 	best   best
 }
 
-// answer runs the passes. Misspelt words cost most and are looked for only where words
-// as spelt are not enough. That pass scores the hits of the first one the same.
+// answer runs the passes. Misspelt words cost most, so answer looks for them only when
+// exact words are not enough. That pass gives the hits of the first one the same scores.
 func (r *run) answer() Result {
 	switch {
 	case r.plan.all:
@@ -55,7 +55,7 @@ func (r *run) answer() Result {
 	return r.page()
 }
 
-// enough tells whether what was found as spelt leaves out misspelt matches.
+// enough reports whether the exact matches are good enough to leave out misspelt ones.
 func (r *run) enough() bool {
 	if !r.plan.byRelevance() {
 		return r.total() > 0
@@ -68,8 +68,8 @@ func (r *run) enough() bool {
 	return false
 }
 
-// strong is the score of a word that is, as spelt, one of the values of a person: the
-// name, or all of their title, organisation, place, tag or group.
+// strong is the score of a word that, exactly as spelt, is a whole value of a person: the
+// name, title, organisation, place, tag or group.
 var strong = bands[unmatched].low + (bands[unmatched].high-bands[unmatched].low)*worth(qualityOf(exact, fieldGroup))/1000
 
 func (r *run) total() int {
@@ -138,7 +138,7 @@ func (p *part) fill(plan *plan, edits bool) {
 	}
 }
 
-// release gives the tables back.
+// release returns the tables to the pool.
 func (p *part) release() {
 	for _, t := range p.tables {
 		tables.Put(t)

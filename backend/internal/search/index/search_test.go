@@ -183,7 +183,7 @@ func TestFinds(t *testing.T) {
 	}
 	for _, query := range []string{"", "!!!", "zoe nobody", "tho", "ae", "grunvald", "46 0123", "other.example", "x@mail.strassen.example"} {
 		if r := ix.Search(index.Query{Text: query, Tags: []string{"absent"}}); len(r.Hits) != 0 {
-			t.Errorf("%q with a filter that nobody passes finds something", query)
+			t.Errorf("%q with a filter that no document passes finds something", query)
 		}
 		if r := ix.Search(index.Query{Text: query}); query != "" && len(r.Hits) != 0 {
 			t.Errorf("%q finds %v", query, r.Hits[0].Matched)

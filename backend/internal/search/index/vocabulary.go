@@ -26,7 +26,7 @@ type list struct {
 	docs []uint32 // ascending
 }
 
-// newVocabulary sorts the terms and takes them over.
+// newVocabulary sorts the terms and keeps the slice.
 func newVocabulary(terms []term) vocabulary {
 	slices.SortFunc(terms, func(a, b term) int {
 		return cmp.Or(cmp.Compare(a.folded, b.folded), cmp.Compare(a.typed, b.typed))
@@ -69,7 +69,7 @@ const (
 	maxFuzzyRunes = 32 // longer words are taken as typed
 )
 
-// editsFor is how many edits are forgiven in a word of the query.
+// editsFor returns how many edits are allowed in a word of the query.
 func editsFor(word string, runes int) int {
 	switch {
 	case runes < minFuzzyRunes || runes > maxFuzzyRunes || strings.ContainsAny(word, "0123456789"):

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxWordBytes bounds a word of a spaced script: what is longer is cut, so
-	// that encoded blobs in notes do not fill the vocabulary.
+	// maxWordBytes limits a word of a spaced script: longer words are cut, so that encoded
+	// blobs in notes do not fill the vocabulary.
 	maxWordBytes = 64
 	// chunkRunes is the length of the pieces into which scripts that do not
 	// separate words are cut; a piece starts at every letter.
@@ -267,7 +267,7 @@ func splitEmail(email string) (local, domain string) {
 	return email[:at], email[at+1:]
 }
 
-// domainWords is a domain without its last label, which tells nothing.
+// domainWords returns a domain without its last label, which carries no information.
 func domainWords(domain string) string {
 	if at := strings.LastIndexByte(domain, '.'); at >= 0 {
 		return domain[:at]

@@ -9,6 +9,6 @@
 // Set holds the vectors of one member in memory and compares a vector with all of them,
 // which is fast enough for the network of one person.
 //
-// Storing vectors, searching with them, and which members allow a remote provider are
-// the business of other packages.
+// Other packages store vectors, search with them, and record which members allow a remote
+// provider.
 package vector

@@ -141,7 +141,7 @@ func TestRemoteAsksForDimensions(t *testing.T) {
 	}
 }
 
-// What a server may do wrong once, or for long.
+// Errors of a server, once or permanently.
 func TestRemoteMendsWhatPasses(t *testing.T) {
 	t.Parallel()
 	status := func(code int, header ...string) func(http.ResponseWriter, asked) {

@@ -102,8 +102,8 @@ func TestNearestAsksWhomToAdmit(t *testing.T) {
 	}
 }
 
-// A cosine is the sum of products, wherever the vector lies and whichever numbers of
-// the query are 0.
+// A cosine is the sum of products, at any position in the block and for any zeros in the
+// query.
 func TestNearestTellsCosines(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,8 +132,8 @@ func TestNearestTellsCosines(t *testing.T) {
 	})
 }
 
-// Whatever was put in, replaced and taken out in whichever order, a set answers as
-// one that sorts everybody.
+// After any sequence of additions, replacements and removals, a set answers like a linear
+// search that sorts all people.
 func TestSetAnswersAsSorting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -213,8 +213,8 @@ func crowd(n, dimensions int) *vector.Vectors {
 	return out
 }
 
-// processor is the processor time that this process has used: what a machine that
-// does other things too can be measured by.
+// processor returns the processor time that this process has used, which is comparable on
+// a busy machine.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

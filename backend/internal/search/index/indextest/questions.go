@@ -58,7 +58,7 @@ func (s *Source) Classes(people []index.Document) map[string][]Question {
 	return out
 }
 
-// Meaning are questions whose words nobody has on file.
+// Meaning are questions whose words are in no stored record.
 func (s *Source) Meaning(people []index.Document) []Question {
 	var out []Question
 	for is, asked := range s.Meanings {
