@@ -66,7 +66,7 @@ func slimmed(v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for name, member := range v {
-			if list, ok := member.([]any); member != "" && !(ok && len(list) == 0) {
+			if list, ok := member.([]any); member != "" && (!ok || len(list) > 0) {
 				out[name] = slimmed(member)
 			}
 		}
