@@ -101,15 +101,15 @@ func (m Membership) check() error {
 
 // effectsOf returns the effects of a membership change: first those on groups, then those
 // on tags, so that an undo can restore many with one statement.
-func effectsOf(before, after []Membership) []history.Touch {
-	var groups, tagged []history.Touch
+func effectsOf(before, after []Membership) []history.EffectDraft {
+	var groups, tagged []history.EffectDraft
 	for i, m := range after {
 		was := before[i]
 		if !slices.Equal(was.GroupIDs, m.GroupIDs) {
-			groups = append(groups, history.Touch{Kind: history.Membership, ID: m.ConnectionID, Before: people.Groups{Groups: was.GroupIDs}, After: people.Groups{Groups: m.GroupIDs}})
+			groups = append(groups, history.EffectDraft{Kind: history.Membership, ID: m.ConnectionID, Before: people.Groups{Groups: was.GroupIDs}, After: people.Groups{Groups: m.GroupIDs}})
 		}
 		if !slices.Equal(was.Tags, m.Tags) {
-			tagged = append(tagged, history.Touch{Kind: history.Connection, ID: m.ConnectionID, Before: tags{was.Tags}, After: tags{m.Tags}})
+			tagged = append(tagged, history.EffectDraft{Kind: history.Connection, ID: m.ConnectionID, Before: tags{was.Tags}, After: tags{m.Tags}})
 		}
 	}
 	return append(groups, tagged...)

@@ -74,7 +74,7 @@ type Draft struct {
 	// Summary says in one line what was done, such as "Added Ada Lovelace".
 	Summary string
 	// Effects are in the order in which they happened.
-	Effects []Touch
+	Effects []EffectDraft
 	// FinalAt is when a deletion, or an undo that removed people, becomes final; zero
 	// for all other changes.
 	FinalAt time.Time
@@ -84,8 +84,8 @@ type Draft struct {
 	ImportID string
 }
 
-// Touch is an effect with states that are not encoded yet.
-type Touch struct {
+// EffectDraft is an effect with states that are not encoded yet.
+type EffectDraft struct {
 	Kind, ID string
 	// Before and After will be encoded as JSON; nil when the object did not exist.
 	Before, After any
@@ -93,7 +93,7 @@ type Touch struct {
 
 // One is the draft of a write that touched one object.
 func One(summary, kind, id string, before, after any) Draft {
-	return Draft{Summary: summary, Effects: []Touch{{Kind: kind, ID: id, Before: before, After: after}}}
+	return Draft{Summary: summary, Effects: []EffectDraft{{Kind: kind, ID: id, Before: before, After: after}}}
 }
 
 // Encode returns the draft's effects with their states as JSON.

@@ -160,9 +160,9 @@ func changedSince(after, present state) (reason string, fields []string) {
 // part stays in force; if it is itself an undo, the change that it undid is in force again
 // too.
 func (u *undo) record(ctx context.Context, w *db.Tx, c *Change, undoID string) (string, error) {
-	touches := make([]Touch, len(u.done))
+	touches := make([]EffectDraft, len(u.done))
 	for i, e := range u.done {
-		touches[i] = Touch{Kind: e.Kind, ID: e.ID, Before: e.Before, After: e.After}
+		touches[i] = EffectDraft{Kind: e.Kind, ID: e.ID, Before: e.Before, After: e.After}
 	}
 	id, err := Record(ctx, w, Draft{Summary: summaryOfUndo(c.Summary), Effects: touches, Undoes: c.ID, ImportID: undoID})
 	if err != nil {

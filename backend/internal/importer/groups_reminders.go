@@ -57,7 +57,7 @@ func (s *step) blendGroup(ctx context.Context, g *groups.Group, rec export.Group
 	after.Version++
 	after.UpdatedAt = s.tx.Now()
 	*g = after
-	s.touch(history.Group, g.ID, before, after)
+	s.effect(history.Group, g.ID, before, after)
 	return groups.ReplaceGroup(ctx, s.tx, &after)
 }
 
@@ -112,7 +112,7 @@ func addReminders(ctx context.Context, s *step, records []source.Reminder) error
 			return err
 		}
 		s.rows.Reminders = append(s.rows.Reminders, r)
-		s.touch(history.Reminder, r.ID, nil, r)
+		s.effect(history.Reminder, r.ID, nil, r)
 	}
 	return nil
 }

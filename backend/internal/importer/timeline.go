@@ -122,7 +122,7 @@ func addRelations(ctx context.Context, s *step, records []source.Record) error {
 				return err
 			}
 			s.rows.Relationships = append(s.rows.Relationships, &r)
-			s.touch(history.Relationship, r.ID, nil, r)
+			s.effect(history.Relationship, r.ID, nil, r)
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func addNotes(ctx context.Context, s *step, records []source.Note) error {
 		}
 		known[key] = append(known[key], n)
 		s.rows.Notes = append(s.rows.Notes, n)
-		s.touch(history.Note, n.ID, nil, n)
+		s.effect(history.Note, n.ID, nil, n)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (s *step) alsoAbout(links *[]Link, kind, objectID string, ids *[]string, fu
 	}
 	slices.Sort(after)
 	*ids = after
-	s.touch(kind, objectID, about{before}, about{slices.Clone(after)})
+	s.effect(kind, objectID, about{before}, about{slices.Clone(after)})
 }
 
 // interactions imports the interactions of a lossless export.
@@ -300,7 +300,7 @@ func addInteractions(ctx context.Context, s *step, records []source.Interaction)
 		}
 		known[key] = append(known[key], i)
 		s.rows.Interactions = append(s.rows.Interactions, i)
-		s.touch(history.Interaction, i.ID, nil, i)
+		s.effect(history.Interaction, i.ID, nil, i)
 	}
 	return nil
 }

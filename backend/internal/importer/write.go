@@ -24,12 +24,13 @@ type step struct {
 	rows         Batch
 	// effects are the effects of the recorded change, for undo. They are encoded after the
 	// rows are written, in their stored form.
-	effects []history.Touch
+	effects []history.EffectDraft
 	price   int
 }
 
-func (s *step) touch(kind, objectID string, before, after any) {
-	s.effects = append(s.effects, history.Touch{Kind: kind, ID: objectID, Before: before, After: after})
+// effect notes what the step does to an object.
+func (s *step) effect(kind, objectID string, before, after any) {
+	s.effects = append(s.effects, history.EffectDraft{Kind: kind, ID: objectID, Before: before, After: after})
 }
 
 // save writes the rows and records the change.
@@ -73,7 +74,7 @@ func (s *step) groups(added []*groups.Group) (err error) {
 		}
 		g.CreatedAt, g.UpdatedAt = s.tx.Now(), s.tx.Now()
 		s.rows.Groups = append(s.rows.Groups, g)
-		s.touch(history.Group, g.ID, nil, g)
+		s.effect(history.Group, g.ID, nil, g)
 	}
 	return nil
 }
@@ -96,12 +97,12 @@ func (s *step) person(who *person) (err error) {
 			c.ArchivedAt = s.tx.Now() // the days until the purge start again
 		}
 		s.rows.Created = append(s.rows.Created, c)
-		s.touch(history.Connection, c.ID, nil, c)
+		s.effect(history.Connection, c.ID, nil, c)
 	case who.changed:
 		c.Version++
 		c.UpdatedAt = s.tx.Now()
 		s.rows.Replaced = append(s.rows.Replaced, c)
-		s.touch(history.Connection, c.ID, who.before, c)
+		s.effect(history.Connection, c.ID, who.before, c)
 	}
 	for _, key := range who.keys {
 		s.rows.Keys = append(s.rows.Keys, Key{Key: key, ConnectionID: c.ID, Added: who.before == nil})
@@ -117,7 +118,7 @@ func (s *step) memberships(who *person, all *groupSet) {
 	for _, groupID := range all.ids(who.groups[len(who.groupsBefore):]) {
 		s.rows.Joined = append(s.rows.Joined, Link{ObjectID: groupID, ConnectionID: who.after.ID})
 	}
-	s.touch(history.Membership, who.after.ID, people.Groups{Groups: all.ids(who.groupsBefore)}, people.Groups{Groups: all.ids(who.groups)})
+	s.effect(history.Membership, who.after.ID, people.Groups{Groups: all.ids(who.groupsBefore)}, people.Groups{Groups: all.ids(who.groups)})
 }
 
 // notes adds a person's new notes.
@@ -128,7 +129,7 @@ func (s *step) notes(who *person) (err error) {
 			return err
 		}
 		s.rows.Notes = append(s.rows.Notes, n)
-		s.touch(history.Note, n.ID, nil, n)
+		s.effect(history.Note, n.ID, nil, n)
 	}
 	return nil
 }

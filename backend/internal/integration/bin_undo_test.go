@@ -87,7 +87,7 @@ func TestTheRestOfAnUndoThatRemovedPeople(t *testing.T) {
 				if err != nil {
 					return "", err
 				}
-				draft.Effects = append(draft.Effects, history.Touch{Kind: kind, ID: id, After: states[id]})
+				draft.Effects = append(draft.Effects, history.EffectDraft{Kind: kind, ID: id, After: states[id]})
 			}
 			return history.Record(ctx, u, draft)
 		})

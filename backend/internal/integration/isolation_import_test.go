@@ -27,7 +27,7 @@ func bring(ctx context.Context, u *db.Tx, connectionID, secret string) (brought,
 		return brought{}, err
 	}
 	if _, err := history.Record(ctx, u, history.Draft{
-		Summary: "Imported " + secret, ImportID: importID, Effects: []history.Touch{{Kind: history.Connection, ID: connectionID, After: secret}},
+		Summary: "Imported " + secret, ImportID: importID, Effects: []history.EffectDraft{{Kind: history.Connection, ID: connectionID, After: secret}},
 	}); err != nil {
 		return brought{}, err
 	}

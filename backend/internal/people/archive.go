@@ -34,7 +34,7 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Ac
 		at = w.Now()
 	}
 	var moved []Connection
-	var effects []history.Touch
+	var effects []history.EffectDraft
 	for _, c := range people {
 		if c.ArchivedAt.IsZero() != away {
 			continue
@@ -43,7 +43,7 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Ac
 			return Acted{}, fault.New(fault.Conflict, "%s was merged into %s: undo that merge to have both again", c.ID, c.MergedInto)
 		}
 		moved = append(moved, c)
-		effects = append(effects, history.Touch{Kind: history.Connection, ID: c.ID, Before: shelf{c.ArchivedAt}, After: shelf{at}})
+		effects = append(effects, history.EffectDraft{Kind: history.Connection, ID: c.ID, Before: shelf{c.ArchivedAt}, After: shelf{at}})
 	}
 	out := Acted{Changed: moved, Unchanged: len(people) - len(moved)}
 	if len(moved) == 0 || dryRun {

@@ -81,7 +81,7 @@ func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Acted, error) {
 		}
 	}
 	out := Acted{}
-	var effects []history.Touch
+	var effects []history.EffectDraft
 	changes := map[rhythm][]string{}
 	for _, c := range people {
 		if err := c.checkLive(); err != nil {
@@ -102,7 +102,7 @@ func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Acted, error) {
 		c.CadenceDays, c.SnoozedUntil = after.CadenceDays, after.SnoozedUntil
 		out.Changed = append(out.Changed, c)
 		changes[after] = append(changes[after], c.ID)
-		effects = append(effects, history.Touch{Kind: history.Connection, ID: c.ID, Before: before, After: after})
+		effects = append(effects, history.EffectDraft{Kind: history.Connection, ID: c.ID, Before: before, After: after})
 	}
 	if len(effects) == 0 || p.DryRun {
 		return out, nil

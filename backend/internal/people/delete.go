@@ -12,7 +12,7 @@ import (
 
 // Removal is what DeleteConnection did.
 type Removal struct {
-	Effects []history.Touch
+	Effects []history.EffectDraft
 	// Notes and Interactions are how many of these were deleted too.
 	Notes, Interactions int
 }

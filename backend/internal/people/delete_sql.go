@@ -21,7 +21,7 @@ func DeleteConnection(ctx context.Context, tx *db.Tx, kinds history.Kinds, id st
 	if err != nil {
 		return Removal{}, err
 	}
-	var effects []history.Touch
+	var effects []history.EffectDraft
 	for _, kind := range []string{history.Note, history.Interaction, history.Reminder, history.Relationship, history.Membership, history.Connection} {
 		done, err := recordRemovals(ctx, tx, kinds[kind](tx), kind, ids)
 		if err != nil {
@@ -43,7 +43,7 @@ var removals = map[string]string{ //nolint:gochecknoglobals // a constant
 }
 
 // recordRemovals records what happens to the objects of one kind when people are deleted.
-func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind string, peopleFound []string) ([]history.Touch, error) {
+func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind string, peopleFound []string) ([]history.EffectDraft, error) {
 	ids := slices.Clone(peopleFound)
 	slices.Reverse(ids) // merged people come first: an undo restores the person that they were merged into before them
 	if query, linked := removals[kind]; linked {
@@ -66,7 +66,7 @@ func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind str
 	case history.Interaction:
 		about, err = People(ctx, tx, "interaction_connections", "interaction_id", ids)
 	}
-	var touches []history.Touch
+	var touches []history.EffectDraft
 	for _, id := range ids {
 		switch object, there := whole[id]; {
 		case !there:
@@ -74,10 +74,10 @@ func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind str
 			touches = append(touches, withdrawal(kind, id, object, about[id], peopleFound))
 		case kind == history.Membership:
 			if in := object.(Groups); len(in.Groups) > 0 { //nolint:forcetypeassert // its restorer is beside it
-				touches = append(touches, history.Touch{Kind: kind, ID: id, Before: in, After: Groups{Groups: []string{}}})
+				touches = append(touches, history.EffectDraft{Kind: kind, ID: id, Before: in, After: Groups{Groups: []string{}}})
 			}
 		default:
-			touches = append(touches, history.Touch{Kind: kind, ID: id, Before: object})
+			touches = append(touches, history.EffectDraft{Kind: kind, ID: id, Before: object})
 		}
 	}
 	return touches, err
@@ -101,10 +101,10 @@ func mergedInto(ctx context.Context, q db.Reader, id string) ([]string, error) {
 
 // withdrawal is what happens to an entry when people are removed from it: the entry is
 // deleted unless it is about other people too.
-func withdrawal(kind, id string, whole any, ids, people []string) history.Touch {
+func withdrawal(kind, id string, whole any, ids, people []string) history.EffectDraft {
 	left := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return slices.Contains(people, one) })
 	if len(left) == 0 {
-		return history.Touch{Kind: kind, ID: id, Before: whole}
+		return history.EffectDraft{Kind: kind, ID: id, Before: whole}
 	}
-	return history.Touch{Kind: kind, ID: id, Before: about{ids}, After: about{left}}
+	return history.EffectDraft{Kind: kind, ID: id, Before: about{ids}, After: about{left}}
 }

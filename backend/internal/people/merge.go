@@ -59,7 +59,7 @@ func Merge(ctx context.Context, w *db.Tx, intoID string, fromIDs []string, dryRu
 type merge struct {
 	w       *db.Tx
 	from    []Connection
-	effects []history.Touch
+	effects []history.EffectDraft
 	out     Merged
 }
 
@@ -113,7 +113,7 @@ func (m *merge) replace(ctx context.Context, before, after *Connection) error {
 	if err := ReplaceConnection(ctx, m.w, after); err != nil {
 		return err
 	}
-	m.effects = append(m.effects, history.Touch{Kind: history.Connection, ID: after.ID, Before: before, After: after})
+	m.effects = append(m.effects, history.EffectDraft{Kind: history.Connection, ID: after.ID, Before: before, After: after})
 	return nil
 }
 

@@ -15,20 +15,20 @@ import (
 type (
 	about    struct{ ConnectionIDs []string }
 	whose    struct{ ConnectionID string }
-	moveFunc func(ctx context.Context, from, into string) ([]history.Touch, error)
+	moveFunc func(ctx context.Context, from, into string) ([]history.EffectDraft, error)
 	linked   struct{ table, column, kind string }
 )
 
 // MoveBelongings moves the entries of a connection to another one: notes, interactions,
 // reminders, relationships and group memberships. It returns the effects, and how many
 // entries of the first four kinds moved.
-func MoveBelongings(ctx context.Context, tx *db.Tx, from, into string) (effects []history.Touch, moved int, err error) {
+func MoveBelongings(ctx context.Context, tx *db.Tx, from, into string) (effects []history.EffectDraft, moved int, err error) {
 	for _, move := range []moveFunc{
 		mover(tx, linked{"note_connections", "note_id", history.Note}),
 		mover(tx, linked{"interaction_connections", "interaction_id", history.Interaction}),
-		func(ctx context.Context, a1 string, a2 string) ([]history.Touch, error) {
+		func(ctx context.Context, a1 string, a2 string) ([]history.EffectDraft, error) {
 			return moveReminders(ctx, tx, a1, a2)
-		}, func(ctx context.Context, a1 string, a2 string) ([]history.Touch, error) {
+		}, func(ctx context.Context, a1 string, a2 string) ([]history.EffectDraft, error) {
 			return moveRelationships(ctx, tx, a1, a2)
 		},
 	} {
@@ -48,7 +48,7 @@ func MoveBelongings(ctx context.Context, tx *db.Tx, from, into string) (effects 
 
 // mover moves the entries of one kind that a connection takes part in.
 func mover(tx *db.Tx, l linked) moveFunc {
-	return func(ctx context.Context, from, into string) ([]history.Touch, error) {
+	return func(ctx context.Context, from, into string) ([]history.EffectDraft, error) {
 		table, column := bun.Ident(l.table), bun.Ident(l.column)
 		var entries []string
 		err := tx.NewRaw("SELECT ? FROM ? WHERE tenant_id = ? AND connection_id = ? ORDER BY 1", column, table, tx.TenantID(), from).Scan(ctx, &entries)
@@ -69,34 +69,34 @@ func mover(tx *db.Tx, l linked) moveFunc {
 			return nil, err
 		}
 		after, err := People(ctx, tx, l.table, l.column, entries)
-		effects := make([]history.Touch, len(entries))
+		effects := make([]history.EffectDraft, len(entries))
 		for i, id := range entries {
-			effects[i] = history.Touch{Kind: l.kind, ID: id, Before: about{before[id]}, After: about{after[id]}}
+			effects[i] = history.EffectDraft{Kind: l.kind, ID: id, Before: about{before[id]}, After: about{after[id]}}
 		}
 		return effects, err
 	}
 }
 
-func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
+func moveReminders(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
 	var moved []string
 	err := tx.NewRaw("UPDATE reminders SET connection_id = ?, version = version + 1 WHERE tenant_id = ? AND connection_id = ? RETURNING id",
 		into, tx.TenantID(), from).Scan(ctx, &moved)
 	slices.Sort(moved)
-	effects := make([]history.Touch, len(moved))
+	effects := make([]history.EffectDraft, len(moved))
 	for i, id := range moved {
-		effects[i] = history.Touch{Kind: history.Reminder, ID: id, Before: whose{from}, After: whose{into}}
+		effects[i] = history.EffectDraft{Kind: history.Reminder, ID: id, Before: whose{from}, After: whose{into}}
 	}
 	return effects, err
 }
 
 // moveRelationships moves relationships one by one. It deletes a relationship between the
 // two people, and one that the other person already has.
-func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
+func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
 	var rows []Relationship
 	if err := tx.From(&rows).Where("from_id = ? OR to_id = ?", from, from).Order("id").Scan(ctx); err != nil {
 		return nil, err
 	}
-	var effects []history.Touch
+	var effects []history.EffectDraft
 	for _, before := range rows {
 		after := before
 		if after.FromID == from {
@@ -113,7 +113,7 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 		if err != nil {
 			return nil, err
 		}
-		effect := history.Touch{Kind: history.Relationship, ID: before.ID, Before: before}
+		effect := history.EffectDraft{Kind: history.Relationship, ID: before.ID, Before: before}
 		known := slices.ContainsFunc(held, func(r Relationship) bool { return r.FromID == after.FromID && r.Type == after.Type })
 		if after.FromID != after.ToID && !known {
 			effect.After = after
@@ -126,7 +126,7 @@ func moveRelationships(ctx context.Context, tx *db.Tx, from, into string) ([]his
 	return effects, nil
 }
 
-func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]history.Touch, error) {
+func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]history.EffectDraft, error) {
 	theirs, err := groupsOf(ctx, tx, from)
 	if err != nil || len(theirs) == 0 {
 		return nil, err
@@ -141,7 +141,7 @@ func moveMemberships(ctx context.Context, tx *db.Tx, from, into string) ([]histo
 	if err := errors.Join(setGroups(ctx, tx, from, nil), setGroups(ctx, tx, into, both)); err != nil {
 		return nil, err
 	}
-	return []history.Touch{
+	return []history.EffectDraft{
 		{Kind: history.Membership, ID: from, Before: Groups{Groups: theirs}, After: Groups{Groups: []string{}}},
 		{Kind: history.Membership, ID: into, Before: Groups{Groups: own}, After: Groups{Groups: both}},
 	}, nil

@@ -47,8 +47,6 @@ var exceptions = map[string]*regexp.Regexp{
 	"a health probe, as operators call it":                       regexp.MustCompile(`^edge/internal/ratelimit/.*[pP]robe`),
 	"recall, the measure of search engines":                      regexp.MustCompile(`^backend/internal/search/index/indextest/.*Recall`),
 	"letters of an alphabet":                                     regexp.MustCompile(`^(backend/internal/(search|text|account)|deploy/load)/.*[lL]etters`),
-	"an effect of a write that is not encoded yet":               regexp.MustCompile(`^backend/internal/history/change\.go Touch$`),
-	"goes when the importer's files are renamed":                 regexp.MustCompile(`^backend/internal/importer/`),
 }
 
 var (

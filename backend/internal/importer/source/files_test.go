@@ -36,7 +36,7 @@ func TestFiles(t *testing.T) {
 		{name: "CSV: pipes", file: "csv_pipes.txt"},
 		{name: "CSV: the separator is told", file: "csv_sep_line.csv"},
 		{name: "CSV: lines end with CR", file: "csv_cr_only.csv"},
-		{name: "CSV: blank rows count but hold nobody", file: "csv_blank_rows.csv"},
+		{name: "CSV: blank rows count but hold no person", file: "csv_blank_rows.csv"},
 		{name: "CSV: a title beside a job title is an honorific", file: "csv_title_beside_job_title.csv"},
 		{name: "CSV: several values in a cell", file: "csv_several_values.csv"},
 		{name: "CSV: numbered columns", file: "csv_numbered_columns.csv"},
@@ -133,7 +133,7 @@ func TestFiles(t *testing.T) {
 		{name: "vCard: an agent in one line", file: "vcard_agent_inline.vcf"},
 		{name: "vCard: links that run", file: "vcard_links.vcf"},
 		{name: "vCard: long parameters", file: "vcard_long_parameters.vcf"},
-		{name: "vCard: a group and nobody else", file: "bad_only_group.vcf"},
+		{name: "vCard: only a group", file: "bad_only_group.vcf"},
 
 		{name: "JSContact: a card", file: "jscontact_card.json"},
 		{name: "JSContact: 2.0, without uid", file: "jscontact_2_0.json"},
@@ -147,7 +147,7 @@ func TestFiles(t *testing.T) {
 		{name: "Kith: cut off", file: "kith_cut_off.json"},
 		{name: "Kith: bad values", file: "kith_bad_values.json"},
 		{name: "Kith: of a newer version", file: "bad_kith_newer.json"},
-		{name: "Kith: nobody", file: "bad_kith_nobody.json"},
+		{name: "Kith: no people", file: "bad_kith_no_people.json"},
 		{name: "Kith: taken for JSContact", file: "jscontact_card.json", options: source.Options{Format: source.JSON}},
 	}
 	for _, c := range cases {
