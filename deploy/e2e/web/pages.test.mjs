@@ -132,7 +132,7 @@ test('a personal token is shown once and works until it is revoked', async () =>
   await page.goto('/settings/mcp');
   await portray(page, 'agents-none');
   const form = box(page, 'Make a token');
-  await form.getByLabel('Name').fill('backup script');
+  await form.getByLabel('Name', { exact: true }).fill('backup script');
   await press(form, 'Make the token');
   await expectNotice(page, 'is not shown again');
   const bearer = keep('personal token', (await page.locator('#made-token').innerText()).trim());
@@ -173,7 +173,7 @@ test('a connected agent is listed with its scopes, and can be revoked', async ()
 
   await page.goto('/settings/mcp');
   const form = box(page, 'Make a token');
-  await form.getByLabel('Name').fill('address book');
+  await form.getByLabel('Name', { exact: true }).fill('address book');
   await form.getByLabel('Add, change and delete things').check();
   await press(form, 'Make the token');
   script = keep('personal token', (await page.locator('#made-token').innerText()).trim());
