@@ -4,7 +4,9 @@
 package civil
 
 import (
+	"path"
 	"sort"
+	"sync"
 	"time"
 	_ "time/tzdata"
 )
@@ -17,12 +19,22 @@ func Of(t time.Time, zone *time.Location) time.Time {
 
 // Zone returns the zone with an IANA name, or UTC when there is none.
 func Zone(name string) *time.Location {
+	if zone, ok := zones.Load(name); ok {
+		return zone.(*time.Location)
+	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
 		return time.UTC
 	}
+	if path.Clean(name) == name {
+		zones.Store(name, zone)
+	}
 	return zone
 }
+
+// zones are the zones that were loaded, by name: loading one reads a file. Only zones that
+// exist are kept, each under one spelling, so their number is bounded.
+var zones sync.Map
 
 // Start returns the first second of a day in a zone, also where the zone skips or
 // repeats midnight. A day that the zone skips starts when the next one does.

@@ -13,10 +13,10 @@ import (
 // maxObjects is how many objects of one change an answer names at most.
 const MaxObjects = 100
 
-// ListChanges implements the RPC.
-// historyRPC implements the RPCs of recorded changes.
+// RPC implements the RPCs of recorded changes.
 type RPC struct{ DB *db.DB }
 
+// ListChanges implements the RPC.
 func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest) (*accountv1.ListChangesResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
 	q := Query{ObjectID: req.GetObjectId(), Limit: call.DefaultLimit}

@@ -1,8 +1,8 @@
 package rpc
 
-// slim removes the members of nested objects that are empty texts or empty lists from a
-// JSON object, in place: an agent reads as much from their absence. The object's own
-// members stay. data must be JSON as protojson writes it.
+// slim removes empty texts and empty lists from the nested objects of a JSON object, in
+// place: their absence tells an agent the same. The members of the object itself stay.
+// data must be JSON as protojson writes it.
 func slim(data []byte) []byte {
 	s := slimmer{data: data, out: data[:0]}
 	s.value(0)
@@ -46,15 +46,17 @@ func (s *slimmer) copy() {
 	s.at++
 }
 
+// text copies a text as a whole.
 func (s *slimmer) text() {
-	s.copy()
-	for s.at < len(s.data) && s.data[s.at] != '"' {
-		if s.data[s.at] == '\\' {
-			s.copy()
+	end := s.at + 1
+	for s.data[end] != '"' {
+		if s.data[end] == '\\' {
+			end++
 		}
-		s.copy()
+		end++
 	}
-	s.copy()
+	s.out = append(s.out, s.data[s.at:end+1]...)
+	s.at = end + 1
 }
 
 func (s *slimmer) list(depth int) {

@@ -2,7 +2,7 @@ package search
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/call"
@@ -111,7 +111,7 @@ func contradiction(q *index.Query) error {
 		return fault.InvalidField("met_on_before", "must lie after met_on_after: nobody passes both")
 	}
 	for _, name := range q.Missing {
-		if hasWord(q.Has, name) {
+		if slices.Contains(q.Has, name) {
 			return fault.InvalidField("missing", "%s is in has, too: nobody passes both", name)
 		}
 		if name == "birthday" && q.BirthdayFrom > 0 || name == "tag" && len(q.Tags) > 0 || name == "group" && q.Group != "" || name == "organization" && q.Company != "" {
@@ -121,16 +121,7 @@ func contradiction(q *index.Query) error {
 	return nil
 }
 
-func hasWord(list []string, word string) bool {
-	for _, w := range list {
-		if strings.EqualFold(w, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// hitFields returns the fields that hits have.
+// hitFields says which fields hits have.
 type hitFields struct {
 	include       map[string]bool
 	due, birthday bool
@@ -157,8 +148,10 @@ func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
 	if !d.LastInteractionAt.IsZero() {
 		m.LastContactOn = dayText(civil.Of(d.LastInteractionAt, f.zone))
 	}
-	if due, ok := d.Cadence().NextDue(f.zone); ok && f.due {
-		m.NextDueOn = dayText(due)
+	if f.due {
+		if due, ok := d.Cadence().NextDue(f.zone); ok {
+			m.NextDueOn = dayText(due)
+		}
 	}
 	if b := d.Birthday; f.birthday && b != (index.Birthday{}) {
 		date := people.ImportantDate{Year: int(b.Year), Month: int(b.Month), Day: int(b.Day)}.String()
@@ -173,14 +166,23 @@ func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
 
 // addLists adds the lists that the caller asked for.
 func (f hitFields) addLists(m *connectionsv1.ConnectionHit, d *index.Document) {
-	for name, add := range map[string]func(){
-		"emails": func() { m.Emails = d.Emails }, "phones": func() { m.Phones = d.Phones }, "urls": func() { m.Urls = d.URLs },
-		"tags": func() { m.Tags = d.Tags }, "groups": func() { m.Groups = d.Groups },
-		"met": func() { m.MetOn, m.MetHow = d.MetOn, d.MetHow },
-	} {
-		if f.include[name] {
-			add()
-		}
+	if f.include["emails"] {
+		m.Emails = d.Emails
+	}
+	if f.include["phones"] {
+		m.Phones = d.Phones
+	}
+	if f.include["urls"] {
+		m.Urls = d.URLs
+	}
+	if f.include["tags"] {
+		m.Tags = d.Tags
+	}
+	if f.include["groups"] {
+		m.Groups = d.Groups
+	}
+	if f.include["met"] {
+		m.MetOn, m.MetHow = d.MetOn, d.MetHow
 	}
 }
 

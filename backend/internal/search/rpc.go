@@ -18,6 +18,7 @@ import (
 	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
 )
 
+// EmbedRPC implements the RPC that makes vectors.
 type EmbedRPC struct {
 	Jobs     job.Jobs
 	Provider vector.Provider
@@ -41,6 +42,7 @@ func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.Em
 // localHost is the name of the built-in provider in answers.
 const localHost = "local"
 
+// EmbeddingsMessage tells which provider makes vectors, and whether the member allows it.
 func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.Embeddings {
 	m := &accountv1.Embeddings{Provider: localHost, Model: p.Model(), Allowed: Allowed(p, caller.EmbeddingsHost)}
 	if host := p.Host(); host != "" {
@@ -96,7 +98,7 @@ func UnknownOrganization(ix *index.Index, field, name string) error {
 	return fault.InvalidField(field, "nobody is or was at %q%s", name, text.Nearest(organizations, name))
 }
 
-// searchRPC implements the RPCs that find people.
+// RPC implements the RPCs that find people.
 type RPC struct {
 	DB     *db.DB
 	Index  *IndexCache

@@ -23,6 +23,9 @@ const (
 	selectionPrefix = "sel_"
 	tagBytes        = 9 // of selectionTag
 	sumBytes        = 8 // of index.Result.Sum
+
+	// maxSelectionText is the contract's bound on a selection, in characters.
+	maxSelectionText = 2000
 )
 
 // matched is the people found by words and filters: how many, and a checksum of their ids.
@@ -34,7 +37,7 @@ type matched struct {
 // encodeSelection returns a text for all people whom a search matched: the search itself,
 // so that nothing is stored, and a checksum of the matched ids. It grants no access: it is
 // always evaluated within the caller's own tenant. It is nil when no one or more than
-// MaxSelection people matched.
+// MaxSelection people matched, or when the search is too long for maxSelectionText.
 func encodeSelection(t tenant.ID, req *connectionsv1.SearchConnectionsRequest, m matched) (*string, error) {
 	if m.Count == 0 || m.Count > MaxSelection {
 		return nil, nil
@@ -51,6 +54,9 @@ func encodeSelection(t tenant.ID, req *connectionsv1.SearchConnectionsRequest, m
 	body := binary.LittleEndian.AppendUint64(nil, m.Sum)
 	body = append(binary.AppendUvarint(body, uint64(m.Count)), search...)
 	text := selectionPrefix + base64.RawURLEncoding.EncodeToString(append(selectionTag(t, body), body...))
+	if len(text) > maxSelectionText {
+		return nil, nil
+	}
 	return &text, nil
 }
 

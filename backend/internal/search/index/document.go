@@ -50,7 +50,7 @@ type Document struct {
 	Ties float64
 }
 
-// Birthday is a date whose parts are 0 where they are not known.
+// Birthday is a date of birth. Unknown parts are 0.
 type Birthday struct {
 	Year       int16
 	Month, Day uint8
