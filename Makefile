@@ -21,7 +21,7 @@ run: ## Run all of Kith in one process, data in ./kith-data
 	@mkdir -p .tmp/bin && (cd deploy && go build -ldflags='$(STAMP)' -o $(BIN)/kith ./cmd/kith)
 	@exec $(BIN)/kith serve
 
-# kith.pgo is a CPU profile of the benchmark, for profile-guided optimisation.
+# kith.pgo is a CPU profile of the benchmark, for profile-guided optimisation; `make pgo` makes it.
 OUT ?= $(BIN)/kith-release
 .PHONY: build
 build: ## Build the static release binary, to OUT
@@ -33,10 +33,11 @@ image: ## Build the container image, to IMAGE
 	docker build -f deploy/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t $(IMAGE) .
 
 .PHONY: gen
-gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the dashboards and openapi.json
+gen: $(BIN)/.tools proto/third_party/.fetched ## Generate Go, schemas and the tool catalogue from the contract, the names of time zones, the dashboards and openapi.json
 	$(BIN)/buf generate
 	$(BIN)/buf build --as-file-descriptor-set -o .tmp/contract.binpb
 	cd proto && go run ./internal/generate/cmd/catalog ../.tmp/contract.binpb catalog/catalog.json
+	cd backend && go run ./internal/civil/cmd/zones "$$(go env GOROOT)/lib/time/zoneinfo.zip" internal/civil/zones.txt
 	cd observability && go run ./internal/dashboards/cmd/dashboards dashboards
 	cd edge && go run ./internal/discovery/openapi/cmd/openapi internal/discovery/openapi/openapi.json
 
@@ -49,7 +50,7 @@ proto/third_party/.fetched: Makefile
 	install -D -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" \
 		proto/third_party/protovalidate/buf/validate/validate.proto && touch $@
 
-GENERATED := proto/gen proto/catalog observability/dashboards edge/internal/discovery/openapi/openapi.json
+GENERATED := proto/gen proto/catalog backend/internal/civil/zones.txt observability/dashboards edge/internal/discovery/openapi/openapi.json
 .PHONY: verify
 verify: gen ## Fail when generated files, go.mod files or formatting are not clean
 	$(BIN)/buf lint --path proto/kith
@@ -58,12 +59,13 @@ verify: gen ## Fail when generated files, go.mod files or formatting are not cle
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git status --short -- $(GENERATED); exit 1; }
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@test -z "$$(git ls-files '*.fail' '*testdata/rapid/*')" || { git ls-files '*.fail' '*testdata/rapid/*'; exit 1; }
-	@! grep -rn 'resolved' --include=package-lock.json deploy/e2e --exclude-dir=node_modules
+	@! grep -rn 'resolved' --include=package-lock.json deploy --exclude-dir=node_modules
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Lint every module, and build each one without the workspace
 	for m in $(MODULES); do (cd $$m && $(BIN)/golangci-lint run -c ../.golangci.yml ./...) || exit 1; done
 	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./...) || exit 1; done
+	cd deploy/load/peers && GOWORK=off go mod tidy -diff && GOWORK=off go vet ./...
 
 .PHONY: manifests
 manifests: $(BIN)/golangci-lint ## Test the deployment files: deploy/k8s and deploy/compose
@@ -109,13 +111,25 @@ update: ## Rewrite the golden files from what the code does now
 	cd observability && go test . -update
 	cd sandbox && go test . -update
 	cd backend && go test -short ./internal/demo -run Due -update
+	cd backend && go test ./internal/rpc -run StatementsPerTool -update # needs KITH_TEST_POSTGRES_URL, too
 	cd edge && go test ./internal/mcp ./internal/discovery -update
 	cd deploy && go test ./cmd/kith -run Reference -update
+	cd deploy && go test ./e2e/mcp -run '(TestTasks|TestInjectedNotes|TestWrongCalls)/sqlite' -update
 	cd deploy/manifests && GOWORK=off go test . -run OperatorRules -update
 
 .PHONY: bench
-bench: ## Measure beside the peers (KITH_BENCH_PEERS is their folder)
+bench: ## Measure every tool and the peers for an hour, and write deploy/docs/performance.md
 	deploy/load/bench.sh
+
+.PHONY: bench-quick
+bench-quick: ## The same in a few minutes, without writing: for a first look
+	KITH_BENCH_ROUNDS=2 KITH_BENCH_FOR=100ms KITH_BENCH_PAGE= KITH_BENCH_ONLY='^(peers|typos|tools|start)' deploy/load/bench.sh
+
+.PHONY: pgo
+pgo: ## Profile all tools, reads, refreshes and batches, and write deploy/load/kith.pgo
+	rm -rf .tmp/profiles && mkdir -p .tmp/profiles
+	KITH_BENCH_ROUNDS=3 KITH_BENCH_SIZES=10000 KITH_BENCH_ONLY='^(peers|tools)' KITH_BENCH_PROFILES=$(CURDIR)/.tmp/profiles KITH_BENCH_PAGE= deploy/load/bench.sh
+	go tool pprof -proto .tmp/profiles/*.pprof >deploy/load/kith.pgo
 
 .PHONY: overload
 overload: ## Send Kith four times the load it can serve, for a minute, with slow clients

@@ -53,7 +53,7 @@ func boards(t *testing.T) map[string]board {
 	return all
 }
 
-// TestDashboardsAreGenerated: the files are those that the declarations render.
+// TestDashboardsAreGenerated: the files are up to date with the declarations.
 func TestDashboardsAreGenerated(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -125,7 +125,7 @@ func checkPanel(t *testing.T, what string, p panel) {
 			t.Errorf("%s: query %q: %q with legend %q", what, q.RefID, q.Expr, q.LegendFormat)
 		}
 		refs[q.RefID] = true
-		// A legend that names a label must get it.
+		// The query must return every label that the legend names.
 		for _, label := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
 			grouped := regexp.MustCompile(`\b(by|on) \(([\w, ]+)\)`).FindAllStringSubmatch(q.Expr, -1)
 			if len(grouped) > 0 && !slices.ContainsFunc(grouped, func(by []string) bool { return slices.Contains(strings.Split(by[2], ", "), label[1]) }) {

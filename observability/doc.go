@@ -1,6 +1,5 @@
-// Package observability holds what operators watch Kith by: metrics, traces, logs, and
-// a listener of its own that serves them. Backend and edge import this module; it
-// imports neither.
+// Package observability provides the telemetry of Kith: metrics, traces, logs, and a private
+// listener for operators. Backend and edge import this module; it imports neither.
 //
 //	metrics   the registry, and the collectors of HTTP, Connect, tools, jobs and the database
 //	tracing   the spans of requests, calls, statements and jobs, and their export

@@ -24,8 +24,8 @@ const metricsList = "metrics.md"
 
 var update = flag.Bool("update", false, "rewrite "+metricsList)
 
-// TestMetricsList compares metrics.md with what the collectors report, so that a
-// name, a label or a help text changes only in a reviewed diff.
+// TestMetricsList compares metrics.md with what the collectors report, so that a review shows every
+// change of a name, a label or a help text.
 func TestMetricsList(t *testing.T) {
 	t.Parallel()
 	got := describe(t, useAll(t))

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// promtool returns the path of the program that reads rules as Prometheus does.
+// promtool returns the path of promtool, which checks and tests rules.
 func promtool(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("promtool is no part of this repository")
+		t.Skip("promtool is not a part of this repository")
 	}
 	path, err := exec.LookPath("promtool")
 	if err != nil {
@@ -27,7 +27,7 @@ func ruleFiles(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no file is %s: %v", pattern, err)
+		t.Fatalf("no file matches %s: %v", pattern, err)
 	}
 	return files
 }
@@ -43,7 +43,7 @@ func readAll(t *testing.T, files []string) string {
 	return all.String()
 }
 
-func TestRulesAreRules(t *testing.T) {
+func TestRulesAreValid(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"check", "rules"}, ruleFiles(t, "rules/*.yml")...)
 	if out, err := exec.CommandContext(t.Context(), promtool(t), args...).CombinedOutput(); err != nil {
@@ -114,8 +114,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestRulesNameMetrics: what rules, their tests and the runbooks name is in the
-// list of metrics, or recorded by a rule.
+// TestRulesNameMetrics: every metric in rules, their tests and the runbooks is in the list of
+// metrics, or recorded by a rule.
 func TestRulesNameMetrics(t *testing.T) {
 	t.Parallel()
 	listed := readAll(t, []string{metricsList})

@@ -1,7 +1,7 @@
 package sandbox
 
-// How many connections have a cadence of their own, and where they stand in it. Overdue
-// means that more than one and a half intervals have passed.
+// How many connections have a cadence of their own, by how much of it has passed. Overdue means
+// that more than one and a half intervals have passed.
 const (
 	overdueCadences = 12
 	dueCadences     = 8 // past the interval, not yet overdue

@@ -11,21 +11,21 @@ const (
 	toDay
 )
 
-// calendar turns "so many days ago" into dates. It is the only part that knows the day.
+// calendar turns a number of days ago into a date. It is the only part that depends on the day.
 type calendar struct{ day time.Time }
 
-// newCalendar starts at midnight UTC of the day that contains the moment.
+// newCalendar returns a calendar for the UTC day that contains the time.
 func newCalendar(moment time.Time) calendar {
 	y, m, d := moment.UTC().Date()
 	return calendar{day: time.Date(y, m, d, 0, 0, 0, 0, time.UTC)}
 }
 
-// at returns the moment so many minutes after midnight, days before the day.
+// at returns the time that many minutes after midnight, on the date that many days before the day.
 func (c calendar) at(daysAgo, minutes int) time.Time {
 	return c.day.AddDate(0, 0, -daysAgo).Add(time.Duration(minutes) * time.Minute)
 }
 
-// date returns the full date, as YYYY-MM-DD. A negative number of days lies ahead.
+// date returns the full date, as YYYY-MM-DD. A negative number of days is in the future.
 func (c calendar) date(daysAgo int) string { return c.partial(daysAgo, toDay) }
 
 // partial returns the date as YYYY, YYYY-MM or YYYY-MM-DD.

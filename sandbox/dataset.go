@@ -13,13 +13,13 @@ type Dataset struct {
 	// Domains are the web domains of organizations by name; the document has no place for them.
 	Domains map[string]string
 
-	// What was planted for tests and for visitors to find.
+	// Records that were added on purpose for tests and visitors to find.
 	Duplicates     []DuplicatePair
 	InjectedNoteID string // the one note whose text tries to instruct the model
 }
 
-// Member is a person with an account and a public profile page. All but the first exist for
-// the public directory only: they have no network.
+// Member is a person with an account and a public profile page. All members but the first have no
+// network: they are for the public directory only.
 type Member struct {
 	ID        string // mem_…
 	Username  string
@@ -30,7 +30,7 @@ type Member struct {
 	UpdatedAt time.Time
 }
 
-// Profile is what a member tells about themselves. No member has a picture.
+// Profile is a member's profile page. No member has a picture.
 type Profile struct {
 	Name         string
 	Headline     string

@@ -154,7 +154,7 @@ func TestReferencesResolve(t *testing.T) {
 func wantDistinct(t *testing.T, from string, words []string) {
 	t.Helper()
 	if distinct := slices.Compact(slices.Sorted(slices.Values(words))); len(distinct) != len(words) {
-		t.Errorf("%s names one twice: %v", from, words)
+		t.Errorf("%s names a connection twice: %v", from, words)
 	}
 }
 

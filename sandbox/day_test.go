@@ -87,7 +87,7 @@ func TestAnotherDayMovesDates(t *testing.T) {
 	}
 }
 
-// eraseDates zeroes all that may depend on the day.
+// eraseDates zeroes the fields that may depend on the day.
 func eraseDates(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice:

@@ -5,11 +5,11 @@ import "time"
 // Format names the shape of a Document.
 const Format = "kith-connections/1"
 
-// Document is a network in the format of Kith's lossless JSON export (contacts.json), so
-// that the backend imports the demo account as it imports any such file. What an import
-// works out by itself is left out. Beyond what an export holds, groups and relationships
-// have ids, which the demo account keeps. Partial dates are "YYYY", "YYYY-MM",
-// "YYYY-MM-DD" or "--MM-DD". Times are UTC; a zero time is left out.
+// Document is a network in the format of Kith's lossless JSON export (contacts.json), so that the
+// backend imports the demo account as it imports any such file. Fields that an import computes are
+// left out. Beyond what an export holds, groups and relationships have ids, which the demo account
+// keeps. Partial dates are "YYYY", "YYYY-MM", "YYYY-MM-DD" or "--MM-DD". Times are UTC; a zero time
+// is left out.
 type Document struct {
 	Format       string        `json:"format"`
 	Connections  []Connection  `json:"people"`
@@ -65,8 +65,8 @@ type ImportantDate struct {
 	Date string `json:"date"`
 }
 
-// Relationship says what another connection is to the one that has it: its manager, its
-// sibling. In "introduced_by", the other person introduced the connection to the member.
+// Relationship says what another connection is to this one: its manager, its sibling. In
+// "introduced_by", the other person introduced the connection to the member.
 type Relationship struct {
 	ID           string `json:"id"` // rel_…
 	ConnectionID string `json:"connection_id"`
@@ -96,15 +96,15 @@ type Interaction struct {
 // Reminder is something to do by a date.
 type Reminder struct {
 	ID           string `json:"id"`                      // rem_…
-	ConnectionID string `json:"connection_id,omitempty"` // empty when it is about no connection
+	ConnectionID string `json:"connection_id,omitempty"` // empty for a reminder without a connection
 	Text         string `json:"text"`
 	DueOn        string `json:"due_on"`     // YYYY-MM-DD
 	Recurrence   string `json:"recurrence"` // "none", "weekly", "monthly", "quarterly" or "yearly"
 	State        string `json:"state"`      // "open", "done" or "dismissed"
 }
 
-// Group is a circle of connections. Its cadence holds for those who have none of their
-// own; with several groups the shortest counts.
+// Group is a circle of connections. Its cadence applies to connections without their own; with
+// several groups the shortest applies.
 type Group struct {
 	ID          string `json:"id"` // grp_…
 	Name        string `json:"name"`

@@ -1,6 +1,6 @@
 package sandbox
 
-// share says what a planted duplicate has in common with the record it doubles.
+// share says what a planted duplicate has in common with the original record.
 type share string
 
 const (
@@ -13,15 +13,15 @@ const (
 	sharesNameOnly     share = "nothing but the name: two different people"
 )
 
-// entry is what is known of a person before their story is planned.
+// entry is the data of a person before their history is planned.
 type entry struct {
 	name         name
 	home         place
 	organization string // name of an organizationSeed; empty when none is known
 }
 
-// duplicateSeed is one planted pair. The first entry is a full one; the second is what a later
-// import or a hurried typist made of the same person.
+// duplicateSeed is one planted pair. The first entry is a full one; the second is the record of a
+// later import, or with typing errors, of the same person.
 type duplicateSeed struct {
 	first, second entry
 	shares        share

@@ -14,7 +14,7 @@ var embedded embed.FS // read-only by its type
 //   - google_contacts.csv: UTF-8, the current header, several values in one cell
 //   - contacts_vcard21.vcf: vCard 2.1, CRLF, quoted-printable with soft line breaks
 //
-// The people in them are as invented as the rest; a few stand in two of the files.
+// The people in them are invented; a few are in two of the files.
 func Files() fs.FS {
 	sub, err := fs.Sub(embedded, "files")
 	if err != nil { // only for an invalid path, and this one is a constant

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// sharedMailbox is the local part of an address that several people at one organization
-// use. It must not make duplicates of them.
+// sharedMailbox is the local part of an address that several people at one organization use. It
+// must not make them duplicates.
 const sharedMailbox = "team"
 
 // addHandles gives people their addresses, numbers and profiles.
 func (b *builder) addHandles() {
 	r, numbers := newRNG("handles"), newNumbers()
 	second := map[int]duplicatePair{}
-	must := map[int]bool{} // what a planted pair shares has to exist
+	must := map[int]bool{} // a planted pair needs the handles that it shares
 	for _, pair := range b.duplicates {
 		second[pair.second] = pair
 		must[pair.first] = true
@@ -41,10 +41,10 @@ func (b *builder) addHandles() {
 // ownHandles are one person's handles; an empty one is missing.
 type ownHandles struct{ work, home, phone, social, site string }
 
-// drawHandles invents a person's handles. A complete person has e-mail, phone and profile.
+// drawHandles generates a person's handles. A complete person has e-mail, phone and profile.
 func (b *builder) drawHandles(r rng, numbers *numbers, p plan, complete bool) ownHandles {
 	local := strings.Trim(p.name.latinGiven+"."+p.name.latinFamily, ".")
-	private := local // where there are namesakes, the second has to add something
+	private := local // the second of two namesakes needs a different address
 	if p.double {
 		private += "." + plain(p.home.city)
 	}
@@ -72,7 +72,7 @@ func (b *builder) drawHandles(r rng, numbers *numbers, p plan, complete bool) ow
 	return o
 }
 
-// addShared gives a second record what it shares with the first, and nothing more.
+// addShared gives a second record only the handles that it shares with the first.
 func (c *Connection) addShared(shares share, first ownHandles) {
 	local, host, _ := strings.Cut(first.work, "@")
 	switch shares {

@@ -20,7 +20,7 @@ func (b *builder) planHistories() {
 	}
 }
 
-// meeting tells how a person was met.
+// meeting returns how a person was met.
 func (b *builder) meeting(r rng, p plan) string {
 	if p.source == "directory" {
 		return "Found in the Kith directory; wrote to say hello"

@@ -46,7 +46,7 @@ func (b *builder) addInteractions() {
 	b.recordInteractions(planned)
 }
 
-// recordInteractions stores the plans and moves each participant's dates along.
+// recordInteractions stores the plans and updates each participant's dates.
 func (b *builder) recordInteractions(all []plannedInteraction) {
 	ids := newIDs("int")
 	for _, planned := range all {
@@ -75,7 +75,7 @@ func later(x, y time.Time) time.Time {
 	return x
 }
 
-// planIntroductionMails has one interaction for each introduction, on the day of meeting.
+// planIntroductionMails plans one interaction for each introduction, on the day of meeting.
 func (b *builder) planIntroductionMails(r rng) []plannedInteraction {
 	var planned []plannedInteraction
 	for _, in := range b.introductions {
@@ -137,8 +137,8 @@ func (b *builder) gathering(r rng) plannedInteraction {
 	}
 }
 
-// conversationCandidates lists everyone once who was ever seen, and those with a cadence
-// twice more: one talks most to those one wants to keep.
+// conversationCandidates lists every person who was ever seen once, and three times if they have a
+// cadence, because people talk most to those they want to stay in touch with.
 func (b *builder) conversationCandidates() []int {
 	var candidates []int
 	for i, p := range b.plans {

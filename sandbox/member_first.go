@@ -1,6 +1,6 @@
 package sandbox
 
-// firstMemberSeeds are the demo account and the members one meets on the directory's first page.
+// firstMemberSeeds are the demo account and the members on the directory's first page.
 func firstMemberSeeds() []memberSeed {
 	return []memberSeed{
 		{

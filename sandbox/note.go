@@ -40,7 +40,7 @@ func (b *builder) addNotes() {
 	}
 }
 
-// several draws two to four different people.
+// several picks two to four different people.
 func (b *builder) several(r rng, from []int) []plan {
 	var plans []plan
 	for _, i := range sample(r, from, r.between(2, 4)) {
@@ -49,7 +49,7 @@ func (b *builder) several(r rng, from []int) []plan {
 	return plans
 }
 
-// noteTime is some moment since all of them were known, before the day.
+// noteTime returns a random time after all of them were met and before the day.
 func (b *builder) noteTime(r rng, about []plan) time.Time {
 	oldest := historyDays
 	for _, p := range about {

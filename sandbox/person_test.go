@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/sandbox"
 )
 
-func TestNamesAreUniqueButForPlantedPairs(t *testing.T) {
+func TestNamesAreUniqueExceptInPlantedPairs(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
 	partner := map[string]string{}
@@ -31,7 +31,7 @@ func TestNamesAreUniqueButForPlantedPairs(t *testing.T) {
 	}
 }
 
-// normal reduces a handle to what a comparison of handles should see.
+// normal returns a handle in the form in which handles are compared.
 func normal(h sandbox.Handle) string {
 	value := strings.ToLower(h.Value)
 	switch h.Kind {
@@ -51,7 +51,7 @@ func normal(h sandbox.Handle) string {
 	}
 }
 
-func TestPlantedPairsShareWhatTheySay(t *testing.T) {
+func TestPlantedPairsShareTheirKind(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)
 	handles := map[string]map[string]bool{}

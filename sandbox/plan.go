@@ -2,8 +2,7 @@ package sandbox
 
 import "slices"
 
-// plan is what is decided about one connection before it is written. Days count back from
-// the day of the dataset.
+// plan is a connection before it is written. Days count back from the day of the dataset.
 type plan struct {
 	id           string
 	name         name
@@ -100,8 +99,8 @@ func (b *builder) newPlan(r rng, e entry) plan {
 	return p
 }
 
-// employer names the organization of the n-th employed person: first each in turn, so
-// that none stays empty, then more often those at the head of the table.
+// employer returns the organization of the n-th employed person: first each in turn, so that none
+// is empty, then those at the start of the table more often.
 func (b *builder) employer(r rng, n int) string {
 	if n < len(b.organizations) {
 		return b.organizations[n].name

@@ -1,14 +1,14 @@
 package sandbox
 
-// kinshipSeed says how many relationships of a type to invent.
+// kinshipSeed says how many relationships of a type to generate.
 type kinshipSeed struct {
 	kind       string
 	count      int
 	colleagues bool // both work at the same organization
 }
 
-// addRelationships adds the introductions and some ties among colleagues, families and
-// friends. No two people have more than one tie.
+// addRelationships adds the introductions and some relationships among colleagues, families and
+// friends. Two people have one relationship at most.
 func (b *builder) addRelationships() {
 	r := newRNG("relationships")
 	ids := newIDs("rel")

@@ -2,7 +2,7 @@ package sandbox
 
 import "encoding/json"
 
-// Try is a ready-made request that the mount page offers to visitors.
+// Try is a ready-made request that GET /sandbox offers to visitors.
 type Try struct {
 	Title  string // what it shows, as a short imperative sentence
 	Method string
@@ -11,7 +11,7 @@ type Try struct {
 	Accept string // media types for the Accept header
 }
 
-// What the ready-made requests look for; both have hits in the dataset.
+// The words that the ready-made requests search for; both have hits in the dataset.
 const (
 	directoryQuery  = "climate"
 	connectionQuery = "microgrids"

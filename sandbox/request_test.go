@@ -64,8 +64,8 @@ func TestRequestsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestSearchesMatch holds the two searches against public fields and against the names of
-// organizations with current people, which any search has to look at.
+// TestSearchesMatch checks that the two searches find members by their public fields, and people by
+// their current organization.
 func TestSearchesMatch(t *testing.T) {
 	t.Parallel()
 	d := sandbox.Build(someDay)

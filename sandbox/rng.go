@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// rng is a reproducible random number generator. Those of different names are independent.
+// rng is a reproducible random number generator. Generators with different names are independent.
 type rng struct{ *rand.Rand }
 
 func newRNG(name string) rng {
@@ -17,7 +17,7 @@ func newRNG(name string) rng {
 // between returns a number from low to high, both included; low must not exceed high.
 func (r rng) between(low, high int) int { return low + r.IntN(high-low+1) }
 
-// chance reports true percent times out of a hundred.
+// chance returns true with a probability in percent.
 func (r rng) chance(percent int) bool { return r.IntN(100) < percent }
 
 // pick returns one element of from, which must not be empty.

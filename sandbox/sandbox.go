@@ -5,9 +5,9 @@ import "time"
 // Username is the username of the demo account, the first of [Dataset.Members].
 const Username = "demo"
 
-// Token is the demo account's personal token. It is public on purpose and no secret: it
-// reads the demo account and nothing else, and the store refuses every write made with it.
-// Visitors never send it; the edge attaches it to calls under /sandbox and /mcp/sandbox.
+// Token is the demo account's personal token. It is public on purpose: it can only read the demo
+// account, and the store refuses every write made with it. Visitors never send it; the edge
+// attaches it to calls under /sandbox and /mcp/sandbox.
 const Token = "kith_pat_sandbox_public_read_only_demo_account"
 
 // seed seeds every random number generator. Changing it changes each person, id and text of the account.
@@ -15,9 +15,9 @@ const seed = 0x4b697468_53616e64
 
 // Build returns the demo account as it looks on the UTC day that contains day.
 //
-// The result depends on that day alone, and only its dates do: people, ids and texts are
-// the same on every day. Nothing is in the future but reminders, snoozes and birthdays.
-// Each call returns a fresh Dataset that the caller may change. Safe for concurrent use.
+// The result depends on that day alone, and only its dates do: people, ids and texts are the same
+// on every day. Only reminders, snoozes and birthdays are in the future. Each call returns a fresh
+// Dataset that the caller may change. Safe for concurrent use.
 func Build(day time.Time) *Dataset {
 	b := newBuilder(day)
 	b.sectors = sectors()

@@ -1,6 +1,6 @@
 package sandbox
 
-// sector is a line of work: what its people are called and what one talks to them about.
+// sector is a line of work: job titles, topics of conversation and tags.
 type sector struct {
 	titles []string // junior to senior
 	topics []string // fit after "about" and "on"
@@ -73,7 +73,7 @@ func sectors() map[string]sector {
 	}
 }
 
-// commonTopics come up with anyone.
+// commonTopics fit any sector.
 func commonTopics() []string {
 	return []string{
 		"moving to another city", "public speaking", "a book swap", "the half marathon", "working four days a week",

@@ -11,8 +11,8 @@ func tagNames() []string {
 	}
 }
 
-// addTags puts up to four tags on each connection, mostly those of its line
-// of work. Second records of planted pairs stay bare.
+// addTags puts up to four tags on each connection, mostly those of its line of work. Second records
+// of planted pairs have no tags.
 func (b *builder) addTags() {
 	r := newRNG("tags")
 	names := tagNames()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fill replaces the {placeholders} of a template with words that suit the person. Others
-// are named by {others}; an unknown placeholder stays as it is, and a test finds it.
+// fill replaces the {placeholders} of a template with words that suit the person. {others} stands
+// for the other people. An unknown placeholder stays as it is; a test fails on it.
 func (b *builder) fill(r rng, template string, p plan, others ...plan) string {
 	var text strings.Builder
 	for {
@@ -21,7 +21,7 @@ func (b *builder) fill(r rng, template string, p plan, others ...plan) string {
 	}
 }
 
-// word returns what one placeholder stands for.
+// word returns the text of one placeholder.
 func (b *builder) word(r rng, key string, p plan, others []plan) string {
 	switch key {
 	case "given":
@@ -62,8 +62,8 @@ func (b *builder) word(r rng, key string, p plan, others []plan) string {
 	}
 }
 
-// list names people as prose does: "A", "A and B", "A, B and C". Those who share a short
-// name are named in full.
+// list returns names as in a sentence: "A", "A and B", "A, B and C". People with the same short
+// name have their full names.
 func list(plans []plan) string {
 	bearers := map[string]int{}
 	for _, p := range plans {

@@ -2,18 +2,20 @@ package server
 
 import (
 	"context"
+	"log/slog"
+	"strings"
+	"time"
+
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/proto/catalog"
-	"log/slog"
-	"strings"
-	"time"
 )
 
 // Migrate migrates the database schema to the binary's and returns the number of applied
@@ -105,6 +107,30 @@ func (a *Admin) SetPlan(ctx context.Context, username, plan string) error {
 		return err
 	}
 	return a.ledger.SetPlan(ctx, username, plan, a.now().UTC())
+}
+
+// NewSettings are settings of a member to be set; an empty one stays as it is.
+type NewSettings struct{ Timezone, Locale string }
+
+// SetSettings changes a member's time zone and locale, as the operator, and returns those
+// in force with the present time there. The member can undo it.
+func (a *Admin) SetSettings(ctx context.Context, username string, n NewSettings) (now NewSettings, at time.Time, err error) {
+	if n == (NewSettings{}) {
+		return now, at, fault.New(fault.Invalid, "give --timezone, --locale, or both")
+	}
+	m, err := account.GetMember(ctx, a.store, username)
+	if err != nil {
+		return now, at, err
+	}
+	patch := account.SettingsPatch{}
+	if n.Timezone != "" {
+		patch.Timezone = &n.Timezone
+	}
+	if n.Locale != "" {
+		patch.Locale = &n.Locale
+	}
+	s, err := account.SaveSettings(ctx, a.store.Tenant(m.ID, false), db.Actor{CredentialName: "the operator", Tool: "kith member set"}, patch)
+	return NewSettings{s.Timezone, s.Locale}, a.now().In(civil.Zone(s.Timezone)), err
 }
 
 // SetPassword replaces a member's password and revokes all access, as RevokeEverything

@@ -2,8 +2,9 @@ package server
 
 import (
 	"context"
-	"github.com/kith-crm/kith/backend/internal/db"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
 )
 
 // Backup writes a database to a new file, while servers may be using it: a SQLite

@@ -4,11 +4,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"github.com/kith-crm/kith/observability/metrics"
-	"github.com/kith-crm/kith/observability/tracing"
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/kith-crm/kith/observability/metrics"
+	"github.com/kith-crm/kith/observability/tracing"
 )
 
 // Config configures a backend.

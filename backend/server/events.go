@@ -1,10 +1,11 @@
 package server
 
 import (
-	"github.com/kith-crm/kith/backend/internal/oauth"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/oauth"
 )
 
 // Kinds of events at the token endpoint, by grant type.

@@ -1,12 +1,13 @@
 package server
 
 import (
-	"github.com/kith-crm/kith/backend/internal/db"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kith-crm/kith/backend/internal/db"
 )
 
 func TestEvents(t *testing.T) {

@@ -26,7 +26,7 @@ const (
 func needs() map[string][]string {
 	return map[string][]string{
 		// Leaves.
-		"civil": nil, "fault": nil, "id": nil, "mail": nil, "periodic": nil, "tenant": nil, "text": nil,
+		"civil": nil, "civil/cmd/zones": nil, "fault": nil, "id": nil, "mail": nil, "periodic": nil, "tenant": nil, "text": nil,
 		"account/password": {"fault"},
 		"cursor":           {"fault"},
 		"people/names":     {"text"},
@@ -35,10 +35,10 @@ func needs() map[string][]string {
 		"search/vector":    {"text"},
 		"search/index":     {"country", "people/cadence", "people/names"}, // in memory, without SQL: people and timeline mark what changed in it
 		"rpc/arguments":    {"id", "text"},
-		"call":             {"civil", "cursor", "tenant"}, // messages of all tools: pages, timestamps, the caller
 
 		"db":      {"fault", "id", "tenant"},
-		"history": {"call", "db", "text"}, // below the features: each brings its own Restorer
+		"call":    {"civil", "cursor", "db"}, // messages of all tools: pages, timestamps, the caller; what a call writes
+		"history": {"call", "text"},          // below the features: each brings its own Restorer
 
 		// The account and what is paid for.
 		"account":         {"history", "periodic"},
@@ -55,8 +55,8 @@ func needs() map[string][]string {
 		"reminders": {"people"},
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
-		"insights":  {"reminders", "search", "timeline"},
-		"export":    {"groups", "oauth", "oauth/signin", "reminders", "timeline"},
+		"insights":  {"search", "timeline"},
+		"export":    {"groups", "job", "oauth", "oauth/signin", "reminders", "timeline"},
 
 		"importer/source": {"export"}, // reads the lossless export
 		"importer":        {"importer/source", "job"},
@@ -67,8 +67,12 @@ func needs() map[string][]string {
 		"retention": {"importer"},
 		"sunset":    {"call", "db"},
 
-		"rpc": {"demo", "insights", "rpc/arguments", "sunset"},
-		"web": {"account/password", "importer", "mail"},
+		"handlers": {"importer", "insights"}, // of all features, for rpc and web
+
+		"rpc":          {"demo", "handlers", "rpc/arguments", "sunset"},
+		"web":          {"account/password", "mail", "web/contacts"},
+		"web/contacts": {"handlers", "web/page"},
+		"web/page":     {"oauth", "rpc/arguments"},
 	}
 }
 

@@ -2,15 +2,17 @@ package server
 
 import (
 	"context"
+	"time"
+
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/retention"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"
-	"time"
 )
 
 // jobs are the workers of this process, and the callers that wait for a job.
@@ -22,12 +24,12 @@ type jobs struct {
 
 // JobKinds returns the kinds of jobs that a backend runs.
 func JobKinds() []string {
-	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind}
+	return []string{kindSweep, importer.JobKind, importer.UndoKind, search.EmbedKind, export.JobKind}
 }
 
 // jobKinds returns the kinds with their handlers. Add a kind here, and its name above.
 func jobKinds(c Config, data *db.DB, ledger *billing.Ledger, provider vector.Provider) []job.Kind {
-	return []job.Kind{sweep(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider)}
+	return []job.Kind{sweep(c, data), importer.Kind(data, ledger), importer.Undo(data, kinds.All()), search.EmbedJob(data, ledger, provider), export.Kind(data, c.BaseURL, c.Now)}
 }
 
 // newJobs returns the workers.

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/mail"
@@ -30,7 +31,7 @@ type pages struct {
 }
 
 // newPages builds the pages and adds them to the mux.
-func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, wake func(), mux *http.ServeMux) (*pages, error) {
+func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.Keys, rpcs *catalog.Catalog, vectors vector.Provider, calls *handlers.Handlers, wake func(), mux *http.ServeMux) (*pages, error) {
 	p := &pages{}
 	config := web.Config{
 		BaseURL: c.BaseURL, Store: data, Kinds: kinds.All(), Catalog: rpcs, SignUpOpen: c.SignUp, SessionLifetime: c.SessionLifetime,
@@ -41,8 +42,8 @@ func newPages(c Config, data *db.DB, ledger *billing.Ledger, keys *idempotency.K
 			balance, err := ledger.GetCredits(ctx, owner)
 			return &web.Credits{Used: balance.Used(), Allowance: balance.Allowance}, err
 		},
-		Imports:        func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
-		Wake:           wake,
+		Imports: func(owner tenant.ID) *db.Tenant { return data.Tenant(owner, false) },
+		Wake:    wake, Handlers: calls,
 		EmbeddingsHost: vectors.Host(), EmbeddingsModel: vectors.Model(), Now: c.Now, Logger: c.Logger,
 	}
 	if c.Login != nil {

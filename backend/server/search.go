@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/vector"

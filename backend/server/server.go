@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/demo"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -115,11 +116,11 @@ func (c Config) openStore(ctx context.Context, m *counters) (*db.DB, error) {
 }
 
 // newRPCHandler returns the handler of all RPCs.
-func (s *Server) newRPCHandler(rpcs *catalog.Catalog, service rpc.ServiceCredential) (http.Handler, error) {
+func (s *Server) newRPCHandler(rpcs *catalog.Catalog, h *handlers.Handlers, service rpc.ServiceCredential) (http.Handler, error) {
 	c := s.config
 	options := rpc.Options{
-		Catalog: rpcs, Store: s.store, Ledger: s.ledger, Keys: s.keys, Kinds: kinds.All(), Indexes: s.indexes, Search: s.search, Service: service,
-		Used: s.recorder.Used, Jobs: s.jobs, BaseURL: c.BaseURL, Now: c.Now, Tracer: c.Tracer, Logger: c.Logger,
+		Catalog: rpcs, Store: s.store, Ledger: s.ledger, Keys: s.keys, Handlers: h, Service: service,
+		Used: s.recorder.Used, Now: c.Now, Tracer: c.Tracer, Logger: c.Logger,
 	}
 	if s.counters != nil {
 		options.Metrics, options.KeyOutcome = s.counters.rpcs, s.counters.idempotency.Observe
@@ -212,7 +213,10 @@ func (s *Server) Stop(ctx context.Context) error {
 // through the edge.
 func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 	service := rpc.NewServiceCredential(s.config.ServiceToken)
-	calls, err := s.newRPCHandler(rpcs, service)
+	tools := handlers.New(handlers.Config{
+		Store: s.store, Kinds: kinds.All(), Indexes: s.indexes, Search: s.search, Jobs: s.jobs, BaseURL: s.config.BaseURL, Now: s.config.Now,
+	})
+	calls, err := s.newRPCHandler(rpcs, tools, service)
 	if err != nil {
 		return err
 	}
@@ -221,7 +225,7 @@ func (s *Server) compose(rpcs *catalog.Catalog, vectors vector.Provider) error {
 		return nil
 	}
 	site := http.NewServeMux()
-	if s.pages, err = newPages(s.config, s.store, s.ledger, s.keys, rpcs, vectors, s.jobs.Wake, site); err != nil {
+	if s.pages, err = newPages(s.config, s.store, s.ledger, s.keys, rpcs, vectors, tools, s.jobs.Wake, site); err != nil {
 		return err
 	}
 	var handler http.Handler = site

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"github.com/kith-crm/kith/backend/internal/fault"
-	"github.com/kith-crm/kith/backend/server"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -13,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/server"
 )
 
 const serviceToken = "a-service-token-for-tests"

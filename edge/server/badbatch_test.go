@@ -25,8 +25,7 @@ func itemStatuses(t *testing.T, s *Server, body string) []int {
 	return statuses
 }
 
-// TestBadBatches covers the rows of the design's table of bad input about batches and about
-// the sender of a request.
+// TestBadBatches sends bad batches, and requests with a forged sender.
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
 	s := start(t, newServer(t, testConfig(backendtest.New())))
@@ -62,7 +61,7 @@ func TestBadBatches(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("items that are no batchable read are refused with the allowlist", func(t *testing.T) {
+	t.Run("items that are not batchable reads are refused with the allowlist", func(t *testing.T) {
 		t.Parallel()
 		body := `{"requests":[` + strings.Join([]string{
 			item("1", "/api/batch"), item("2", "/mcp/v1"), item("3", "/oauth/token"), item("4", "http://169.254.169.254/"), item("5", "file:///"),
@@ -75,7 +74,7 @@ func TestBadBatches(t *testing.T) {
 			}
 		}
 		if r := raw(t, s, post("/api/batch", body)); strings.Count(r.body, `"batchable":[`) != 10 {
-			t.Errorf("the allowlist is not with each: %s", r.body)
+			t.Errorf("not every refusal has the allowlist: %s", r.body)
 		}
 	})
 	t.Run("X-Forwarded-For of an untrusted peer is ignored", func(t *testing.T) {

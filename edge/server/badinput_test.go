@@ -9,9 +9,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// TestBadInput sends raw requests that well-behaved clients never send. Each
-// subtest is a row of the design's table of bad input; rows about idempotency,
-// rate limits and batches are not here yet.
+// TestBadInput sends raw requests that well-behaved clients never send. TestBadBatches does so for
+// batches.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s := start(t, newServer(t, testConfig(backendtest.New())))
@@ -31,7 +30,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("POST //mcp/v1: %d %v", r.status, r.header)
 		}
 	})
-	t.Run("targets that are none are 400", func(t *testing.T) {
+	t.Run("invalid targets are 400", func(t *testing.T) {
 		t.Parallel()
 		for _, target := range []string{
 			"/api/human/%00", "/api/human/%zz", "/api/human/%c0%ae", "/api/human/b\xc3\xb6b", "/api/human/\xef\xbc\x8e\xef\xbc\x8e",
@@ -43,7 +42,7 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	})
-	t.Run("query strings that URL.Query would swallow are 400", func(t *testing.T) {
+	t.Run("query strings that URL.Query would drop are 400", func(t *testing.T) {
 		t.Parallel()
 		for _, query := range []string{"q=a;b=c", "q=%zz", "q=%c0%ae", "q=\xc3\xb6", "q=a%00"} {
 			if r := raw(t, s, get("/api/network/members?"+query)); r.status != 400 {
@@ -124,7 +123,7 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	})
-	t.Run("per_page that is no plain integer and a tampered cursor are 400", func(t *testing.T) {
+	t.Run("per_page that is not a plain integer and a tampered cursor are 400", func(t *testing.T) {
 		t.Parallel()
 		for _, query := range []string{"per_page=-1", "per_page=1e3", "per_page=+5", "per_page=1000000000", "cursor=tampered"} {
 			r := raw(t, s, get("/api/network/members?"+query))
@@ -141,7 +140,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%d %v", r.status, r.header)
 		}
 	})
-	t.Run("two Authorization lines are no credential", func(t *testing.T) {
+	t.Run("two Authorization lines are an invalid credential", func(t *testing.T) {
 		t.Parallel()
 		line := "Authorization: Bearer " + backendtest.TokenAll
 		if r := raw(t, s, post("/mcp/v1", ping, line, line)); r.status != 401 {

@@ -51,7 +51,8 @@ type ToolObserver interface {
 type RateObserver interface {
 	// Observe is called for each decision. The policies are those of RatePolicies.
 	Observe(policy string, admitted, refused int)
-	// Fallback tells whether limits are counted here only.
+	// Fallback is called with true when this edge counts alone, because Redis is unreachable, and
+	// with false when it shares its counts again.
 	Fallback(active bool)
 }
 
@@ -71,8 +72,8 @@ type BackendObserver interface {
 // those of the sandbox module's requests, so that one converts to the other.
 type SandboxRequest = sandbox.Request
 
-// Config says how the edge runs. The zero value serves on localhost, with the
-// backend next door and no sandbox.
+// Config says how the edge runs. The zero value serves on localhost, with a backend on localhost
+// and no sandbox.
 type Config struct {
 	// Addr is the address to listen on, host:port. Defaults to DefaultAddr. On a
 	// loopback host, MCP requests whose Host is another name are refused (DNS
@@ -87,15 +88,15 @@ type Config struct {
 	// Transport carries the calls to the backend, such as one that leads into a
 	// handler of the same process. Nil makes HTTP/1.1 connections to BackendURL.
 	Transport http.RoundTripper
-	// BackendTLS is for an https BackendURL. Nil is Go's default. Transport goes before it.
+	// BackendTLS is for an https BackendURL. Nil is Go's default. Transport replaces it.
 	BackendTLS *tls.Config
 	// ServiceToken proves to the backend that the edge calls. Empty sends none.
 	ServiceToken string
 	// AllowedOrigins are web origins that may call the MCP server besides BaseURL's
 	// own; "*" allows every one.
 	AllowedOrigins []string
-	// ProfileCacheTTL is how long a rendered profile is remembered; answers may be
-	// kept for a minute anyway. Zero is off; programs use DefaultProfileCacheTTL.
+	// ProfileCacheTTL is how long a rendered profile is cached; clients may keep answers for a
+	// minute anyway. Zero is off; programs use DefaultProfileCacheTTL.
 	ProfileCacheTTL time.Duration
 	// SandboxEnabled mounts the sandbox. SandboxToken and SandboxUsername are then
 	// required: the demo account's public, read-only token and its username.
@@ -104,7 +105,7 @@ type Config struct {
 	SandboxUsername string
 	// SandboxRequests are what GET /sandbox suggests to try.
 	SandboxRequests []SandboxRequest
-	// Version of the service, as MCP's initialize tells it. Defaults to "dev".
+	// Version of the service, which MCP's initialize returns. Defaults to "dev".
 	Version string
 	// Logger takes one line for each request, and errors. Nil discards them.
 	Logger *slog.Logger
@@ -125,21 +126,20 @@ type Config struct {
 	// address count it, except those of TrustedProxies. One beyond it is closed at
 	// once. Defaults to DefaultConnectionsPerAddress; negative bounds nothing.
 	ConnectionsPerAddress int
-	// ConnectionMaxAge is how old a connection becomes before it is ended, after an
-	// answer; 0 is no bound.
+	// ConnectionMaxAge is the age from which a connection is closed after its next answer; 0 is no
+	// bound.
 	ConnectionMaxAge time.Duration
-	// RateLimits replace what the policies of RatePolicies are set to, by name:
-	// quota/window in seconds, such as "120/60", or "off".
+	// RateLimits override the policies of RatePolicies, by name: quota/window in seconds, such as
+	// "120/60", or "off".
 	RateLimits map[string]string
-	// RedisURL is where several edges count together, redis://host:6379/0. Empty
-	// counts in the memory of this one.
+	// RedisURL is the Redis in which several edges share their counts, redis://host:6379/0. With ""
+	// this edge counts in its memory.
 	RedisURL string
-	// Edges is how many edges share a Redis; while that cannot be reached each one
-	// admits its part. Defaults to 1.
+	// Edges is how many edges share a Redis. While Redis cannot be reached, each edge divides the
+	// quotas by it. Defaults to 1.
 	Edges int
-	// TrustedProxies are CIDRs of proxies whose ClientHeader is believed. Nobody
-	// else can say where a request comes from. ClientHeader defaults to
-	// X-Forwarded-For.
+	// TrustedProxies are CIDRs of proxies whose ClientHeader is read. It is ignored from any other
+	// peer. ClientHeader defaults to X-Forwarded-For.
 	TrustedProxies []string
 	ClientHeader   string
 	// Sunsets are the dates on which deprecated routes are removed, YYYY-MM-DD, by the
@@ -154,7 +154,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// resolved is a Config with its defaults and what follows from it.
+// resolved is a Config with its defaults and the values derived from it.
 type resolved struct {
 	Config
 

@@ -38,7 +38,7 @@ func asks(conn net.Conn) bool {
 
 // One address opens as many connections as it can: it is limited to its share, and other
 // addresses are still served.
-func TestOneAddressTakesNotEveryConnection(t *testing.T) {
+func TestConnectionsPerAddress(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
 	c.MaxConnections, c.ConnectionsPerAddress = 40, 8
@@ -71,9 +71,9 @@ func TestTrustedProxiesHaveNoBoundOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Many addresses fill the bound of all with connections that they keep: the
-// longest idle ones are closed for new connections.
-func TestIdleConnectionsGiveWay(t *testing.T) {
+// Many addresses open and keep all the connections that the server allows: the longest idle ones
+// are closed for new connections.
+func TestIdleConnectionsAreClosedForNewOnes(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
 	c.MaxConnections = 10

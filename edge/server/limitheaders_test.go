@@ -12,7 +12,7 @@ import (
 
 // Every answer of a rate-limited path has the limit's headers, and so does an error answer;
 // other paths and preflights have none.
-func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
+func TestEveryAnswerOfALimitedPathHasLimitHeaders(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
 	c.RateLimits = nil
@@ -88,8 +88,7 @@ func TestEveryAnswerOfALimitedPathTellsOfTheLimit(t *testing.T) {
 	}
 }
 
-// Whoever asks for what is not there is refused like others when the limit is
-// reached.
+// Requests for unknown paths count too, and are refused at the limit.
 func TestRefusalsCount(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())

@@ -18,8 +18,7 @@ func RatePolicies() []string {
 	return names
 }
 
-// DefaultRateLimits returns the policies that hold unless Config.RateLimits says
-// otherwise, as it would say them.
+// DefaultRateLimits returns the default policies in the form of Config.RateLimits.
 func DefaultRateLimits() map[string]string {
 	limits := map[string]string{}
 	for _, p := range ratelimit.Defaults() {
@@ -33,7 +32,7 @@ func ParseRateLimit(text string) (quota int, window time.Duration, err error) {
 	return ratelimit.ParseOverride(text)
 }
 
-// buildLimits makes what refuses requests by rate.
+// buildLimits builds the rate limiter, its store and the resolver of client addresses.
 func (p *parts) buildLimits() (err error) {
 	if p.policies, err = ratelimit.Apply(ratelimit.Defaults(), p.RateLimits); err != nil {
 		return err
@@ -72,8 +71,8 @@ func warnOfSandbox(logger *slog.Logger, policies []ratelimit.Policy) {
 	}
 }
 
-// newRateStore counts in memory, or in a Redis that several edges share, with
-// memory to fall back on.
+// newRateStore returns a store in memory, or in a Redis that several edges share, with a store in
+// memory for outages of Redis.
 func newRateStore(c resolved) (ratelimit.Store, error) {
 	memory := ratelimit.NewMemory(ratelimit.MemoryConfig{Now: c.Now})
 	if c.RedisURL == "" {
@@ -90,10 +89,10 @@ func newRateStore(c resolved) (ratelimit.Store, error) {
 				c.Rates.Fallback(state == ratelimit.StateLocal)
 			}
 			if cause != nil {
-				c.Logger.Warn("rate limits are counted here only", slog.String("state", state.String()), slog.String("error", cause.Error()))
+				c.Logger.Warn("Redis is unreachable: this edge counts rate limits alone", slog.String("state", state.String()), slog.String("error", cause.Error()))
 				return
 			}
-			c.Logger.Info("rate limits are counted together again", slog.String("state", state.String()))
+			c.Logger.Info("rate limits are shared in Redis again", slog.String("state", state.String()))
 		},
 	}), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// The specification fixes what the sandbox lets through.
+// The specification fixes the rate limit of the sandbox.
 func TestWarningOfTheSandboxsLimit(t *testing.T) {
 	t.Parallel()
 	for limit, warns := range map[string]bool{

@@ -45,8 +45,7 @@ func newBoundedListener(l net.Listener, limit, perAddress int, exempt func(netip
 	}
 }
 
-// Accept waits for a connection whose address may have another one, and for room
-// for it.
+// Accept returns the next connection whose address is below its bound, once there is a slot for it.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -87,8 +86,8 @@ func (l *boundedListener) takeSlot(c *boundedConn) bool {
 	return true
 }
 
-// wait notes whether a connection waits for a slot. If so, the longest idle one
-// gives way, or else the next that becomes idle.
+// wait records whether a connection waits for a slot. If one does, the longest idle connection is
+// closed, or else the next that becomes idle.
 func (l *boundedListener) wait(waiting bool) {
 	l.mu.Lock()
 	l.waiting = waiting
@@ -99,8 +98,7 @@ func (l *boundedListener) wait(waiting bool) {
 	}
 }
 
-// admit returns the connection as one that is counted, or nil when its address has
-// as many as it may.
+// admit counts the connection on its address, and returns nil if the address has reached its bound.
 func (l *boundedListener) admit(conn net.Conn) *boundedConn {
 	c := &boundedConn{Conn: conn, listener: l}
 	if peer, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil && l.perAddress > 0 && !l.exempt(peer.Addr()) {
@@ -173,7 +171,7 @@ func (l *boundedListener) observe(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// forget takes the connection out of the idle ones. The mutex is held.
+// forget removes the connection from the idle ones. The mutex is held.
 func (l *boundedListener) forget(c *boundedConn) {
 	if c.element != nil {
 		l.idle.Remove(c.element)
@@ -181,7 +179,7 @@ func (l *boundedListener) forget(c *boundedConn) {
 	}
 }
 
-// release gives back what the connection takes, once.
+// release frees the connection's slot and its count on the address, once.
 func (l *boundedListener) release(c *boundedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,7 +204,7 @@ func (l *boundedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// boundedConn gives back what it takes of the listener when it is closed.
+// boundedConn is a connection that frees its slot when it is closed.
 type boundedConn struct {
 	net.Conn
 
@@ -229,8 +227,8 @@ func (c *boundedConn) Close() error {
 // hangUp closes an idle connection; its client may ask again over another one.
 func (c *boundedConn) hangUp() { _ = c.Close() }
 
-// CloseWrite ends the sending side alone. net/http needs it to hang up on a
-// client that is still sending without the answer being lost.
+// CloseWrite ends the sending side alone. net/http needs it to close the connection of a client
+// that is still sending without losing the answer.
 func (c *boundedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

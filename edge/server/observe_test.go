@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// notes are what observers were told.
+// notes records the calls of observers.
 type notes struct {
 	mu    sync.Mutex
 	lines []string
@@ -46,7 +46,7 @@ func (n *notes) want(t *testing.T, line string) {
 	}
 }
 
-func TestObserversAreTold(t *testing.T) {
+func TestObserversAreCalled(t *testing.T) {
 	t.Parallel()
 	told := &notes{}
 	c := testConfig(backendtest.New())
@@ -68,8 +68,8 @@ func TestObserversAreTold(t *testing.T) {
 	}
 }
 
-// TestFallbackIsTold: a Redis that never answers makes the edge count by itself.
-func TestFallbackIsTold(t *testing.T) {
+// TestFallbackIsObserved: while Redis does not answer, the edge counts alone.
+func TestFallbackIsObserved(t *testing.T) {
 	t.Parallel()
 	told := &notes{}
 	c := testConfig(backendtest.New())

@@ -13,7 +13,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// handler serves a request. m is nil until the route has been searched.
+// handler serves a request. m is nil before the route lookup.
 type handler func(w http.ResponseWriter, r *http.Request, m *route.Match)
 
 // step answers a request itself, or passes it on to next.
@@ -52,8 +52,8 @@ func (p *parts) log(next handler) handler {
 	}, unmatched(next)))
 }
 
-// before and unmatched turn steps that come before the search for the route into
-// handlers of net/http, and back.
+// before and unmatched convert steps that run before the route lookup into handlers of net/http,
+// and back.
 func before(h http.Handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ *route.Match) { h.ServeHTTP(w, r) }
 }
@@ -167,8 +167,8 @@ func checkQuery(next handler) handler {
 	}
 }
 
-// limitConcurrency serves the request while there is room for it. While it waits for
-// bytes of its body it does not count: clients that send slowly keep no others out.
+// limitConcurrency serves the request while there is room for it. While it waits for bytes of its
+// body it does not count: slow clients do not block others.
 func (p *parts) limitConcurrency(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		arrived := time.Now()
@@ -186,8 +186,8 @@ func (p *parts) limitConcurrency(next handler) handler {
 	}
 }
 
-// compressAnswer compresses large answers, but not those of the pages: what they
-// hold beside a visitor's own input must not show in an answer's length.
+// compressAnswer compresses large answers, but not those of the pages: the length of a compressed
+// answer that has a secret beside a visitor's input leaks the secret (BREACH).
 func (p *parts) compressAnswer(next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, m *route.Match) {
 		if !m.Compressible || len(r.Header["Accept-Encoding"]) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// PingRedis tells whether a Redis answers. The error never repeats the address,
-// which may hold a password.
+// PingRedis returns an error unless a Redis answers. The error never repeats the address, which may
+// hold a password.
 func PingRedis(ctx context.Context, address string) (err error) {
 	redis, err := ratelimit.NewRedis(ratelimit.RedisConfig{URL: address})
 	if err != nil {

@@ -41,8 +41,8 @@ func ask(h http.Handler, method, path, body string) answerOf {
 	return answerOf{w.Code, header, strings.ReplaceAll(w.Body.String(), id, "ID")}
 }
 
-// Every path that needs no credential is under /sandbox too, and answers the same
-// there, byte for byte: what it serves, and what it refuses. Nothing else is there.
+// Every path that needs no credential is under /sandbox too, and answers the same there, byte for
+// byte: what it serves, and what it refuses. Nothing else is there.
 func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 	t.Parallel()
 	c := testConfig(backendtest.New())
@@ -58,7 +58,7 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 		},
 		"agent-identity": {`{"type":"anonymous"}`, `{"type":"robot"}`, ``},
 	}
-	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7")
+	fill := strings.NewReplacer("{username}", "amara", "{code}", "rate_limited", "{task_id}", "7", "{id}", "con_01J00000000000000000000000", "{job}", "job_01J00000000000000000000000")
 	served := map[string]bool{}
 	for _, r := range route.Mounted(Routes(), true) {
 		served[r.Pattern] = true
@@ -89,7 +89,7 @@ func TestSandboxAnswersAsThePathsDo(t *testing.T) {
 	}
 }
 
-// Nobody holds a member's access in the sandbox, whatever is sent there.
+// The sandbox ignores credentials: no request has a member's access there.
 func TestSandboxKnowsNoMember(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, testConfig(backendtest.New())).Handler()

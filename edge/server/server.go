@@ -26,7 +26,7 @@ const (
 	maxStreams        = 100 // of one HTTP/2 connection
 )
 
-// errStarted is why a server does not start.
+// errStarted is the error of a second Start.
 var errStarted = errors.New("start edge: it was started before")
 
 // Server is the edge. It is started at most once.
@@ -36,7 +36,7 @@ type Server struct {
 	http       *http.Server
 	drainer    *shutdown.Drainer
 	closeStore sync.Once
-	met        atomic.Bool // the backend has taken the service credential
+	met        atomic.Bool // the backend has accepted the service credential
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -90,9 +90,9 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // metrics.
 func (s *Server) Concurrency() *middleware.ConcurrencyLimiter { return s.parts.concurrency }
 
-// Start announces the sunsets, listens and serves in the background. The error names
-// the sunset that is refused, or the address, for example when another program has
-// it. The end of ctx ends the announcement, not the serving.
+// Start announces the sunsets, listens and serves in the background. The error names the sunset
+// that the backend refuses, or the address that cannot be listened on. The end of ctx ends the
+// announcement, not the serving.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.announceSunsets(ctx); err != nil {
 		return fmt.Errorf("start edge: %w", err)
@@ -137,11 +137,12 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Done yields nil when the server listens no more, or why it could not go on.
+// Done returns a channel that yields nil after Stop, or the error that ended serving.
 func (s *Server) Done() <-chan error { return s.done }
 
-// Stop takes no new connections, tells callers to go, waits for those under way until ctx ends, and then
-// cuts them off. A server that never started, or was stopped before, is fine.
+// Stop closes the listener and idle connections, waits for the requests in flight until ctx ends,
+// and then closes their connections. It returns the first error. It may be called before Start, and
+// twice.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	listener := s.listener
@@ -157,10 +158,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Ready says whether the edge can serve: nil once the backend has answered and taken
-// the edge's service credential. It stays nil after that. What a backend or its store
-// cannot do then is answered 503 with Retry-After; a balancer that took every edge
-// away for it would also end what needs neither.
+// Ready returns nil once the backend has answered and accepted the edge's service credential, and
+// from then on. Later failures of the backend or its store are answered 503 with Retry-After. A
+// load balancer that removed every edge for them would also stop the paths that need neither.
 func (s *Server) Ready(ctx context.Context) error {
 	if s.met.Load() {
 		return nil

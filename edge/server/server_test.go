@@ -101,13 +101,13 @@ func TestReady(t *testing.T) {
 	for _, failure := range []error{errors.New("connection refused"), connect.NewError(connect.CodeUnavailable, errors.New("the store is down"))} {
 		backend.Fail(failure)
 		if err := s.Ready(t.Context()); err != nil {
-			t.Errorf("an edge that was ready is taken away for what is not its own: %v", err)
+			t.Errorf("an edge that was ready is not ready after a failure of the backend: %v", err)
 		}
 	}
 	lonely := testConfig(backendtest.New())
 	lonely.Transport, lonely.BackendURL = nil, "http://127.0.0.1:1"
 	if err := newServer(t, lonely).Ready(t.Context()); err == nil {
-		t.Error("ready before any backend was met")
+		t.Error("ready before the backend answered")
 	}
 	c := testConfig(backendtest.New())
 	c.ServiceToken = "wrong"
@@ -136,7 +136,7 @@ func TestConnectionCap(t *testing.T) {
 	if n, err := second.Read(make([]byte, 1)); n > 0 || !isTimeout(err) {
 		t.Errorf("a second connection was served: %d, %v", n, err)
 	}
-	if _, err := first.Write([]byte(request[10:])); err != nil { // answered, it is idle, and gives way
+	if _, err := first.Write([]byte(request[10:])); err != nil { // answered and idle, so it is closed
 		t.Fatal(err)
 	}
 	if r := readReply(t, first); r.status != 200 {
@@ -180,7 +180,7 @@ func TestTLS(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-// The collectors of the observability module must fit as they are.
+// The collectors of the observability module implement the observers.
 func TestObserversFit(t *testing.T) {
 	t.Parallel()
 	var (

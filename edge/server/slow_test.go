@@ -9,7 +9,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// shortOfTime is a server that waits for no one.
+// shortOfTime is a server with short timeouts.
 func shortOfTime(t *testing.T) *Server {
 	t.Helper()
 	s := newServer(t, testConfig(backendtest.New()))

@@ -37,7 +37,7 @@ func DeprecatedRoutes() map[string]string {
 func ParseSunset(text string) (time.Time, error) {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("sunset %q is no date such as 2027-07-01", text)
+		return time.Time{}, fmt.Errorf("sunset %q is not a date such as 2027-07-01", text)
 	}
 	return at, nil
 }
@@ -46,7 +46,7 @@ func parseSunsets(dates map[string]string) (map[string]time.Time, error) {
 	sunsets, paths := make(map[string]time.Time, len(dates)), DeprecatedRoutes()
 	for name, text := range dates {
 		if paths[name] == "" {
-			return nil, fmt.Errorf("%q is no deprecated route; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
+			return nil, fmt.Errorf("%q is not a deprecated route; the deprecated routes are: %s", name, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
 		}
 		at, err := ParseSunset(text)
 		if err != nil {

@@ -24,7 +24,7 @@ func sunsetConfig(backend *backendtest.Backend) (c Config, clock *atomic.Int64) 
 	return c, clock
 }
 
-// mentions tells which of the documents speak of the deprecated path.
+// mentions returns the documents that mention the deprecated path.
 func mentions(h http.Handler) []string {
 	var list []string
 	for path, word := range map[string]string{
@@ -39,8 +39,8 @@ func mentions(h http.Handler) []string {
 	return list
 }
 
-// A path with a removal date works unchanged until then and names the date. Then it
-// is gone, from every document too, while the server runs.
+// A path with a removal date works unchanged until then and names the date. Then it is removed,
+// also from every document, while the server runs.
 func TestSunset(t *testing.T) {
 	t.Parallel()
 	c, clock := sunsetConfig(backendtest.New())
@@ -135,11 +135,11 @@ func TestSunsetWaitsForTheBackend(t *testing.T) {
 func TestSunsetsThatAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ route, date, want string }{
-		"no date":           {"mcp", "soon", "no date such as"},
-		"a time":            {"mcp", "2027-07-01T00:00:00Z", "no date such as"},
-		"a current route":   {"mcp-v1", "2027-07-01", "there are: mcp"},
-		"no route":          {"x", "2027-07-01", "there are: mcp"},
-		"a day that is not": {"mcp", "2027-02-30", "no date such as"},
+		"no date":         {"mcp", "soon", "not a date such as"},
+		"a time":          {"mcp", "2027-07-01T00:00:00Z", "not a date such as"},
+		"a current route": {"mcp-v1", "2027-07-01", "deprecated routes are: mcp"},
+		"no route":        {"x", "2027-07-01", "deprecated routes are: mcp"},
+		"no such day":     {"mcp", "2027-02-30", "not a date such as"},
 	} {
 		c := testConfig(backendtest.New())
 		c.Sunsets = map[string]string{test.route: test.date}

@@ -22,8 +22,8 @@ func NewRequestID() string {
 	return requestIDPrefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// ValidRequestID reports whether an id from a caller may be used: 1 to 64 characters of
-// A–Z, a–z, 0–9, "_" and "-". It does not tell who made the id.
+// ValidRequestID reports whether an id from a caller may be used: 1 to 64 characters of A–Z, a–z,
+// 0–9, "_" and "-". The id may be the caller's or Kith's own.
 func ValidRequestID(s string) bool {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	return s != "" && len(s) <= requestIDMax && strings.Trim(s, allowed) == ""

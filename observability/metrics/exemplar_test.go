@@ -13,8 +13,8 @@ import (
 
 type traceKey struct{}
 
-// TestExemplars: each histogram of durations names the trace of what it observed,
-// where there is one, and other formats than OpenMetrics do without.
+// TestExemplars: each histogram of durations has the trace of its observation as an exemplar, if
+// there is one, and only in the OpenMetrics format.
 func TestExemplars(t *testing.T) {
 	t.Parallel()
 	r := metrics.New(metrics.BuildInfo{})

@@ -26,8 +26,8 @@ func NewGauges(r prometheus.Registerer, gauges map[string]Gauge) error {
 	return nil
 }
 
-// NewSandbox registers kith_sandbox_age_seconds with r. day returns the start of the
-// day that the demo account's data is for; zero before it was seeded.
+// NewSandbox registers kith_sandbox_age_seconds with r. day returns the start of the day that the
+// demo account was seeded for, the zero time before it was seeded.
 func NewSandbox(r prometheus.Registerer, day func() time.Time) error {
 	return NewGauges(r, map[string]Gauge{"kith_sandbox_age_seconds": {
 		Help: "Time since the start of the day that the demo account was seeded for; above 24 h it is stale.",
@@ -98,8 +98,8 @@ func NewDisk(r prometheus.Registerer, file string) error {
 	})
 }
 
-// NewSearch registers gauges of what searches keep in memory. indexes and vectors return
-// how many members' are kept and their bytes.
+// NewSearch registers gauges of the memory of searches. indexes and vectors return for how many
+// members they are in memory, and their size in bytes.
 func NewSearch(r prometheus.Registerer, indexes, vectors func() (members int, bytes int64)) error {
 	members := func(kept func() (int, int64)) func() float64 {
 		return func() float64 { n, _ := kept(); return float64(n) }

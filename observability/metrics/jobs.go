@@ -40,8 +40,8 @@ func (m *Jobs) Observe(ctx context.Context, kind, outcome string, attempt int, d
 	m.attempts.Observe(float64(attempt))
 }
 
-// JobCount is the number of jobs of a kind in a state ("scheduled", "queued" or
-// "running"), and for how long the oldest queued one has waited for a worker.
+// JobCount is the number of jobs of a kind in a state ("scheduled", "queued" or "running"), and how
+// long the oldest queued one has waited for a worker.
 type JobCount struct {
 	Kind, State string
 	Count       int
@@ -51,8 +51,7 @@ type JobCount struct {
 // queueTimeout bounds one query of the queue.
 const queueTimeout = 2 * time.Second
 
-// queue reports the unfinished jobs at each scrape. While they cannot be counted it
-// reports nothing.
+// queue reports the unfinished jobs at each scrape. If counting fails, it reports nothing.
 type queue struct {
 	counts func(context.Context) ([]JobCount, error)
 	kinds  map[string]bool

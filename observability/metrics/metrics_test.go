@@ -44,8 +44,8 @@ func newConnect(t testing.TB) (*metrics.Connect, *prometheus.Registry) {
 	return m, reg
 }
 
-// wantSamples fails unless the samples of one metric are exactly these lines of
-// the text format, such as `kith_tool_calls_total{outcome="ok",tool="undo"} 1`.
+// wantSamples fails unless the samples of one metric are exactly these lines of the text format,
+// such as `kith_tool_calls_total{outcome="ok",tool="undo"} 1`.
 func wantSamples(t *testing.T, g prometheus.Gatherer, metric string, lines ...string) {
 	t.Helper()
 	families, err := g.Gather()

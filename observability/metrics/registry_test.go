@@ -65,14 +65,14 @@ func TestHandlerServesWhatWorks(t *testing.T) {
 	reg.MustRegister(broken{prometheus.NewDesc("kith_broken", "Fails.", nil, nil)})
 	_, body, log := scrape(t, reg, "")
 	if !strings.Contains(body, "kith_build_info{") {
-		t.Error("one broken collector hides the others")
+		t.Error("a collector that fails hides the others")
 	}
 	if !strings.Contains(log, "the disk is gone") {
 		t.Errorf("the failure is not in the log: %q", log)
 	}
 }
 
-// scrape returns what the registry's handler answers and logs.
+// scrape returns the answer and the log of the registry's handler.
 func scrape(t *testing.T, reg *metrics.Registry, accept string) (contentType, body, log string) {
 	t.Helper()
 	var lines strings.Builder

@@ -142,7 +142,7 @@ func TestDrainBeforeServeReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = res.Body.Close() // it serves now
+	_ = res.Body.Close() // Serve has started
 	if err := d.Drain(t.Context(), listener); err != nil {
 		t.Errorf("Drain returned %v", err)
 	}

@@ -12,7 +12,7 @@ type span struct {
 	length   time.Duration
 }
 
-// increase returns by how much a counter grew. A counter that was reset started at 0.
+// increase returns how much a counter grew. A counter that was reset grew from 0.
 func (s span) increase(name string, want labels) float64 {
 	now, before := s.to.sum(name, want), s.from.sum(name, want)
 	if now < before {
@@ -25,8 +25,7 @@ func (s span) rate(name string, want labels) float64 {
 	return s.increase(name, want) / s.length.Seconds()
 }
 
-// share returns the part of a counter's increase that comes from some of its series; NaN
-// if it did not grow.
+// share returns the share of some series in a counter's increase; NaN if it did not grow.
 func (s span) share(name string, part labels) float64 {
 	return s.increase(name, part) / s.increase(name, nil)
 }

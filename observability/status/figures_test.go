@@ -21,7 +21,7 @@ import (
 	"github.com/kith-crm/kith/observability/status"
 )
 
-// reports is what the collectors of a process read when they are scraped.
+// reports has the values that the collectors of a process read when they are scraped.
 type reports struct {
 	shed, bytes int64
 	jobs        []metrics.JobCount
@@ -43,8 +43,8 @@ type stream struct{ connect.StreamingHandlerConn }
 
 func (stream) Spec() connect.Spec { return connect.Spec{Procedure: "/kith.test.v1.PingService/Ping"} }
 
-// TestFiguresMove: each figure of the page shows what the real collectors of a
-// process counted in a quarter of a minute, and no figure is left out.
+// TestFiguresMove: each figure of the page shows what the real collectors of a process counted in
+// 15 seconds, and no figure is missing.
 func TestFiguresMove(t *testing.T) {
 	t.Parallel()
 	reg, r := metrics.New(metrics.BuildInfo{}), &reports{}
@@ -64,7 +64,7 @@ func TestFiguresMove(t *testing.T) {
 		"Credits spent": "200 /min", "Connect calls": "1 /s", "Database statements": "4 /s", "Statement duration, 99th percentile": "9.95 ms",
 		"Database connections in use": "3", "Queued jobs": "7", "Wait of the oldest queued job": "90.0 s",
 		"Search indexes": "5 MiB", "Age of the sandbox": "3 h",
-		// How much of these a process uses is not the test's to say.
+		// The test does not know how much of these a process uses.
 		"Processors": "", "Resident memory": "", "Goroutines": "",
 	}
 	titles := regexp.MustCompile(`<h2>([^<]+)</h2>`).FindAllStringSubmatch(body, -1)
@@ -82,8 +82,8 @@ func TestFiguresMove(t *testing.T) {
 	}
 }
 
-// collectors registers what a process of both halves reports, and returns the work
-// of a quarter of a minute that they count.
+// collectors registers the collectors of a process with edge and backend, and returns a function
+// that counts the work of 15 seconds.
 func collectors(t *testing.T, reg prometheus.Registerer, r *reports) (work func()) {
 	t.Helper()
 	http, httpErr := metrics.NewHTTP(reg, []string{"mcp"})
@@ -138,7 +138,7 @@ func collectors(t *testing.T, reg prometheus.Registerer, r *reports) (work func(
 	}
 }
 
-// spendProcessor computes until the process has used so much processor time.
+// spendProcessor uses the given processor time.
 func spendProcessor(t *testing.T, least time.Duration) {
 	t.Helper()
 	used := func() time.Duration {

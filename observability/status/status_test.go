@@ -16,7 +16,7 @@ import (
 	"github.com/kith-crm/kith/observability/status"
 )
 
-// process is a registry with what an edge reports.
+// process is a registry with the metrics of an edge.
 type process struct {
 	*prometheus.Registry
 	requests *prometheus.CounterVec
@@ -63,8 +63,8 @@ func section(t *testing.T, page, title string) string {
 	return regexp.MustCompile(`<[^>]*>|\s+`).ReplaceAllString(text, " ")
 }
 
-// TestPage: the page is one HTML document of its own, and leaves out what the
-// process does not report.
+// TestPage: the page is one self-contained HTML document, without the figures that the process does
+// not report.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	p := newProcess()
@@ -83,7 +83,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A counter that was reset, and a time without requests, break nothing.
+// The page works after the reset of a counter, and for a time without requests.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestGaps(t *testing.T) {
 			t.Errorf("requests: %q", got)
 		}
 		if got := section(t, body, "Request duration, 99th percentile"); strings.Contains(got, "NaN") || !strings.Contains(got, "–") {
-			t.Errorf("a duration of nothing: %q", got)
+			t.Errorf("a duration without requests: %q", got)
 		}
 		if _, failed, _ := strings.Cut(body, "<h2>Requests that failed (5xx)</h2>"); strings.Count(strings.Split(failed, "</svg>")[0], "<polyline") != 2 {
 			t.Errorf("the second of four spans has no requests, so that the line has two parts:\n%s", failed[:400])
@@ -137,7 +137,7 @@ func TestLastHour(t *testing.T) {
 		}
 		body, _ = page(t, r)
 		if got := section(t, body, "Queued jobs"); !strings.Contains(got, "1 to 1") {
-			t.Errorf("what was before is forgotten: %q", got)
+			t.Errorf("readings from before the hour are kept: %q", got)
 		}
 	})
 }

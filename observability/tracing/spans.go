@@ -41,13 +41,13 @@ func (t *Tracer) Inject(ctx context.Context, h http.Header) {
 // Request is the span of a public request.
 type Request struct{ span trace.Span }
 
-// Request starts a trace for a public request. A trace that the caller's header names is
-// linked to it, and has no other effect.
+// Request starts a trace for a public request. The trace in the caller's header is only linked to
+// it.
 func (t *Tracer) Request(ctx context.Context, h http.Header) (context.Context, Request) {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
 	if h["Traceparent"] != nil {
 		theirs := trace.SpanContextFromContext(t.context.Extract(context.Background(), propagation.HeaderCarrier(h)))
-		if theirs.IsValid() { // without the trace state, which is the caller's text
+		if theirs.IsValid() { // without the trace state, which is text of the caller
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: theirs.WithTraceState(trace.TraceState{})}))
 		}
 	}

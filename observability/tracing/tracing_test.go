@@ -33,7 +33,7 @@ func on(more ...string) environment {
 	return e
 }
 
-// open returns a Tracer, and what ends it and returns the spans that left it.
+// open returns a Tracer, and a function that stops it and returns the exported spans.
 func open(t *testing.T, env environment) (*tracing.Tracer, func() tracetest.SpanStubs) {
 	t.Helper()
 	out := &kept{InMemoryExporter: tracetest.NewInMemoryExporter()}
@@ -88,7 +88,7 @@ func TestInvalidSettings(t *testing.T) {
 	}
 }
 
-// theirs is a traceparent that asks to be sampled, of an id that every ratio samples.
+// theirs is a traceparent with the sampled flag, and an id that every ratio samples.
 const theirs = "00-00000000000000010000000000000001-00000000000000aa-01"
 
 func TestPublicCallersDoNotControlTracing(t *testing.T) {
@@ -110,15 +110,15 @@ func TestPublicCallersDoNotControlTracing(t *testing.T) {
 	}
 	spans := begin(on())
 	if len(spans) != 1 || spans[0].Parent.IsValid() || strings.Contains(theirs, spans[0].SpanContext.TraceID().String()) {
-		t.Fatalf("it is not a trace of its own: %v", spans)
+		t.Fatalf("it is not a new trace: %v", spans)
 	}
 	if links := spans[0].Links; len(links) != 1 || !strings.Contains(theirs, links[0].SpanContext.TraceID().String()) || links[0].SpanContext.TraceState().Len() > 0 {
 		t.Errorf("links %+v", links)
 	}
 }
 
-// TestOneTrace: from the public request through a call to its statements, in one
-// trace, and nothing of the messages is exported.
+// TestOneTrace: a public request, its call and its statements are one trace, and no content of the
+// messages is exported.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	tracer, stop := open(t, on())
@@ -229,8 +229,8 @@ func (b broken) ExportSpans(ctx context.Context, _ []sdk.ReadOnlySpan) error {
 }
 func (broken) Shutdown(context.Context) error { return nil }
 
-// TestCollectorThatIsDown: spans are still created, the failure is logged once, and a
-// stop takes no longer than its time.
+// TestCollectorThatIsDown: spans are still created, the failure is logged once, and Stop returns
+// within flushTimeout.
 func TestCollectorThatIsDown(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -26,7 +26,7 @@ const (
 	AccessScoped Access = "scoped"
 )
 
-// RPC is one procedure of the contract and the rule of who may call it.
+// RPC is one procedure of the contract, and says who may call it.
 type RPC struct {
 	// Procedure is the path of the RPC: /package.Service/Method.
 	Procedure string `json:"procedure"`
@@ -34,13 +34,13 @@ type RPC struct {
 	Access Access `json:"access"`
 	// Scopes that a credential must hold, all of them; empty unless Access is AccessScoped.
 	Scopes []string `json:"scopes,omitempty"`
-	// Writes tells whether the RPC changes anything.
+	// Writes reports whether the RPC changes anything.
 	Writes bool `json:"writes,omitempty"`
-	// Tool is what agents see of the RPC; nil when it is not a tool.
+	// Tool describes the RPC for agents; nil if it is not a tool.
 	Tool *Tool `json:"tool,omitempty"`
 }
 
-// Tool is what agents see of an RPC.
+// Tool describes an RPC for agents.
 type Tool struct {
 	// Name in snake_case, unique.
 	Name string `json:"name"`
@@ -52,9 +52,9 @@ type Tool struct {
 	Group string `json:"group"`
 	// Credits is the price of one successful call.
 	Credits int `json:"credits"`
-	// JobKind is the kind of job that the tool starts; empty when it starts none.
+	// JobKind is the kind of job that the tool starts; "" if it starts none.
 	JobKind string `json:"job_kind,omitempty"`
-	// Waits tells that an answer may be held back because the caller asked for it.
+	// Waits says that the caller can ask the tool to wait before it answers.
 	Waits bool `json:"waits,omitempty"`
 	// Annotations are MCP's four hints.
 	Annotations Annotations `json:"annotations"`
@@ -65,6 +65,9 @@ type Tool struct {
 	// BoundedSchema is InputSchema with the bounds that the server checks, and without
 	// null. Documentation and tests read it.
 	BoundedSchema json.RawMessage `json:"bounded_schema"`
+	// TextByOthers names the fields of the answer, at any depth, whose text someone other
+	// than the member may have written; sorted.
+	TextByOthers []string `json:"text_by_others,omitempty"`
 }
 
 // Annotations are the hints of MCP's ToolAnnotations.
@@ -84,8 +87,7 @@ type Catalog struct {
 	scopes      []string
 }
 
-// Load reads the generated catalogue. It fails only when the file that was
-// compiled in is damaged.
+// Load reads the generated catalogue. It fails only if the embedded file is damaged.
 func Load() (*Catalog, error) { return parse(generated) }
 
 func parse(data []byte) (*Catalog, error) {
@@ -152,7 +154,7 @@ func (c *Catalog) Groups() []string {
 	return slices.DeleteFunc(c.Scopes(), func(scope string) bool { return scope == ScopeWrite })
 }
 
-// HasScope tells whether a scope exists.
+// HasScope reports whether a scope exists.
 func (c *Catalog) HasScope(scope string) bool { return slices.Contains(c.scopes, scope) }
 
 // Missing returns the scopes of the RPC that held lacks, in the RPC's order.

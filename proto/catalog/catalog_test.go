@@ -74,7 +74,7 @@ func TestEveryGeneratedMethodIsInTheCatalogue(t *testing.T) {
 
 func TestEveryEntryIsAGeneratedMethod(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("catalog.json") // the reader does not list what is no tool
+	data, err := os.ReadFile("catalog.json") // Load lists tools only
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +124,8 @@ func TestUnknownProcedureIsNotFound(t *testing.T) {
 	}
 }
 
-// The rules of access: a scope for what is scoped, none for what is not; what
-// writes asks for the writing scope; nothing anonymous writes, but for the removal
-// dates that the edge itself announces.
+// The rules of access: only scoped RPCs have scopes; RPCs that write need the scope write; no
+// anonymous RPC writes, except the one with which the edge announces removal dates.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	c := load(t)
@@ -153,7 +152,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-func TestToolsAreWhatMCPWants(t *testing.T) {
+func TestToolsFollowMCP(t *testing.T) {
 	t.Parallel()
 	c := load(t)
 	if len(c.Tools()) == 0 {
@@ -189,8 +188,8 @@ func TestToolsAreWhatMCPWants(t *testing.T) {
 	}
 }
 
-// checkDescription wants sentences on one line, the price last, and agrees with
-// the price.
+// checkDescription fails unless a description is sentences on one line that end with the right
+// price.
 func checkDescription(t *testing.T, tool *catalog.Tool) {
 	t.Helper()
 	price := fmt.Sprintf(" Costs %d credits.", tool.Credits)
@@ -217,8 +216,8 @@ func TestSchemas(t *testing.T) {
 		t.Run(rpc.Tool.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, s := range []*schema{
-				{text: rpc.Tool.InputSchema, closed: true, described: true},
-				{text: rpc.Tool.BoundedSchema, closed: true, described: true, bounded: true},
+				{text: rpc.Tool.InputSchema, input: true},
+				{text: rpc.Tool.BoundedSchema, input: true, bounded: true},
 				{text: rpc.Tool.OutputSchema},
 			} {
 				s.check(t, m.Input(), m.Output())
@@ -227,18 +226,18 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// schema is a schema and what it must be.
+// schema is a schema with the rules that it must meet.
 type schema struct {
 	text json.RawMessage
-	// closed: it takes no other fields. described: each field has a description.
-	// bounded: it has bounds, and null is nothing.
-	closed, described, bounded bool
-	defs                       map[string]any
+	// input: it describes arguments, and each field has a description. bounded: it has
+	// bounds, takes no other fields, and no null.
+	input, bounded bool
+	defs           map[string]any
 }
 
-// published are the keywords that clients are shown. Bounds are not among them: a client
-// that checks them fails with a worse message than the server's.
-var published = []string{"type", "description", "enum", "items", "properties", "required", "additionalProperties", "$ref", "$defs"}
+// published are the keywords that clients are shown. Bounds and additionalProperties are
+// not among them: a client that checks them fails with a worse message than the server's.
+var published = []string{"type", "description", "enum", "items", "properties", "required", "$ref", "$defs"}
 
 func (s *schema) check(t *testing.T, input, output protoreflect.MessageDescriptor) {
 	t.Helper()
@@ -247,23 +246,23 @@ func (s *schema) check(t *testing.T, input, output protoreflect.MessageDescripto
 		t.Fatal(err)
 	}
 	s.defs, _ = root["$defs"].(map[string]any)
-	if s.closed && s.defs != nil {
+	if s.input && s.defs != nil {
 		t.Error("the arguments have $defs, which some clients do not follow")
 	}
 	m := output
-	if s.closed {
+	if s.input {
 		m = input
 	}
 	s.object(t, string(m.FullName()), root, m)
-	if (root["type"] != "object") || (s.closed && root["additionalProperties"] != false) {
-		t.Errorf("the root is of the type %v, additionalProperties is %v", root["type"], root["additionalProperties"])
+	if root["type"] != "object" {
+		t.Errorf("the root is of the type %v", root["type"])
 	}
 }
 
 // object compares a schema with the message that it describes.
 func (s *schema) object(t *testing.T, at string, node map[string]any, m protoreflect.MessageDescriptor) {
 	t.Helper()
-	if _, open := node["additionalProperties"]; open != s.closed {
+	if closed := node["additionalProperties"] == false; closed != s.bounded {
 		t.Errorf("%s: additionalProperties is %v", at, node["additionalProperties"])
 	}
 	properties, _ := node["properties"].(map[string]any)
@@ -273,7 +272,7 @@ func (s *schema) object(t *testing.T, at string, node map[string]any, m protoref
 	required := list(node["required"])
 	for _, name := range required {
 		if properties[name] == nil {
-			t.Errorf("%s: %s is required and is no property", at, name)
+			t.Errorf("%s: %s is required and is not a property", at, name)
 		}
 	}
 	for i := range m.Fields().Len() {
@@ -285,7 +284,7 @@ func (s *schema) object(t *testing.T, at string, node map[string]any, m protoref
 
 func (s *schema) property(t *testing.T, at string, property map[string]any, f protoreflect.FieldDescriptor, required bool) {
 	t.Helper()
-	if text, _ := property["description"].(string); s.described && text == "" {
+	if text, _ := property["description"].(string); s.input && text == "" {
 		t.Errorf("%s: no description", at)
 	}
 	for keyword := range property {
@@ -293,7 +292,7 @@ func (s *schema) property(t *testing.T, at string, property map[string]any, f pr
 			t.Errorf("%s: %s is published", at, keyword)
 		}
 	}
-	if nullable := len(list(property["type"])) == 2; nullable != (s.described && !s.bounded && !required) {
+	if nullable := len(list(property["type"])) == 2; nullable != (s.input && !s.bounded && !required) {
 		t.Errorf("%s: required is %v, the type %v", at, required, property["type"])
 	}
 	if enum, nullable := property["enum"].([]any); nullable && slices.Contains(enum, nil) != (len(list(property["type"])) == 2) {
@@ -403,7 +402,7 @@ func TestMissing(t *testing.T) {
 		{"one held", rpc, []string{"write"}, []string{"timeline"}},
 		{"another held", rpc, []string{"connections", "timeline"}, []string{"write"}},
 		{"all held, in any order", rpc, []string{"write", "connections", "timeline"}, nil},
-		{"a part of a name is no scope", rpc, []string{"time", "writer"}, []string{"timeline", "write"}},
+		{"a part of a name is not a scope", rpc, []string{"time", "writer"}, []string{"timeline", "write"}},
 		{"none wanted", &catalog.RPC{}, nil, nil},
 		{"none wanted, some held", &catalog.RPC{}, []string{"write"}, nil},
 	}

@@ -65,7 +65,7 @@ func ScopeWords(scope string) Words {
 		"account": {
 			"Account",
 			"See your plan, your credits, and the changes in your account.",
-			"Undo changes and imports, and cancel jobs.",
+			"Set your time zone and language, undo changes and imports, and cancel jobs.",
 		},
 		ScopeWrite: {
 			"Add, change and delete things",

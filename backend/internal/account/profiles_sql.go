@@ -77,7 +77,7 @@ func GetMemberProfile(ctx context.Context, s *db.DB, username string) (*Profile,
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, fault.New(fault.NotFound, "there is no profile of %q that members can see", username)
+		return nil, fault.New(fault.NotFound, "there is no profile of %q that members can see; search_directory finds members", username)
 	}
 	rows[0].Reduce(Members)
 	return &rows[0], nil
@@ -131,7 +131,7 @@ func ReplaceProfile(ctx context.Context, tx *db.Tx, p *Profile) error {
 		return fmt.Errorf("update profile: %w", err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return fault.Wrap(err, fault.Conflict, "the profile was changed by somebody else: read it again and decide anew")
+		return fault.Wrap(err, fault.Conflict, "the profile has changed since it was read: read it again before you change it")
 	}
 	return nil
 }

@@ -4,16 +4,19 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/call"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
+	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
-// directoryTools implements DirectoryService.
+// RPC implements DirectoryService, and the settings of AccountService.
 type RPC struct {
 	DB *db.DB
 }
@@ -91,6 +94,16 @@ func (h *RPC) UpdateMyProfile(ctx context.Context, u *db.Tx, req *directoryv1.Up
 	}
 	p.Username = tenant.PrincipalFrom(ctx).Username
 	return &directoryv1.UpdateMyProfileResponse{Profile: profileMessage(p), ChangeId: call.Optional(changeID)}, nil
+}
+
+// UpdateMySettings changes the caller's time zone and locale.
+func (h *RPC) UpdateMySettings(ctx context.Context, tx *db.Tx, req *accountv1.UpdateMySettingsRequest) (*accountv1.UpdateMySettingsResponse, error) {
+	s, changeID, err := UpdateSettings(ctx, tx, SettingsPatch{Timezone: req.Timezone, Locale: req.Locale})
+	if err != nil {
+		return nil, err
+	}
+	today := civil.Of(tx.Now(), civil.Zone(s.Timezone)).Format(time.DateOnly)
+	return &accountv1.UpdateMySettingsResponse{Timezone: s.Timezone, Locale: s.Locale, Today: today, ChangeId: call.Optional(changeID)}, nil
 }
 
 const insteadOfDirectory = "leave query out to list everybody in the directory"

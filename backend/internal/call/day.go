@@ -24,7 +24,7 @@ func parseDay(field string, value *string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, *value)
 	if err != nil {
-		return t, fault.InvalidField(field, "%q is no day of the calendar", *value)
+		return t, fault.InvalidField(field, "%s", civil.NoDay(*value))
 	}
 	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/kith-crm/kith/backend/internal/cursor"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -68,7 +69,13 @@ type State struct {
 	Price int
 	// Free makes a write cost nothing.
 	Free bool
+	// Effect is what a read writes besides its answer, such as a job that it starts; nil
+	// for none.
+	Effect Effect
 }
+
+// Effect writes in the transaction that charges for the call.
+type Effect func(ctx context.Context, tx *db.Tx) error
 
 type stateKey struct{}
 
@@ -83,6 +90,17 @@ func Price(ctx context.Context) int {
 		return s.Price
 	}
 	return 0
+}
+
+// WriteAfter has the pipeline run an effect after a read has answered, in the transaction
+// that charges for it. The effect may complete the answer. It returns false outside of a
+// call.
+func WriteAfter(ctx context.Context, effect Effect) bool {
+	s, ok := ctx.Value(stateKey{}).(*State)
+	if ok {
+		s.Effect = effect
+	}
+	return ok
 }
 
 // Waive makes a write free, for when its work was already done.

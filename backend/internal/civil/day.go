@@ -4,8 +4,12 @@
 package civil
 
 import (
+	"cmp"
+	"fmt"
 	"path"
 	"sort"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 	_ "time/tzdata"
@@ -51,6 +55,25 @@ func Start(day time.Time, zone *time.Location) time.Time {
 func Noon(day time.Time, zone *time.Location) time.Time {
 	year, month, date := day.Date()
 	return time.Date(year, month, date, 12, 0, 0, 0, zone).UTC()
+}
+
+// NoDay says why a text is no day although it has the form of one (YYYY-MM-DD, --MM-DD or
+// MM-DD): its month has fewer days.
+func NoDay(value string) string {
+	year, month := "", value
+	if len(value) == len(time.DateOnly) {
+		year, month = value[:len("2006")], value[len("2006-"):]
+	}
+	month = strings.TrimPrefix(month, "--")
+	said := strconv.Quote(value) + " is no day of the calendar"
+	switch first, err := time.Parse("2006-01-02", cmp.Or(year, "2000")+"-"+month[:min(len(month), len("01"))]+"-01"); {
+	case err != nil:
+		return said
+	case year == "":
+		return fmt.Sprintf("%s: %s has at most %d days", said, first.Month(), first.AddDate(0, 1, -1).Day())
+	default:
+		return fmt.Sprintf("%s: %s has %d days", said, first.Format("January 2006"), first.AddDate(0, 1, -1).Day())
+	}
 }
 
 // Between returns how many days b comes after a; below 0 when it comes before.

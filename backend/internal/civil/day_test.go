@@ -108,3 +108,19 @@ func TestClamped(t *testing.T) {
 		}
 	}
 }
+
+func TestNoDay(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"2026-02-30": `"2026-02-30" is no day of the calendar: February 2026 has 28 days`,
+		"2028-02-30": `"2028-02-30" is no day of the calendar: February 2028 has 29 days`,
+		"--02-30":    `"--02-30" is no day of the calendar: February has at most 29 days`,
+		"04-31":      `"04-31" is no day of the calendar: April has at most 30 days`,
+		"2026-13":    `"2026-13" is no day of the calendar`,
+		"":           `"" is no day of the calendar`,
+	} {
+		if got := civil.NoDay(value); got != want {
+			t.Errorf("NoDay(%q) = %s", value, got)
+		}
+	}
+}

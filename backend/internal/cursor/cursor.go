@@ -55,7 +55,7 @@ func Decode(cursor string, query, position any) error {
 }
 
 func invalid() error {
-	return fault.InvalidField("cursor", "is not one that this list gave out; start again without it")
+	return fault.InvalidField("cursor", "is not one that these arguments gave; repeat the call that returned it with the same arguments, or leave it out")
 }
 
 func checksum(query any, position []byte) ([]byte, error) {

@@ -103,8 +103,9 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Fault == nil {
-		c.Fault = func(string) error { return nil }
+	fault := func(string) error { return nil }
+	if c.Fault != nil {
+		fault = func(statement string) error { return c.Fault(withoutMarks(statement)) }
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = 16
@@ -125,7 +126,7 @@ func connect(ctx context.Context, c Config) (*DB, error) {
 	}
 	s := &DB{
 		now: c.Now, logger: c.Logger, ids: id.NewGenerator(c.Now), engine: e,
-		fault: c.Fault, file: sqlitePath(c.URL), queryWatch: noop{},
+		fault: fault, file: sqlitePath(c.URL), queryWatch: noop{},
 	}
 	if c.Queries != nil {
 		s.queryWatch, s.engine = c.Queries, e.watched(c.Queries)

@@ -62,6 +62,7 @@ func TestPlansWithoutStatistics(t *testing.T) {
 	conn := dbtest.OpenSQL(t, dbtest.SQLite(t))
 	readsFewRows(t, conn, sharing)
 	readsFewRows(t, conn, related)
+	readsFewRows(t, conn, "SELECT key, shared FROM (SELECT * FROM duplicate_keys WHERE tenant_id = 'mem') AS k WHERE connection_id IN ('con_1')")
 }
 
 // readsFewRows fails when a step of the plan reads all rows of a tenant or of a table.

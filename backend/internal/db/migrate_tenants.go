@@ -24,11 +24,12 @@ type tenantTable struct {
 func tenantTables() map[string][]tenantTable {
 	return map[string][]tenantTable{
 		"baseline": append(
-			guarded("connections", "handles", "organizations", "positions", "important_dates", "relationships",
+			guarded("connections", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships",
 				"groups", "group_connections", "tags", "connection_tags",
 				"notes", "note_connections", "interactions", "interaction_connections",
 				"reminders", "changes", "embeddings", "files", "source_keys", "jobs"),
-			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version)"},
+			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version, notes, interactions)"},
+			tenantTable{Name: "members", Owner: "id", Grants: "SELECT (id, timezone, locale), UPDATE (timezone, locale, updated_at)"},
 			tenantTable{Name: "profiles", Owner: "member_id", Grants: "SELECT, UPDATE"},
 			tenantTable{Name: "idempotency_keys", Owner: tenantColumn, Grants: allWrites},
 			// Every metered call updates a balance and inserts an entry, so these writes

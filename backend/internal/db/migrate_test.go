@@ -75,8 +75,8 @@ AND (SELECT count(*) FROM sqlite_schema r WHERE r.type = 'trigger' AND r.tbl_nam
 			// 31: a BEFORE trigger for each row, on INSERT, UPDATE and DELETE.
 			unguarded = `SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' WHERE c.relkind = 'r'
 AND NOT EXISTS (SELECT FROM pg_trigger r JOIN pg_proc f ON f.oid = r.tgfoid WHERE r.tgrelid = c.oid AND f.proname = 'kith_refuse_read_only' AND r.tgtype = 31)`
-			open := texts(t, conn, `SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('tenant_id', 'member_id')
-WHERE c.relkind = 'r' AND has_table_privilege('kith_tenant', c.oid, 'SELECT') AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+			open := texts(t, conn, `SELECT c.relname FROM pg_class c
+WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND has_any_column_privilege('kith_tenant', c.oid, 'SELECT') AND NOT (c.relrowsecurity AND c.relforcerowsecurity
 AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'tenant'))`)
 			if len(open) > 0 {
 				t.Errorf("kith_tenant can read without row-level security: %v", open)

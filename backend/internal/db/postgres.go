@@ -2,8 +2,11 @@ package db
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -20,8 +23,8 @@ const (
 // migrationLock is the key of the advisory lock that one migrating process holds.
 const migrationLock = 0x6b697468
 
-// openPostgres opens a pool for each role. Statements use the simple protocol, since bun
-// writes arguments into them; prepared statements request the cached mode.
+// openPostgres opens a pool for each role. Statements use the simple protocol, but for those
+// whose arguments were taken out, and prepared ones, which request the cached mode.
 func openPostgres(ctx context.Context, c Config) (engine, error) {
 	conf, err := pgx.ParseConfig(c.URL)
 	if err != nil {
@@ -49,10 +52,50 @@ func openPostgres(ctx context.Context, c Config) (engine, error) {
 }
 
 func openPool(conf *pgx.ConnConfig, conns int, options ...stdlib.OptionOpenDB) *bun.DB {
-	db := stdlib.OpenDB(*conf, options...)
+	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*conf, options...)})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	return bun.NewDB(db, pgdialect.New())
+	return bun.NewDB(db, postgresDialect{pgdialect.New()})
+}
+
+// postgresConnector opens connections that keep their statements prepared.
+type postgresConnector struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	opened, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := opened.(*stdlib.Conn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T is no connection of pgx", opened), opened.Close())
+	}
+	return postgresConn{conn}, nil
+}
+
+// postgresConn is a connection whose statements are prepared, and kept by pgx.
+type postgresConn struct{ *stdlib.Conn }
+
+// ExecContext implements driver.ExecerContext.
+func (c postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	query, args = prepare(query, args)
+	return c.Conn.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	query, args = prepare(query, args)
+	return c.Conn.QueryContext(ctx, query, args)
+}
+
+// prepare takes the marked arguments out of a statement, and requests the cached mode for it.
+func prepare(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
+	p, keep := part(query, func(text []byte, n int) []byte { return strconv.AppendInt(append(text, '$'), int64(n), 10) })
+	if !keep || len(args) > 0 {
+		return p.text, args
+	}
+	return p.text, append([]driver.NamedValue{{Ordinal: 1, Value: pgx.QueryExecModeCacheStatement}}, p.arguments...)
 }
 
 // takeRole sets the role, and makes prepared statements be planned once: they look up rows

@@ -213,7 +213,7 @@ func (s *DB) Prepared(ctx context.Context, name string, render func() string) (*
 	if made, ok := s.prepared.Load(name); ok {
 		return made.(*Prepared), nil //nolint:forcetypeassert // nothing else is stored
 	}
-	text := render()
+	text := withoutMarks(render())
 	h := &Prepared{db: s.engine.serviceRead.DB, text: text, mode: s.engine.mode, watch: s.queryWatch, fault: s.fault}
 	if s.engine.name == postgresName {
 		// pgx keeps the prepared statement with each connection.

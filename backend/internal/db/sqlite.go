@@ -15,7 +15,7 @@ import (
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite"
+	"modernc.org/sqlite"
 )
 
 // openSQLite opens one writing connection, since SQLite allows only one writer, and a
@@ -89,13 +89,14 @@ func makePrivate(path string) error {
 func openSQLiteDB(path, option string, conns int) (*bun.DB, error) {
 	options := "_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
 		"&_pragma=synchronous(NORMAL)&_time_format=sqlite&" + option
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+options)
+	connector, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the database %s: %w", path, err)
 	}
+	db := sql.OpenDB(sqliteConnector{connector})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	return bun.NewDB(db, sqlitedialect.New()), nil
+	return bun.NewDB(db, sqliteDialect{sqlitedialect.New()}), nil
 }
 
 // lockFile takes an exclusive lock, which the operating system releases when the process

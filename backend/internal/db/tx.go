@@ -183,6 +183,26 @@ func (x *Tx) InsertAll(ctx context.Context, rows any, n int) error {
 	return err
 }
 
+// Replace stores a row in place of the version before its own: all columns but id and
+// created_at, or the named ones. It fails with fault.Conflict if that version is no longer
+// the stored one. The row must have the tenant's id.
+func (x *Tx) Replace(ctx context.Context, row any, id string, version int32, columns ...string) error {
+	q := x.db.NewUpdate().Model(row).Column(columns...)
+	if len(columns) == 0 {
+		q.ExcludeColumn("tenant_id", "id", "created_at")
+	}
+	result, err := q.Where("tenant_id = ?", x.id).WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
+		return q.Where("id = ?", id).Where("version = ?", version-1)
+	}).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("replace %s: %w", id, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return fault.Wrap(err, fault.Conflict, "%s has changed since it was read: read it again before you change it", id)
+	}
+	return nil
+}
+
 // Delete removes the tenant's rows of a model that meet a condition.
 func (x *Tx) Delete(ctx context.Context, model any, condition string, args ...any) error {
 	_, err := x.db.NewDelete().Model(model).Where("tenant_id = ?", x.id).

@@ -14,6 +14,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/sandbox"
 )
 
@@ -35,10 +37,16 @@ func TestSandboxHasSomethingDue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			ix := index.New()
+			docs, err := search.LoadDocuments(t.Context(), s.Tenant(p.Tenant, true), -1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ix.Put(docs.Changed...)
 			q := reminders.DueQuery{Zone: civil.Zone(p.Timezone), Limit: 100}
 			q.Today = civil.Of(now, q.Zone)
 			q.Until = q.Today.AddDate(0, 0, 7)
-			due, counts, err := reminders.List(t.Context(), s.Tenant(p.Tenant, true), q)
+			due, counts, err := reminders.List(t.Context(), s.Tenant(p.Tenant, true), ix, q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,6 +21,8 @@ type PeopleFilter struct {
 	Timeline bool
 	// Archived adds archived people, but not those who were merged into others.
 	Archived bool
+	// Live leaves out those of IDs who are archived or do not exist.
+	Live bool
 }
 
 // MaxTimeline limits the notes and interactions of a page, in characters.
@@ -81,8 +83,10 @@ func ExportPeople(ctx context.Context, t *db.Tenant, withTimeline bool, each fun
 func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, error) {
 	query := q.From((*people.Connection)(nil)).Column("id").Where(liveOr(f.Archived)).Where("id > ?", f.After).Order("id").Limit(int64(f.Limit) + 1)
 	if len(f.IDs) > 0 {
-		if err := allOnFile(ctx, q, f.IDs); err != nil {
-			return nil, err
+		if !f.Live {
+			if err := allOnFile(ctx, q, f.IDs); err != nil {
+				return nil, err
+			}
 		}
 		query = query.Where("id IN (?)", bun.List(f.IDs))
 	}
@@ -91,7 +95,7 @@ func pageOfPeople(ctx context.Context, q db.Reader, f PeopleFilter) ([]string, e
 	return who, err
 }
 
-// allOnFile fails with fault.NotFound unless all of the people exist.
+// allOnFile fails as people.NoConnection does unless all of the people exist.
 func allOnFile(ctx context.Context, q db.Reader, who []string) error {
 	var live []string
 	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id IN (?) AND archived_at IS NULL", q.TenantID(), bun.List(who)).Scan(ctx, &live)
@@ -104,7 +108,7 @@ func allOnFile(ctx context.Context, q db.Reader, who []string) error {
 	}
 	for _, id := range who {
 		if !on[id] {
-			return people.NoConnection(id)
+			return people.NoConnection(ctx, q, id)
 		}
 	}
 	return nil

@@ -84,7 +84,11 @@ func Save(ctx context.Context, w *db.Tx, p Patch) (Saved, error) {
 	if before == nil {
 		return p.create(ctx, w, groups)
 	}
-	return p.update(ctx, w, *before, groups)
+	counted, err := GetGroup(ctx, w, before.ID)
+	if err != nil {
+		return Saved{}, err
+	}
+	return p.update(ctx, w, *counted, groups)
 }
 
 // target returns the group that the patch is about; nil for a new one.
@@ -120,7 +124,7 @@ func (p Patch) create(ctx context.Context, w *db.Tx, groups []Group) (Saved, err
 func (p Patch) update(ctx context.Context, w *db.Tx, before Group, groups []Group) (Saved, error) {
 	if p.ExpectedVersion != nil && *p.ExpectedVersion != before.Version {
 		return Saved{}, fault.New(fault.Conflict,
-			"%s has version %d, not %d: read it again and decide anew", before.ID, before.Version, *p.ExpectedVersion)
+			"%s has version %d, not %d: read it again before you change it", before.ID, before.Version, *p.ExpectedVersion)
 	}
 	after := before
 	if p.ID == "" {
@@ -173,7 +177,9 @@ func Find(groups []Group, idOrName string) (*Group, error) {
 }
 
 // noGroup returns the error for an unknown group id.
-func noGroup(groupID string) error { return fault.New(fault.NotFound, "there is no group %s", groupID) }
+func noGroup(groupID string) error {
+	return fault.New(fault.NotFound, "there is no group %s; list_groups returns ids", groupID)
+}
 
 func byName(groups []Group, name string) *Group {
 	folded := text.Fold(name)

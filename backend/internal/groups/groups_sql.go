@@ -7,21 +7,14 @@ import (
 	"fmt"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/uptrace/bun"
 )
 
-// ListGroups returns all groups by their folded names, each with the number of its people,
-// without archived ones.
+// ListGroups returns all groups by their folded names, without the number of their people.
 func ListGroups(ctx context.Context, q db.Reader) ([]Group, error) {
 	var groups []Group
-	err := q.From(&groups).ColumnExpr("?TableAlias.*").ColumnExpr("coalesce(n.people, 0) AS people").
-		Join(`LEFT JOIN (SELECT l.group_id, count(*) AS people FROM group_connections l
-JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c.archived_at IS NULL
-WHERE l.tenant_id = ? GROUP BY l.group_id) AS n ON n.group_id = ?TableAlias.id`, q.TenantID()).
-		OrderExpr("?TableAlias.folded_name").Scan(ctx)
+	err := q.From(&groups).Order("folded_name").Scan(ctx)
 	return groups, err
 }
 
@@ -63,19 +56,11 @@ func InsertGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 // when that version is no longer the stored one.
 func ReplaceGroup(ctx context.Context, tx *db.Tx, g *Group) error {
 	g.TenantID = tx.TenantID()
-	result, err := tx.NewUpdate().Model(g).ExcludeColumn("tenant_id", "id", "created_at").
-		Where("tenant_id = ?", tx.TenantID()).
-		WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
-			return q.Where("id = ?", g.ID).Where("version = ?", g.Version-1)
-		}).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("update group: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", g.ID)
+	if err := tx.Replace(ctx, g, g.ID, g.Version); err != nil {
+		return err
 	}
 	var people []string
-	err = tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), g.ID).Scan(ctx, &people)
+	err := tx.NewRaw("SELECT connection_id FROM group_connections WHERE tenant_id = ? AND group_id = ?", tx.TenantID(), g.ID).Scan(ctx, &people)
 	tx.MarkDirty(people...) // a search finds people by the name of their group
 	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
 )
@@ -14,25 +15,28 @@ type RPC struct {
 	DB *db.DB
 	// Selected reads selections of search_connections.
 	Selected call.Selector
+	// Index returns the search index of the caller's network, which counts people.
+	Index func(context.Context) (*index.Index, error)
 }
 
 func (h *RPC) ListGroups(ctx context.Context, _ *organizev1.ListGroupsRequest) (*organizev1.ListGroupsResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
-	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
-	list, err := ListGroups(ctx, data)
+	list, err := ListGroups(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly))
 	if err != nil {
 		return nil, err
 	}
-	tags, err := ListTags(ctx, data, MaxTags)
+	ix, err := h.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
+	summary := ix.Summary()
 	res := &organizev1.ListGroupsResponse{}
 	for i := range list {
+		list[i].People = summary.Count(index.GroupIDs, list[i].ID)
 		res.Groups = append(res.Groups, groupMessage(&list[i]))
 	}
-	for _, t := range tags {
-		res.Tags = append(res.Tags, &organizev1.Tag{Name: t.Name, People: int32(t.People)})
+	for _, tag := range summary.MostUsedTags() {
+		res.Tags = append(res.Tags, &organizev1.Tag{Name: tag.Value, People: new(int32(tag.People))})
 	}
 	return res, nil
 }
@@ -80,6 +84,6 @@ func (h *RPC) RenameTag(ctx context.Context, u *db.Tx, req *organizev1.RenameTag
 func groupMessage(g *Group) *organizev1.Group {
 	return &organizev1.Group{
 		Id: g.ID, Name: g.Name, Description: g.Description, CadenceDays: int32(g.CadenceDays),
-		People: int32(g.People), Version: g.Version,
+		People: new(int32(g.People)), Version: g.Version,
 	}
 }

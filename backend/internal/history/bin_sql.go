@@ -17,6 +17,27 @@ import (
 // people count as deletions.
 const inBin = "final_at IS NOT NULL AND undone_by IS NULL AND NOT final"
 
+// FindDeletions returns, by person, the deletions in the bin that removed the people. It
+// leaves out people who are not in the bin. It takes one statement.
+func FindDeletions(ctx context.Context, q db.Reader, people []string) (map[string]string, error) {
+	var rows []Change
+	err := q.From(&rows).Column("id", "effects").Where(inBin).WhereGroup(" AND ", func(s *bun.SelectQuery) *bun.SelectQuery {
+		for _, id := range people {
+			s = s.WhereOr("effects LIKE ?", `%"id":"`+id+`"%`)
+		}
+		return s
+	}).Order("id").Scan(ctx)
+	out := map[string]string{}
+	for _, c := range rows {
+		for _, id := range c.Deleted(Connection) {
+			if slices.Contains(people, id) {
+				out[id] = c.ID
+			}
+		}
+	}
+	return out, err
+}
+
 // EndDeletion makes a deletion final before its time: it can't be undone after that.
 // It fails with fault.NotFound when the change is not in the bin.
 func EndDeletion(ctx context.Context, t *db.Tenant, page, changeID string) error {

@@ -23,6 +23,7 @@ const (
 	Membership   = "membership"
 	Reminder     = "reminder"
 	Profile      = "profile"
+	Settings     = "settings"
 )
 
 // KeepDeleted is how long a deleted person stays in the bin. Until then, undoing the
@@ -34,7 +35,7 @@ type Change struct {
 	ID       string    `bun:",pk"`
 	TenantID tenant.ID `bun:",pk"`
 	// CredentialID and CredentialName are the credential that an agent wrote with; empty
-	// when the member wrote on a page.
+	// when the member wrote on a page. The operator has only a name.
 	CredentialID   string
 	CredentialName string
 	// Tool is the name of the tool, or of the page, that wrote.
@@ -132,7 +133,7 @@ func Record(ctx context.Context, tx *db.Tx, draft Draft) (string, error) {
 	}
 	row := Change{
 		ID: changeID, TenantID: tx.TenantID(), CredentialID: tx.Actor().CredentialID, CredentialName: tx.Actor().CredentialName,
-		Tool: tx.Actor().Tool, Summary: text.Truncate(draft.Summary, maxSummary), Effects: effects, FinalAt: finalAt,
+		Tool: tx.Actor().Tool, Summary: text.Truncate(text.Line(draft.Summary), maxSummary), Effects: effects, FinalAt: finalAt,
 		Undoes: draft.Undoes, ImportID: draft.ImportID, CreatedAt: tx.Now(),
 	}
 	_, err = tx.NewInsert().Model(&row).Exec(ctx)
@@ -175,15 +176,25 @@ func missing(state json.RawMessage) bool { return len(state) == 0 || string(stat
 
 // Query selects the changes to list, the latest first.
 type Query struct {
-	// ObjectID, CredentialID and IDs narrow the list unless they are empty.
-	ObjectID, CredentialID string
-	IDs                    []string `json:",omitempty"`
+	// ObjectID, CredentialID, Tool and IDs narrow the list unless they are empty.
+	ObjectID, CredentialID, Tool string
+	IDs                          []string `json:",omitempty"`
+	// ConnectionID leaves out changes that are not about a person, or about something of
+	// theirs, such as a note.
+	ConnectionID string
+	// Agent is the name or the id of the credential that wrote. With ByMember, changes that
+	// the member made on a page are listed as well.
+	Agent    string
+	ByMember bool `json:",omitempty"`
+	// Since (inclusive) and Until (exclusive) are zero for no limit.
+	Since, Until time.Time
 	// ByAgents leaves out changes that the member made on a page.
 	ByAgents bool `json:",omitempty"`
 	// InBin leaves out all but deletions that can still be undone.
 	InBin bool `json:",omitempty"`
-	// Before is the last change of the previous page; empty for the first page.
-	Before string
+	// Before is the last change of the previous page; empty for the first page. Last is the
+	// last change that may be listed; empty for no end.
+	Before, Last string
 	// Limit is the largest number of changes to return, at least 1.
 	Limit int
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/uptrace/bun"
 )
 
@@ -17,8 +19,18 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	if query.ObjectID != "" {
 		wanted = wanted.Where(`effects LIKE ?`, `%"id":"`+query.ObjectID+`"%`)
 	}
+	if query.ConnectionID != "" {
+		wanted = wanted.Where("effects LIKE ?", `%"`+query.ConnectionID+`"%`)
+	}
 	if query.CredentialID != "" {
 		wanted = wanted.Where("credential_id = ?", query.CredentialID)
+	}
+	if query.Tool != "" {
+		wanted = wanted.Where("tool = ?", query.Tool)
+	}
+	if query.Agent != "" {
+		wanted = wanted.Where("(credential_id = ? OR lower(credential_name) = lower(?) OR ? AND credential_id = '' AND credential_name = '')",
+			query.Agent, query.Agent, query.ByMember)
 	}
 	if len(query.IDs) > 0 {
 		wanted = wanted.Where("id IN (?)", bun.List(query.IDs))
@@ -29,11 +41,46 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	if query.ByAgents {
 		wanted = wanted.Where("(credential_id <> '' OR credential_name <> '')")
 	}
+	err := query.within(wanted).Scan(ctx)
+	return rows, err
+}
+
+// within limits a statement to the ids and the times of a query.
+func (query Query) within(wanted *bun.SelectQuery) *bun.SelectQuery {
 	if query.Before != "" {
 		wanted = wanted.Where("id < ?", query.Before)
 	}
-	err := wanted.Scan(ctx)
-	return rows, err
+	if query.Last != "" {
+		wanted = wanted.Where("id >= ?", query.Last)
+	}
+	// Ids begin with the time, so they keep the statement to a part of the primary key. The
+	// clocks of two processes differ by less than a day.
+	if !query.Since.IsZero() {
+		wanted = wanted.Where("id >= ?", id.First(id.Change, query.Since.Add(-skew))).Where("created_at >= ?", query.Since)
+	}
+	if !query.Until.IsZero() {
+		wanted = wanted.Where("id < ?", id.First(id.Change, query.Until.Add(skew))).Where("created_at < ?", query.Until)
+	}
+	return wanted
+}
+
+const skew = 24 * time.Hour
+
+// maxScanned is how many changes a page of a narrowed list is chosen from.
+const maxScanned = 5_000
+
+// scanEnd returns the id of the last change that a page may be chosen from, empty when all
+// of them may.
+func scanEnd(ctx context.Context, q db.Reader, query Query) (string, error) {
+	if query.ConnectionID == "" && query.CredentialID == "" && query.Tool == "" && query.Agent == "" {
+		return "", nil
+	}
+	var end string
+	err := query.within(q.From((*Change)(nil)).Column("id")).Order("id DESC").Limit(1).Offset(maxScanned-1).Scan(ctx, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return end, err
 }
 
 // errDryRun rolls back the transaction of a dry run.
@@ -62,7 +109,7 @@ func GetChange(ctx context.Context, tx *db.Tx, changeID string) (*Change, error)
 	c := &Change{}
 	err := tx.From(c).Where("id = ?", changeID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "there is no change %s", changeID)
+		return nil, fault.New(fault.NotFound, "there is no change %s; list_changes returns ids", changeID)
 	}
 	return c, err
 }

@@ -1,7 +1,11 @@
 package history
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/cursor"
@@ -19,52 +23,113 @@ type RPC struct{ DB *db.DB }
 // ListChanges implements the RPC.
 func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest) (*accountv1.ListChangesResponse, error) {
 	p := tenant.PrincipalFrom(ctx)
-	q := Query{ObjectID: req.GetObjectId(), Limit: call.DefaultLimit}
-	if req.GetMine() {
-		q.CredentialID = p.Credential.ID
+	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
+	q, err := queryOf(ctx, req, p)
+	if err != nil {
+		return nil, err
 	}
 	order := q
-	if req.Limit != nil {
-		q.Limit = int(req.GetLimit())
-	}
+	q.Limit = call.LimitOf(req.Limit, call.DefaultLimit)
 	if req.Cursor != nil {
 		if err := cursor.Decode(req.GetCursor(), order, &q.Before); err != nil {
 			return nil, err
 		}
 	}
+	if q.Last, err = scanEnd(ctx, data, q); err != nil {
+		return nil, err
+	}
 	size := q.Limit
 	q.Limit++ // one more shows whether there is a next page
-	changes, err := ListChanges(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
+	changes, err := ListChanges(ctx, data, q)
 	if err != nil {
 		return nil, err
 	}
-	res := &accountv1.ListChangesResponse{HasMore: len(changes) > size}
-	if res.HasMore {
+	res, last := &accountv1.ListChangesResponse{}, ""
+	switch {
+	case len(changes) > size:
 		changes = changes[:size]
-		next, err := cursor.Encode(order, changes[size-1].ID)
+		last = changes[size-1].ID
+	case q.Last != "":
+		// The page may be short: the next one goes on where this one stopped looking.
+		last = q.Last
+	}
+	if last != "" {
+		next, err := cursor.Encode(order, last)
 		if err != nil {
 			return nil, err
 		}
-		res.NextCursor = &next
+		res.HasMore, res.NextCursor = true, &next
+	}
+	names, err := namesIn(ctx, data, changes)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range changes {
-		res.Changes = append(res.Changes, changeMessage(&c, p))
+		res.Changes = append(res.Changes, changeMessage(&c, p, names, req.ChangeId != nil))
 	}
 	return res, nil
 }
 
-func changeMessage(c *Change, p *tenant.Principal) *accountv1.Change {
-	actor := c.CredentialName
+// queryOf returns the filters of a call.
+func queryOf(ctx context.Context, req *accountv1.ListChangesRequest, p *tenant.Principal) (q Query, err error) {
+	q = Query{ConnectionID: req.GetConnectionId(), Tool: req.GetTool(), Agent: req.GetAgent()}
+	q.ByMember = strings.EqualFold(q.Agent, p.DisplayName) || strings.EqualFold(q.Agent, p.Username)
+	if req.ChangeId != nil {
+		q.IDs = []string{req.GetChangeId()}
+	}
+	if req.GetMine() {
+		q.CredentialID = p.Credential.ID
+	}
+	if q.Since, err = call.StartOfDay(ctx, "since", req.Since, 0); err != nil {
+		return q, err
+	}
+	q.Until, err = call.StartOfDay(ctx, "until", req.Until, 0)
+	return q, err
+}
+
+// changeMessage shows a change as a line, or whole with its objects. It leaves out what
+// most changes share: that the caller's credential made them, and that they can be undone.
+func changeMessage(c *Change, p *tenant.Principal, names map[string]string, whole bool) *accountv1.Change {
+	m := &accountv1.Change{
+		Id: c.ID, Tool: c.Tool, Summary: c.Summary, Touched: touched(c.Effects), UndoneBy: call.Optional(c.UndoneBy), Undoes: call.Optional(c.Undoes),
+		CreatedAt: call.Timestamp(c.CreatedAt.Truncate(time.Second)),
+	}
+	if about := peopleOf(c, names); about != "" {
+		m.Summary += " (" + about + ")"
+	}
 	if c.CredentialID == "" {
-		actor = p.DisplayName
+		m.Actor = cmp.Or(c.CredentialName, p.DisplayName, p.Username)
+	} else if c.CredentialID != p.Credential.ID {
+		m.Actor = c.CredentialName
 	}
-	if actor == "" {
-		actor = p.Username
+	if undoable := c.Undoable(); !undoable {
+		m.Undoable = &undoable
 	}
-	return &accountv1.Change{
-		Id: c.ID, Tool: c.Tool, Actor: actor, Summary: c.Summary, Objects: ObjectMessages(c.Objects()), Undoable: c.Undoable(),
-		UndoneBy: call.Optional(c.UndoneBy), Undoes: call.Optional(c.Undoes), CreatedAt: call.Timestamp(c.CreatedAt),
+	if whole {
+		m.Objects = ObjectMessages(c.Objects())
 	}
+	return m
+}
+
+// touched counts objects by kind, such as "12 connections, 1 note"; empty for one kind,
+// which the summary counts.
+func touched(effects []Effect) string {
+	var kinds []string
+	counts := map[string]int{}
+	for _, e := range effects {
+		if counts[e.Kind]++; counts[e.Kind] == 1 {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	if len(kinds) < 2 {
+		return ""
+	}
+	for i, kind := range kinds {
+		if kinds[i] = fmt.Sprintf("%d %s", counts[kind], kind); counts[kind] > 1 {
+			kinds[i] += "s"
+		}
+	}
+	return strings.Join(kinds, ", ")
 }
 
 func ObjectMessages(objects []Object) []*accountv1.ChangedObject {

@@ -63,6 +63,13 @@ func (g *Generator) New(prefix string) (string, error) {
 	return prefix + "_" + u.String(), nil
 }
 
+// First returns the lowest identifier with the prefix that can be made at a time.
+func First(prefix string, at time.Time) string {
+	var u ulid.ULID
+	_ = u.SetTime(min(ulid.Timestamp(at), ulid.MaxTime()))
+	return prefix + "_" + u.String()
+}
+
 // Valid tells whether s is an identifier with the prefix.
 func Valid(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix+"_")

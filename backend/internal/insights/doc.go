@@ -2,9 +2,10 @@
 // organisation, what to know before a meeting, who should meet whom, who is like whom, how
 // the network is doing.
 //
-// The rules are pure functions over rows. The rows are read with a fixed number of
-// statements for each answer, with limits on the number of rows: an answer over 100,000
-// people costs as many statements as one over ten. Every line of an answer is [Evidence]:
-// a sentence, and the ids of the records it is based on. Text by members is quoted as data
-// and cut at a limit. Archived people are in no answer.
+// The rules are pure functions. Who is like whom, who should meet whom, who is at
+// an organisation and how the network is doing are found in the search index in memory; other
+// answers are read with a fixed number of statements,
+// with limits on the number of rows. Neither grows with the network. Every line of an
+// answer is [Evidence]: a sentence, and the ids of the records it is based on. Text by
+// members is quoted as data and cut at a limit. Archived people are in no answer.
 package insights

@@ -96,24 +96,32 @@ func before(key string) insights.Trait {
 func TestSuggestIntroductions(t *testing.T) {
 	t.Parallel()
 	tag := at(insights.KindTag, "x")
-	all := map[string]insights.Portrait{
+	portraits := map[string]insights.Portrait{
 		"a": portrait("a", 50, at(insights.KindOrganization, "Helios"), tag), "b": portrait("b", 50, before("Helios"), tag),
 		"c": portrait("c", 0, tag), "d": portrait("d", 99, at(insights.KindOrganization, "Helios"), tag), "e": portrait("e", 99),
 	}
 	duplicate := portrait("f", 99, tag)
 	duplicate.Person.Name = "NAME A"
-	all["f"] = duplicate
-	var pairs []insights.Pair
-	for one := range all {
-		for other := range all {
+	portraits["f"] = duplicate
+	var pairs []insights.Candidate
+	for one, a := range portraits {
+		for other, b := range portraits {
 			if one < other {
-				pairs = append(pairs, insights.NewPair(other, one))
+				pairs = append(pairs, insights.Candidate{First: &a, Second: &b})
 			}
 		}
 	}
-	known := insights.Acquainted{insights.NewPair("d", "b"): true}
+	asked := 0
+	known := func(some []insights.Pair) (insights.Acquainted, error) {
+		asked += len(some)
+		return insights.Acquainted{insights.NewPair("d", "b"): true}, nil
+	}
 	var got []string
-	for _, i := range insights.SuggestIntroductions("", all, pairs, known, 20) {
+	suggested, err := insights.SuggestIntroductions(pairs, known, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range suggested {
 		got = append(got, i.First.ID+i.Second.ID)
 		if len(i.Reasons) == 0 || i.Score <= 0 || i.Score > 1 {
 			t.Errorf("%s%s: %+v", i.First.ID, i.Second.ID, i)
@@ -128,8 +136,22 @@ func TestSuggestIntroductions(t *testing.T) {
 	if diff := cmp.Diff([]string{"ab", "df", "bf", "cd", "cf", "bc", "ac"}, got); len(got) != 7 || got[0] != "ab" || got[1] != "df" || slices.Contains(got, "ad") || slices.Contains(got, "bd") || slices.Contains(got, "af") {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if one := insights.SuggestIntroductions("b", all, []insights.Pair{insights.NewPair("a", "b")}, nil, 1); one[0].First.ID != "b" {
-		t.Errorf("for b: %+v", one)
+	a, b := portraits["a"], portraits["b"]
+	if one, err := insights.SuggestIntroductions([]insights.Candidate{{First: &b, Second: &a}}, known, 1); err != nil || one[0].First.ID != "b" {
+		t.Errorf("for b: %+v, %v", one, err)
+	}
+	// It asks about more pairs while too few are left.
+	asked = 0
+	more, err := insights.SuggestIntroductions(pairs, func(some []insights.Pair) (insights.Acquainted, error) {
+		known := insights.Acquainted{}
+		for _, p := range some {
+			known[p] = asked < 6
+			asked++
+		}
+		return known, nil
+	}, 1)
+	if err != nil || asked != 8 || len(more) != 1 || more[0].First.ID+more[0].Second.ID != "cf" {
+		t.Errorf("asked about %d: %+v, %v", asked, more, err)
 	}
 }
 

@@ -2,50 +2,102 @@ package insights
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/uptrace/bun"
 )
 
-// Limits on what is read about an organisation: people contacted last come first.
+// maxPlaces limits how many organisations a name matches, and maxRelationships how many
+// relationships of the people there are read.
 const (
-	maxPlaces  = 20
-	maxAtPlace = 1000
+	maxPlaces        = 20
+	maxRelationships = 2000
 )
 
+// AtOptions say which people ListPeopleAt looks for.
+type AtOptions struct {
+	// Past asks for people who were there, and OneStep for people who know one of them.
+	Past, OneStep bool
+	// Limit is how many people are needed.
+	Limit int
+}
+
 // ListPeopleAt reads the people who are tied to the organisations that a place matches, as
-// of now. If an organisation has exactly the name, or the domain, organisations whose name
-// only contains it are left out. It takes seven statements at most.
-func ListPeopleAt(ctx context.Context, t *db.Tenant, place Place, past, oneStep bool, now time.Time) (AtRows, error) {
+// of now, those whom PeopleAt puts first. If an organisation has exactly the name, or the
+// domain, organisations whose name only contains it are left out. It finds the people in the
+// member's search index, and takes four statements at most, and two more if people have
+// contacts ahead.
+func ListPeopleAt(ctx context.Context, q db.Reader, ix *index.Index, place Place, o AtOptions, now time.Time) (AtRows, error) {
 	var out AtRows
-	err := t.Snapshot(ctx, func(ctx context.Context, q db.Reader) error {
-		places, err := places(ctx, q, place)
-		if err != nil {
-			return err
-		}
-		for _, o := range places {
-			out.Organizations = append(out.Organizations, o.Name)
-		}
-		if err := insiders(ctx, q, &out, places, place.Domain, past); err != nil {
-			return err
-		}
-		everybody := out.Insiders()
-		if oneStep && len(everybody) > 0 {
-			err := q.From(&out.Relationships).Where("from_id IN (?) OR to_id IN (?)", bun.List(everybody), bun.List(everybody)).
-				Order("id").Limit(2 * maxAtPlace).Scan(ctx)
-			if err != nil {
-				return err
-			}
-			for _, r := range out.Relationships {
-				everybody = append(everybody, r.FromID, r.ToID)
-			}
-		}
-		out.People, err = persons(ctx, q, everybody, now)
+	places, err := places(ctx, q, place)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range places {
+		out.Organizations = append(out.Organizations, p.Name)
+	}
+	n := newNetwork(ix, now)
+	insiders, err := n.firstInsiders(ctx, q, ix.Summary(), place, out.Organizations, o)
+	if err != nil {
+		return out, err
+	}
+	there := people.IDs(insiders, func(p Person) string { return p.ID })
+	if err := readTies(ctx, q, &out, places, place.Domain, o.Past, there); err != nil {
+		return out, err
+	}
+	out.People = make(map[string]Person, len(insiders))
+	for _, p := range insiders {
+		out.People[p.ID] = p
+	}
+	if !o.OneStep || len(there) == 0 || len(there) >= o.Limit {
+		return out, nil
+	}
+	return out, n.addOneStep(ctx, q, &out, there)
+}
+
+// addOneStep adds the relationships of the people who are there, and who they are with.
+func (n *network) addOneStep(ctx context.Context, q db.Reader, out *AtRows, there []string) error {
+	err := q.From(&out.Relationships).Where("from_id IN (?) OR to_id IN (?)", bun.List(there), bun.List(there)).
+		Order("id").Limit(maxRelationships).Scan(ctx)
+	if err != nil {
 		return err
+	}
+	var others []*index.Document
+	for _, r := range out.Relationships {
+		for _, id := range []string{r.FromID, r.ToID} {
+			if d, ok := n.look.Find(id); ok {
+				others = append(others, d)
+			}
+		}
+	}
+	persons, err := n.persons(ctx, q, others)
+	for _, p := range persons {
+		out.People[p.ID] = p
+	}
+	return err
+}
+
+// firstInsiders returns the people who are or were at the organisations, or have an
+// address at the domain: of more than the limit, those whom PeopleAt puts first.
+func (n *network) firstInsiders(ctx context.Context, q db.Reader, s *index.Summary, p Place, organizations []string, o AtOptions) ([]Person, error) {
+	var docs []*index.Document
+	current := map[string]bool{}
+	s.PeopleAt(organizations, p.Domain, o.Past, func(at index.At) {
+		docs = append(docs, at.Document)
+		current[at.ID] = at.Current
 	})
-	return out, err
+	persons, err := n.persons(ctx, q, docs)
+	slices.SortFunc(persons, func(a, b Person) int {
+		if current[a.ID] != current[b.ID] {
+			return map[bool]int{true: -1, false: 1}[current[a.ID]]
+		}
+		return compareClose(&a, &b)
+	})
+	return persons[:min(o.Limit, len(persons))], err
 }
 
 // place is an organisation that matches; a lower rank is a better match.
@@ -54,15 +106,24 @@ type place struct {
 	Rank     int
 }
 
+// places finds organisations: with the index on their names, and if there is none of exactly
+// that name, by reading the names of all.
 func places(ctx context.Context, q db.Reader, p Place) ([]place, error) {
 	var found []place
+	label := people.NormalOrganization(p.Label)
+	if p.Domain == "" {
+		err := q.NewRaw("SELECT id, name FROM organizations WHERE tenant_id = ? AND normal_name = ?", q.TenantID(), p.Normal).Scan(ctx, &found)
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
 	part := db.LikeEscape(p.Normal)
 	err := q.NewRaw(`SELECT id, name, rank FROM (
 SELECT id, name, normal_name, CASE WHEN normal_name = ?0 OR (?1 <> '' AND (lower(domain) = ?1 OR normal_name = ?2)) THEN 0
 WHEN normal_name LIKE ?3 ESCAPE '\' THEN 1 WHEN normal_name LIKE ?4 ESCAPE '\' THEN 2 ELSE 3 END AS rank
 FROM organizations WHERE tenant_id = ?5) AS o
 WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?6`,
-		p.Normal, p.Domain, people.NormalOrganization(p.Label), part+"%", "%"+part+"%", q.TenantID(), maxPlaces).Scan(ctx, &found)
+		p.Normal, p.Domain, label, part+"%", "%"+part+"%", q.TenantID(), maxPlaces).Scan(ctx, &found)
 	for i := range found {
 		if found[0].Rank == 0 && found[i].Rank > 0 {
 			return found[:i], err
@@ -71,16 +132,17 @@ WHERE rank < 3 ORDER BY rank, length(normal_name), normal_name LIMIT ?6`,
 	return found, err
 }
 
-// insiders reads the people who hold or held a position at the places, or have an address
-// at the domain.
-func insiders(ctx context.Context, q db.Reader, out *AtRows, places []place, domain string, past bool) error {
+// readTies reads the positions of people at the places, and their addresses at the domain.
+func readTies(ctx context.Context, q db.Reader, out *AtRows, places []place, domain string, past bool, who []string) error {
+	if len(who) == 0 {
+		return nil
+	}
 	if len(places) > 0 {
 		err := q.NewRaw(`SELECT p.connection_id, o.name AS organization, p.title, p.started_on, p.ended_on, p.current FROM positions p
 JOIN organizations o ON o.tenant_id = p.tenant_id AND o.id = p.organization_id
-JOIN connections c ON c.tenant_id = p.tenant_id AND c.id = p.connection_id AND c.archived_at IS NULL
-WHERE p.tenant_id = ? AND p.organization_id IN (?) AND (p.current OR ?)
-ORDER BY p.current DESC, c.last_interaction_at DESC NULLS LAST, c.id, p.ordinal LIMIT ?`,
-			q.TenantID(), bun.List(people.IDs(places, func(p place) string { return p.ID })), past, maxAtPlace).Scan(ctx, &out.Held)
+WHERE p.tenant_id = ? AND p.connection_id IN (?) AND p.organization_id IN (?) AND (p.current OR ?)
+ORDER BY p.current DESC, p.connection_id, p.ordinal`,
+			q.TenantID(), bun.List(who), bun.List(people.IDs(places, func(p place) string { return p.ID })), past).Scan(ctx, &out.Held)
 		if err != nil {
 			return err
 		}
@@ -88,9 +150,7 @@ ORDER BY p.current DESC, c.last_interaction_at DESC NULLS LAST, c.id, p.ordinal 
 	if domain == "" {
 		return nil
 	}
-	return q.NewRaw(`SELECT h.connection_id, h.value FROM handles h
-JOIN connections c ON c.tenant_id = h.tenant_id AND c.id = h.connection_id AND c.archived_at IS NULL
-WHERE h.tenant_id = ? AND h.kind = 'email' AND h.normal_value LIKE ? ESCAPE '\'
-ORDER BY c.last_interaction_at DESC NULLS LAST, c.id, h.ordinal LIMIT ?`,
-		q.TenantID(), "%@"+db.LikeEscape(domain), maxAtPlace).Scan(ctx, &out.Mailboxes)
+	return q.NewRaw(`SELECT connection_id, value FROM handles WHERE tenant_id = ? AND connection_id IN (?)
+AND kind = 'email' AND normal_value LIKE ? ESCAPE '\' ORDER BY connection_id, ordinal`,
+		q.TenantID(), bun.List(who), "%@"+db.LikeEscape(domain)).Scan(ctx, &out.Mailboxes)
 }

@@ -41,14 +41,21 @@ func meetingPeople(ctx context.Context, q db.Reader, out *MeetingRows, who []str
 	for _, wanted := range who {
 		at := slices.IndexFunc(persons, func(c people.Connection) bool { return c.ID == wanted })
 		if at < 0 {
-			return people.NoConnection(wanted)
+			return people.NoConnection(ctx, q, wanted)
 		}
 		out.People = append(out.People, persons[at])
 	}
 	if out.Groups, err = groupsOf(ctx, q, who); err != nil {
 		return err
 	}
-	return fillCadences(ctx, q, out.People)
+	for i := range out.People {
+		for _, g := range ofPerson(out.Groups, out.People[i].ID) {
+			if shortest := &out.People[i].GroupCadence; g.CadenceDays > 0 && (*shortest == 0 || g.CadenceDays < *shortest) {
+				*shortest = g.CadenceDays
+			}
+		}
+	}
+	return nil
 }
 
 // Portrayed reads the people who are not archived, with their lists, in the order of their
@@ -75,20 +82,11 @@ WHERE l.tenant_id = ? AND l.connection_id IN (?) ORDER BY g.folded_name, g.id, l
 	return rows, err
 }
 
-// fillCadences sets the shortest intervals of people's groups.
-func fillCadences(ctx context.Context, q db.Reader, persons []people.Connection) error {
-	cadences, err := people.GroupCadences(ctx, q, people.IDs(persons, func(c people.Connection) string { return c.ID }))
-	for i := range persons {
-		persons[i].GroupCadence = cadences[persons[i].ID]
-	}
-	return err
-}
-
 // meetingTies reads the relationships of the people, and the names of the other people in
 // them.
 func meetingTies(ctx context.Context, q db.Reader, out *MeetingRows, who []string) error {
 	err := q.From(&out.Relationships).Where("from_id IN (?) OR to_id IN (?)", bun.List(who), bun.List(who)).Order("id").Limit(500).Scan(ctx)
-	if err != nil {
+	if err != nil || len(out.Relationships) == 0 {
 		return err
 	}
 	named := slices.Clone(who)

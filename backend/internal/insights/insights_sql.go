@@ -2,29 +2,14 @@ package insights
 
 import (
 	"context"
-	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/uptrace/bun"
 )
 
-// persons returns those of the people who are not archived, in the form of answers, by id.
-// It takes three statements.
-func persons(ctx context.Context, q db.Reader, ids []string, now time.Time) (map[string]Person, error) {
-	persons, err := headlines(ctx, q, ids)
-	if err != nil || len(persons) == 0 {
-		return persons, err
-	}
-	strengths, err := people.Strengths(ctx, q, ids, now)
-	for id, p := range persons {
-		p.Strength = strengths[id]
-		persons[id] = p
-	}
-	return persons, err
-}
-
-// headlines is persons without the strengths.
+// headlines returns those of the people who are not archived, without their strengths, by
+// id.
 func headlines(ctx context.Context, q db.Reader, ids []string) (map[string]Person, error) {
 	out := make(map[string]Person, len(ids))
 	if len(ids) == 0 {

@@ -88,7 +88,7 @@ func (r MeetingRows) shared(kind string) []Evidence {
 		sentence := map[string]string{
 			KindOrganization: "At ", KindGroup: "In the group ", KindTag: "Tagged ", KindPlace: "In ",
 		}[kind] + h.trait.Label + ": " + namesOf(h.who)
-		out = append(out, line(sentence, append([]string{h.trait.Source}, h.ids...)...))
+		out = append(out, line(sentence, append([]string{h.trait.source()}, h.ids...)...))
 	}
 	return out
 }

@@ -85,7 +85,7 @@ func (r MeetingRows) cadence(c *people.Connection, today time.Time, zone *time.L
 	if c.Cadence().Overdue(today, zone) {
 		state = "Overdue"
 	}
-	last := "none is on file"
+	last := "no contact is recorded"
 	if on, any := c.LastContact(zone); any {
 		last = "the last was on " + on.Format(time.DateOnly)
 	}

@@ -147,7 +147,7 @@ func ordered(found map[string]*PersonAt) []PersonAt {
 		out = append(out, *at)
 	}
 	slices.SortFunc(out, func(a, b PersonAt) int {
-		return cmp.Or(cmp.Compare(rank(a.Tie), rank(b.Tie)), compareClose(a.Person, b.Person))
+		return cmp.Or(cmp.Compare(rank(a.Tie), rank(b.Tie)), compareClose(&a.Person, &b.Person))
 	})
 	return out
 }

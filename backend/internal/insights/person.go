@@ -47,13 +47,11 @@ func line(said string, sources ...string) Evidence {
 }
 
 // compareClose orders people by strength, then by last contact, then by name, then by id.
-func compareClose(a, b Person) int {
-	return cmp.Or(
-		cmp.Compare(b.Strength.Score, a.Strength.Score),
-		b.LastInteractionAt.Compare(a.LastInteractionAt),
-		cmp.Compare(text.Fold(a.Name), text.Fold(b.Name)),
-		cmp.Compare(a.ID, b.ID),
-	)
+func compareClose(a, b *Person) int {
+	if order := cmp.Or(cmp.Compare(b.Strength.Score, a.Strength.Score), b.LastInteractionAt.Compare(a.LastInteractionAt)); order != 0 {
+		return order
+	}
+	return cmp.Or(cmp.Compare(text.Fold(a.Name), text.Fold(b.Name)), cmp.Compare(a.ID, b.ID))
 }
 
 // tieSentence describes what the named person is to "them".

@@ -13,7 +13,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/timeline"
 	connectionsv1 "github.com/kith-crm/kith/proto/gen/kith/connections/v1"
 	insightsv1 "github.com/kith-crm/kith/proto/gen/kith/insights/v1"
 )
@@ -104,6 +103,16 @@ func (h *RPC) data(ctx context.Context) (*db.Tenant, time.Time) {
 	return h.DB.Tenant(p.Tenant, p.ReadOnly), h.Now().UTC()
 }
 
+// network returns the caller's network in memory, as of a time.
+func (h *RPC) network(ctx context.Context, now time.Time) (*network, error) {
+	p := tenant.PrincipalFrom(ctx)
+	ix, err := h.Index.Index(ctx, p.Tenant, p.DataVersion)
+	if err != nil {
+		return nil, err
+	}
+	return newNetwork(ix, now), nil
+}
+
 func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequest) (*insightsv1.FindPeopleAtResponse, error) {
 	data, now := h.data(ctx)
 	place := ParsePlace(req.GetOrganization())
@@ -111,13 +120,18 @@ func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequ
 		return nil, fault.InvalidField("organization", "must be the name or the web domain of an organisation")
 	}
 	past, oneStep := req.IncludePast == nil || req.GetIncludePast(), req.IncludeOneStep == nil || req.GetIncludeOneStep()
-	rows, err := ListPeopleAt(ctx, data, place, past, oneStep, now)
+	ix, err := h.Index.OfCaller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, limit := PeopleAt(rows), call.LimitOf(req.Limit, call.DefaultLimit)
+	limit := call.LimitOf(req.Limit, call.DefaultLimit)
+	rows, err := ListPeopleAt(ctx, data, ix, place, AtOptions{Past: past, OneStep: oneStep, Limit: limit + 1}, now) // one more shows whether there are others
+	if err != nil {
+		return nil, err
+	}
+	found := PeopleAt(rows)
 	if len(found) == 0 && len(rows.Organizations) == 0 {
-		return nil, h.unknownPlace(ctx, req.GetOrganization())
+		return nil, search.UnknownOrganization(ix, "organization", req.GetOrganization())
 	}
 	res := &insightsv1.FindPeopleAtResponse{Organizations: rows.Organizations, HasMore: len(found) > limit}
 	for _, at := range found[:min(limit, len(found))] {
@@ -126,16 +140,6 @@ func (h *RPC) FindPeopleAt(ctx context.Context, req *insightsv1.FindPeopleAtRequ
 		})
 	}
 	return res, nil
-}
-
-// unknownPlace returns the error for a name that matches no stored organisation.
-func (h *RPC) unknownPlace(ctx context.Context, name string) error {
-	p := tenant.PrincipalFrom(ctx)
-	index, err := h.Index.Index(ctx, p.Tenant, p.DataVersion)
-	if err != nil {
-		return err
-	}
-	return search.UnknownOrganization(index, "organization", name)
 }
 
 func (h *RPC) PrepareMeeting(ctx context.Context, req *insightsv1.PrepareMeetingRequest) (*insightsv1.PrepareMeetingResponse, error) {
@@ -157,12 +161,21 @@ func (h *RPC) PrepareMeeting(ctx context.Context, req *insightsv1.PrepareMeeting
 
 func (h *RPC) SuggestIntroductions(ctx context.Context, req *insightsv1.SuggestIntroductionsRequest) (*insightsv1.SuggestIntroductionsResponse, error) {
 	data, now := h.data(ctx)
-	people, pairs, known, err := ListPairs(ctx, data, req.GetConnectionId(), now)
+	n, err := h.network(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	candidates, ok := n.candidates(req.GetConnectionId())
+	if !ok {
+		return nil, people.NoConnection(ctx, data, req.GetConnectionId())
+	}
+	known := func(some []Pair) (Acquainted, error) { return ListAcquainted(ctx, data, some) }
+	suggested, err := SuggestIntroductions(candidates, known, call.LimitOf(req.Limit, defaultIntroductions))
 	if err != nil {
 		return nil, err
 	}
 	res := &insightsv1.SuggestIntroductionsResponse{}
-	for _, i := range SuggestIntroductions(req.GetConnectionId(), people, pairs, known, call.LimitOf(req.Limit, defaultIntroductions)) {
+	for _, i := range suggested {
 		res.Introductions = append(res.Introductions, &insightsv1.Introduction{
 			First: personMessage(i.First), Second: personMessage(i.Second), Score: i.Score, Reasons: evidenceMessages(i.Reasons),
 		})
@@ -171,14 +184,18 @@ func (h *RPC) SuggestIntroductions(ctx context.Context, req *insightsv1.SuggestI
 }
 
 func (h *RPC) FindSimilarConnections(ctx context.Context, req *insightsv1.FindSimilarConnectionsRequest) (*insightsv1.FindSimilarConnectionsResponse, error) {
-	data, now := h.data(ctx)
 	alike, err := h.Search.Alike(ctx, tenant.PrincipalFrom(ctx), req.GetConnectionId())
 	if err != nil {
 		return nil, err
 	}
-	of, others, err := ListAlike(ctx, data, req.GetConnectionId(), alike.IDs, now)
+	data, now := h.data(ctx)
+	n, err := h.network(ctx, now)
 	if err != nil {
 		return nil, err
+	}
+	of, others, ok := n.like(req.GetConnectionId(), alike.IDs)
+	if !ok {
+		return nil, people.NoConnection(ctx, data, req.GetConnectionId())
 	}
 	res := &insightsv1.FindSimilarConnectionsResponse{ModeUsed: search.ModeKeyword}
 	if alike.Used {
@@ -195,7 +212,11 @@ func (h *RPC) FindSimilarConnections(ctx context.Context, req *insightsv1.FindSi
 
 func (h *RPC) GetNetworkStats(ctx context.Context, _ *insightsv1.GetNetworkStatsRequest) (*insightsv1.GetNetworkStatsResponse, error) {
 	data, now := h.data(ctx)
-	s, err := GetStats(ctx, data, now, call.ZoneOf(ctx))
+	ix, err := h.Index.OfCaller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := GetStats(ctx, data, ix, now, call.ZoneOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -241,44 +262,4 @@ func countMessages(counts []Count) []*insightsv1.Count {
 		out[i] = &insightsv1.Count{Name: c.Name, People: int32(c.People)}
 	}
 	return out
-}
-
-// includedEntries is how many notes and interactions get_connection adds.
-const includedEntries = 10
-
-func (h *RPC) GetConnection(ctx context.Context, req *connectionsv1.GetConnectionRequest) (*connectionsv1.GetConnectionResponse, error) {
-	p := tenant.PrincipalFrom(ctx)
-	data := h.DB.Tenant(p.Tenant, p.ReadOnly)
-	c, err := people.GetConnection(ctx, data, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	whole, err := people.WholeConnection(ctx, data, c)
-	if err != nil {
-		return nil, err
-	}
-	res := &connectionsv1.GetConnectionResponse{Connection: whole}
-	for _, part := range req.GetInclude() {
-		switch part {
-		case "positions":
-			res.Positions = people.PositionMessages(c.Positions)
-		case "notes":
-			notes, err := timeline.ListNotes(ctx, data, c.ID, includedEntries)
-			if err != nil {
-				return nil, err
-			}
-			for _, n := range notes {
-				res.Notes = append(res.Notes, timeline.NoteMessage(&n))
-			}
-		case "interactions":
-			interactions, err := timeline.ListInteractions(ctx, data, c.ID, includedEntries)
-			if err != nil {
-				return nil, err
-			}
-			for _, i := range interactions {
-				res.Interactions = append(res.Interactions, timeline.InteractionMessage(&i))
-			}
-		}
-	}
-	return res, nil
 }

@@ -10,11 +10,11 @@ import (
 
 // Limits on how many people are compared.
 const (
-	// LikesPerKind is how many of the people who share a kind of trait with a person are
-	// compared with them: those contacted last.
-	LikesPerKind = 400
+	// SharingOne is how many of the people who share one trait with a person are compared
+	// with them: starred ones and then those contacted last.
+	SharingOne = 100
 	// CircleSize is how many of the people who share one trait are paired with each other.
-	// CircleRows is how many rows of a kind of trait are read, the smallest circles first.
+	// CircleRows is how many people of a kind of trait are read, the smallest circles first.
 	CircleSize = 20
 	CircleRows = 3000
 	// MaxPairs is how many of these pairs are compared in detail.
@@ -40,22 +40,42 @@ type Likeness struct {
 // both have divided by the weight of what either has (weighted Jaccard). With a likeness,
 // both orders are fused by the values of their ranks.
 func FindSimilar(of Portrait, others []Portrait, like Likeness, limit int) []Similar {
-	out := sharing(of, others)
-	if len(like.IDs) > 0 {
-		out = like.fuse(of, others, out)
+	found := sharing(&of, others)
+	if len(like.IDs) == 0 {
+		bestFirst(found, limit, compareScored)
+	} else {
+		slices.SortFunc(found, compareScored)
+		found = like.fuse(&of, others, found)
 	}
-	return out[:min(len(out), limit)]
+	out := make([]Similar, min(len(found), limit))
+	for i := range out {
+		f := found[i]
+		out[i] = Similar{Person: f.Person, Score: f.score, Reasons: reasons(&of, f.Portrait)}
+		if f.alike {
+			out[i].Reasons = append(slices.Clip(out[i].Reasons), line("What is on file about both is alike", of.Person.ID, f.Person.ID))
+			out[i].Reasons = out[i].Reasons[max(0, len(out[i].Reasons)-maxEvidence):]
+		}
+	}
+	return out
+}
+
+// scored is a person with a score, and whether they are in the likeness.
+type scored struct {
+	*Portrait
+
+	score float64
+	alike bool
 }
 
 // fuse adds the people of the likeness, and orders all by their ranks.
-func (l Likeness) fuse(of Portrait, others []Portrait, sharing []Similar) []Similar {
+func (l Likeness) fuse(of *Portrait, others []Portrait, sharing []scored) []scored {
 	const damping = 60 // of reciprocal rank fusion
 	worth := func(rank int) float64 { return 1 / float64(damping+1+rank) }
 	at := make(map[string]int, len(sharing))
 	out := slices.Clone(sharing)
 	for rank := range out {
 		at[out[rank].Person.ID] = rank
-		out[rank].Score = worth(rank)
+		out[rank].score = worth(rank)
 	}
 	for rank, id := range l.IDs {
 		i, known := at[id]
@@ -64,32 +84,39 @@ func (l Likeness) fuse(of Portrait, others []Portrait, sharing []Similar) []Simi
 			if p < 0 || id == of.Person.ID {
 				continue
 			}
-			i, out = len(out), append(out, Similar{Person: others[p].Person})
+			i, out = len(out), append(out, scored{Portrait: &others[p]})
 		}
-		out[i].Score += l.Weight * worth(rank)
-		out[i].Reasons = append(slices.Clip(out[i].Reasons), line("What is on file about both is alike", of.Person.ID, id))
-		out[i].Reasons = out[i].Reasons[max(0, len(out[i].Reasons)-maxEvidence):]
+		out[i].score += l.Weight * worth(rank)
+		out[i].alike = true
 	}
 	for i := range out {
-		out[i].Score = thousandths(out[i].Score / (worth(0) * (1 + l.Weight)))
+		out[i].score = thousandths(out[i].score / (worth(0) * (1 + l.Weight)))
 	}
-	slices.SortStableFunc(out, func(a, b Similar) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(out, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	return out
 }
 
-// sharing are those who share something with a person, who shares most first.
-func sharing(of Portrait, others []Portrait) []Similar {
-	var out []Similar
-	for _, other := range others {
+// sharing are those who share something with a person.
+func sharing(of *Portrait, others []Portrait) []scored {
+	out := make([]scored, 0, len(others))
+	for i := range others {
+		other := &others[i]
 		if other.Person.ID == of.Person.ID {
 			continue
 		}
 		if o := compare(of, other); o.shared > 0 {
-			out = append(out, Similar{Person: other.Person, Score: thousandths(o.shared / o.all), Reasons: o.reasons(of.Person, other.Person)})
+			out = append(out, scored{Portrait: other, score: thousandths(o.shared / o.all)})
 		}
 	}
-	slices.SortFunc(out, func(a, b Similar) int { return cmp.Or(cmp.Compare(b.Score, a.Score), compareClose(a.Person, b.Person)) })
 	return out
+}
+
+// compareScored orders people by what they share.
+func compareScored(a, b scored) int {
+	if order := cmp.Compare(b.score, a.score); order != 0 {
+		return order
+	}
+	return compareClose(&a.Person, &b.Person)
 }
 
 func thousandths(x float64) float64 { return math.Round(x*1000) / 1000 }
@@ -114,24 +141,86 @@ func NewPair(a, b string) Pair {
 // Promising returns the pairs that share most, counted by circles: a small circle is
 // stronger evidence than a large one. The limits on circles limit its work.
 func Promising(circles []Circle) []Pair {
-	scores := map[Pair]float64{}
-	for _, c := range circles {
-		ids := c.IDs[:min(len(c.IDs), CircleSize)]
-		said := weight(c.Kind) / math.Log2(1+float64(len(c.IDs)))
-		for i, a := range ids {
-			for _, b := range ids[:i] {
-				scores[NewPair(a, b)] += said
+	ids, in := members(circles)
+	type scoredPair struct {
+		a, b  int
+		score float64
+	}
+	var pairs []scoredPair
+	score := make([]float64, len(ids))
+	var met []int
+	for a := range ids {
+		met = met[:0]
+		for _, c := range in[a] {
+			for _, b := range c.members {
+				if ids[b] >= ids[a] {
+					continue
+				}
+				if score[b] == 0 {
+					met = append(met, b)
+				}
+				score[b] += c.said
 			}
 		}
+		for _, b := range met {
+			pairs = append(pairs, scoredPair{b, a, math.Round(score[b] * 1e6)})
+			score[b] = 0
+		}
 	}
-	pairs := make([]Pair, 0, len(scores))
-	for p := range scores {
-		pairs = append(pairs, p)
-	}
-	slices.SortFunc(pairs, func(a, b Pair) int {
-		return cmp.Or(cmp.Compare(math.Round(scores[b]*1e6), math.Round(scores[a]*1e6)), cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
+	bestFirst(pairs, MaxPairs, func(x, y scoredPair) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(ids[x.a], ids[y.a]), cmp.Compare(ids[x.b], ids[y.b]))
 	})
-	return pairs[:min(len(pairs), MaxPairs)]
+	out := make([]Pair, min(len(pairs), MaxPairs))
+	for i := range out {
+		out[i] = Pair{ids[pairs[i].a], ids[pairs[i].b]}
+	}
+	return out
+}
+
+// numberedCircle is a Circle of people by number, and how much it says of two of them.
+type numberedCircle struct {
+	members []int
+	said    float64
+}
+
+// members numbers the people of the circles, and returns their ids and their circles.
+func members(circles []Circle) (ids []string, in [][]numberedCircle) {
+	numbers := map[string]int{}
+	for _, c := range circles {
+		numbered := numberedCircle{make([]int, min(len(c.IDs), CircleSize)), weight(c.Kind) / math.Log2(1+float64(len(c.IDs)))}
+		for i := range numbered.members {
+			n, known := numbers[c.IDs[i]]
+			if !known {
+				n = len(ids)
+				numbers[c.IDs[i]] = n
+				ids, in = append(ids, c.IDs[i]), append(in, nil)
+			}
+			numbered.members[i] = n
+			in[n] = append(in[n], numbered)
+		}
+	}
+	return ids, in
+}
+
+// bestFirst moves the n best items to the front, in order; those after them are in any
+// order.
+func bestFirst[T any](items []T, n int, compare func(a, b T) int) {
+	n = min(n, len(items))
+	best := items[:n]
+	slices.SortFunc(best, compare)
+	if n == 0 {
+		return
+	}
+	for i := n; i < len(items); i++ {
+		if compare(items[i], best[n-1]) >= 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, items[i], compare)
+		item := items[i]
+		items[i] = best[n-1]
+		copy(best[at+1:], best[at:n-1])
+		best[at] = item
+	}
 }
 
 // Introduction is two people who might gain from knowing each other.
@@ -148,39 +237,67 @@ type Acquainted map[Pair]bool
 // fullFit is the weight of shared traits at which the fit of a pair is one half.
 const fullFit = 6
 
-// SuggestIntroductions returns the best of the pairs. It leaves out pairs who are
-// acquainted, work at the same place today, or have the same name. The closer the member
-// is to both, the better, because an introduction needs both ties. In suggestions for one
-// person, that person comes first in each pair; id is empty otherwise.
-func SuggestIntroductions(id string, people map[string]Portrait, pairs []Pair, known Acquainted, limit int) []Introduction {
-	var out []Introduction
-	for _, p := range pairs {
-		a, haveA := people[p.First]
-		b, haveB := people[p.Second]
-		if p.Second == id {
-			a, b = b, a
-		}
-		if !haveA || !haveB || p.First == p.Second || known[NewPair(p.First, p.Second)] || text.Fold(a.Person.Name) == text.Fold(b.Person.Name) {
-			continue
-		}
-		o := compare(a, b)
-		if o.shared == 0 || o.workTogether() {
-			continue
-		}
-		ties := float64(min(a.Person.Strength.Score, b.Person.Strength.Score)) / 100
-		out = append(out, Introduction{
-			First: a.Person, Second: b.Person, Reasons: o.reasons(a.Person, b.Person),
-			Score: thousandths(o.shared / (o.shared + fullFit) * (0.6 + 0.4*ties)),
-		})
-	}
-	slices.SortFunc(out, func(a, b Introduction) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), compareClose(a.First, b.First), compareClose(a.Second, b.Second))
-	})
-	return out[:min(len(out), limit)]
+// Candidate is two people who may be introduced.
+type Candidate struct {
+	First, Second *Portrait
+
+	score float64
 }
 
-func (o overlap) workTogether() bool {
-	return slices.ContainsFunc(o.pairs, func(p [2]Trait) bool {
-		return p[0].Kind == KindOrganization && p[0].Current && p[1].Current
-	})
+func (c Candidate) pair() Pair { return NewPair(c.First.Person.ID, c.Second.Person.ID) }
+
+// namesakes reports whether the two may be one person.
+func (c Candidate) namesakes() bool {
+	return text.Fold(c.First.Person.Name) == text.Fold(c.Second.Person.Name)
+}
+
+// SuggestIntroductions returns the best of the candidates. It leaves out people who are
+// acquainted, work at the same place today, or have the same name. The closer the member
+// is to both, the better, because an introduction needs both ties. It asks who is
+// acquainted for the best pairs first, and for more only as long as too few are left.
+func SuggestIntroductions(candidates []Candidate, acquainted func([]Pair) (Acquainted, error), limit int) ([]Introduction, error) {
+	left := fitting(candidates)
+	var out []Introduction
+	for size := 4 * limit; len(left) > 0 && len(out) < limit; size *= 4 {
+		bestFirst(left, size, compareCandidates)
+		some := left[:min(size, len(left))]
+		left = left[len(some):]
+		some = slices.DeleteFunc(some, Candidate.namesakes)
+		asked := make([]Pair, len(some))
+		for i, c := range some {
+			asked[i] = c.pair()
+		}
+		known, err := acquainted(asked)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range some {
+			if len(out) < limit && !known[c.pair()] {
+				out = append(out, Introduction{First: c.First.Person, Second: c.Second.Person, Score: c.score, Reasons: reasons(c.First, c.Second)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// fitting returns the candidates who share something and are no colleagues, with scores.
+func fitting(candidates []Candidate) []Candidate {
+	out := make([]Candidate, 0, len(candidates))
+	for _, c := range candidates {
+		o := compare(c.First, c.Second)
+		if o.shared == 0 || o.colleagues {
+			continue
+		}
+		ties := float64(min(c.First.Person.Strength.Score, c.Second.Person.Strength.Score)) / 100
+		c.score = thousandths(o.shared / (o.shared + fullFit) * (0.6 + 0.4*ties))
+		out = append(out, c)
+	}
+	return out
+}
+
+func compareCandidates(a, b Candidate) int {
+	if order := cmp.Compare(b.score, a.score); order != 0 {
+		return order
+	}
+	return cmp.Or(compareClose(&a.First.Person, &b.First.Person), compareClose(&a.Second.Person, &b.Second.Person))
 }

@@ -2,9 +2,6 @@ package insights
 
 import (
 	"time"
-
-	"github.com/kith-crm/kith/backend/internal/civil"
-	"github.com/kith-crm/kith/backend/internal/people"
 )
 
 // Stats is the statistics of the network; archived people count only in Archived.
@@ -30,14 +27,3 @@ const (
 	FadingScore = 40
 	FadingAfter = 182 * 24 * time.Hour
 )
-
-// countOverdue counts the people who are overdue by half an interval or more.
-func countOverdue(people []people.Connection, now time.Time, zone *time.Location) int {
-	n, today := 0, civil.Of(now, zone)
-	for i := range people {
-		if c := &people[i]; c.Cadence().Overdue(today, zone) && !c.Cadence().Snoozed(today) {
-			n++
-		}
-	}
-	return n
-}

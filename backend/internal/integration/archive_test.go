@@ -85,7 +85,7 @@ func TestArchivedPeopleAreNotFound(t *testing.T) {
 		if err != nil || len(entries) != 2 || len(entries[0].Participants) != 1 || entries[0].Participants[0].ID != bo.ID {
 			t.Errorf("timeline: %+v, %v", entries, err)
 		}
-		if _, err := timeline.ListTimeline(t.Context(), data, timeline.Query{ConnectionID: ana.ID, Limit: 10}); !fault.Is(err, fault.NotFound) {
+		if _, err := timeline.ListTimeline(t.Context(), data, timeline.Query{ConnectionID: ana.ID, Limit: 10}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("their timeline: %v", err)
 		}
 		persons, err := people.ListDuplicateCandidates(t.Context(), data)
@@ -107,7 +107,7 @@ func TestArchivedPeopleAreNotFound(t *testing.T) {
 				return err
 			}),
 			"merge": write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-				_, err := people.Merge(ctx, u, bo.ID, []string{ana.ID}, false, func(context.Context, *people.Connection) error { return nil })
+				_, err := people.Merge(ctx, u, []people.MergeInto{{Into: bo.ID, From: []string{ana.ID}}}, false, func(context.Context, []people.MergedPerson) error { return nil })
 				return err
 			}),
 		} {
@@ -188,7 +188,8 @@ func TestDelete(t *testing.T) {
 		if left := onFile(t, s, owner); left["people"] != 1 || left["notes"] != 1 || left["interactions"] != 1 || left["relationships"] != 0 {
 			t.Errorf("left: %v", left)
 		}
-		notes, err := timeline.ListNotes(t.Context(), s.Tenant(owner, false), bo.ID, 10)
+		latest, err := timeline.ListNotes(t.Context(), s.Tenant(owner, false), []string{bo.ID}, 10)
+		notes := latest[bo.ID]
 		if err != nil || len(notes) != 1 || notes[0].ID != shared || !slices.Equal(notes[0].ConnectionIDs, []string{bo.ID}) {
 			t.Errorf("the other's notes: %+v, %v", notes, err)
 		}

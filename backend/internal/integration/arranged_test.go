@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 )
 
@@ -63,18 +64,11 @@ func arrangedReads(data *db.Tenant) map[string]attempt {
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
 		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
 		"FindGroup":  func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
-		"GetStrength": func(ctx context.Context, v victim) (any, error) {
-			s, err := people.GetStrength(ctx, data, v.connection)
-			if s.Score > 0 || s.Calls > 0 {
-				return nil, fmt.Errorf("the victim's %s shows: %+v", secret, s)
-			}
-			return s, err
-		},
-		"ReadDue": func(ctx context.Context, v victim) (any, error) {
+		"List": func(ctx context.Context, v victim) (any, error) {
 			q := reminders.DueQuery{Today: time.Now(), Until: time.Now().AddDate(1, 0, 0), Zone: time.UTC, Limit: 50}
-			all, err := reminders.ReadDue(ctx, data, q)
+			all, _, err := reminders.List(ctx, data, index.New(), q)
 			q.ConnectionID = v.connection
-			one, oneErr := reminders.ReadDue(ctx, data, q)
+			one, _, oneErr := reminders.List(ctx, data, nil, q)
 			return []any{all, err, one}, oneErr
 		},
 		"EachEntry": func(ctx context.Context, v victim) (any, error) {
@@ -127,13 +121,6 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"GetNote": func(ctx context.Context, v victim) (any, error) { return timeline.GetNote(ctx, u, v.note) },
 		"ReplaceNote": func(ctx context.Context, v victim) (any, error) {
 			return nil, timeline.ReplaceNote(ctx, u, &timeline.Note{TenantID: v.tenant, ID: v.note, Body: "stolen", Version: 2, ConnectionIDs: []string{v.connection}})
-		},
-		"GetStrength": func(ctx context.Context, v victim) (any, error) {
-			s, err := people.GetStrength(ctx, u, v.connection)
-			if s.Score > 0 || s.Calls > 0 {
-				return nil, fmt.Errorf("the victim's %s shows: %+v", secret, s)
-			}
-			return s, err
 		},
 	}
 }

@@ -80,7 +80,7 @@ func TestListDue(t *testing.T) {
 		list := func(days int, of string) []string {
 			t.Helper()
 			q.Until, q.ConnectionID = q.Today.AddDate(0, 0, days), of
-			due, _, err := reminders.List(t.Context(), s.Tenant(owner, true), q)
+			due, _, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestListDue(t *testing.T) {
 			}
 		}
 		q.ConnectionID = gone.ID
-		if _, _, err := reminders.List(t.Context(), s.Tenant(owner, true), q); !fault.Is(err, fault.NotFound) {
+		if _, _, err := reminders.List(t.Context(), s.Tenant(owner, true), searchIndex(t, s, owner), q); !fault.Is(err, fault.Conflict) {
 			t.Errorf("an archived person: %v", err)
 		}
 	})
@@ -137,6 +137,7 @@ func TestDatesDueAreThoseOfTheRule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ix := searchIndex(t, s, owner)
 		rapid.Check(t, func(rt *rapid.T) {
 			q := reminders.DueQuery{Zone: time.UTC, Kinds: []string{"date"}, Limit: 1000}
 			q.Today = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, rapid.IntRange(0, 2000).Draw(rt, "today"))
@@ -147,7 +148,7 @@ func TestDatesDueAreThoseOfTheRule(t *testing.T) {
 					want++
 				}
 			}
-			due, counts, err := reminders.List(context.Background(), s.Tenant(owner, true), q)
+			due, counts, err := reminders.List(context.Background(), s.Tenant(owner, true), ix, q)
 			if err != nil || len(due) != want || counts.Dates != want {
 				rt.Fatalf("from %v to %v: %d of %d, %v", q.Today, q.Until, len(due), want, err)
 			}

@@ -83,11 +83,12 @@ func TestListPeopleAtFindsOrganisations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ix := searchIndex(t, s, owner)
 		for query, want := range map[string][]string{
 			"helios": {"Helios GmbH"}, "HELIOS Inc.": {"Helios GmbH"}, "helios.example": {"Helios GmbH"}, "elio": {"Helios GmbH", "Helios Energy"},
 			"energy": {"Helios Energy"}, "muller": {"Müller & Söhne AG"}, "MÜLLER & söhne": {"Müller & Söhne AG"}, "%": {"100% Pure_Co"}, "_": {"100% Pure_Co"}, "x": nil,
 		} {
-			rows, err := insights.ListPeopleAt(t.Context(), s.Tenant(owner, true), insights.ParsePlace(query), true, true, time.Now())
+			rows, err := insights.ListPeopleAt(t.Context(), s.Tenant(owner, true), ix, insights.ParsePlace(query), insights.AtOptions{Past: true, OneStep: true, Limit: 50}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +96,7 @@ func TestListPeopleAtFindsOrganisations(t *testing.T) {
 				t.Errorf("%s finds %d people at (-want +got):\n%s", query, len(rows.People), diff)
 			}
 		}
-		rows, err := insights.ListPeopleAt(t.Context(), s.Tenant(owner, true), insights.ParsePlace("mail.example"), true, true, time.Now())
+		rows, err := insights.ListPeopleAt(t.Context(), s.Tenant(owner, true), ix, insights.ParsePlace("mail.example"), insights.AtOptions{Past: true, OneStep: true, Limit: 50}, time.Now())
 		if err != nil || len(rows.Mailboxes) != 4 || len(rows.Organizations) != 0 {
 			t.Errorf("by a domain: %+v, %v", rows, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/job"
 )
 
@@ -18,6 +19,8 @@ func jobReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"GetJob":   func(ctx context.Context, v victim) (any, error) { return job.GetJob(ctx, data, v.job.Number) },
 		"ListJobs": func(ctx context.Context, v victim) (any, error) { return job.ListJobs(ctx, data, v.job.Kind, 10) },
+		"Find":     func(ctx context.Context, v victim) (any, error) { return job.Find(ctx, data, v.job.Kind, v.job.ID) },
+		"FindFile": func(ctx context.Context, v victim) (any, error) { return export.FindFile(ctx, data, v.job.ID) },
 		"WriteStep": func(ctx context.Context, v victim) (any, error) {
 			l := job.Lease{ID: v.job.ID, Tenant: v.tenant, Fence: v.job.Fence}
 			return nil, job.WriteStep(ctx, data, l, db.Actor{}, func(context.Context, *db.Tx) (job.Step, error) {

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -31,11 +32,21 @@ func partReads(data *db.Tenant) map[string]attempt {
 			err := people.FillConnections(ctx, data, filled)
 			return filled, err
 		},
+		"GetConnections": func(ctx context.Context, v victim) (any, error) {
+			return people.GetConnections(ctx, data, []string{v.connection})
+		},
+		"FindDeletions": func(ctx context.Context, v victim) (any, error) {
+			found, err := history.FindDeletions(ctx, data, []string{v.binned})
+			if len(found) > 0 {
+				return nil, fmt.Errorf("the victim's %s shows: %v", secret, found)
+			}
+			return found, err
+		},
 		"Strengths": func(ctx context.Context, v victim) (any, error) {
 			return people.Strengths(ctx, data, []string{v.connection}, time.Now())
 		},
-		"PeopleDue": func(ctx context.Context, v victim) (any, error) {
-			return reminders.PeopleDue(ctx, data, reminders.DueQuery{ConnectionID: v.connection, Today: time.Now(), Zone: time.UTC, Until: time.Now().AddDate(0, 0, 60), Limit: 50})
+		"PersonDue": func(ctx context.Context, v victim) (any, error) {
+			return reminders.PersonDue(ctx, data, v.connection)
 		},
 	}
 }

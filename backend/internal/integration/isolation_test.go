@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
@@ -43,7 +44,7 @@ type victim struct {
 	connection, note, interaction string
 	email, externalKey            string
 	change, relationship          string
-	deletion                      string
+	deletion, binned              string
 	key                           idempotency.Key
 	job                           *job.Job
 }
@@ -91,7 +92,7 @@ func newVictim(t *testing.T, s *db.DB) victim {
 		if err != nil {
 			return err
 		}
-		v.deletion = deleted.ChangeID
+		v.deletion, v.binned = deleted.ChangeID, binned.Connection.ID
 		ties, err := people.ListRelationshipsBetween(ctx, u, v.connection, v.relative)
 		if err == nil {
 			v.relationship = ties[0].ID
@@ -102,6 +103,13 @@ func newVictim(t *testing.T, s *db.DB) victim {
 		t.Fatal(err)
 	}
 	v.key = keepSecret(t, s, v.tenant)
+	err = s.Write(t.Context(), func(ctx context.Context, tx db.Querier) error {
+		_, err := tx.NewRaw("UPDATE members SET timezone = ?, locale = ? WHERE id = ?", secret, secret, v.tenant).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return v
 }
 
@@ -113,16 +121,19 @@ type attempt func(ctx context.Context, v victim) (any, error)
 func tenantAttempts(data *db.Tenant) map[string]attempt {
 	return within(partReads(data), arrangedReads(data), actReads(data), insightReads(data), paidReads(data), jobReads(data), vectorReads(data), importReads(data), map[string]attempt{
 		"GetConnection": func(ctx context.Context, v victim) (any, error) { return people.GetConnection(ctx, data, v.connection) },
+		"NoConnection": func(ctx context.Context, v victim) (any, error) {
+			return nil, people.NoConnection(ctx, data, v.connection)
+		},
 		"ListTimeline": func(ctx context.Context, v victim) (any, error) {
 			one, err := timeline.ListTimeline(ctx, data, timeline.Query{ConnectionID: v.connection, Limit: 50})
 			all, allErr := timeline.ListTimeline(ctx, data, timeline.Query{Limit: 50})
 			return []any{one, all, err}, allErr
 		},
 		"ListNotes": func(ctx context.Context, v victim) (any, error) {
-			return timeline.ListNotes(ctx, data, v.connection, 10)
+			return timeline.ListNotes(ctx, data, []string{v.connection}, 10)
 		},
 		"ListInteractions": func(ctx context.Context, v victim) (any, error) {
-			return timeline.ListInteractions(ctx, data, v.connection, 10)
+			return timeline.ListInteractions(ctx, data, []string{v.connection}, 10)
 		},
 		"Export": func(ctx context.Context, _ victim) (any, error) {
 			var all []any
@@ -317,7 +328,11 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes})
+	settings, err := account.GetSettings(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +340,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 }
 
 func tenantTables() []string {
-	return []string{"connections", "handles", "organizations", "positions", "tags", "connection_tags", "notes",
+	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
 		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys", "embeddings", "jobs", "files", "source_keys"}
 }
@@ -360,10 +375,11 @@ func TestRowLevelSecurity(t *testing.T) {
 		}
 		exec(t, db, "SELECT set_config('app.tenant_id', '"+string(attacker)+"', false)")
 		refusesOtherProfiles(t, db, attacker)
+		refusesOtherMembers(t, db, attacker)
 		if _, err := db.Exec("INSERT INTO tags (tenant_id, id, name, folded_name) VALUES ($1, 'tag_x', 'x', 'x')", string(v.tenant)); err == nil {
 			t.Error("a row was written into another tenant")
 		}
-		for _, table := range []string{"members", "personal_tokens", "sandbox_states", "linked_identities", "provider_attempts", "security_events"} {
+		for _, table := range []string{"personal_tokens", "sandbox_states", "linked_identities", "provider_attempts", "security_events"} {
 			if _, err := db.Exec("SELECT 1 FROM " + table); err == nil {
 				t.Errorf("the tenant's role reads %s", table)
 			}

@@ -44,8 +44,8 @@ func TestRelationships(t *testing.T) {
 				from string
 				want people.Relation
 			}{{ana, people.Relation{ConnectionID: bo, Name: "Bo", Type: c.relation}}, {bo, people.Relation{ConnectionID: ana, Name: "Ana", Type: c.inverse}}} {
-				got, err := people.ListRelations(t.Context(), s.Tenant(owner, false), seen.from, 10)
-				if diff := cmp.Diff([]people.Relation{seen.want}, got); diff != "" || err != nil {
+				got, err := people.ListRelations(t.Context(), s.Tenant(owner, false), []string{seen.from}, 10)
+				if diff := cmp.Diff(map[string][]people.Relation{seen.from: {seen.want}}, got); diff != "" || err != nil {
 					t.Errorf("%s: %v\n%s", c.relation, err, diff)
 				}
 			}

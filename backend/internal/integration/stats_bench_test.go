@@ -49,8 +49,9 @@ func BenchmarkStats(b *testing.B) {
 				b.Fatal(err)
 			}
 			data := s.Tenant(owner, true)
+			ix := searchIndex(b, s, owner)
 			for b.Loop() {
-				stats, err := insights.GetStats(b.Context(), data, time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.UTC)
+				stats, err := insights.GetStats(b.Context(), data, ix, time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.UTC)
 				if err != nil || stats.People != people || len(stats.Organizations) != 10 || len(stats.Closest) != 10 {
 					b.Fatal(stats, err)
 				}

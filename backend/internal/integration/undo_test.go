@@ -52,12 +52,17 @@ func wantUndone(t testing.TB, s *db.DB, owner tenant.ID, id string) string {
 
 func merge(t testing.TB, s *db.DB, owner tenant.ID, dryRun bool, into string, from ...string) people.Merged {
 	t.Helper()
+	return mergeAll(t, s, owner, dryRun, []people.MergeInto{{Into: into, From: from}})
+}
+
+func mergeAll(t testing.TB, s *db.DB, owner tenant.ID, dryRun bool, merges []people.MergeInto) people.Merged {
+	t.Helper()
 	return do(t, s, owner, func(ctx context.Context, u *db.Tx) (people.Merged, error) {
-		return people.Merge(ctx, u, into, from, dryRun, func(context.Context, *people.Connection) error { return nil })
+		return people.Merge(ctx, u, merges, dryRun, func(context.Context, []people.MergedPerson) error { return nil })
 	})
 }
 
-// For any merge, an undo restores the state before it, the undo of the undo restores the
+// For any merges, an undo restores the state before it, the undo of the undo restores the
 // merged state, and a dry run changes nothing.
 func TestUndoOfAMergeRestoresEverything(t *testing.T) {
 	t.Parallel()
@@ -69,20 +74,26 @@ func TestUndoOfAMergeRestoresEverything(t *testing.T) {
 			}
 			owner := dbtest.Member(t, s, fmt.Sprintf("maria-%d", n))
 			ids := network(rt, t, s, owner)
-			into, from := ids[0], ids[1:rapid.IntRange(2, len(ids)).Draw(rt, "merged")]
+			first := rapid.IntRange(2, len(ids)).Draw(rt, "merged")
+			merges := []people.MergeInto{{Into: ids[0], From: ids[1:first]}}
+			if rest := ids[first:]; len(rest) > 1 {
+				merges = append(merges, people.MergeInto{Into: rest[0], From: rest[1:]})
+			}
 			before := file(t, s, owner)
-			preview := merge(t, s, owner, true, into, from...)
+			preview := mergeAll(t, s, owner, true, merges)
 			if diff := cmp.Diff(before, file(t, s, owner)); diff != "" {
 				rt.Fatalf("a dry run changed:\n%s", diff)
 			}
-			done := merge(t, s, owner, false, into, from...)
-			if preview.ChangeID != "" || done.ChangeID == "" || preview.Moved != done.Moved || len(preview.Conflicts) != len(done.Conflicts) {
+			done := mergeAll(t, s, owner, false, merges)
+			if preview.ChangeID != "" || done.ChangeID == "" || preview.Moved != done.Moved || len(preview.People[0].Conflicts) != len(done.People[0].Conflicts) {
 				rt.Fatalf("preview %+v, done %+v", preview, done)
 			}
 			merged := file(t, s, owner)
-			for _, id := range from {
-				if c, err := people.GetConnection(t.Context(), s.Tenant(owner, false), id); err != nil || c.MergedInto != into || len(c.Handles)+len(c.Tags) > 0 {
-					rt.Fatalf("merged away: %+v, %v", c, err)
+			for _, one := range merges {
+				for _, id := range one.From {
+					if c, err := people.GetConnection(t.Context(), s.Tenant(owner, false), id); err != nil || c.MergedInto != one.Into || len(c.Handles)+len(c.Tags) > 0 {
+						rt.Fatalf("merged away: %+v, %v", c, err)
+					}
 				}
 			}
 			undone := wantUndone(t, s, owner, done.ChangeID)

@@ -22,7 +22,7 @@ func actReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListDuplicateCandidates": func(ctx context.Context, _ victim) (any, error) { return people.ListDuplicateCandidates(ctx, data) },
 		"ListRelations": func(ctx context.Context, v victim) (any, error) {
-			return people.ListRelations(ctx, data, v.connection, 50)
+			return people.ListRelations(ctx, data, []string{v.connection}, 50)
 		},
 		"ListNames": func(ctx context.Context, v victim) (any, error) {
 			return people.ListNames(ctx, data, []string{v.connection})
@@ -78,7 +78,7 @@ func actWrites(u *db.Tx) map[string]attempt {
 			return touches, err
 		},
 		"ListRelations": func(ctx context.Context, v victim) (any, error) {
-			return people.ListRelations(ctx, u, v.connection, 50)
+			return people.ListRelations(ctx, u, []string{v.connection}, 50)
 		},
 		"ListRelationshipsBetween": func(ctx context.Context, v victim) (any, error) {
 			held, err := people.ListRelationshipsBetween(ctx, u, v.connection, v.relative)

@@ -62,7 +62,17 @@ func getJob(ctx context.Context, q db.Reader, number int32) (*Job, error) {
 	j := &Job{}
 	err := q.From(j).Where("number = ?", number).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "there is no job %d", number)
+		return nil, fault.New(fault.NotFound, "there is no job %d; the call that starts a job returns its task_id", number)
+	}
+	return j, err
+}
+
+// Find returns a job of the tenant by its kind and id, or fails with fault.NotFound.
+func Find(ctx context.Context, q db.Reader, kind, jobID string) (*Job, error) {
+	j := &Job{}
+	err := q.From(j).Where("kind = ? AND id = ?", kind, jobID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no job %s", jobID)
 	}
 	return j, err
 }

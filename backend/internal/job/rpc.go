@@ -92,9 +92,9 @@ func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequ
 
 func (h *RPC) message(j *Job) (*jobsv1.Job, error) {
 	m := &jobsv1.Job{
-		Object: jobObject, JobId: j.Number, Kind: j.Kind, State: j.State, Terminal: j.Terminal(),
-		Progress:   &jobsv1.JobProgress{Done: int32(j.Done), Total: int32(j.Total)},
-		RetryAfter: int32(j.RetryAfter(h.Now()).Seconds()),
+		Object: jobObject, JobId: j.Number, Kind: j.Kind, State: j.State, Terminal: new(j.Terminal()),
+		Progress:   &jobsv1.JobProgress{Done: new(int32(j.Done)), Total: new(int32(j.Total))},
+		RetryAfter: new(int32(j.RetryAfter(h.Now()).Seconds())),
 		Poll:       h.BaseURL + pathJobs + strconv.Itoa(int(j.Number)),
 		CreatedAt:  call.Timestamp(j.CreatedAt), UpdatedAt: call.Timestamp(j.UpdatedAt),
 	}

@@ -22,5 +22,6 @@ func All() history.Kinds {
 		history.Group:        groups.RestoreGroup,
 		history.Reminder:     reminders.RestoreReminder,
 		history.Profile:      account.RestoreProfile,
+		history.Settings:     account.RestoreSettings,
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // The statements find a credential by the hash of its bearer. This is the one read that
 // every call makes.
-const memberColumns = "m.id, m.username, m.timezone, m.plan, m.embeddings_host, p.name, s.read_only, s.data_version, s.embedded_version"
+const memberColumns = "m.id, m.username, m.timezone, m.locale, m.plan, m.embeddings_host, p.name, s.read_only, s.data_version, s.embedded_version"
 
 const memberJoins = `JOIN tenant_states s ON s.tenant_id = m.id
 JOIN profiles p ON p.member_id = m.id`
@@ -52,8 +52,8 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	p := &tenant.Principal{}
 	var scopes, tools string
 	var expires sql.NullTime
-	err = statement.Scan(ctx, account.HashSecret(bearer), &p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &tools, &expires,
-		&p.Tenant, &p.Username, &p.Timezone, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion)
+	fields := []any{&p.Credential.ID, &p.Credential.ClientID, &p.Credential.Name, &scopes, &tools, &expires}
+	err = statement.Scan(ctx, account.HashSecret(bearer), append(fields, memberFields(p)...)...)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && expires.Valid && !expires.Time.After(s.Now()):
 		return nil, fault.New(fault.Unauthenticated, "the token is unknown, expired or revoked")
@@ -65,6 +65,28 @@ func Authenticate(ctx context.Context, s *db.DB, bearer string) (*tenant.Princip
 	p.Credential.Tools = strings.Fields(tools)
 	p.Credential.ExpiresAt = expires.Time
 	return p, nil
+}
+
+const memberText = "SELECT " + memberColumns + "\nFROM members m\n" + memberJoins + "\nWHERE m.id = ? AND m.suspended_at IS NULL"
+
+// Member returns the principal of a member who is signed in, without a credential. It
+// fails with fault.NotFound for an unknown or suspended member.
+func Member(ctx context.Context, s *db.DB, member tenant.ID) (*tenant.Principal, error) {
+	statement, err := s.Prepared(ctx, "member", func() string { return memberText })
+	if err != nil {
+		return nil, err
+	}
+	p := &tenant.Principal{}
+	err = statement.Scan(ctx, string(member), memberFields(p)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "there is no such member")
+	}
+	return p, err
+}
+
+// memberFields are where memberColumns are read into.
+func memberFields(p *tenant.Principal) []any {
+	return []any{&p.Tenant, &p.Username, &p.Timezone, &p.Locale, &p.Plan, &p.EmbeddingsHost, &p.DisplayName, &p.ReadOnly, &p.DataVersion, &p.EmbeddedVersion}
 }
 
 // MarkUsed records when a credential, a personal token or a grant, was last used.

@@ -62,15 +62,20 @@ func Archive(ctx context.Context, w *db.Tx, ids []string, away, dryRun bool) (Ac
 
 func idOf(c Connection) string { return c.ID }
 
-// namesOf lists people in a line: one name, two names, or the first name and the number of
-// others.
+// namesOf is namesIn for the names of people.
 func namesOf(people []Connection) string {
-	switch len(people) {
+	return namesIn(IDs(people, func(c Connection) string { return c.Name }))
+}
+
+// namesIn lists people in a line: one name, two names, or the first name and the number of
+// others.
+func namesIn(names []string) string {
+	switch len(names) {
 	case 1:
-		return people[0].Name
+		return names[0]
 	case 2:
-		return people[0].Name + " and " + people[1].Name
+		return names[0] + " and " + names[1]
 	default:
-		return fmt.Sprintf("%s and %d others", people[0].Name, len(people)-1)
+		return fmt.Sprintf("%s and %d others", names[0], len(names)-1)
 	}
 }

@@ -15,18 +15,18 @@ func ListConnections(ctx context.Context, tx *db.Tx, ids []string) ([]Connection
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil {
 		return nil, err
 	}
-	return rows, allOnFile(rows, ids)
+	return rows, allOnFile(ctx, tx, rows, ids)
 }
 
-// allOnFile fails with fault.NotFound when one of the ids is not among the rows.
-func allOnFile(rows []Connection, ids []string) error {
+// allOnFile fails as NoConnection does when one of the ids is not among the rows.
+func allOnFile(ctx context.Context, q db.Reader, rows []Connection, ids []string) error {
 	held := make(map[string]bool, len(rows))
 	for _, c := range rows {
 		held[c.ID] = true
 	}
 	for _, wanted := range ids {
 		if !held[wanted] {
-			return NoConnection(wanted)
+			return NoConnection(ctx, q, wanted)
 		}
 	}
 	return nil

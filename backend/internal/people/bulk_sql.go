@@ -34,7 +34,10 @@ func InsertPeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	if _, err := tx.NewInsert().Model(&people).Exec(ctx); err != nil {
 		return err
 	}
-	return insertListsOf(ctx, tx, people)
+	if err := insertListsOf(ctx, tx, people); err != nil {
+		return err
+	}
+	return insertDuplicateKeys(ctx, tx, people)
 }
 
 // ReplacePeople replaces the stored versions of people. It fails with fault.Conflict when
@@ -51,7 +54,7 @@ func ReplacePeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 	if missing, err := missingConnection(ctx, tx, who); err != nil {
 		return err
 	} else if missing != "" {
-		return fault.New(fault.Conflict, "%s is not on file any more", missing)
+		return fault.New(fault.Conflict, "%s no longer exists", missing)
 	}
 	if _, err := tx.NewInsert().Model(&people).On("CONFLICT (tenant_id, id) DO UPDATE").Exec(ctx); err != nil {
 		return err
@@ -63,7 +66,10 @@ func ReplacePeople(ctx context.Context, tx *db.Tx, people []*Connection) error {
 			return err
 		}
 	}
-	return insertListsOf(ctx, tx, people)
+	if err := insertListsOf(ctx, tx, people); err != nil {
+		return err
+	}
+	return replaceDuplicateKeys(ctx, tx, people)
 }
 
 // insertListsOf is insertLists for many people, with one statement for each list.

@@ -84,7 +84,7 @@ func SetCadence(ctx context.Context, w *db.Tx, p CadencePatch) (Acted, error) {
 	var effects []history.EffectDraft
 	changes := map[rhythm][]string{}
 	for _, c := range people {
-		if err := c.checkLive(); err != nil {
+		if err := c.checkLive(ctx, w); err != nil {
 			return Acted{}, err
 		}
 		before := rhythm{c.CadenceDays, c.SnoozedUntil}
@@ -123,7 +123,7 @@ func snooze(until string, today time.Time) (time.Time, error) {
 	}
 	on, err := time.Parse(time.DateOnly, until)
 	if err != nil {
-		return on, fault.InvalidField("snooze_until", "%q is no day of the calendar", until)
+		return on, fault.InvalidField("snooze_until", "%s; today is %s", civil.NoDay(until), today.Format(time.DateOnly))
 	}
 	if !on.After(today) {
 		return on, fault.InvalidField("snooze_until", "must lie after today, %s; an empty text ends a snooze", today.Format(time.DateOnly))

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
@@ -33,23 +32,18 @@ func insertConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	if _, err := tx.NewInsert().Model(c).Exec(ctx); err != nil {
 		return fmt.Errorf("insert connection: %w", err)
 	}
-	return insertLists(ctx, tx, c)
+	if err := insertLists(ctx, tx, c); err != nil {
+		return err
+	}
+	return insertDuplicateKeys(ctx, tx, []*Connection{c})
 }
 
 // ReplaceConnection stores c in place of the version before it. It fails with
 // fault.Conflict when that version is no longer the stored one.
 func ReplaceConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 	c.TenantID, c.DataVersion, c.FoldedName = tx.TenantID(), tx.Version(), FoldedName(c)
-	result, err := tx.NewUpdate().Model(c).ExcludeColumn("tenant_id", "id", "created_at").
-		Where("tenant_id = ?", tx.TenantID()).
-		WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
-			return q.Where("id = ?", c.ID).Where("version = ?", c.Version-1)
-		}).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("update connection: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", c.ID)
+	if err := tx.Replace(ctx, c, c.ID, c.Version); err != nil {
+		return err
 	}
 	for _, model := range []any{
 		(*Handle)(nil), (*Position)(nil), (*ConnectionTag)(nil), (*ImportantDate)(nil),
@@ -58,7 +52,10 @@ func ReplaceConnection(ctx context.Context, tx *db.Tx, c *Connection) error {
 			return fmt.Errorf("replace lists: %w", err)
 		}
 	}
-	return insertLists(ctx, tx, c)
+	if err := insertLists(ctx, tx, c); err != nil {
+		return err
+	}
+	return replaceDuplicateKeys(ctx, tx, []*Connection{c})
 }
 
 // insertLists inserts the handles, positions, tags and dates of a connection that has

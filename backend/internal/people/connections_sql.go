@@ -8,40 +8,63 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/uptrace/bun"
 )
 
 // GetConnection returns a connection with its lists, archived or not, or
 // fault.NotFound.
 func GetConnection(ctx context.Context, q db.Reader, id string) (*Connection, error) {
-	c := &Connection{}
-	err := q.From(c).Where("id = ?", id).Scan(ctx)
+	one := make([]Connection, 1)
+	err := q.From(&one[0]).Where("id = ?", id).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, NoConnection(id)
+		return nil, NoConnection(ctx, q, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := q.From(&c.Handles).Where("connection_id = ?", id).Order("ordinal").Scan(ctx); err != nil {
-		return nil, err
-	}
-	if err := Positions(q, &c.Positions).Where("?TableAlias.connection_id = ?", id).Scan(ctx); err != nil {
-		return nil, err
-	}
-	err = q.NewRaw(`SELECT t.name FROM connection_tags ct JOIN tags t ON t.tenant_id = ct.tenant_id AND t.id = ct.tag_id
-WHERE ct.tenant_id = ? AND ct.connection_id = ? ORDER BY t.folded_name`, q.TenantID(), id).Scan(ctx, &c.Tags)
-	if err != nil {
-		return nil, err
-	}
-	if err := q.From(&c.Dates).Where("connection_id = ?", id).Order("ordinal").Scan(ctx); err != nil {
-		return nil, err
-	}
-	return c, addGroups(ctx, q, c)
+	return &one[0], FillConnections(ctx, q, one)
 }
 
-// NoConnection returns the fault.NotFound error for a connection's id.
-func NoConnection(id string) error {
-	return fault.New(fault.NotFound, "there is no connection %s", id)
+// NoConnection says why a connection cannot be used, and what to do: fault.Conflict when
+// it was merged into another one or archived, fault.NotFound when it was deleted or does
+// not exist.
+func NoConnection(ctx context.Context, q db.Reader, id string) error {
+	c := &Connection{}
+	err := q.From(c).Column("id", "merged_into", "archived_at").Where("id = ?", id).Scan(ctx)
+	if err == nil {
+		if err := c.checkLive(ctx, q); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	deletions, err := history.FindDeletions(ctx, q, []string{id})
+	if err != nil {
+		return err
+	}
+	if changeID := deletions[id]; changeID != "" {
+		return fault.New(fault.NotFound, "%s was deleted; undo_change with %s brings them back", id, changeID)
+	}
+	return fault.New(fault.NotFound, "there is no connection %s; search_connections finds people and returns their ids", id)
+}
+
+// survivor returns the connection that stays when merges are followed from one that
+// another was merged into.
+func survivor(ctx context.Context, q db.Reader, id string) (string, error) {
+	const most = 20 // merges in a row
+	for range most {
+		var next string
+		err := q.NewRaw("SELECT coalesce(merged_into, '') FROM connections WHERE tenant_id = ? AND id = ?", q.TenantID(), id).Scan(ctx, &next)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && next == "" {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		id = next
+	}
+	return id, nil
 }
 
 // Positions selects positions with the names of their organisations, current

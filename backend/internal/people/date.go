@@ -61,7 +61,7 @@ func (d DateDraft) date(field string) (ImportantDate, error) {
 	}
 	on, err := time.Parse(layout, value)
 	if err != nil || on.Year() == 0 {
-		return out, fault.InvalidField(field, "%q is no day of the calendar", d.Date)
+		return out, fault.InvalidField(field, "%s", civil.NoDay(d.Date))
 	}
 	out.Year = on.Year()
 	if strings.HasPrefix(d.Date, "--") {

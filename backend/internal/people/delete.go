@@ -39,7 +39,7 @@ func Delete(ctx context.Context, w *db.Tx, kinds history.Kinds, id, confirm stri
 		return Deleted{}, err
 	}
 	if text.Line(confirm) != text.Line(c.Name) {
-		return Deleted{}, fault.InvalidField("confirm_name", "is not the full name on file of %s; nothing was deleted", id)
+		return Deleted{}, fault.InvalidField("confirm_name", "is not the full name of %s, which get_connection returns; nothing was deleted", id)
 	}
 	gone, err := DeleteConnection(ctx, w, kinds, id)
 	if err != nil {

@@ -20,5 +20,7 @@
 // them are accidents. An address that three or more people have, or a mailbox like
 // info@, counts half. A name alone is not enough for the default of .75. Names are the
 // same whatever their case, accents, punctuation, spacing and order of words. Find looks
-// at people who share an address or a name only, never at all pairs.
+// at people who share an address or a name only, never at all pairs. FindDuplicates reads
+// no more than these people: the transaction that writes a person also writes their keys
+// (duplicate_keys), hashes of what a duplicate would have, too.
 package people

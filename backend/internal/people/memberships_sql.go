@@ -1,9 +1,6 @@
 package people
 
 import (
-	"context"
-
-	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 )
@@ -26,23 +23,6 @@ type GroupConnection struct {
 	TenantID     tenant.ID `bun:",pk"`
 	GroupID      string    `bun:",pk"`
 	ConnectionID string    `bun:",pk"`
-}
-
-// addGroups fills in the groups of a connection and the values derived from them.
-func addGroups(ctx context.Context, q db.Reader, c *Connection) error {
-	var rows []struct {
-		Name        string
-		CadenceDays int
-	}
-	err := q.NewRaw(`SELECT g.name, g.cadence_days FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id
-WHERE l.tenant_id = ? AND l.connection_id = ? ORDER BY g.folded_name`, q.TenantID(), c.ID).Scan(ctx, &rows)
-	for _, row := range rows {
-		c.Groups = append(c.Groups, row.Name)
-		if row.CadenceDays > 0 && (c.GroupCadence == 0 || row.CadenceDays < c.GroupCadence) {
-			c.GroupCadence = row.CadenceDays
-		}
-	}
-	return err
 }
 
 // Groups is the state of a change.Membership: the ids of a person's groups.

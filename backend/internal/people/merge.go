@@ -2,81 +2,104 @@ package people
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 )
 
 // MergeConflict is a value that a merge does not keep.
 type MergeConflict struct{ Field, Kept, Dropped string }
 
-// Merged is what a merge changed or, with a dry run, would change.
-type Merged struct {
-	// Connection is the person that stays.
+// MergeInto says which people are merged into one.
+type MergeInto struct {
+	Into string
+	From []string
+}
+
+// MergedPerson is a person who stays, as merged.
+type MergedPerson struct {
 	Connection *Connection
-	Conflicts  []MergeConflict
+	// From are the names of those merged into them.
+	From      []string
+	Conflicts []MergeConflict
+}
+
+// Merged is what merges changed or, with a dry run, would change.
+type Merged struct {
+	// People are in the order of the merges.
+	People []MergedPerson
 	// Moved is how many notes, interactions, reminders and relationships moved.
 	Moved int
 	// ChangeID is empty when nothing was written.
 	ChangeID string
 }
 
-// Merge merges several people into one. The person that stays gets the data of the others,
-// and the others are archived. With dryRun it writes nothing and only reports. show is
-// called with the merged person while the merge is in place.
-func Merge(ctx context.Context, w *db.Tx, intoID string, fromIDs []string, dryRun bool,
-	show func(context.Context, *Connection) error,
-) (Merged, error) {
-	if slices.Contains(fromIDs, intoID) {
-		return Merged{}, fault.InvalidField("from_ids", "holds into_id: nobody can be merged into themselves")
-	}
+// Merge merges people, as one change. Each person that stays gets the data of the others,
+// and the others are archived. No one may be in two merges. With dryRun it writes nothing
+// and only reports. show is called with the people who stay while the merges are in place.
+func Merge(ctx context.Context, w *db.Tx, merges []MergeInto, dryRun bool, show func(context.Context, []MergedPerson) error) (Merged, error) {
 	var out Merged
 	err := w.Attempt(ctx, func(ctx context.Context) (bool, error) {
 		m := merge{w: w}
-		err := m.run(ctx, intoID, fromIDs)
-		if err != nil {
-			return false, err
+		for _, one := range merges {
+			if err := m.run(ctx, one.Into, one.From); err != nil {
+				return false, err
+			}
 		}
 		out = m.out
-		if err := show(ctx, out.Connection); err != nil {
+		if err := show(ctx, out.People); err != nil {
 			return false, err
 		}
 		if dryRun {
 			return false, nil
 		}
-		draft := history.Draft{Summary: "Merged " + namesOf(m.from) + " into " + out.Connection.Name, Effects: m.effects}
-		out.ChangeID, err = history.Record(ctx, w, draft)
+		var err error
+		out.ChangeID, err = history.Record(ctx, w, history.Draft{Summary: m.summary(), Effects: m.effects})
 		return err == nil, err
 	})
 	return out, err
 }
 
-// merge is a merge in progress.
+// merge is a list of merges in progress.
 type merge struct {
 	w       *db.Tx
-	from    []Connection
 	effects []history.EffectDraft
 	out     Merged
 }
 
-// run empties and archives the others first, so that their values are free to be given to
-// the person that stays.
+// summary names who was merged into whom in the first merges.
+func (m *merge) summary() string {
+	const named = 3
+	var parts []string
+	for _, p := range m.out.People[:min(len(m.out.People), named)] {
+		parts = append(parts, namesIn(p.From)+" into "+p.Connection.Name)
+	}
+	if more := len(m.out.People) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and others into %d more people", more))
+	}
+	return "Merged " + strings.Join(parts, ", ")
+}
+
+// run does one merge. It empties and archives the others first, so that their values are
+// free to be given to the person that stays.
 func (m *merge) run(ctx context.Context, intoID string, fromIDs []string) error {
 	before, err := live(ctx, m.w, intoID)
 	if err != nil {
 		return err
 	}
-	into := before.clone()
+	into, person := before.clone(), MergedPerson{}
 	for _, id := range fromIDs {
 		from, err := live(ctx, m.w, id)
 		if err != nil {
 			return err
 		}
-		m.out.Conflicts = append(m.out.Conflicts, into.absorb(from)...)
+		person.From = append(person.From, from.Name)
+		person.Conflicts = append(person.Conflicts, into.absorb(from)...)
 		if err := m.putAway(ctx, from, intoID); err != nil {
 			return err
 		}
@@ -95,7 +118,8 @@ func (m *merge) run(ctx context.Context, intoID string, fromIDs []string) error 
 		m.effects = append(m.effects, effects...)
 		m.out.Moved += moved
 	}
-	m.out.Connection, err = GetConnection(ctx, m.w, intoID)
+	person.Connection, err = GetConnection(ctx, m.w, intoID)
+	m.out.People = append(m.out.People, person)
 	return err
 }
 
@@ -103,7 +127,6 @@ func (m *merge) putAway(ctx context.Context, from *Connection, into string) erro
 	away := *from
 	away.Handles, away.Positions, away.Tags, away.Dates = nil, nil, nil, nil
 	away.ArchivedAt, away.MergedInto, away.LastInteractionAt = m.w.Now(), into, time.Time{}
-	m.from = append(m.from, *from)
 	return m.replace(ctx, from, &away)
 }
 

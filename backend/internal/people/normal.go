@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/nyaruka/phonenumbers"
@@ -45,6 +46,9 @@ func normalPhone(value string) string {
 			continue
 		}
 		normal := phonenumbers.Format(number, phonenumbers.E164)
+		if again, err := phonenumbers.Parse(normal, unknownRegion); err != nil || phonenumbers.Format(again, phonenumbers.E164) != normal {
+			continue // of several trunk zeros each parse takes one: no number
+		}
 		if extension := number.GetExtension(); extension != "" {
 			normal += "x" + extension
 		}
@@ -77,10 +81,13 @@ func normalURL(value string) string {
 	return normal
 }
 
+var organizationMarks = strings.NewReplacer(",", " ", ".", "")
+
 // NormalOrganization returns the form in which two spellings of one organisation
 // are equal: folded, without the words for its legal form.
 func NormalOrganization(name string) string {
-	words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(text.Fold(name), ",", " "), ".", ""))
+	plain := organizationMarks.Replace(text.Fold(name))
+	words := strings.Fields(text.Fold(plain)) // again: a mark may have stood between a letter and its accent
 	for len(words) > 1 && legalForm(words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
@@ -107,7 +114,7 @@ func checkPartialDate(field, value string) error {
 		return fault.InvalidField(field, "%q is no date; use YYYY, YYYY-MM or YYYY-MM-DD", value)
 	}
 	if _, err := time.Parse(layout, value); err != nil {
-		return fault.InvalidField(field, "%q is no day of the calendar", value)
+		return fault.InvalidField(field, "%s", civil.NoDay(value))
 	}
 	return nil
 }

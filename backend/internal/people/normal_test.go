@@ -37,6 +37,8 @@ func TestNormalValue(t *testing.T) {
 		{people.KindURL, "https://example.com:8443/x", "example.com:8443/x"},
 		{people.KindURL, "https://example.com/p?id=7", "example.com/p?id=7"},
 		{people.KindURL, "https://example.com/p/#about", "example.com/p"},
+		{people.KindPhone, "+49 (0) 30 123456", "+4930123456"},
+		{people.KindPhone, "+49000000", "+49000000"}, // no number
 		{people.KindURL, "https://example.com/in/élodie", "example.com/in/%C3%A9lodie"},
 		{people.KindURL, "https://example.com/in/%C3%A9lodie", "example.com/in/%C3%A9lodie"},
 		{people.KindURL, "https://www2.example.com", "www2.example.com"},
@@ -86,6 +88,7 @@ func TestNormalOrganization(t *testing.T) {
 		{"The Company Company", "the"},
 		{"Inc. Magazine", "inc magazine"}, // only at the end
 		{"A.B.C.", "abc"},
+		{"A.\u0300 Stone", "a stone"}, // an accent after the dot joins the letter before it
 		{"株式会社ヘリオス", "株式会社ヘリオス"},
 		{"", ""},
 		{" , . ", ""},

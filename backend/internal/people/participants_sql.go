@@ -10,22 +10,31 @@ import (
 )
 
 // Participants returns the connections with the ids, in no particular order and without
-// their lists. It fails with fault.NotFound, naming the id, when one does not exist.
+// their lists. It fails as NoConnection does when one is archived or does not exist.
 func Participants(ctx context.Context, tx *db.Tx, ids []string) ([]Connection, error) {
 	var rows []Connection
 	if err := tx.From(&rows).Where("id IN (?)", bun.List(ids)).Where("archived_at IS NULL").Scan(ctx); err != nil {
 		return nil, err
 	}
-	return rows, allOnFile(rows, ids)
+	return rows, allOnFile(ctx, tx, rows, ids)
 }
 
-// Live fails with fault.NotFound unless the connection exists and is not archived.
+// Live fails as NoConnection does unless the connection exists and is not archived.
 func Live(ctx context.Context, q db.Reader, connectionID string) error {
 	var found string
 	err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND id = ? AND archived_at IS NULL",
 		q.TenantID(), connectionID).Scan(ctx, &found)
 	if errors.Is(err, sql.ErrNoRows) {
-		return NoConnection(connectionID)
+		return NoConnection(ctx, q, connectionID)
+	}
+	return err
+}
+
+// exists fails as NoConnection does unless the connection exists, archived or not.
+func exists(ctx context.Context, q db.Reader, connectionID string) error {
+	names, err := ListNames(ctx, q, []string{connectionID})
+	if _, ok := names[connectionID]; err == nil && !ok {
+		return NoConnection(ctx, q, connectionID)
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func (r Relationship) SeenFrom(id string) Relation {
 // not written again, and has no change.
 func Link(ctx context.Context, w *db.Tx, fromID, toID, relation string, remove bool) ([]Relation, string, error) {
 	if fromID == toID {
-		return nil, "", fault.InvalidField("to_id", "must be somebody else than from_id")
+		return nil, "", fault.InvalidField("to_id", "must be another person than from_id")
 	}
 	from, err := live(ctx, w, fromID)
 	if err != nil {
@@ -135,14 +135,19 @@ func live(ctx context.Context, r db.Reader, id string) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, c.checkLive()
+	return c, c.checkLive(ctx, r)
 }
 
-// checkLive fails with fault.Conflict when a connection is archived.
-func (c *Connection) checkLive() error {
+// checkLive fails with fault.Conflict when a connection is archived or was merged into
+// another one. The error names the one that stayed in the end.
+func (c *Connection) checkLive(ctx context.Context, r db.Reader) error {
 	switch {
 	case c.MergedInto != "":
-		return fault.New(fault.Conflict, "%s was merged into %s: use that one", c.ID, c.MergedInto)
+		stayed, err := survivor(ctx, r, c.MergedInto)
+		if err != nil {
+			return err
+		}
+		return fault.New(fault.Conflict, "%s was merged into %s: use that one", c.ID, stayed)
 	case !c.ArchivedAt.IsZero():
 		return fault.New(fault.Conflict, "%s is archived: bring them back first, with archive_connections and archived false", c.ID)
 	}

@@ -6,31 +6,37 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/uptrace/bun"
 )
 
-// ListRelations returns up to limit relationships of a connection, each as seen from it.
-func ListRelations(ctx context.Context, q db.Reader, connectionID string, limit int) ([]Relation, error) {
+// ListRelations returns the relationships of connections by their ids, each as seen from
+// that connection, up to limit for each. It takes one statement.
+func ListRelations(ctx context.Context, q db.Reader, ids []string, limit int) (map[string][]Relation, error) {
+	out := make(map[string][]Relation, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
 	var rows []struct {
 		Relationship
 
-		Name string
+		SeenBy, Name string
 	}
 	// An OR in place of the union makes SQLite read all relationships when it has no
 	// statistics.
-	err := q.NewRaw(`SELECT r.from_id, r.to_id, r.type, c.name FROM (
-SELECT from_id, to_id, type, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id = ?
-UNION ALL SELECT from_id, to_id, type, from_id FROM relationships WHERE tenant_id = ? AND to_id = ?) AS r
-CROSS JOIN connections c WHERE c.tenant_id = ? AND c.id = r.other AND c.archived_at IS NULL ORDER BY c.folded_name, c.id, r.type LIMIT ?`,
-		q.TenantID(), connectionID, q.TenantID(), connectionID, q.TenantID(), limit).Scan(ctx, &rows)
-	if err != nil {
-		return nil, err
+	err := q.NewRaw(`SELECT from_id, to_id, type, seen_by, name FROM (
+SELECT r.from_id, r.to_id, r.type, r.seen_by, c.name,
+row_number() OVER (PARTITION BY r.seen_by ORDER BY c.folded_name, c.id, r.type) AS place FROM (
+SELECT from_id, to_id, type, from_id AS seen_by, to_id AS other FROM relationships WHERE tenant_id = ? AND from_id IN (?)
+UNION ALL SELECT from_id, to_id, type, to_id, from_id FROM relationships WHERE tenant_id = ? AND to_id IN (?)) AS r
+CROSS JOIN connections c WHERE c.tenant_id = ? AND c.id = r.other AND c.archived_at IS NULL) AS ranked
+WHERE place <= ? ORDER BY seen_by, place`,
+		q.TenantID(), bun.List(ids), q.TenantID(), bun.List(ids), q.TenantID(), limit).Scan(ctx, &rows)
+	for _, row := range rows {
+		relation := row.SeenFrom(row.SeenBy)
+		relation.Name = row.Name
+		out[row.SeenBy] = append(out[row.SeenBy], relation)
 	}
-	out := make([]Relation, len(rows))
-	for i, row := range rows {
-		out[i] = row.SeenFrom(connectionID)
-		out[i].Name = row.Name
-	}
-	return out, nil
+	return out, err
 }
 
 // ListRelationshipsBetween returns what two people are to each other.

@@ -40,35 +40,81 @@ func (h *RPC) DeleteConnection(ctx context.Context, u *db.Tx, req *connectionsv1
 	}, nil
 }
 
-// The contract's bounds on what the answer to a merge shows.
+// The bounds on what the answer to a merge shows. Values are shorter for several merges, so
+// that the answer stays below 32 KB.
 const (
-	maxMergeConflicts = 100
-	maxConflictValue  = 1999
+	maxMergeConflicts   = 100
+	maxConflictValue    = 1999
+	maxPairConflicts    = 50
+	maxPairConflictText = 80
 )
+
+// nothingMerged ends the answer to a dry run.
+const nothingMerged = "Nothing was written. To merge, call again with the same arguments and dry_run: false."
 
 // MergeConnections implements the RPC.
 func (h *RPC) MergeConnections(ctx context.Context, u *db.Tx, req *connectionsv1.MergeConnectionsRequest) (*connectionsv1.MergeConnectionsResponse, error) {
-	dryRun := req.DryRun == nil || req.GetDryRun()
-	res := &connectionsv1.MergeConnectionsResponse{Merged: !dryRun}
-	from, err := h.mergedInto(ctx, req)
+	merges, err := h.merges(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	done, err := Merge(ctx, u, req.GetIntoId(), from, dryRun, func(ctx context.Context, c *Connection) error {
+	dryRun := req.DryRun == nil || req.GetDryRun()
+	res := &connectionsv1.MergeConnectionsResponse{Merged: !dryRun}
+	done, err := Merge(ctx, u, merges, dryRun, func(ctx context.Context, merged []MergedPerson) error {
+		if len(req.GetPairs()) > 0 {
+			addMerged(res, merged)
+			return nil
+		}
+		res.Conflicts = conflictMessages(merged[0], maxMergeConflicts, maxConflictValue)
 		var err error
-		res.Connection, err = WholeConnection(ctx, u, c)
+		res.Connection, err = WholeConnection(ctx, u, merged[0].Connection)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	if dryRun {
+		res.Note = call.Optional(nothingMerged)
+	}
 	res.Moved, res.ChangeId = int32(done.Moved), call.Optional(done.ChangeID)
-	for _, c := range done.Conflicts[:min(len(done.Conflicts), maxMergeConflicts)] {
-		res.Conflicts = append(res.Conflicts, &connectionsv1.MergeConflict{
-			Field: c.Field, Kept: text.Truncate(c.Kept, maxConflictValue), Dropped: text.Truncate(c.Dropped, maxConflictValue),
+	return res, nil
+}
+
+// addMerged adds the people of several merges to the answer.
+func addMerged(res *connectionsv1.MergeConnectionsResponse, merged []MergedPerson) {
+	for _, p := range merged {
+		res.People = append(res.People, &connectionsv1.MergedPerson{Id: p.Connection.ID, Name: p.Connection.Name, From: p.From})
+		for _, c := range conflictMessages(p, maxPairConflicts-len(res.GetConflicts()), maxPairConflictText) {
+			c.ConnectionId = p.Connection.ID
+			res.Conflicts = append(res.Conflicts, c)
+		}
+	}
+}
+
+func conflictMessages(p MergedPerson, most, characters int) []*connectionsv1.MergeConflict {
+	var out []*connectionsv1.MergeConflict
+	for _, c := range p.Conflicts[:min(len(p.Conflicts), most)] {
+		out = append(out, &connectionsv1.MergeConflict{
+			Field: c.Field, Kept: text.Truncate(c.Kept, characters), Dropped: text.Truncate(c.Dropped, characters),
 		})
 	}
-	return res, nil
+	return out
+}
+
+// merges returns who is to be merged into whom.
+func (h *RPC) merges(ctx context.Context, req *connectionsv1.MergeConnectionsRequest) ([]MergeInto, error) {
+	if len(req.GetPairs()) > 0 {
+		pairs := make([]MergePair, len(req.GetPairs()))
+		for i, p := range req.GetPairs() {
+			pairs[i] = MergePair{Keep: p.GetKeepId(), Merge: p.GetMergeId()}
+		}
+		return MergesOf(pairs)
+	}
+	from, err := h.mergedInto(ctx, req)
+	if slices.Contains(from, req.GetIntoId()) {
+		return nil, fault.InvalidField("from_ids", "holds into_id: a person cannot be merged into themselves")
+	}
+	return []MergeInto{{Into: req.GetIntoId(), From: from}}, err
 }
 
 // maxMerged is the most people that a selection to be merged may contain.
@@ -102,20 +148,34 @@ func (h *RPC) LinkConnections(ctx context.Context, u *db.Tx, req *connectionsv1.
 // maxRelations limits how many relationships an answer shows.
 const maxRelations = 50
 
-// WholeConnection is a person as answers show them, with values derived from other
-// records.
+// WholeConnection is WholeConnections for one person.
 func WholeConnection(ctx context.Context, data db.Reader, c *Connection) (*connectionsv1.Connection, error) {
-	s, err := GetStrength(ctx, data, c.ID)
+	whole, err := WholeConnections(ctx, data, []Connection{*c})
 	if err != nil {
 		return nil, err
 	}
-	relations, err := ListRelations(ctx, data, c.ID, maxRelations)
+	return whole[0], nil
+}
+
+// WholeConnections returns people as answers show them, with values derived from other
+// records, in the same order. It takes two statements.
+func WholeConnections(ctx context.Context, data db.Reader, people []Connection) ([]*connectionsv1.Connection, error) {
+	ids := IDs(people, idOf)
+	strengths, err := Strengths(ctx, data, ids, data.Now())
 	if err != nil {
 		return nil, err
 	}
-	m := connectionMessage(c)
-	m.Strength, m.Relationships = int32(s.Score), relationMessages(relations)
-	return m, nil
+	relations, err := ListRelations(ctx, data, ids, maxRelations)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*connectionsv1.Connection, len(people))
+	for i := range people {
+		c := &people[i]
+		out[i] = connectionMessage(c)
+		out[i].Strength, out[i].Relationships = int32(strengths[c.ID].Score), relationMessages(relations[c.ID])
+	}
+	return out, nil
 }
 
 func relationMessages(relations []Relation) []*connectionsv1.Relationship {
@@ -187,15 +247,14 @@ func (h *RPC) FindDuplicates(ctx context.Context, req *connectionsv1.FindDuplica
 		q.Limit = int(req.GetLimit())
 	}
 	if q.ConnectionID != "" {
-		if _, err := GetConnection(ctx, data, q.ConnectionID); err != nil {
+		if err := exists(ctx, data, q.ConnectionID); err != nil {
 			return nil, err
 		}
 	}
-	persons, err := ListDuplicateCandidates(ctx, data)
+	pairs, more, err := FindDuplicates(ctx, data, q)
 	if err != nil {
 		return nil, err
 	}
-	pairs, more := Find(persons, q)
 	res := &connectionsv1.FindDuplicatesResponse{HasMore: more}
 	for _, pair := range pairs {
 		m := &connectionsv1.DuplicatePair{First: pairMember(pair.First), Second: pairMember(pair.Second), Score: pair.Score}

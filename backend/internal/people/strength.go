@@ -58,6 +58,11 @@ func Tie(kind string, at time.Time) float64 {
 	return Weights()[kind] * math.Exp2(float64(at.Sub(TiesEpoch))/float64(HalfLife))
 }
 
+// PeakTie returns what a contact adds to the sum S at the time of the last contact.
+func PeakTie(kind string, at, last time.Time) float64 {
+	return Weights()[kind] * Decay(last.Sub(at))
+}
+
 // ScoreOf returns the score, at a time, of a sum of Ties.
 func ScoreOf(ties float64, now time.Time) int {
 	return Score(ties * math.Exp2(-float64(now.Sub(TiesEpoch))/float64(HalfLife)))

@@ -13,13 +13,6 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// GetStrength returns how close the member is to a person now, and nothing for a person
-// who does not exist.
-func GetStrength(ctx context.Context, q db.Reader, connectionID string) (Strength, error) {
-	found, err := Strengths(ctx, q, []string{connectionID}, q.Now())
-	return found[connectionID], err
-}
-
 // tie is a row of Closeness.
 type tie struct {
 	ConnectionID              string

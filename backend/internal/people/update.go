@@ -30,7 +30,7 @@ func Update(ctx context.Context, w *db.Tx, p Patch) (Written, error) {
 	}
 	if p.ExpectedVersion != nil && *p.ExpectedVersion != before.Version {
 		return Written{}, fault.New(fault.Conflict,
-			"%s has version %d, not %d: read it again and decide anew", p.ID, before.Version, *p.ExpectedVersion)
+			"%s has version %d, not %d: read it again before you change it", p.ID, before.Version, *p.ExpectedVersion)
 	}
 	after := before.clone()
 	if err := p.apply(after); err != nil {

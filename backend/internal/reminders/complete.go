@@ -81,12 +81,12 @@ func (c Completion) again(r *Reminder, due time.Time) (bool, error) {
 	case c.DueOn != "":
 		read, err := time.Parse(time.DateOnly, c.DueOn)
 		if err != nil {
-			return false, fault.InvalidField("due_on", "%q is no day of the calendar", c.DueOn)
+			return false, fault.InvalidField("due_on", "%s", civil.NoDay(c.DueOn))
 		}
 		if c.moves(r) && due.After(read) {
 			return true, nil
 		}
-		return false, fault.New(fault.Conflict, "%s is due on %s, not on %s: read it again and decide anew", r.ID, r.DueOn, c.DueOn)
+		return false, fault.New(fault.Conflict, "%s is due on %s, not on %s: read it again before you change it", r.ID, r.DueOn, c.DueOn)
 	default:
 		// Update restarts the periods, so that a moved reminder does not look completed.
 		movedToday := r.Version > 1 && r.DueOn != r.StartsOn && civil.Of(r.UpdatedAt, c.Zone).Equal(c.Today)

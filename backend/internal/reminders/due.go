@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
 // The kinds of due entries, in the order in which those of one day are listed.
@@ -42,6 +43,25 @@ func (q DueQuery) Wants(kind string) bool { return len(q.Kinds) == 0 || slices.C
 
 // Cursor is the position of an entry in the order of the list.
 type Cursor struct{ DueOn, Kind, ID string }
+
+// start is where the entries of a kind begin that come after the page before: after a day,
+// or on it with an id after an id.
+func (q DueQuery) start(kind string) (day time.Time, id string) {
+	if q.After == nil {
+		return time.Time{}, ""
+	}
+	day, err := time.Parse(time.DateOnly, q.After.DueOn)
+	switch {
+	case err != nil: // no cursor of ours
+		return time.Time{}, ""
+	case rank(kind) < rank(q.After.Kind):
+		return day.AddDate(0, 0, 1), ""
+	case rank(kind) == rank(q.After.Kind):
+		return day, q.After.ID
+	default:
+		return day, ""
+	}
+}
 
 // Rows are the rows from which the list is made, as far as the query asks for them: open
 // reminders due by its last day, dates that may recur until then, and people with a
@@ -91,22 +111,36 @@ func (d Due) Cursor() Cursor { return Cursor{DueOn: d.DueOn, Kind: d.Kind, ID: d
 // Counts is how many entries there are in all.
 type Counts struct{ Reminders, Dates, Cadences, Overdue int }
 
-// List returns a page of due entries, soonest first, and the counts of all pages.
-func List(ctx context.Context, r db.Reader, q DueQuery) ([]Due, Counts, error) {
-	rows, err := ReadDue(ctx, r, q)
-	if err != nil {
-		return nil, Counts{}, err
+// List returns a page of due entries, soonest first, and the counts of all pages. For the
+// whole network it counts dates and people in the member's search index, and reads no more
+// rows than a page has. It fails with fault.NotFound for a connection that does not exist.
+func List(ctx context.Context, r db.Reader, ix *index.Index, q DueQuery) ([]Due, Counts, error) {
+	if q.ConnectionID == "" {
+		rows, counts, err := readPage(ctx, r, ix.Summary(), q)
+		return rows.Page(q), counts, err
 	}
-	page, counts := rows.Page(q)
-	return page, counts, nil
+	rows, err := readPerson(ctx, r, q)
+	return rows.Page(q), rows.Counts(q), err
 }
 
-// Page returns a page of the due entries that the rows give, soonest first, and the counts
-// of all pages.
-func (rows Rows) Page(q DueQuery) ([]Due, Counts) {
+// Page returns a page of the due entries that the rows give, soonest first.
+func (rows Rows) Page(q DueQuery) []Due {
 	all := rows.entries(q)
+	slices.SortFunc(all, func(a, b Due) int { return compare(a.Cursor(), b.Cursor()) })
+	if q.After != nil {
+		n, found := slices.BinarySearchFunc(all, *q.After, func(d Due, p Cursor) int { return compare(d.Cursor(), p) })
+		if found {
+			n++
+		}
+		all = all[n:]
+	}
+	return all[:min(len(all), q.Limit)]
+}
+
+// Counts counts the due entries that the rows give.
+func (rows Rows) Counts(q DueQuery) Counts {
 	var counts Counts
-	for _, d := range all {
+	for _, d := range rows.entries(q) {
 		switch d.Kind {
 		case KindReminder:
 			counts.Reminders++
@@ -119,15 +153,7 @@ func (rows Rows) Page(q DueQuery) ([]Due, Counts) {
 			counts.Overdue++
 		}
 	}
-	slices.SortFunc(all, func(a, b Due) int { return compare(a.Cursor(), b.Cursor()) })
-	if q.After != nil {
-		n, found := slices.BinarySearchFunc(all, *q.After, func(d Due, p Cursor) int { return compare(d.Cursor(), p) })
-		if found {
-			n++
-		}
-		all = all[n:]
-	}
-	return all[:min(len(all), q.Limit)], counts
+	return counts
 }
 
 func compare(a, b Cursor) int {
@@ -201,7 +227,7 @@ func cadenceDue(c *people.Connection, q DueQuery) (Due, bool) {
 		ConnectionID: c.ID, Name: c.Name, id: c.ID,
 	}
 	days, _ := c.Cadence().Days()
-	since := "no contact on file, added " + ago(civil.Of(c.CreatedAt, q.Zone), q.Today)
+	since := "no recorded contact, added " + ago(civil.Of(c.CreatedAt, q.Zone), q.Today)
 	if last, ok := c.LastContact(q.Zone); ok {
 		out.LastContactOn = last.Format(time.DateOnly)
 		since = "last contact " + ago(last, q.Today)

@@ -8,127 +8,206 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// ReadDue returns the rows of a query, with one statement for each kind; After and Limit
-// have no effect. It fails with fault.NotFound for a connection that does not exist.
-func ReadDue(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) {
-	rows, err := readDue(ctx, q, query)
-	return rows, err
-}
-
-func readDue(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) {
-	var out Rows
-	var err error
-	if query.ConnectionID != "" || query.Wants(KindCadence) {
-		if out.People, err = PeopleDue(ctx, q, query); err != nil {
-			return out, err
+// readPage reads the rows of a page about the whole network, and the counts of all pages. It
+// takes three statements at most.
+func readPage(ctx context.Context, q db.Reader, s *index.Summary, query DueQuery) (rows Rows, counts Counts, err error) {
+	if query.Wants(KindCadence) {
+		day, id := query.start(KindCadence)
+		due := s.Due(index.DueQuery{Today: query.Today, Until: query.Until, Zone: query.Zone, AfterDay: day, AfterID: id, Limit: query.Limit})
+		counts.Cadences, counts.Overdue = due.Total, due.Overdue
+		rows.People = connectionsOf(due.People)
+	}
+	if query.Wants(KindDate) {
+		recurrences := recurrences(query.Today, query.Until)
+		for _, r := range recurrences {
+			counts.Dates += s.Recurring(r.year, r.first, r.last)
+		}
+		if counts.Dates > 0 {
+			if rows.Dates, err = datesDue(ctx, q, query, recurrences); err != nil {
+				return rows, counts, err
+			}
 		}
 	}
-	if query.ConnectionID != "" && len(out.People) == 0 {
-		return out, people.NoConnection(query.ConnectionID)
+	if !query.Wants(KindReminder) {
+		return rows, counts, nil
 	}
+	overdue := 0
+	if counts.Reminders, overdue, err = countReminders(ctx, q, query); err != nil || counts.Reminders == 0 {
+		return rows, counts, err
+	}
+	counts.Overdue += overdue
+	rows.Reminders, err = remindersDue(ctx, q, query)
+	return rows, counts, err
+}
+
+// connectionsOf returns what the index knows of people, as far as a due entry shows it.
+func connectionsOf(docs []*index.Document) []people.Connection {
+	out := make([]people.Connection, len(docs))
+	for i, d := range docs {
+		out[i] = people.Connection{
+			ID: d.ID, Name: d.Name, CadenceDays: d.CadenceDays, GroupCadence: d.GroupCadence, SnoozedUntil: d.SnoozedUntil,
+			LastInteractionAt: d.LastInteractionAt, CreatedAt: d.CreatedAt,
+		}
+	}
+	return out
+}
+
+// readPerson returns all rows about one person, with one statement for each kind; After and
+// Limit have no effect. It fails with fault.NotFound for a connection that does not exist.
+func readPerson(ctx context.Context, q db.Reader, query DueQuery) (Rows, error) {
+	var out Rows
+	var err error
+	if out.People, err = PersonDue(ctx, q, query.ConnectionID); err != nil {
+		return out, err
+	}
+	if len(out.People) == 0 {
+		return out, people.NoConnection(ctx, q, query.ConnectionID)
+	}
+	query.After, query.Limit = nil, maxOfPerson
 	if query.Wants(KindReminder) {
 		if out.Reminders, err = remindersDue(ctx, q, query); err != nil {
 			return out, err
 		}
 	}
 	if query.Wants(KindDate) {
-		out.Dates, err = datesDue(ctx, q, query)
+		out.Dates, err = datesDue(ctx, q, query, recurrences(query.Today, query.Until))
 	}
 	return out, err
 }
 
-// remindersDue reads the index on state and day up to the last day.
-func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderRow, error) {
-	statement := `SELECT r.*, coalesce(c.name, '') AS name FROM reminders r
-LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
+// maxOfPerson limits how many reminders and dates of one person are read.
+const maxOfPerson = 100_000
+
+// dueReminders selects open reminders due up to a day, which the index on state and day
+// finds, without those about archived people.
+const dueReminders = ` FROM reminders r LEFT JOIN connections c ON c.tenant_id = r.tenant_id AND c.id = r.connection_id
 WHERE r.tenant_id = ? AND r.state = ? AND r.due_on <= ? AND c.archived_at IS NULL`
+
+func countReminders(ctx context.Context, q db.Reader, query DueQuery) (all, overdue int, err error) {
+	err = q.NewRaw("SELECT count(*), coalesce(sum(CASE WHEN r.due_on < ? THEN 1 ELSE 0 END), 0)"+dueReminders,
+		query.Today.Format(time.DateOnly), q.TenantID(), Open, query.Until.Format(time.DateOnly)).Scan(ctx, &all, &overdue)
+	return all, overdue, err
+}
+
+// remindersDue reads reminders in the order of the list.
+func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderRow, error) {
+	statement := "SELECT r.id, r.connection_id, r.text, r.due_on, coalesce(c.name, '') AS name" + dueReminders
 	args := []any{q.TenantID(), Open, query.Until.Format(time.DateOnly)}
 	if query.ConnectionID != "" {
 		statement += " AND r.connection_id = ?"
 		args = append(args, query.ConnectionID)
 	}
+	if day, id := query.start(KindReminder); !day.IsZero() {
+		statement += " AND (r.due_on, r.id) > (?, ?)"
+		args = append(args, day.Format(time.DateOnly), id)
+	}
 	var rows []ReminderRow
-	err := q.NewRaw(statement, args...).Scan(ctx, &rows)
+	err := q.NewRaw(statement+" ORDER BY r.due_on, r.id LIMIT ?", append(args, query.Limit)...).Scan(ctx, &rows)
 	return rows, err
 }
 
-// datesDue reads the index on month and day from today to the last day, in two parts when
-// a new year begins between them.
-func datesDue(ctx context.Context, q db.Reader, query DueQuery) ([]DateRow, error) {
-	const columns = `SELECT d.*, c.name FROM important_dates d
-JOIN connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
-WHERE d.tenant_id = ? AND d.day > 0`
+// recurrence is a range of days of one year, on which dates of that year or earlier recur.
+// first and last are month * 100 + day.
+type recurrence struct{ year, first, last int }
+
+// dueOn returns the first and the last day of the range. In a common year, 29 February is
+// the 28th.
+func (r recurrence) dueOn() (first, last time.Time) {
+	return civil.Clamped(r.year, time.Month(r.first/100), r.first%100), civil.Clamped(r.year, time.Month(r.last/100), r.last%100)
+}
+
+const leapDay = 229
+
+// recurrences returns the days from one to another, both included. Of more than a year it
+// returns the first year, in which every date recurs once. In a common year, 29 February is
+// a range of its own, so that the dates of each range are in the order of the day and the id.
+func recurrences(from, until time.Time) []recurrence {
+	leap := from.Month() == time.February && from.Day() == 29
+	if year := from.AddDate(1, 0, -1); until.After(year) {
+		until = year
+	}
+	var out []recurrence
+	for !from.After(until) {
+		end := time.Date(from.Year(), time.December, 31, 0, 0, 0, 0, time.UTC)
+		if until.Before(end) {
+			end = until
+		}
+		all := recurrence{from.Year(), dayOfYear(from), dayOfYear(end)}
+		_, last := recurrence{from.Year(), leapDay, leapDay}.dueOn()
+		if common := last.Day() == 28; common && all.first <= dayOfYear(last) && all.last >= dayOfYear(last) {
+			out = append(out, recurrence{all.year, all.first, dayOfYear(last)})
+			if !leap { // otherwise it is due today
+				out = append(out, recurrence{all.year, leapDay, leapDay})
+			}
+			all.first = 301
+		}
+		if all.first <= all.last {
+			out = append(out, all)
+		}
+		from = end.AddDate(0, 0, 1)
+	}
+	return out
+}
+
+func dayOfYear(day time.Time) int { return 100*int(day.Month()) + day.Day() }
+
+// datesDue reads dates in the order of the list, a page of each range.
+func datesDue(ctx context.Context, q db.Reader, query DueQuery, ranges []recurrence) ([]DateRow, error) {
+	// CROSS JOIN keeps SQLite, which has no statistics, from starting with the larger
+	// table; to PostgreSQL it is a join like any other.
+	const columns = `SELECT * FROM (SELECT d.id, d.connection_id, d.kind, d.label, d.year, d.month, d.day, c.name FROM important_dates d CROSS JOIN connections c
+WHERE d.tenant_id = ? AND c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
+AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year <= ?`
+	after, id := query.start(KindDate)
 	var parts []string
 	var args []any
-	for _, span := range spans(query.Today, query.Until) {
-		part := columns + " AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?)"
-		args = append(args, q.TenantID(), span.first.month, span.first.day, span.last.month, span.last.day)
+	for _, r := range ranges {
+		first, last := r.dueOn()
+		if last.Before(after) {
+			continue
+		}
+		part := columns
+		args = append(args, q.TenantID(), r.first/100, r.first%100, r.last/100, r.last%100, r.year)
 		if query.ConnectionID != "" {
 			part += " AND d.connection_id = ?"
 			args = append(args, query.ConnectionID)
 		}
-		parts = append(parts, part)
+		switch {
+		case after.Before(first):
+		case r.first == leapDay:
+			part += " AND d.id > ?"
+			args = append(args, id)
+		default:
+			part += " AND (d.month, d.day, d.id) > (?, ?, ?)"
+			args = append(args, int(after.Month()), after.Day(), id)
+		}
+		parts = append(parts, part+" ORDER BY d.month, d.day, d.id LIMIT ?) AS part")
+		args = append(args, query.Limit)
+	}
+	if len(parts) == 0 {
+		return nil, nil
 	}
 	var rows []DateRow
 	err := q.NewRaw(strings.Join(parts, " UNION ALL "), args...).Scan(ctx, &rows)
 	return rows, err
 }
 
-// monthDay is a day of any year; a span goes from one to another within one year.
-type (
-	monthDay struct{ month, day int }
-	span     struct{ first, last monthDay }
-)
-
-// spans returns the days of the year between two days, both included. In a common year,
-// dates of 29 February belong to the 28th.
-func spans(from, until time.Time) []span {
-	first, last := monthDay{int(from.Month()), from.Day()}, monthDay{int(until.Month()), until.Day()}
-	if last == (monthDay{2, 28}) {
-		last.day = 29
-	}
-	whole := span{monthDay{1, 1}, monthDay{12, 31}}
-	switch {
-	case civil.Between(from, until) >= 365:
-		return []span{whole}
-	case from.Year() == until.Year():
-		return []span{{first, last}}
-	default:
-		return []span{{first, whole.last}, {whole.first, last}}
-	}
-}
-
-// PeopleDue reads the people who have an interval, own or of a group, and are not snoozed.
-// For a query about one person, it returns that person in any case. The due days depend on
-// the member's time zone, so they are computed in Go.
-func PeopleDue(ctx context.Context, q db.Reader, query DueQuery) ([]people.Connection, error) {
+// PersonDue reads a person's keep-in-touch interval, own or of a group. It returns nobody for
+// a connection that does not exist or is archived.
+func PersonDue(ctx context.Context, q db.Reader, connectionID string) ([]people.Connection, error) {
 	var rows []struct {
 		people.Connection
 
 		ShortestOfGroups int
 	}
-	const columns = `SELECT c.id, c.name, c.cadence_days, c.snoozed_until, c.last_interaction_at, c.created_at, `
-	var err error
-	if query.ConnectionID != "" {
-		err = q.NewRaw(columns+`coalesce((SELECT min(g.cadence_days) FROM group_connections l
+	err := q.NewRaw(`SELECT c.id, c.name, c.cadence_days, c.snoozed_until, c.last_interaction_at, c.created_at,
+coalesce((SELECT min(g.cadence_days) FROM group_connections l
 JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id AND g.cadence_days > 0
 WHERE l.tenant_id = c.tenant_id AND l.connection_id = c.id), 0) AS shortest_of_groups
-FROM connections c WHERE c.tenant_id = ? AND c.id = ? AND c.archived_at IS NULL`, q.TenantID(), query.ConnectionID).Scan(ctx, &rows)
-	} else {
-		// CROSS JOIN keeps SQLite, which has no statistics, from starting with the larger
-		// table; to PostgreSQL it is a join like any other.
-		err = q.NewRaw(columns+`k.shortest AS shortest_of_groups FROM (
-SELECT connection_id, coalesce(min(cadence_days), 0) AS shortest FROM (
-SELECT l.connection_id, g.cadence_days FROM groups g CROSS JOIN group_connections l
-WHERE g.tenant_id = ? AND g.cadence_days > 0 AND l.tenant_id = g.tenant_id AND l.group_id = g.id
-UNION ALL
-SELECT id, NULL FROM connections WHERE tenant_id = ? AND cadence_days > 0
-) AS of_either GROUP BY connection_id) AS k CROSS JOIN connections c
-WHERE c.tenant_id = ? AND c.id = k.connection_id AND c.archived_at IS NULL
-AND (c.snoozed_until IS NULL OR c.snoozed_until <= ?)`, q.TenantID(), q.TenantID(), q.TenantID(), query.Today).Scan(ctx, &rows)
-	}
+FROM connections c WHERE c.tenant_id = ? AND c.id = ? AND c.archived_at IS NULL`, q.TenantID(), connectionID).Scan(ctx, &rows)
 	people := make([]people.Connection, len(rows))
 	for i, row := range rows {
 		people[i] = row.Connection

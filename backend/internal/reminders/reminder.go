@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
@@ -72,7 +73,7 @@ func checkDue(dueOn string, today time.Time) error {
 	due, err := time.Parse(time.DateOnly, dueOn)
 	switch {
 	case err != nil:
-		return fault.InvalidField("due_on", "%q is no day of the calendar", dueOn)
+		return fault.InvalidField("due_on", "%s; today is %s", civil.NoDay(dueOn), today.Format(time.DateOnly))
 	case dueOn < today.Format(time.DateOnly):
 		return fault.InvalidField("due_on", "%s is over; today is %s", dueOn, today.Format(time.DateOnly))
 	case due.After(today.AddDate(maxYears, 0, 0)):

@@ -10,7 +10,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/uptrace/bun"
 )
 
 // GetReminder returns a reminder, or fault.NotFound.
@@ -18,7 +17,7 @@ func GetReminder(ctx context.Context, tx *db.Tx, reminderID string) (*Reminder, 
 	r := &Reminder{}
 	err := tx.From(r).Where("id = ?", reminderID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "there is no reminder %s", reminderID)
+		return nil, fault.New(fault.NotFound, "there is no reminder %s; list_due returns ids", reminderID)
 	}
 	return r, err
 }
@@ -39,16 +38,5 @@ func InsertReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 // when that version is no longer the stored one.
 func ReplaceReminder(ctx context.Context, tx *db.Tx, r *Reminder) error {
 	r.TenantID = tx.TenantID()
-	result, err := tx.NewUpdate().Model(r).ExcludeColumn("tenant_id", "id", "created_at").
-		Where("tenant_id = ?", tx.TenantID()).
-		WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
-			return q.Where("id = ?", r.ID).Where("version = ?", r.Version-1)
-		}).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("update reminder: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", r.ID)
-	}
-	return nil
+	return tx.Replace(ctx, r, r.ID, r.Version)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	remindersv1 "github.com/kith-crm/kith/proto/gen/kith/reminders/v1"
 )
@@ -22,6 +23,8 @@ type RPC struct {
 	Now func() time.Time
 	// Selected reads selections of search_connections.
 	Selected call.Selector
+	// Index returns the search index of the caller's network.
+	Index func(context.Context) (*index.Index, error)
 }
 
 func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*remindersv1.ListDueResponse, error) {
@@ -45,14 +48,18 @@ func (h *RPC) ListDue(ctx context.Context, req *remindersv1.ListDueRequest) (*re
 	size := q.Limit
 	q.Limit++ // one more entry shows whether there is another page
 	p := tenant.PrincipalFrom(ctx)
-	due, counts, err := List(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), q)
+	ix, err := h.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	due, counts, err := List(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), ix, q)
 	if err != nil {
 		return nil, err
 	}
 	res := &remindersv1.ListDueResponse{
 		Today: q.Today.Format(time.DateOnly), HasMore: len(due) > size,
 		Counts: &remindersv1.DueCounts{
-			Reminders: int32(counts.Reminders), Dates: int32(counts.Dates), Cadences: int32(counts.Cadences), Overdue: int32(counts.Overdue),
+			Reminders: new(int32(counts.Reminders)), Dates: new(int32(counts.Dates)), Cadences: new(int32(counts.Cadences)), Overdue: new(int32(counts.Overdue)),
 		},
 	}
 	if res.HasMore {

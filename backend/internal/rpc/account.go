@@ -28,7 +28,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 	p := tenant.PrincipalFrom(ctx)
 	res := &accountv1.GetAccountResponse{
 		Member: &accountv1.Member{
-			Username: p.Username, Name: p.DisplayName, Timezone: p.Timezone, Plan: p.Plan, ReadOnly: p.ReadOnly,
+			Username: p.Username, Name: p.DisplayName, Timezone: p.Timezone, Locale: p.Locale, Plan: p.Plan, ReadOnly: p.ReadOnly,
 			Today: h.today(ctx),
 		},
 		Credential: &accountv1.Credential{
@@ -45,7 +45,7 @@ func (h *accounts) GetAccount(ctx context.Context, _ *accountv1.GetAccountReques
 		res.Credits = creditsMessage(balance)
 	}
 	for _, rpc := range h.rpcs.Tools() {
-		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: int32(rpc.Tool.Credits)})
+		res.Prices = append(res.Prices, &accountv1.ToolPrice{Tool: rpc.Tool.Name, Credits: new(int32(rpc.Tool.Credits))})
 		reason := ""
 		switch {
 		case rpc.Writes && p.ReadOnly:
@@ -71,7 +71,7 @@ func (h *accounts) today(ctx context.Context) string {
 
 func creditsMessage(b billing.Balance) *accountv1.Credits {
 	return &accountv1.Credits{
-		Period: b.Period, Allowance: int32(b.Allowance), Used: int32(b.Used()), Remaining: int32(b.Remaining), ResetsAt: call.Timestamp(b.ResetsAt),
+		Period: b.Period, Allowance: new(int32(b.Allowance)), Used: new(int32(b.Used())), Remaining: new(int32(b.Remaining)), ResetsAt: call.Timestamp(b.ResetsAt),
 	}
 }
 

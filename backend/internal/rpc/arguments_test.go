@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/account"
 	"pgregory.net/rapid"
 )
 
@@ -53,6 +54,12 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 	if input.Properties["dry_run"] != nil && rapid.Bool().Draw(s.rt, "in earnest") {
 		object["dry_run"] = false
 	}
+	if input.Properties["selection"] != nil && object["selection"] == nil && object["pairs"] == nil {
+		s.giveAll(tool, input, object, "connection_ids", "ids", "into_id", "from_ids") // none is required beside it
+	}
+	if tool == "update_membership" && s.upTo(3, "tag") > 0 {
+		s.giveAll(tool, input, object, "add_tags") // one of four lists is required
+	}
 	if from, ok := object["from_ids"].([]any); ok && len(from) > 1 {
 		object["from_ids"] = slices.DeleteFunc(from, func(id any) bool { return id == object["into_id"] })
 	}
@@ -72,6 +79,21 @@ func (s *speaker) helpAlong(tool string, input *schema, object map[string]any) {
 		if !slices.Contains(input.Required, guard) && s.upTo(3, "leave out "+guard) < 3 {
 			delete(object, guard)
 		}
+	}
+}
+
+// giveAll gives those of the fields that the tool has and the object lacks, lists with an entry.
+func (s *speaker) giveAll(tool string, input *schema, object map[string]any, fields ...string) {
+	for _, name := range fields {
+		field := input.Properties[name]
+		if list, _ := object[name].([]any); field == nil || object[name] != nil && (field.Type != "array" || len(list) > 0) {
+			continue
+		}
+		if field.Type != "array" {
+			object[name] = s.value(tool, name, field)
+			continue
+		}
+		object[name] = []any{s.value(tool, name, field.Items)}
 	}
 }
 
@@ -170,7 +192,7 @@ func (s *speaker) text(tool, name string, of *schema) string {
 
 // words returns the words that a text is chosen from; none for a new one.
 func (s *speaker) words(kind, name string) []string {
-	if slices.Contains([]string{kindDay, kindYearDay, kindTime, kindRegion, kindCharset}, kind) {
+	if slices.Contains([]string{kindDay, kindYearDay, kindTime, kindRegion, kindCharset, account.FieldTimezone, account.FieldLocale}, kind) {
 		return unknownOf(kind)
 	}
 	switch n := s.upTo(9, "whose "+name); {

@@ -44,20 +44,22 @@ func TestChangesAreListedAndUndone(t *testing.T) {
 		b.call(t, addNote, `{"connection_ids":["`+id+`"],"body":"n"}`, "Authorization", "Bearer "+other)
 
 		all := b.call(t, listChanges, `{}`)
-		if all.size("changes") != 3 || all.at("has_more") != false || all.at("changes", 0, "tool") != "add_note" ||
-			all.at("changes", 1, "actor") != "test" || all.at("changes", 2, "summary") != "Added Ana Lopez" || all.at("changes", 2, "undoable") != true {
+		if all.size("changes") != 3 || all.at("has_more") != false || all.at("changes", 0, "tool") != "add_note" || all.at("changes", 0, "actor") != "test" ||
+			all.at("changes", 0, "summary") != "Added a note (Ana Lopez)" || all.at("changes", 1, "actor") != nil ||
+			all.at("changes", 2, "summary") != "Added Ana Lopez" || all.at("changes", 2, "undoable") != nil || all.at("changes", 1, "objects") != nil {
 			t.Errorf("all: %v", all.body)
 		}
-		object := all.at("changes", 1, "objects", 0)
+		object := b.call(t, listChanges, fmt.Sprintf(`{"change_id":%q}`, changed.at("change_id"))).at("changes", 0, "objects", 0)
 		if want := "map[action:updated fields:[bio phones positions] id:" + id + " kind:connection]"; fmt.Sprint(object) != want {
 			t.Errorf("what changed: %v, want %s", object, want)
 		}
 		if mine := b.call(t, listChanges, `{"mine":true}`); mine.size("changes") != 2 {
 			t.Errorf("mine: %v", mine.body)
 		}
-		if of := b.call(t, listChanges, `{"object_id":"`+id+`","limit":1}`); of.size("changes") != 1 || of.at("has_more") != true {
+		about := `"connection_id":"` + id + `","limit":2`
+		if of := b.call(t, listChanges, `{`+about+`}`); of.size("changes") != 2 || of.at("has_more") != true || of.at("changes", 0, "tool") != "add_note" {
 			t.Errorf("of the person: %v", of.body)
-		} else if next := b.call(t, listChanges, fmt.Sprintf(`{"object_id":%q,"limit":1,"cursor":%q}`, id, of.at("next_cursor"))); next.at("changes", 0, "id") != added || next.at("has_more") != false {
+		} else if next := b.call(t, listChanges, fmt.Sprintf(`{%s,"cursor":%q}`, about, of.at("next_cursor"))); next.at("changes", 0, "id") != added || next.at("has_more") != false {
 			t.Errorf("the next page: %v", next.body)
 		}
 
@@ -194,14 +196,14 @@ func TestRefusalsOfActs(t *testing.T) {
 			"link by an inverse":         {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"report"}`, "invalid_argument"},
 			"link somebody archived":     {linkPeople, `{"from_id":"` + id + `","to_id":"` + away + `","type":"friend"}`, "aborted"},
 			"update somebody archived":   {update, `{"id":"` + away + `","bio":"x"}`, "aborted"},
-			"note on somebody archived":  {addNote, `{"connection_ids":["` + away + `"],"body":"x"}`, "not_found"},
+			"note on somebody archived":  {addNote, `{"connection_ids":["` + away + `"],"body":"x"}`, "aborted"},
 			"duplicates of nobody":       {duplicates, `{"connection_id":"` + unknownID + `"}`, "not_found"},
 			"duplicates of any score":    {duplicates, `{"min_score":0.1}`, "invalid_argument"},
 			"undo nothing":               {undoChange, `{}`, "invalid_argument"},
 			"undo two things":            {undoChange, `{"change_id":"chg_00000000000000000000000000","import_id":"imp_00000000000000000000000000"}`, "invalid_argument"},
 			"undo no change":             {undoChange, `{"change_id":"chg_00000000000000000000000000"}`, "not_found"},
 			"undo no import":             {undoChange, `{"import_id":"imp_00000000000000000000000000"}`, "not_found"},
-			"changes of no object":       {listChanges, `{"object_id":"7"}`, "invalid_argument"},
+			"changes of no object":       {listChanges, `{"connection_id":"7"}`, "invalid_argument"},
 			"changes by a broken cursor": {listChanges, `{"cursor":"AAAAAAAAAAAAAAAAAAAA"}`, "invalid_argument"},
 		} {
 			before := b.call(t, listChanges, `{"limit":1}`).at("changes", 0, "id")

@@ -14,7 +14,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
 	"github.com/kith-crm/kith/backend/internal/text"
-	"github.com/kith-crm/kith/proto/catalog"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -29,18 +28,8 @@ type jsonCodec struct {
 	// defers makes the codec accept a text that cannot be decoded. checkArguments, which
 	// must follow, refuses it: only there can an error carry details.
 	defers bool
-	// answers are the messages that agents read, which are written without the empty
-	// texts and lists of nested objects.
-	answers map[protoreflect.FullName]bool
-}
-
-// answersOf returns the messages that tools answer with.
-func answersOf(rpcs *catalog.Catalog) map[protoreflect.FullName]bool {
-	out := map[protoreflect.FullName]bool{}
-	for _, rpc := range rpcs.Tools() {
-		out[methodOf(rpc.Procedure).Output().FullName()] = true
-	}
-	return out
+	// answers are the messages that agents read, which are written without zeros.
+	answers map[protoreflect.FullName][]keptField
 }
 
 func (jsonCodec) Name() string { return "json" }
@@ -55,9 +44,12 @@ func (c jsonCodec) MarshalAppend(dst []byte, message any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is no message", message)
 	}
-	out, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.MarshalAppend(dst, m)
-	if err == nil && c.answers[m.ProtoReflect().Descriptor().FullName()] {
-		out = append(out[:len(dst)], slim(out[len(dst):])...)
+	var out []byte
+	var err error
+	if kept, isAnswer := c.answers[m.ProtoReflect().Descriptor().FullName()]; isAnswer {
+		out, err = appendAnswer(dst, m, kept)
+	} else {
+		out, err = protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.MarshalAppend(dst, m)
 	}
 	if data := out[min(len(dst), len(out)):]; bytes.ContainsFunc(data, text.Invisible) {
 		out = append(out[:len(dst)], text.WithoutInvisible(string(data))...)
@@ -137,15 +129,20 @@ func invalidArguments(problems []arguments.Problem) *connect.Error {
 }
 
 // withViolations adds the details of an error about fields, without invisible
-// characters. The message of each is a whole sentence that names its field.
+// characters. The message of each is a whole sentence that names its field. It changes no
+// violation: the validator shares the elements of their paths among calls.
 func withViolations(wire *connect.Error, violations []*validate.Violation) *connect.Error {
-	for _, v := range violations {
-		v.Message = new(text.WithoutInvisible(v.GetMessage()))
+	clean := make([]*validate.Violation, len(violations))
+	for i, v := range violations {
+		path := &validate.FieldPath{}
 		for _, element := range v.GetField().GetElements() {
+			element = proto.CloneOf(element)
 			element.FieldName = new(text.WithoutInvisible(element.GetFieldName()))
+			path.Elements = append(path.Elements, element)
 		}
+		clean[i] = &validate.Violation{Field: path, Message: new(text.WithoutInvisible(v.GetMessage()))}
 	}
-	if detail, err := connect.NewErrorDetail(&validate.Violations{Violations: violations}); err == nil {
+	if detail, err := connect.NewErrorDetail(&validate.Violations{Violations: clean}); err == nil {
 		wire.AddDetail(detail)
 	}
 	return wire

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/rpc"
 	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/sandbox"
 )
@@ -80,45 +82,77 @@ func TestExportPages(t *testing.T) {
 	})
 }
 
-// A page that notes would make too large ends early, and no person is lost.
-func TestExportOfLongNotes(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, b *bundle) {
-		body := strings.Repeat(`wörter \ " `, 1800)
-		err := b.store.Tenant(b.member, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
-			for n := range 3 {
-				made, err := people.Create(ctx, u, people.Draft{Name: fmt.Sprintf("Person %d", n)})
-				if err != nil {
+// talkative creates people with so many notes that no two of them fit into an answer.
+func talkative(t *testing.T, b *bundle, count int) {
+	t.Helper()
+	body := strings.Repeat(`wörter \ " `, 1800)
+	err := b.store.Tenant(b.member, false).Write(t.Context(), db.Actor{}, func(ctx context.Context, u *db.Tx) error {
+		for n := range count {
+			made, err := people.Create(ctx, u, people.Draft{Name: fmt.Sprintf("Person %d", n)})
+			if err != nil {
+				return err
+			}
+			for range 2 {
+				if _, _, err := timeline.AddNote(ctx, u, timeline.Note{ConnectionIDs: []string{made.Connection.ID}, Body: body}); err != nil {
 					return err
 				}
-				for range 40 {
-					if _, _, err := timeline.AddNote(ctx, u, timeline.Note{ConnectionIDs: []string{made.Connection.ID}, Body: body}); err != nil {
-						return err
-					}
-				}
 			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
-		people, pages := 0, 0
-		for cursor := ""; ; pages++ {
-			got := b.call(t, exportPeople, `{"format":"json"`+cursor+`}`)
-			count, _ := got.at("count").(float64)
-			if people += int(count); count == 0 {
-				t.Fatal(got.body)
-			}
-			if got.at("has_more") == false {
-				break
-			}
-			cursor = fmt.Sprintf(`,"cursor":%q`, got.at("next_cursor"))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// People who do not fit into an answer become a file, by a job that is paid for once.
+func TestExportBecomesFile(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 100, func(t *testing.T, p *paid) {
+		talkative(t, p.bundle, 3)
+		const whole = `{"format":"json"}`
+		got := p.withKey(t, "k", exportPeople, whole)
+		if got.at("task_id") != 1.0 || got.at("content") != "" || got.at("count") != 3.0 || got.at("has_more") != false ||
+			!strings.Contains(fmt.Sprint(got.at("note")), "32 KB") || got.header.Get(rpc.HeaderCharged) != "2" || got.header.Get(rpc.HeaderRemaining) != "98" {
+			t.Errorf("%v %v", got.body, got.header)
 		}
-		if people != 3 || pages == 0 {
-			t.Errorf("%d people on %d pages", people, pages+1)
+		wantReplay(t, got, p.withKey(t, "k", exportPeople, whole))
+		if again := p.call(t, exportPeople, whole); again.at("task_id") != 1.0 || again.header.Get(rpc.HeaderCharged) != "" {
+			t.Errorf("the same while it is made: %v %v", again.body, again.header)
 		}
-		if got := b.call(t, exportPeople, `{"format":"csv"}`); got.at("count") != 3.0 || got.at("has_more") != false {
-			t.Errorf("csv: %v", got.at("count"))
+		other := p.call(t, exportPeople, `{"format":"json"`+p.selected(t, `"query":"Person"`)+`}`)
+		if other.code() != "aborted" || !strings.Contains(other.text(), "task_id 1") {
+			t.Errorf("another one while it is made: %v", other.body)
+		}
+		done := p.finish(t, 1, p.time)
+		url, _ := done.at("job", "result", "download_url").(string)
+		size, _ := done.at("job", "result", "bytes").(float64)
+		if !strings.HasPrefix(url, "https://kith.example/settings/exports/job_") || done.at("job", "result", "count") != 3.0 || size < 3*2*1800*11 ||
+			done.at("job", "result", "expires_at") != p.time().Add(export.FileLifetime).Format(time.RFC3339) {
+			t.Errorf("%v", done.body)
+		}
+		if csv := p.call(t, exportPeople, `{"format":"csv"}`); csv.at("count") != 3.0 || csv.at("task_id") != nil || csv.at("content") == "" {
+			t.Errorf("csv: %v", csv.body)
+		}
+		if one := p.call(t, exportPeople, `{"format":"json","limit":1}`); one.code() != "invalid_argument" || !strings.Contains(one.text(), "leave out limit") {
+			t.Errorf("a page of one who does not fit: %v", one.body)
+		}
+		if cards := p.call(t, exportPeople, `{"format":"vcard","limit":2}`); cards.at("count") != 2.0 || cards.at("has_more") != true {
+			t.Errorf("a page: %v", cards.body)
+		}
+	})
+}
+
+// Without credits, no file is made.
+func TestExportFileIsPaidFor(t *testing.T) {
+	t.Parallel()
+	eachPaid(t, 1, func(t *testing.T, p *paid) {
+		talkative(t, p.bundle, 1)
+		if got := p.call(t, exportPeople, `{"format":"json"}`); got.code() != "resource_exhausted" {
+			t.Errorf("%v", got.body)
+		}
+		if got := p.call(t, getJob, `{"task_id":1}`); got.code() != "not_found" {
+			t.Errorf("a job was started: %v", got.body)
 		}
 	})
 }

@@ -11,11 +11,9 @@ import (
 	"connectrpc.com/grpcreflect"
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
-	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
-	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/observability/tracing"
 	"github.com/kith-crm/kith/proto/catalog"
 )
@@ -28,21 +26,14 @@ type Options struct {
 	Catalog *catalog.Catalog
 	Store   *db.DB
 	Ledger  *billing.Ledger
-	// Kinds are the kinds of objects whose changes can be undone.
-	Kinds   history.Kinds
 	Keys    *idempotency.Keys
-	Indexes *search.IndexCache
-	// Search searches by words and by similarity.
-	Search *search.Searcher
+	// Handlers are those of the features.
+	Handlers *handlers.Handlers
 	// Service is the credential of the edge and of internal callers.
 	Service ServiceCredential
 	// Used is called at each use of a credential.
 	Used func(credentialID string, at time.Time)
-	// Jobs wakes the workers of the queue, and notifies calls that wait for jobs.
-	Jobs job.Jobs
-	// BaseURL is the public address of the service; it may be empty.
-	BaseURL string
-	Now     func() time.Time
+	Now  func() time.Time
 	// Metrics observes each call; nil observes none.
 	Metrics connect.Interceptor
 	// Tracer creates the spans of calls; nil creates none.

@@ -5,6 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/kith-crm/kith/backend/internal/billing"
+	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/observability/metrics"
@@ -107,9 +108,12 @@ func (x *transactions) readOnce(ctx context.Context, c *invocation) (connect.Any
 	if old, err := x.keys.FindAnswer(ctx, *c.key); old != nil || err != nil {
 		return x.replay(c, old, err)
 	}
-	res, err = c.next(ctx, c.request)
+	res, err = c.next(call.With(ctx, &c.state), c.request)
 	if err != nil {
 		return x.keepFailure(ctx, c, err)
+	}
+	if c.state.Effect != nil {
+		return x.writeAfter(ctx, c, res)
 	}
 	var charge *billing.Charge
 	if c.price() > 0 {

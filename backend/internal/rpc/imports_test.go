@@ -12,6 +12,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
@@ -38,7 +39,7 @@ func inline(content string, more ...string) string {
 func (b *bundle) finish(t *testing.T, number any, now func() time.Time) answer {
 	t.Helper()
 	runner := job.NewRunner(job.Config{
-		Queue: dbtest.Queue(t, b.store), Kinds: []job.Kind{importer.Kind(b.store, dbtest.Ledger(t, b.store)), importer.Undo(b.store, kinds.All())}, Workers: 1, Poll: 2 * time.Millisecond, Now: now,
+		Queue: dbtest.Queue(t, b.store), Kinds: []job.Kind{importer.Kind(b.store, dbtest.Ledger(t, b.store)), importer.Undo(b.store, kinds.All()), export.Kind(b.store, "https://kith.example", now)}, Workers: 1, Poll: 2 * time.Millisecond, Now: now,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	runner.Start(t.Context())

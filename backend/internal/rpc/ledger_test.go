@@ -15,6 +15,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/rpc"
@@ -119,8 +120,9 @@ func newHandlerThat(t testing.TB, rpcs *catalog.Catalog, s *db.DB, ledger *billi
 		return search.LoadVectors(ctx, s.Tenant(id, true), model, since)
 	}})
 	handler, err := rpc.NewHandler(rpc.Options{
-		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Kinds: kinds.All(), Indexes: find, Search: searcher, Service: rpc.NewServiceCredential(serviceToken),
-		Used: func(string, time.Time) {}, Jobs: &waker{}, BaseURL: "https://kith.example", Now: now, Logger: logger,
+		Catalog: rpcs, Store: s, Ledger: ledger, Keys: idempotency.NewKeys(s, ledger), Service: rpc.NewServiceCredential(serviceToken),
+		Handlers: handlers.New(handlers.Config{Store: s, Kinds: kinds.All(), Indexes: find, Search: searcher, Jobs: &waker{}, BaseURL: "https://kith.example", Now: now}),
+		Used:     func(string, time.Time) {}, Now: now, Logger: logger,
 		Metrics: connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc { return next }),
 	})
 	if err != nil {

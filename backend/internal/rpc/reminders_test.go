@@ -32,7 +32,7 @@ func TestReminders(t *testing.T) {
 			t.Errorf("cadence: %v", cadence.body)
 		}
 		due := b.call(t, listDue, `{}`)
-		if due.at("items", 0, "text") != "Call Ana" || due.at("items", 0, "overdue") != false || due.at("items", 0, "connection_name") != "Ana" ||
+		if due.at("items", 0, "text") != "Call Ana" || due.at("items", 0, "overdue") != nil || due.at("items", 0, "connection_name") != "Ana" ||
 			due.at("items", 1, "kind") != "date" || due.at("items", 2, "kind") != "cadence" || due.at("items", 3) != nil ||
 			due.at("counts", "overdue") != 0.0 || due.at("counts", "reminders") != 1.0 || due.at("today") != inDays(0) || due.at("has_more") != false {
 			t.Errorf("due: %v", due.body)

@@ -112,7 +112,10 @@ func (c *invocation) actor() db.Actor {
 // read runs the handler, and charges for its answer. When the credits don't cover it, the
 // answer is dropped.
 func (x *transactions) read(ctx context.Context, c *invocation) (connect.AnyResponse, error) {
-	res, err := c.next(ctx, c.request)
+	res, err := c.next(call.With(ctx, &c.state), c.request)
+	if err == nil && c.state.Effect != nil {
+		return x.writeAfter(ctx, c, res)
+	}
 	if err != nil || c.price() == 0 {
 		return res, err
 	}
@@ -142,6 +145,43 @@ func (x *transactions) write(ctx context.Context, c *invocation) (res connect.An
 	})
 	if err != nil {
 		return nil, err
+	}
+	return res, nil
+}
+
+// writeAfter runs the effect of a read that has answered. The effect, the price and, with a
+// key, the answer are one transaction.
+func (x *transactions) writeAfter(ctx context.Context, c *invocation, res connect.AnyResponse) (connect.AnyResponse, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	data, month, err := x.open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	c.state.Price = c.price()
+	ctx = call.With(ctx, &c.state)
+	run := func(ctx context.Context, u *db.Tx) error {
+		if err := c.state.Effect(ctx, u); err != nil || c.state.Free || c.price() == 0 {
+			return err
+		}
+		receipt, err := x.ledger.ChargeTx(ctx, u, month, c.price())
+		tellReceipt(res.Header(), receipt)
+		return err
+	}
+	if c.key == nil {
+		if err := data.Write(ctx, c.actor(), run); err != nil {
+			return nil, err
+		}
+		return res, nil
+	}
+	old, err := x.keys.WriteOnce(ctx, data, c.actor(), *c.key, func(ctx context.Context, u *db.Tx) (body []byte, err error) {
+		if err = run(ctx, u); err == nil {
+			res, body, err = x.codec.response(res)
+		}
+		return body, err
+	})
+	if old != nil || err != nil {
+		return x.replay(c, old, err)
 	}
 	return res, nil
 }

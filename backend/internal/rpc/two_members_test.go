@@ -235,7 +235,7 @@ func (s *stage) compare(t *testing.T, rt *rapid.T, caller, other *actor, tool *c
 	if wrote(want) {
 		return // it was done, and a second time may be answered otherwise
 	}
-	if strings.Contains(want.text(), "cursor: is not one that this list gave out") {
+	if strings.Contains(want.text(), "cursor: is not one that these arguments gave") {
 		return // the cursor belongs to the other arguments
 	}
 	s.compared[tool.Tool.Name]++

@@ -224,7 +224,7 @@ func (s *stage) objects(t *testing.T, a *actor) []string {
 		case "organizations", "tags":
 			lasting = append(lasting, r)
 		default:
-			out = append(out, r.text("version", "data_version", "updated_at"))
+			out = append(out, r.text("version", "data_version", "updated_at", "shared"))
 			used[r.get("organization_id")], used[r.get("tag_id")] = true, true
 		}
 	}

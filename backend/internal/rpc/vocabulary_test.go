@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kith-crm/kith/backend/internal/account"
 )
 
 // vocabulary is what a member's calls are made of: ids by their prefixes, con_ and
@@ -136,6 +138,10 @@ func unknownOf(kind string) []string {
 		return []string{"AAAA", "====", "TmFtZQo="}
 	case kindRegion:
 		return []string{"DE", "US", "ZZ"}
+	case account.FieldTimezone:
+		return []string{"Asia/Tokyo", "Pacific/Kiritimati", "pacific/pago_pago", "UTC", "Europe/Nowhere"}
+	case account.FieldLocale:
+		return []string{"de-DE", "en", "pt_br", "nothing"}
 	case kindCharset:
 		return []string{"utf-8", "windows-1252", "klingon"}
 	}

@@ -219,6 +219,12 @@ func (c *IndexCache) OnBuild(fn func(ctx context.Context, whole bool, d time.Dur
 	c.onBuild = fn
 }
 
+// OfCaller returns the index of the caller's tenant as of the caller's data version or later.
+func (c *IndexCache) OfCaller(ctx context.Context) (*index.Index, error) {
+	p := tenant.PrincipalFrom(ctx)
+	return c.Index(ctx, p.Tenant, p.DataVersion)
+}
+
 // Index returns the tenant's index as of data version atLeast or later.
 func (c *IndexCache) Index(ctx context.Context, t tenant.ID, atLeast int64) (*index.Index, error) {
 	return c.indexes.Get(ctx, t, atLeast)

@@ -103,8 +103,8 @@ func each(ctx context.Context, q db.Reader, query string, args []any, read func(
 // item is one value of a connection's list.
 type item struct {
 	doc         *index.Document
-	kind, value string
-	place       int // in the list
+	kind, value string // kind of an address, or the id of a group
+	place       int    // in the list
 }
 
 // fillDocuments adds the lists, each with one statement over all people changed.
@@ -123,7 +123,9 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 	}{
 		{"SELECT l.connection_id, l.kind, l.value, l.ordinal FROM handles l" + changed, addHandle},
 		{"SELECT l.connection_id, '', t.name, 0 FROM connection_tags l JOIN tags t ON t.tenant_id = l.tenant_id AND t.id = l.tag_id" + changed, func(l item) { l.doc.Tags = append(l.doc.Tags, l.value) }},
-		{"SELECT l.connection_id, '', g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) { l.doc.Groups = append(l.doc.Groups, l.value) }},
+		{"SELECT l.connection_id, l.group_id, g.name, 0 FROM group_connections l JOIN groups g ON g.tenant_id = l.tenant_id AND g.id = l.group_id" + changed, func(l item) {
+			l.doc.Groups, l.doc.GroupIDs = append(l.doc.Groups, l.value), append(l.doc.GroupIDs, l.kind)
+		}},
 		{"SELECT l.connection_id, '', n.body, 0 FROM note_connections l JOIN notes n ON n.tenant_id = l.tenant_id AND n.id = l.note_id" + changed + " ORDER BY l.connection_id, n.id DESC", func(l item) { l.doc.Notes = append(l.doc.Notes, l.value) }},
 	}
 	var rows []item
@@ -133,7 +135,7 @@ func fillDocuments(ctx context.Context, q db.Reader, since int64, byID map[strin
 			return err
 		}
 	}
-	for _, fill := range []func(context.Context, db.Reader, string, []any, map[string]*index.Document) error{fillInteractions, fillCadences, fillBirthdays} {
+	for _, fill := range []func(context.Context, db.Reader, string, []any, map[string]*index.Document) error{fillInteractions, fillCadences, fillDates} {
 		if err := fill(ctx, q, changed, args, byID); err != nil {
 			return err
 		}
@@ -152,6 +154,15 @@ func fillInteractions(ctx context.Context, q db.Reader, changed string, args []a
 		d := byID[string(id)]
 		d.Interactions = append(d.Interactions, summary)
 		d.Ties += people.Tie(string(kind), at)
+		switch string(kind) {
+		case "meeting":
+			d.Meetings++
+		case "call":
+			d.Calls++
+		case "email", "message":
+			d.Messages++
+		}
+		d.Peak += people.PeakTie(string(kind), at, d.LastInteractionAt)
 		return err
 	})
 }
@@ -168,15 +179,18 @@ func fillCadences(ctx context.Context, q db.Reader, changed string, args []any, 
 	})
 }
 
-// fillBirthdays adds birthdays; if there are several, the first.
-func fillBirthdays(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
-	query := "SELECT l.connection_id, l.year, l.month, l.day FROM important_dates l"
-	args = append(slices.Clone(args), people.DateBirthday)
-	return each(ctx, q, query+changed+" AND l.kind = ? ORDER BY l.ordinal DESC", args, func(scan scanner) error {
-		var id sql.RawBytes
-		var b index.Birthday
-		err := scan(&id, &b.Year, &b.Month, &b.Day)
-		byID[string(id)].Birthday = b
+// fillDates adds dates. Of several birthdays, Birthday is the first.
+func fillDates(ctx context.Context, q db.Reader, changed string, args []any, byID map[string]*index.Document) error {
+	query := "SELECT l.connection_id, l.kind, l.year, l.month, l.day FROM important_dates l"
+	return each(ctx, q, query+changed+" ORDER BY l.ordinal DESC", args, func(scan scanner) error {
+		var id, kind sql.RawBytes
+		var on index.Date
+		err := scan(&id, &kind, &on.Year, &on.Month, &on.Day)
+		d := byID[string(id)]
+		d.Dates = append(d.Dates, on)
+		if string(kind) == people.DateBirthday {
+			d.Birthday = on
+		}
 		return err
 	})
 }
@@ -269,10 +283,17 @@ func addHandle(l item) {
 // addPosition adds a position. Current positions come first, and the very first becomes
 // the headline.
 func addPosition(d *index.Document, p people.Position) {
-	if p.Current && d.Headline == "" {
+	switch {
+	case p.Current && d.Headline == "":
 		d.Headline, d.Organization, d.Title = p.Headline(), p.Organization, p.Title
+	case p.Current && p.Title != "":
+		d.OtherTitles = append(d.OtherTitles, p.Title)
 	}
-	if p.Organization != "" {
-		d.Organizations = append(d.Organizations, p.Organization)
+	if p.Organization == "" {
+		return
+	}
+	d.Organizations = append(d.Organizations, p.Organization)
+	if p.Current {
+		d.CurrentJobs++
 	}
 }

@@ -42,7 +42,7 @@ func (h *RPC) query(ctx context.Context, req *connectionsv1.SearchConnectionsReq
 	q.LastContactBefore, err = call.StartOfDay(ctx, "last_contact_before", req.LastContactBefore, 0)
 	check(err)
 	check(setBirthday(&q, req.GetBirthdayBetween()))
-	check(contradiction(&q))
+	check(contradictions(&q))
 	if req.Group != nil {
 		_, q.Group, err = FindGroup(ctx, h.DB.Tenant(p.Tenant, p.ReadOnly), req.GetGroup())
 		check(err)
@@ -87,7 +87,7 @@ func setBirthday(q *index.Query, days []string) error {
 	of := func(day string) (int, error) {
 		d, err := time.Parse(time.DateOnly, "2000-"+day) // a leap year
 		if err != nil {
-			return 0, fault.InvalidField("birthday_between", "%q is no day of the calendar; use MM-DD", day)
+			return 0, fault.InvalidField("birthday_between", "%s", civil.NoDay(day))
 		}
 		return 100*int(d.Month()) + d.Day(), nil
 	}
@@ -99,26 +99,30 @@ func setBirthday(q *index.Query, days []string) error {
 	return err
 }
 
-// contradiction fails for filters that no person can pass together.
-func contradiction(q *index.Query) error {
-	never := q.NeverContacted != nil && *q.NeverContacted
-	switch {
-	case !q.LastContactAfter.IsZero() && !q.LastContactBefore.IsZero() && !q.LastContactAfter.Before(q.LastContactBefore):
-		return fault.InvalidField("last_contact_before", "must lie after last_contact_after: nobody passes both")
-	case never && !q.LastContactAfter.IsZero():
-		return fault.InvalidField("never_contacted", "contradicts last_contact_after: nobody passes both")
-	case q.MetOnAfter != "" && q.MetOnBefore != "" && q.MetOnBefore <= q.MetOnAfter:
-		return fault.InvalidField("met_on_before", "must lie after met_on_after: nobody passes both")
+// contradictions fails for filters that no person can pass together.
+func contradictions(q *index.Query) error {
+	var errs []error
+	found := func(field, format string, args ...any) {
+		errs = append(errs, fault.InvalidField(field, format, args...))
+	}
+	if !q.LastContactAfter.IsZero() && !q.LastContactBefore.IsZero() && !q.LastContactAfter.Before(q.LastContactBefore) {
+		found("last_contact_before", "must lie after last_contact_after: no person passes both")
+	}
+	if q.NeverContacted != nil && *q.NeverContacted && !q.LastContactAfter.IsZero() {
+		found("never_contacted", "contradicts last_contact_after: no person passes both; leave one out")
+	}
+	if q.MetOnAfter != "" && q.MetOnBefore != "" && q.MetOnBefore <= q.MetOnAfter {
+		found("met_on_before", "must lie after met_on_after: no person passes both")
 	}
 	for _, name := range q.Missing {
 		if slices.Contains(q.Has, name) {
-			return fault.InvalidField("missing", "%s is in has, too: nobody passes both", name)
+			found("missing", "%s is in has, too: no person passes both; leave one out", name)
 		}
 		if name == "birthday" && q.BirthdayFrom > 0 || name == "tag" && len(q.Tags) > 0 || name == "group" && q.Group != "" || name == "organization" && q.Company != "" {
-			return fault.InvalidField("missing", "%s contradicts the filter for it: nobody passes both", name)
+			found("missing", "%s contradicts the filter for it: no person passes both; leave one out", name)
 		}
 	}
-	return nil
+	return fault.Join(errs...)
 }
 
 // hitFields says which fields hits have.
@@ -153,7 +157,7 @@ func (f hitFields) message(hit index.Hit) *connectionsv1.ConnectionHit {
 			m.NextDueOn = dayText(due)
 		}
 	}
-	if b := d.Birthday; f.birthday && b != (index.Birthday{}) {
+	if b := d.Birthday; f.birthday && b != (index.Date{}) {
 		date := people.ImportantDate{Year: int(b.Year), Month: int(b.Month), Day: int(b.Day)}.String()
 		m.Birthday = &date
 	}

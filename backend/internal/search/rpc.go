@@ -44,7 +44,7 @@ const localHost = "local"
 
 // EmbeddingsMessage tells which provider makes vectors, and whether the member allows it.
 func EmbeddingsMessage(p vector.Provider, caller *tenant.Principal) *accountv1.Embeddings {
-	m := &accountv1.Embeddings{Provider: localHost, Model: p.Model(), Allowed: Allowed(p, caller.EmbeddingsHost)}
+	m := &accountv1.Embeddings{Provider: localHost, Model: p.Model(), Allowed: new(Allowed(p, caller.EmbeddingsHost))}
 	if host := p.Host(); host != "" {
 		m.Provider = host
 	}

@@ -111,7 +111,7 @@ func (s *Searcher) Search(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	if set.Len() == 0 {
-		return byWords(index, r.Query, fmt.Sprintf("No vectors of the model %s are on file. Start embed_objects to make them.", s.provider.Model())), nil
+		return byWords(index, r.Query, fmt.Sprintf("There are no vectors of the model %s. Start embed_objects to make them.", s.provider.Model())), nil
 	}
 	return s.byLikeness(ctx, index, set, r)
 }
@@ -156,7 +156,7 @@ func (s *Searcher) mayUse(caller *tenant.Principal) (may bool, note string) {
 	}
 }
 
-const noVectors = "No vectors are on file yet. Start embed_objects to make them."
+const noVectors = "No vectors have been made yet. Start embed_objects to make them."
 
 // Allowed reports whether stored data may be sent to the provider. The built-in provider
 // sends nothing.
@@ -194,7 +194,7 @@ func (s *Searcher) byLikeness(ctx context.Context, ix *index.Index, set *vector.
 		return Answer{}, err
 	}
 	if len(vec) != set.Dimensions() {
-		return byWords(ix, r.Query, fmt.Sprintf("The vectors on file have %d numbers and the provider's have %d. Start embed_objects to renew them.", set.Dimensions(), len(vec))), nil
+		return byWords(ix, r.Query, fmt.Sprintf("The stored vectors have %d dimensions and the provider's have %d. Start embed_objects to renew them.", set.Dimensions(), len(vec))), nil
 	}
 	f := fusion{index: ix, lookup: ix.Lookup(r.Query), words: found.Hits}
 	out := Answer{ModeUsed: ModeHybrid, Stale: max(0, ix.Len()-set.Current())}
@@ -223,8 +223,8 @@ func staleNote(n int) string {
 	case 0:
 		return ""
 	case 1:
-		return "One person has no vector of what is on file now, so that only words are sure to find them. Start embed_objects to renew it."
+		return "One person has no vector or an outdated one, so only keywords are sure to find them. Start embed_objects to renew it."
 	default:
-		return fmt.Sprintf("%d people have no vector of what is on file now, so that only words are sure to find them. Start embed_objects to renew theirs.", n)
+		return fmt.Sprintf("%d people have no vectors or outdated ones, so only keywords are sure to find them. Start embed_objects to renew them.", n)
 	}
 }

@@ -22,6 +22,8 @@ type Principal struct {
 	Username, DisplayName string
 	// Timezone is the member's IANA zone, which decides what "today" is.
 	Timezone string
+	// Locale is the member's BCP 47 locale.
+	Locale string
 	// Plan decides the monthly credits.
 	Plan string
 	// ReadOnly means that every write is refused (the sandbox).

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -15,7 +14,7 @@ import (
 func GetNote(ctx context.Context, tx *db.Tx, noteID string) (*Note, error) {
 	n, err := note(ctx, tx, noteID)
 	if err == nil && n == nil {
-		return nil, fault.New(fault.NotFound, "there is no note %s", noteID)
+		return nil, fault.New(fault.NotFound, "there is no note %s; search_notes and list_timeline return ids", noteID)
 	}
 	return n, err
 }
@@ -24,19 +23,11 @@ func GetNote(ctx context.Context, tx *db.Tx, noteID string) (*Note, error) {
 // when that version is no longer the stored one.
 func ReplaceNote(ctx context.Context, tx *db.Tx, n *Note) error {
 	n.TenantID = tx.TenantID()
-	result, err := tx.NewUpdate().Model(n).Column("body", "pinned", "version", "updated_at").
-		Where("tenant_id = ?", tx.TenantID()).
-		WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
-			return q.Where("id = ?", n.ID).Where("version = ?", n.Version-1)
-		}).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("update note: %w", err)
-	}
-	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
-		return fault.Wrap(err, fault.Conflict, "%s was changed by somebody else: read it again and decide anew", n.ID)
+	if err := tx.Replace(ctx, n, n.ID, n.Version, "body", "pinned", "version", "updated_at"); err != nil {
+		return err
 	}
 	var former []string
-	err = tx.NewRaw("SELECT connection_id FROM note_connections WHERE tenant_id = ? AND note_id = ?", tx.TenantID(), n.ID).Scan(ctx, &former)
+	err := tx.NewRaw("SELECT connection_id FROM note_connections WHERE tenant_id = ? AND note_id = ?", tx.TenantID(), n.ID).Scan(ctx, &former)
 	if err != nil {
 		return err
 	}

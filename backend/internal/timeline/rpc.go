@@ -7,6 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/call"
 	"github.com/kith-crm/kith/backend/internal/cursor"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	timelinev1 "github.com/kith-crm/kith/proto/gen/kith/timeline/v1"
@@ -36,13 +37,20 @@ type RPC struct {
 	DB *db.DB
 }
 
+// span returns the moments between which the entries of a list lie.
+func span(ctx context.Context, req *timelinev1.ListTimelineRequest) (since, until time.Time, err error) {
+	since, badSince := call.StartOfDay(ctx, "since", req.Since, 0)
+	until, badUntil := call.StartOfDay(ctx, "until", req.Until, 0)
+	if err = fault.Join(badSince, badUntil); err == nil && req.Since != nil && req.Until != nil && !since.Before(until) {
+		err = fault.InvalidField("until", "must lie after since: no entry is between the two")
+	}
+	return since, until, err
+}
+
 func (h *RPC) ListTimeline(ctx context.Context, req *timelinev1.ListTimelineRequest) (*timelinev1.ListTimelineResponse, error) {
 	q := Query{ConnectionID: req.GetConnectionId(), Kinds: req.GetKinds(), Limit: call.DefaultLimit}
 	var err error
-	if q.Since, err = call.StartOfDay(ctx, "since", req.Since, 0); err != nil {
-		return nil, err
-	}
-	if q.Until, err = call.StartOfDay(ctx, "until", req.Until, 0); err != nil {
+	if q.Since, q.Until, err = span(ctx, req); err != nil {
 		return nil, err
 	}
 	order := q

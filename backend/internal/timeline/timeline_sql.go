@@ -152,36 +152,61 @@ SELECT interaction_id, connection_id FROM interaction_connections WHERE tenant_i
 	return nil
 }
 
-// ListNotes returns the latest notes about a connection, limit at most.
-func ListNotes(ctx context.Context, q db.Reader, connectionID string, limit int) ([]Note, error) {
-	var notes []Note
-	err := q.From(&notes).
-		Join("JOIN note_connections AS l ON l.tenant_id = ?TableAlias.tenant_id AND l.note_id = ?TableAlias.id AND l.connection_id = ?", connectionID).
-		ColumnExpr("?TableAlias.*").OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)
-	if err != nil {
+// ListNotes returns the latest notes about each connection, up to limit for each, by
+// connection. It takes two statements.
+func ListNotes(ctx context.Context, q db.Reader, connectionIDs []string, limit int) (map[string][]Note, error) {
+	var rows []struct {
+		Note
+
+		About string
+	}
+	if err := latest(q, notePart(), connectionIDs, limit).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
-	people, err := people.People(ctx, q, "note_connections", "note_id", people.IDs(notes, func(n Note) string { return n.ID }))
-	for i := range notes {
-		notes[i].ConnectionIDs = people[notes[i].ID]
+	notes := make([]Note, len(rows))
+	for i, row := range rows {
+		notes[i] = row.Note
 	}
-	return notes, err
+	err := FillNotes(ctx, q, notes)
+	out := map[string][]Note{}
+	for i, row := range rows {
+		out[row.About] = append(out[row.About], notes[i])
+	}
+	return out, err
 }
 
-// ListInteractions returns the latest interactions with a connection, limit at most.
-func ListInteractions(ctx context.Context, q db.Reader, connectionID string, limit int) ([]Interaction, error) {
-	var found []Interaction
-	err := q.From(&found).
-		Join("JOIN interaction_connections AS l ON l.tenant_id = ?TableAlias.tenant_id AND l.interaction_id = ?TableAlias.id AND l.connection_id = ?", connectionID).
-		ColumnExpr("?TableAlias.*").OrderExpr("?TableAlias.occurred_at DESC, ?TableAlias.id DESC").Limit(int64(limit)).Scan(ctx)
-	if err != nil {
+// ListInteractions returns the latest interactions with each connection, up to limit for
+// each, by connection. It takes two statements.
+func ListInteractions(ctx context.Context, q db.Reader, connectionIDs []string, limit int) (map[string][]Interaction, error) {
+	var rows []struct {
+		Interaction
+
+		About string
+	}
+	if err := latest(q, interactionPart(), connectionIDs, limit).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
-	people, err := people.People(ctx, q, "interaction_connections", "interaction_id", people.IDs(found, func(i Interaction) string { return i.ID }))
-	for i := range found {
-		found[i].ConnectionIDs = people[found[i].ID]
+	met := make([]Interaction, len(rows))
+	for i, row := range rows {
+		met[i] = row.Interaction
 	}
-	return found, err
+	err := FillInteractions(ctx, q, met)
+	out := map[string][]Interaction{}
+	for i, row := range rows {
+		out[row.About] = append(out[row.About], met[i])
+	}
+	return out, err
+}
+
+// latest selects the latest entries about each connection, up to limit for each, with the
+// connection as about. The cross joins make SQLite start with the connections.
+func latest(q db.Reader, p part, connectionIDs []string, limit int) *bun.RawQuery {
+	table, links, link, at := bun.Safe(p.table), bun.Safe(p.links), bun.Safe(p.link), bun.Safe(p.at)
+	return q.NewRaw(`SELECT t.*, ranked.connection_id AS about FROM (
+SELECT l.connection_id, t.id, row_number() OVER (PARTITION BY l.connection_id ORDER BY ? DESC, t.id DESC) AS place
+FROM ? l CROSS JOIN ? t WHERE l.tenant_id = ? AND l.connection_id IN (?) AND t.tenant_id = l.tenant_id AND t.id = l.?) AS ranked
+CROSS JOIN ? t WHERE ranked.place <= ? AND t.tenant_id = ? AND t.id = ranked.id ORDER BY ranked.connection_id, ranked.place`,
+		at, links, table, q.TenantID(), bun.List(connectionIDs), link, table, limit, q.TenantID())
 }
 
 // NoteID returns the id of a note.

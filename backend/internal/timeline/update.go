@@ -34,7 +34,7 @@ func UpdateNote(ctx context.Context, w *db.Tx, p NotePatch) (*Note, string, erro
 	}
 	if p.ExpectedVersion != nil && *p.ExpectedVersion != before.Version {
 		return nil, "", fault.New(fault.Conflict,
-			"%s has version %d, not %d: read it again and decide anew", p.ID, before.Version, *p.ExpectedVersion)
+			"%s has version %d, not %d: read it again before you change it", p.ID, before.Version, *p.ExpectedVersion)
 	}
 	after := *before
 	if p.Body != nil {
@@ -91,7 +91,7 @@ func UpdateInteraction(ctx context.Context, w *db.Tx, p InteractionPatch) (Logge
 		return Logged{}, err
 	}
 	if before == nil {
-		return Logged{}, fault.New(fault.NotFound, "there is no interaction %s", p.ID)
+		return Logged{}, fault.New(fault.NotFound, "there is no interaction %s; list_timeline returns ids", p.ID)
 	}
 	after := *before
 	if err := p.apply(&after, w.Now()); err != nil {
@@ -133,7 +133,7 @@ func (p InteractionPatch) apply(i *Interaction, now time.Time) error {
 	i.ConnectionIDs = slices.Sorted(slices.Values(append(left, without(p.Add, left)...)))
 	switch n := len(i.ConnectionIDs); {
 	case n == 0:
-		return fault.InvalidField("remove_connection_ids", "leaves nobody; delete_timeline_entry deletes the interaction")
+		return fault.InvalidField("remove_connection_ids", "would remove everyone; delete_timeline_entry deletes the interaction")
 	case n > maxParticipants:
 		return fault.InvalidField("add_connection_ids", "one interaction has %d people at most", maxParticipants)
 	}

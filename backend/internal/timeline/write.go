@@ -92,7 +92,7 @@ func stillThere(ctx context.Context, w *db.Tx, ids []string) ([]people.Connectio
 	var out []people.Connection
 	for _, id := range ids {
 		people, err := people.Participants(ctx, w, []string{id})
-		if err != nil && !fault.Is(err, fault.NotFound) {
+		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict) {
 			return nil, err
 		}
 		out = append(out, people...)

@@ -4,26 +4,27 @@ import (
 	"net/http"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // accountContent is the content of the account page.
 type accountContent struct {
 	Username string
-	Fields   []field
+	Fields   []page.Field
 }
 
 func (v *request) showAccount() error {
-	v.renderAccount(http.StatusOK, "", &mistakes{})
+	v.renderAccount(http.StatusOK, "", &page.Mistakes{})
 	return nil
 }
 
-func (v *request) renderAccount(status int, typed string, wrong *mistakes) {
-	v.render(status, "account", page{Title: "Account", Section: pathAccount, Errors: wrong.list, Content: accountContent{
-		Username: v.login.Username,
-		Fields: []field{
+func (v *request) renderAccount(status int, typed string, wrong *page.Mistakes) {
+	v.Render(status, "account", page.Page{Title: "Account", Section: page.PathAccount, Errors: wrong.List, Content: accountContent{
+		Username: v.Login.Username,
+		Fields: []page.Field{
 			{
 				Name: fieldUsername, Label: "Your username", Value: typed, Required: true, Plain: true, Autocomplete: "off",
-				Hint: "To be sure that you mean it, type " + v.login.Username + ".", Error: wrong.of(fieldUsername),
+				Hint: "To be sure that you mean it, type " + v.Login.Username + ".", Error: wrong.Of(fieldUsername),
 			},
 			passwordField("Your password", wrong),
 		},
@@ -33,36 +34,36 @@ func (v *request) renderAccount(status int, typed string, wrong *mistakes) {
 // deleteAccount deletes the member and all their data, if they typed their username and
 // their password.
 func (v *request) deleteAccount() error {
-	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
-	wrong := &mistakes{}
-	typed := v.line(fieldUsername)
+	wrong := &page.Mistakes{}
+	typed := v.Line(fieldUsername)
 	if typed != m.Username {
-		wrong.add(fieldUsername, "This is not your username.")
+		wrong.Add(fieldUsername, "This is not your username.")
 	}
 	right, err := v.checkOwnPassword(m, fieldPassword)
 	if err != nil {
 		return err
 	}
 	if !right {
-		wrong.add(fieldPassword, notYourPassword)
+		wrong.Add(fieldPassword, notYourPassword)
 	}
-	if len(wrong.list) > 0 {
+	if len(wrong.List) > 0 {
 		v.renderAccount(http.StatusUnprocessableEntity, typed, wrong)
 		return nil
 	}
-	if err := account.DeleteMember(v.r.Context(), v.Store, m.ID); err != nil {
+	if err := account.DeleteMember(v.R.Context(), v.Store, m.ID); err != nil {
 		return err
 	}
 	// The member's rows are deleted, so the event names the member only by the hash.
-	v.events.Record(v.r.Context(), account.SecurityEvent{
+	v.events.Record(v.R.Context(), account.SecurityEvent{
 		Kind: account.AccountDeleted, Subject: account.SubjectOf(m.ID), Address: v.addressBucket(),
 	})
-	v.clearCookie(v.w, sessionCookie)
-	v.login, v.secret = nil, ""
-	v.renderProblem(http.StatusOK, "Your account is deleted",
-		"Everything you kept is gone, and every agent and token with it. Farewell.", link{pathStart, "Go to the start page"})
+	v.ClearCookie(v.W, page.SessionCookie)
+	v.Login, v.Secret = nil, ""
+	v.RenderProblem(http.StatusOK, "Your account is deleted",
+		"Everything you kept is gone, and every agent and token with it. Farewell.", page.Link{Path: page.PathStart, Title: "Go to the start page"})
 	return nil
 }

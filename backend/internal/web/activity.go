@@ -13,6 +13,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // activityContent is the content of the page of all changes.
@@ -58,16 +59,16 @@ const (
 )
 
 func (v *request) showActivity() error {
-	list, err := v.changesPage(pathActivity, activityOrder, history.Query{})
+	list, err := v.changesPage(page.PathActivity, activityOrder, history.Query{})
 	if err != nil {
 		return err
 	}
-	rows, err := v.changeRows(v.r.Context(), list.changes)
+	rows, err := v.changeRows(v.R.Context(), list.changes)
 	if err != nil {
 		return err
 	}
 	content := activityContent{Days: byDay(rows), Older: list.older, Latest: list.latest}
-	v.render(http.StatusOK, "activity", page{Title: "Activity", Section: pathActivity, Content: content})
+	v.Render(http.StatusOK, "activity", page.Page{Title: "Activity", Section: page.PathActivity, Content: content})
 	return nil
 }
 
@@ -82,12 +83,12 @@ type changesList struct {
 // changesPage returns the requested page of a list of changes. order is the order that
 // the list's cursors belong to.
 func (v *request) changesPage(path, order string, query history.Query) (changesList, error) {
-	asked, list := v.r.URL.Query().Get(cursorParameter), changesList{}
+	asked, list := v.R.URL.Query().Get(cursorParameter), changesList{}
 	if asked != "" {
 		if err := cursor.Decode(asked, order, &query.Before); fault.Is(err, fault.Invalid) {
-			return list, &refusal{
-				status: http.StatusBadRequest, title: "This link is broken", text: "It does not lead to any of your changes.",
-				next: link{path, "See the latest changes"},
+			return list, &page.Refusal{
+				Status: http.StatusBadRequest, Title: "This link is broken", Text: "It does not lead to any of your changes.",
+				Next: page.Link{Path: path, Title: "See the latest changes"},
 			}
 		} else if err != nil {
 			return list, err
@@ -96,7 +97,7 @@ func (v *request) changesPage(path, order string, query history.Query) (changesL
 	}
 	query.Limit = activityPage + 1 // one more shows whether there is an older page
 	var err error
-	if list.changes, err = history.ListChanges(v.r.Context(), v.data(), query); err != nil || len(list.changes) <= activityPage {
+	if list.changes, err = history.ListChanges(v.R.Context(), v.data(), query); err != nil || len(list.changes) <= activityPage {
 		return list, err
 	}
 	list.changes = list.changes[:activityPage]
@@ -109,7 +110,7 @@ func (v *request) changesPage(path, order string, query history.Query) (changesL
 const activityOrder = "activity"
 
 // data returns the data of the member.
-func (v *request) data() *db.Tenant { return v.Data(v.login.MemberID) }
+func (v *request) data() *db.Tenant { return v.Data(v.Login.MemberID) }
 
 // byDay groups rows by the day on which they were made. The rows must be in order.
 func byDay(rows []changeRow) []activityDay {
@@ -146,7 +147,7 @@ func (v *request) changeRows(ctx context.Context, changes []history.Change) ([]c
 			madeAt[c.ID] = c.CreatedAt
 		}
 	}
-	zone := civil.Zone(v.login.Timezone)
+	zone := civil.Zone(v.Login.Timezone)
 	rows := make([]changeRow, len(changes))
 	for i, c := range changes {
 		rows[i] = v.changeRow(&c, madeAt, zone)
@@ -172,7 +173,7 @@ func (v *request) toolTitle(name string) string {
 	if rpc, ok := v.Catalog.Tool(name); ok {
 		return rpc.Tool.Title
 	}
-	for _, s := range sections() {
+	for _, s := range page.Sections() {
 		if s.Path == "/"+name {
 			return s.Title + " page"
 		}

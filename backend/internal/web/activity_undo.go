@@ -9,6 +9,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // undoContent is the content of the page that undoes a change.
@@ -47,14 +48,14 @@ const undoTool = "settings/activity"
 
 // showUndo shows what an undo would restore, or why it is refused. It changes nothing.
 func (v *request) showUndo() error {
-	c, err := v.change(v.r.URL.Query().Get(changeParameter))
+	c, err := v.change(v.R.URL.Query().Get(changeParameter))
 	if err != nil {
 		return err
 	}
 	if !c.Undoable() {
 		return v.renderUndo(http.StatusOK, c, history.Undone{})
 	}
-	would, err := history.UndoChange(v.r.Context(), v.data(), v.Kinds, undoTool, c.ID, true)
+	would, err := history.UndoChange(v.R.Context(), v.data(), v.Kinds, undoTool, c.ID, true)
 	if err == nil && would.AlreadyUndone { // in the meantime
 		c, err = v.change(c.ID)
 	}
@@ -67,11 +68,11 @@ func (v *request) showUndo() error {
 // undo undoes a whole change, or shows why nothing was undone. If the change is already
 // undone, the page says so.
 func (v *request) undo() error {
-	c, err := v.change(v.r.PostForm.Get(changeParameter))
+	c, err := v.change(v.R.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
 	}
-	return v.takeBack(c, undoTool, pathActivity, "undone")
+	return v.takeBack(c, undoTool, page.PathActivity, "undone")
 }
 
 // takeBack undoes a change under a page's name and redirects to a path with a notice,
@@ -80,16 +81,16 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, history.Undone{})
 	}
-	undone, err := history.UndoChange(v.r.Context(), v.data(), v.Kinds, tool, c.ID, false)
+	undone, err := history.UndoChange(v.R.Context(), v.data(), v.Kinds, tool, c.ID, false)
 	switch {
 	case err != nil:
 		return err
 	case len(undone.Conflicts) > 0:
 		return v.renderUndo(http.StatusConflict, c, undone)
 	case undone.AlreadyUndone:
-		v.redirectDone(path, "undone-already")
+		v.RedirectDone(path, "undone-already")
 	default:
-		v.redirectDone(path, notice)
+		v.RedirectDone(path, notice)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (v *request) change(changeID string) (*history.Change, error) {
 	if !id.Valid(id.Change, changeID) {
 		return nil, missing
 	}
-	found, err := history.ListChanges(v.r.Context(), v.data(), history.Query{IDs: []string{changeID}, Limit: 1})
+	found, err := history.ListChanges(v.R.Context(), v.data(), history.Query{IDs: []string{changeID}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +113,12 @@ func (v *request) change(changeID string) (*history.Change, error) {
 }
 
 func (v *request) renderUndo(status int, c *history.Change, undone history.Undone) error {
-	ctx := v.r.Context()
+	ctx := v.R.Context()
 	rows, err := v.changeRows(ctx, []history.Change{*c})
 	if err != nil {
 		return err
 	}
-	content := undoContent{Change: rows[0], Back: pathActivity}
+	content := undoContent{Change: rows[0], Back: page.PathActivity}
 	restored, conflicts := undone.Restored[:min(len(undone.Restored), maxEffects)], undone.Conflicts[:min(len(undone.Conflicts), maxConflicts)]
 	names, err := v.namesIn(ctx, c, restored, conflicts)
 	if err != nil {
@@ -133,7 +134,7 @@ func (v *request) renderUndo(status int, c *history.Change, undone history.Undon
 	if content.First, err = v.undoFirst(ctx, c, conflicts); err != nil {
 		return err
 	}
-	v.render(status, "undo", page{Title: undoTitle(content), Section: pathActivity, Content: content})
+	v.Render(status, "undo", page.Page{Title: undoTitle(content), Section: page.PathActivity, Content: content})
 	return nil
 }
 

@@ -81,7 +81,7 @@ func kindWord(kind string) string {
 	words := map[string]string{
 		history.Connection: "Person", history.Membership: "Groups of", history.Note: "Note",
 		history.Interaction: "Interaction", history.Group: "Group", history.Reminder: "Reminder",
-		history.Relationship: "Relation", history.Profile: "Your profile",
+		history.Relationship: "Relation", history.Profile: "Your profile", history.Settings: "Your settings",
 	}
 	if word, ok := words[kind]; ok {
 		return word
@@ -128,7 +128,7 @@ var (
 
 func objectIDs(reason string) []string { return idPattern.FindAllString(reason, -1) }
 
-// whichFields names fields in words for people, after a sentence about them. A field
+// whichFields names fields in words for people, after a sentence about them. A page.Field
 // that is not in the list keeps the name that tools use. A membership has only one
 // field.
 func whichFields(kind string, fields []string) string {
@@ -141,7 +141,7 @@ func whichFields(kind string, fields []string) string {
 		"emails": "e-mail addresses", "field_visibility": "who sees what", "from_id": "who is related",
 		"handles": "addresses", "listed": "whether it is listed", "location_text": "place", "merged_into": "whom it was merged into",
 		"met_how": "how you met", "met_on": "when you met", "occurred_at": "when it was", "organization": "organisation", "phones": "phone numbers",
-		"positions": "job", "snoozed_until": "until when it is snoozed", "starts_on": "first date", "to_id": "who is related", "urls": "links",
+		"positions": "job", "snoozed_until": "until when it is snoozed", "starts_on": "first date", "timezone": "time zone", "to_id": "who is related", "urls": "links",
 		"visibility": "who sees it",
 	}
 	var words []string

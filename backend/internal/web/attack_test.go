@@ -20,7 +20,7 @@ func posts() map[string]string {
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
 		"/settings/activity/undo": "/settings/activity", "/settings/bin/restore": "/settings/bin", "/settings/bin/delete": "/settings/bin", "/settings/search": "/settings/search",
-		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account",
+		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
 		"/settings/imports": "/settings/imports", "/settings/imports/start": "/settings/imports",
 		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",
 		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in",

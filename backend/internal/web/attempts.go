@@ -8,6 +8,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // accountShare is how many addresses can spend their whole quota on one account
@@ -17,7 +18,7 @@ const accountShare = 5
 
 // limit is the login policy of a subject, with share times its quota.
 func (v *request) limit(subject string, share int) account.Limit {
-	return account.Limit{Subject: subject, Policy: account.RatePolicy{Quota: v.Login.Quota * share, Window: v.Login.Window}}
+	return account.Limit{Subject: subject, Policy: account.RatePolicy{Quota: v.Config.Login.Quota * share, Window: v.Config.Login.Window}}
 }
 
 // addressLimit limits the attempts of one client.
@@ -25,7 +26,7 @@ func (v *request) addressLimit(kind string) account.Limit {
 	return v.limit(account.Subject(kind+" address", v.addressBucket()), 1)
 }
 
-func (v *request) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.r)) }
+func (v *request) addressBucket() string { return account.AddressBucket(v.ClientAddress(v.R)) }
 
 // attempt spends an attempt on every limit, or on none if one refuses; then it answers
 // with a page that says when to try again.
@@ -37,10 +38,10 @@ func (v *request) attempt(limits ...account.Limit) error {
 // attemptQuietly is attempt with additional quiet limits; it returns whether one of
 // those is exhausted.
 func (v *request) attemptQuietly(limits ...account.Limit) (closed bool, err error) {
-	if v.Login.Quota == 0 {
+	if v.Config.Login.Quota == 0 {
 		return false, nil
 	}
-	decision, err := account.SpendAttempts(v.r.Context(), v.Store, limits...)
+	decision, err := account.SpendAttempts(v.R.Context(), v.Store, limits...)
 	if err != nil {
 		return false, err
 	}
@@ -49,19 +50,19 @@ func (v *request) attemptQuietly(limits ...account.Limit) (closed bool, err erro
 		return decision.Closed, nil
 	}
 	wait := max(time.Second, decision.Reset)
-	v.w.Header().Set("Retry-After", seconds(wait))
+	v.W.Header().Set("Retry-After", seconds(wait))
 	fullMinute := v.Now().UTC().Add(wait + time.Minute - 1).Format("15:04 UTC")
-	return false, refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
+	return false, page.Refuse(http.StatusTooManyRequests, "Too many attempts", fmt.Sprintf(
 		"To keep accounts safe, you have to wait. Try again in %s, at %s.", minutes(wait), fullMinute))
 }
 
 // limitHeaders writes the headers of every limited response.
 func (v *request) limitHeaders(d account.Decision) {
-	h := v.w.Header()
+	h := v.W.Header()
 	reset := seconds(d.Reset)
 	h.Set("RateLimit", fmt.Sprintf(`"login";r=%d;t=%s`, d.Remaining, reset))
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"login";q=%d;w=%s`, v.Login.Quota, seconds(v.Login.Window)))
-	h.Set("RateLimit-Limit", strconv.Itoa(v.Login.Quota))
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"login";q=%d;w=%s`, v.Config.Login.Quota, seconds(v.Config.Login.Window)))
+	h.Set("RateLimit-Limit", strconv.Itoa(v.Config.Login.Quota))
 	h.Set("RateLimit-Remaining", strconv.Itoa(d.Remaining))
 	h.Set("RateLimit-Reset", reset)
 }
@@ -115,8 +116,8 @@ func (v *request) enterHashing() (leave func(), err error) {
 		return func() { <-v.hashing }, nil
 	case <-timer.C:
 		return nil, fault.New(fault.Unavailable, "too many passwords are checked at this moment")
-	case <-v.r.Context().Done():
-		return nil, fault.Wrap(v.r.Context().Err(), fault.Unavailable, "the browser has gone")
+	case <-v.R.Context().Done():
+		return nil, fault.Wrap(v.R.Context().Err(), fault.Unavailable, "the browser has gone")
 	}
 }
 
@@ -128,7 +129,7 @@ func (v *request) checkOwnPassword(m *account.Member, name string) (bool, error)
 	if err := v.attempt(v.limit(account.Subject("own password", string(m.ID)), 1)); err != nil {
 		return false, err
 	}
-	right, err := v.checkPassword(m, v.r.PostForm.Get(name))
+	right, err := v.checkPassword(m, v.R.PostForm.Get(name))
 	if err == nil && !right {
 		v.record(account.PasswordCheckFailed, m.ID, "")
 	}

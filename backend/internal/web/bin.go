@@ -9,10 +9,10 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 const (
-	pathBin        = "/settings/bin"
 	pathBinRestore = "/settings/bin/restore"
 	pathBinDelete  = "/settings/bin/delete"
 )
@@ -26,10 +26,10 @@ const lastParameter = "last"
 
 func binRoutes() []route {
 	return []route{
-		{"GET " + pathBin, membersOnly, (*request).showBin},
-		{"POST " + pathBinRestore, membersOnly, (*request).restoreFromBin},
-		{"GET " + pathBinDelete, membersOnly, (*request).confirmBinDelete},
-		{"POST " + pathBinDelete, membersOnly, (*request).binDelete},
+		{"GET " + page.PathBin, page.MembersOnly, (*request).showBin},
+		{"POST " + pathBinRestore, page.MembersOnly, (*request).restoreFromBin},
+		{"GET " + pathBinDelete, page.MembersOnly, (*request).confirmBinDelete},
+		{"POST " + pathBinDelete, page.MembersOnly, (*request).binDelete},
 	}
 }
 
@@ -55,16 +55,16 @@ type binRow struct {
 const binOrder = "bin"
 
 func (v *request) showBin() error {
-	list, err := v.changesPage(pathBin, binOrder, history.Query{InBin: true})
+	list, err := v.changesPage(page.PathBin, binOrder, history.Query{InBin: true})
 	if err != nil {
 		return err
 	}
-	rows, err := v.binRows(v.r.Context(), list.changes)
+	rows, err := v.binRows(v.R.Context(), list.changes)
 	if err != nil {
 		return err
 	}
 	content := binContent{Deletions: rows, Older: list.older, Latest: list.latest}
-	v.render(http.StatusOK, "bin", page{Title: "Bin", Section: pathBin, Content: content})
+	v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Section: page.PathBin, Content: content})
 	return nil
 }
 
@@ -95,11 +95,11 @@ func (v *request) deletion(changeID string) (*history.Change, error) {
 }
 
 func (v *request) restoreFromBin() error {
-	c, err := v.deletion(v.r.PostForm.Get(changeParameter))
+	c, err := v.deletion(v.R.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
 	}
-	return v.takeBack(c, binTool, pathBin, "restored")
+	return v.takeBack(c, binTool, page.PathBin, "restored")
 }
 
 // binDeleteContent is the content of the page that asks for confirmation before people
@@ -112,19 +112,19 @@ type binDeleteContent struct {
 }
 
 func (v *request) confirmBinDelete() error {
-	ctx, content := v.r.Context(), binDeleteContent{Back: pathBin}
-	asked := v.r.URL.Query()
+	ctx, content := v.R.Context(), binDeleteContent{Back: page.PathBin}
+	asked := v.R.URL.Query()
 	if !asked.Has(changeParameter) {
 		latest, err := history.ListChanges(ctx, v.data(), history.Query{InBin: true, Limit: 1})
 		if err != nil {
 			return err
 		}
 		if len(latest) == 0 {
-			v.redirect(pathBin)
+			v.Redirect(page.PathBin)
 			return nil
 		}
 		content.Last = latest[0].ID
-		v.render(http.StatusOK, "bin-delete", page{Title: "Empty the bin?", Section: pathBin, Content: content})
+		v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Empty the bin?", Section: page.PathBin, Content: content})
 		return nil
 	}
 	c, err := v.deletion(asked.Get(changeParameter))
@@ -132,7 +132,7 @@ func (v *request) confirmBinDelete() error {
 		return err
 	}
 	if !c.Undoable() { // restored or permanently deleted in the meantime
-		v.redirect(pathBin)
+		v.Redirect(page.PathBin)
 		return nil
 	}
 	rows, err := v.binRows(ctx, []history.Change{*c})
@@ -140,7 +140,7 @@ func (v *request) confirmBinDelete() error {
 		return err
 	}
 	content.One = &rows[0]
-	v.render(http.StatusOK, "bin-delete", page{Title: "Delete for good?", Section: pathBin, Content: content})
+	v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Delete for good?", Section: page.PathBin, Content: content})
 	return nil
 }
 
@@ -148,8 +148,8 @@ func (v *request) confirmBinDelete() error {
 // the bin when the member was asked. People who were deleted after that stay in the
 // bin.
 func (v *request) binDelete() error {
-	ctx := v.r.Context()
-	if last := v.r.PostForm.Get(lastParameter); last != "" {
+	ctx := v.R.Context()
+	if last := v.R.PostForm.Get(lastParameter); last != "" {
 		if !id.Valid(id.Change, last) {
 			return fault.New(fault.NotFound, "there is no such deletion")
 		}
@@ -158,24 +158,24 @@ func (v *request) binDelete() error {
 			return err
 		}
 		if ended > 0 {
-			v.record(account.DeletedForGood, v.login.MemberID, "")
+			v.record(account.DeletedForGood, v.Login.MemberID, "")
 		}
-		v.redirectDone(pathBin, "bin-emptied")
+		v.RedirectDone(page.PathBin, "bin-emptied")
 		return nil
 	}
-	c, err := v.deletion(v.r.PostForm.Get(changeParameter))
+	c, err := v.deletion(v.R.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
 	}
 	err = history.EndDeletion(ctx, v.data(), binTool, c.ID)
 	if fault.Is(err, fault.NotFound) { // restored or permanently deleted in the meantime
-		v.redirectDone(pathBin, "bin-nothing")
+		v.RedirectDone(page.PathBin, "bin-nothing")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v.record(account.DeletedForGood, v.login.MemberID, c.ID)
-	v.redirectDone(pathBin, "bin-deleted")
+	v.record(account.DeletedForGood, v.Login.MemberID, c.ID)
+	v.RedirectDone(page.PathBin, "bin-deleted")
 	return nil
 }

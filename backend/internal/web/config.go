@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/tenant"
@@ -27,7 +28,7 @@ type Mailer interface {
 // Credits is how much of this month's allowance a member has used.
 type Credits struct{ Used, Allowance int }
 
-// Config configures the pages. BaseURL, Store, Data and Catalog are required.
+// Config configures the pages. BaseURL, Store, Data, Catalog and Handlers are required.
 type Config struct {
 	// BaseURL is the public address of the service, without a slash at the end. Cookies
 	// are restricted to https if it is an https address; http is for localhost and
@@ -65,6 +66,8 @@ type Config struct {
 	// called when a job has been queued.
 	Imports func(owner tenant.ID) *db.Tenant
 	Wake    func()
+	// Handlers are the tools' handlers that the pages call.
+	Handlers *handlers.Handlers
 	// EmbeddingsHost is the remote embedding provider that members may allow, and
 	// EmbeddingsModel its model; empty if vectors are computed locally.
 	EmbeddingsHost, EmbeddingsModel string
@@ -85,8 +88,8 @@ func (c Config) resolved() (Config, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.Path != "" || base.RawQuery != "" || base.User != nil {
 		return c, errors.New("web: the base URL must be the public address of the service, such as https://kith.example, without a path")
 	}
-	if c.Store == nil || c.Data == nil || c.Catalog == nil {
-		return c, errors.New("web: Store, Data and Catalog are required")
+	if c.Store == nil || c.Data == nil || c.Catalog == nil || c.Handlers == nil {
+		return c, errors.New("web: Store, Data, Catalog and Handlers are required")
 	}
 	if c.SessionLifetime == 0 {
 		c.SessionLifetime = defaultSessionLifetime

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // consentContent is the content of the consent page.
@@ -29,30 +30,30 @@ type consentContent struct {
 // Consent implements oauth.Pages. The caller has already looked up the session; the
 // page needs only its username.
 func (web *Web) Consent(w http.ResponseWriter, r *http.Request, view oauth.ConsentView) {
-	v := &request{Web: web, w: w, r: r, login: &account.LoginSession{Username: view.Username}}
-	setHeaders(w.Header())
+	v := &request{Web: web, Request: &page.Request{Site: web.site, W: w, R: r, Login: &account.LoginSession{Username: view.Username}}}
+	page.SetHeaders(w.Header())
 	destination, err := oauth.DestinationOf(view.RedirectURI)
 	if err != nil { // the caller has checked it
-		v.broken(err)
+		v.Broken(err)
 		return
 	}
 	publisher, err := publisherOf(view.DocumentURL)
 	if err != nil {
-		v.broken(err)
+		v.Broken(err)
 		return
 	}
-	allowRedirect(w.Header(), view.RedirectURI)
+	page.AllowRedirect(w.Header(), view.RedirectURI)
 	content := consentContent{
 		Publisher: publisher, Elsewhere: publisher != nil && !destination.Loopback && destination.Domain != publisher.Domain,
 		ConsentView: view, Action: oauth.PathConsent, Choices: choicesOf(view.Scopes, func(s string) bool { return slices.Contains(view.Ticked, s) }),
-		Destination: destination, Again: localPath(view.Address),
+		Destination: destination, Again: page.LocalPath(view.Address),
 	}
-	status, wrong := http.StatusOK, &mistakes{}
+	status, wrong := http.StatusOK, &page.Mistakes{}
 	if view.Mistake != "" {
 		status, content.Choices.Error = http.StatusUnprocessableEntity, view.Mistake
-		wrong.add("scope", view.Mistake)
+		wrong.Add("scope", view.Mistake)
 	}
-	v.render(status, "consent", page{Title: "Allow access to your account?", Errors: wrong.list, Content: content})
+	v.Render(status, "consent", page.Page{Title: "Allow access to your account?", Errors: wrong.List, Content: content})
 }
 
 // publisherOf returns the host of a client ID metadata document, in a form that people

@@ -11,6 +11,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 )
 
+// deviceCookie identifies a device on which a member signed in before.
+const deviceCookie = "kith_device"
+
 // deviceLifetime is how long a browser counts as a known device after a sign-in.
 const deviceLifetime = 365 * 24 * time.Hour
 
@@ -25,14 +28,14 @@ func (v *request) rememberDevice(m *account.Member) error {
 		return err
 	}
 	named := name + "." + strconv.FormatInt(v.Now().Add(deviceLifetime).Unix(), 10)
-	v.setCookie(v.w, deviceCookie, named+"."+deviceMAC(m, named), deviceLifetime)
+	v.SetCookie(v.W, deviceCookie, named+"."+deviceMAC(m, named), deviceLifetime)
 	return nil
 }
 
 // knownDevice returns the name of the browser as a known device of the member; empty if
 // it is none.
 func (v *request) knownDevice(m *account.Member) string {
-	c, err := v.r.Cookie(v.cookieName(deviceCookie))
+	c, err := v.R.Cookie(v.CookieName(deviceCookie))
 	if err != nil || m == nil || !m.MaySignIn() {
 		return ""
 	}

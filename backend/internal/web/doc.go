@@ -2,15 +2,7 @@
 // settings. They are plain HTML from templates with one stylesheet, and work without
 // scripts; the imports page has one that shows progress.
 //
-// A browser request goes through these steps; the first that rejects it answers with
-// a page:
-//
-//	headers   of every page: policy, no framing, no caching          (headers.go)
-//	origin    403 for a POST from another site                       (request.go)
-//	body      forms only, of limited size                            (request.go)
-//	session   the cookie's login session, from the store             (session.go)
-//	token     each POST carries the token of its browser's cookie    (cookie.go)
-//	handler   one file for each page
+// Package page is what all pages share: the frame, headers, sessions, forms.
 //
 // Three cookies identify a browser: the session's; before there is a session, one that
 // protects its forms; and one for the minutes between leaving for the identity provider

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // emails writes the emails that are sent. Every email consists of lines of text, one of
@@ -81,7 +82,7 @@ func (e *emails) reset(m *account.Member, secret string) (*mail.Message, error) 
 	return e.write(m.Email, email{
 		Subject: "Choose a new password for Kith",
 		Lines:   []string{"Somebody, hopefully you, has forgotten the password of the Kith account " + m.Username + ".", lifetimeWords},
-		Button:  "Choose a new password", Link: e.link(pathReset, secret), Close: notYou,
+		Button:  "Choose a new password", Link: e.link(page.PathReset, secret), Close: notYou,
 	})
 }
 
@@ -89,7 +90,7 @@ func (e *emails) verify(m *account.Member, secret string) (*mail.Message, error)
 	return e.write(m.Email, email{
 		Subject: "Confirm your e-mail address for Kith",
 		Lines:   []string{"Please confirm that this is the address of the Kith account " + m.Username + ".", lifetimeWords},
-		Button:  "Confirm the address", Link: e.link(pathVerify, secret), Close: notYou,
+		Button:  "Confirm the address", Link: e.link(page.PathVerify, secret), Close: notYou,
 	})
 }
 
@@ -97,7 +98,7 @@ func (e *emails) finishSignUp(s *account.SignUp, secret string) (*mail.Message, 
 	return e.write(s.Email, email{
 		Subject: "Finish your Kith account",
 		Lines:   []string{"Somebody, hopefully you, wants to open the Kith account " + s.Username + " with this address.", lifetimeWords},
-		Button:  "Finish the account", Link: e.link(pathVerify, secret), Close: notYou,
+		Button:  "Finish the account", Link: e.link(page.PathVerify, secret), Close: notYou,
 	})
 }
 
@@ -108,7 +109,7 @@ func (e *emails) alreadyMember(m *account.Member) (*mail.Message, error) {
 			"Somebody, hopefully you, wanted to open a Kith account with this address. It has one already: " + m.Username + ".",
 			"If you have forgotten its password, choose a new one on the sign-in page.",
 		},
-		Button: "Sign in", Link: e.baseURL + pathSignIn, Close: "If this was not you, there is nothing to do.",
+		Button: "Sign in", Link: e.baseURL + page.PathSignIn, Close: "If this was not you, there is nothing to do.",
 	})
 }
 
@@ -119,7 +120,7 @@ func (e *emails) identityLinked(m *account.Member, provider string) (*mail.Messa
 			"From now on you can sign in to the Kith account " + m.Username + " with " + provider + ".",
 			"If this was not you, change your password at once and disconnect " + provider + " in your security settings.",
 		},
-		Button: "Security settings", Link: e.baseURL + pathSecurity, Close: "If it was you, there is nothing to do.",
+		Button: "Security settings", Link: e.baseURL + page.PathSecurity, Close: "If it was you, there is nothing to do.",
 	})
 }
 
@@ -130,6 +131,6 @@ func (e *emails) passwordChanged(username, address, ended string) (*mail.Message
 			"The password of your Kith account " + username + " was changed, and " + ended + ".",
 			"If this was not you, choose a new password at once and look through the agents and tokens of your account.",
 		},
-		Button: "Choose a new password", Link: e.baseURL + pathForgot, Close: "If it was you, there is nothing to do.",
+		Button: "Choose a new password", Link: e.baseURL + page.PathForgot, Close: "If it was you, there is nothing to do.",
 	})
 }

@@ -8,7 +8,7 @@ import (
 // record records a security event of a member; object is the credential, client or
 // deletion that it concerns, or empty.
 func (v *request) record(kind account.EventKind, owner tenant.ID, object string) {
-	v.events.Record(v.r.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
+	v.events.Record(v.R.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
 }
 
 // recordFailure records a wrong password, for a member or for an unknown login name.
@@ -19,7 +19,7 @@ func (v *request) recordFailure(m *account.Member, login string) {
 	} else {
 		e.Subject = account.Subject("login name", login)
 	}
-	v.events.Record(v.r.Context(), e)
+	v.events.Record(v.R.Context(), e)
 }
 
 // recentEvents is how many security events the security page shows.
@@ -33,7 +33,7 @@ type eventRow struct {
 }
 
 func (v *request) eventRows(owner tenant.ID) ([]eventRow, error) {
-	events, err := account.ListSecurityEvents(v.r.Context(), v.Store, owner, recentEvents)
+	events, err := account.ListSecurityEvents(v.R.Context(), v.Store, owner, recentEvents)
 	rows := make([]eventRow, len(events))
 	for i, e := range events {
 		rows[i] = eventRow{e, eventWords(e.Kind)}

@@ -7,11 +7,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // linkContent is the content of the pages that mailed links open.
 type linkContent struct {
-	Fields   []field
+	Fields   []page.Field
 	Link     string
 	Username string
 	Email    string
@@ -20,14 +21,14 @@ type linkContent struct {
 }
 
 func (v *request) noMail() error {
-	return refuse(http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you.")
+	return page.Refuse(http.StatusNotFound, "This service sends no mail", "Ask the people who run it to set a new password for you.")
 }
 
 func (v *request) showForgot() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
-	v.render(http.StatusOK, "forgot", page{Title: "Forgotten your password?", Content: field{
+	v.Render(http.StatusOK, "forgot", page.Page{Title: "Forgotten your password?", Content: page.Field{
 		Name: fieldLogin, Label: "Username or e-mail address", Autocomplete: "username", Required: true, Plain: true,
 	}})
 	return nil
@@ -40,7 +41,7 @@ func (v *request) forgot() error {
 	if err := v.attempt(v.addressLimit("forgot")); err != nil {
 		return err
 	}
-	login := v.line(fieldLogin)
+	login := v.Line(fieldLogin)
 	return v.sendAndTell(login, func(ctx context.Context) (*mail.Message, error) {
 		m, err := account.FindMember(ctx, v.Store, login)
 		if fault.Is(err, fault.NotFound) || err == nil && !m.Active() {
@@ -68,43 +69,43 @@ func (web *Web) newLink(ctx context.Context, m *account.Member, purpose account.
 
 // linkOver answers a link that was used or has expired.
 func linkOver() error {
-	return refuse(http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one.")
+	return page.Refuse(http.StatusNotFound, "This link is over", "Links work once, for 30 minutes. Ask for a new one.")
 }
 
 func (v *request) showReset() error {
-	secret := v.r.URL.Query().Get(fieldLink)
-	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
+	secret := v.R.URL.Query().Get(fieldLink)
+	l, err := account.GetMailLink(v.R.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
 	if err != nil {
 		return err
 	}
-	v.renderReset(http.StatusOK, l, secret, &mistakes{})
+	v.renderReset(http.StatusOK, l, secret, &page.Mistakes{})
 	return nil
 }
 
-func (v *request) renderReset(status int, l *account.MailLink, secret string, m *mistakes) {
-	v.render(status, "reset", page{Title: "Choose a new password", Errors: m.list, Content: linkContent{
+func (v *request) renderReset(status int, l *account.MailLink, secret string, m *page.Mistakes) {
+	v.Render(status, "reset", page.Page{Title: "Choose a new password", Errors: m.List, Content: linkContent{
 		Fields: newPasswordFields("New password", m), Link: secret, Username: l.Username,
 	}})
 }
 
 func (v *request) reset() error {
-	secret := v.r.PostForm.Get(fieldLink)
-	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
+	secret := v.R.PostForm.Get(fieldLink)
+	l, err := account.GetMailLink(v.R.Context(), v.Store, account.HashSecret(secret), account.PurposeReset)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
 	if err != nil {
 		return err
 	}
-	m := &mistakes{}
-	chosen, err := m.newPassword(v.r, l.Username, l.Email)
+	m := &page.Mistakes{}
+	chosen, err := newPassword(m, v.R, l.Username, l.Email)
 	if err != nil {
 		return err
 	}
-	if len(m.list) > 0 {
+	if len(m.List) > 0 {
 		v.renderReset(http.StatusUnprocessableEntity, l, secret, m)
 		return nil
 	}
@@ -112,7 +113,7 @@ func (v *request) reset() error {
 	if err != nil {
 		return err
 	}
-	err = account.ResetPassword(v.r.Context(), v.Store, l.Hash, hash)
+	err = account.ResetPassword(v.R.Context(), v.Store, l.Hash, hash)
 	if fault.Is(err, fault.NotFound) {
 		return linkOver()
 	}
@@ -121,8 +122,8 @@ func (v *request) reset() error {
 	}
 	v.record(account.PasswordReset, l.MemberID, "")
 	v.tellPasswordChanged(l.Username, l.Email, "every browser was signed out, and no agent or personal token works any more")
-	v.clearCookie(v.w, sessionCookie)
-	v.redirectDone(pathSignIn, "reset")
+	v.ClearCookie(v.W, page.SessionCookie)
+	v.RedirectDone(page.PathSignIn, "reset")
 	return nil
 }
 

@@ -57,3 +57,32 @@ func statement(t *testing.T, databaseURL, sql string) {
 		t.Fatal(err)
 	}
 }
+
+// wantAtFields checks that each field shows its error, linked from the summary and marked
+// for screen readers, and keeps what was typed.
+func wantAtFields(t *testing.T, p *webtest.Page, action string, typed map[string]string) {
+	t.Helper()
+	links := map[string]bool{}
+	for _, a := range p.All("a") {
+		links[webtest.Attr(a, "href")] = true
+	}
+	for name, value := range typed {
+		input, problem := p.ByID(name), p.ByID(name+"-error")
+		if input == nil || problem == nil {
+			t.Errorf("%s: there is no field, or no error at it", name)
+			continue
+		}
+		if webtest.Attr(input, "aria-invalid") != "true" || !strings.Contains(webtest.Attr(input, "aria-describedby"), name+"-error") {
+			t.Errorf("%s is not marked", name)
+		}
+		if !links["#"+name] {
+			t.Errorf("the summary does not lead to %s", name)
+		}
+		if got := p.Form(action).Get(name); got != value {
+			t.Errorf("%s contains %q, not the %q that was typed", name, got, value)
+		}
+	}
+	if title := webtest.TextOf(p.All("title")[0]); !strings.HasPrefix(title, "Error: ") {
+		t.Errorf("title: %s", title)
+	}
+}

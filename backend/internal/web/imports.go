@@ -16,9 +16,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/importer"
 	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
-
-const pathImports = "/settings/imports"
 
 // importsPage is the name under which changes made on the page are recorded.
 const importsPage = "settings/imports"
@@ -28,11 +27,11 @@ const maxUpload = importer.MaxFile + 64<<10
 
 func importRoutes() []route {
 	return []route{
-		{"GET " + pathImports, membersOnly, (*request).showImports},
-		{"POST " + pathImports, membersOnly, (*request).upload},
-		{"POST " + pathImports + "/start", membersOnly, (*request).importUpload},
-		{"POST " + pathImports + "/cancel", membersOnly, (*request).cancelImport},
-		{"POST " + pathImports + "/undo", membersOnly, (*request).undoImport},
+		{"GET " + page.PathImports, page.MembersOnly, (*request).showImports},
+		{"POST " + page.PathImports, page.MembersOnly, (*request).upload},
+		{"POST " + page.PathImports + "/start", page.MembersOnly, (*request).importUpload},
+		{"POST " + page.PathImports + "/cancel", page.MembersOnly, (*request).cancelImport},
+		{"POST " + page.PathImports + "/undo", page.MembersOnly, (*request).undoImport},
 	}
 }
 
@@ -49,7 +48,7 @@ type importsContent struct {
 type importForm struct {
 	FileError                string
 	Format, OnMatch, Actions choices
-	Region, Tags             field
+	Region, Tags             page.Field
 }
 
 // importRow is an import in the list.
@@ -88,36 +87,36 @@ const listedImports = 20
 
 // readUpload reads a form with a file, if the sender is signed in.
 func (v *request) readUpload() error {
-	login, err := v.Current(v.r)
+	login, err := v.Current(v.R)
 	if err != nil || login == nil {
 		return err
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxUpload)
-	err = v.r.ParseMultipartForm(maxUpload)
+	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxUpload)
+	err = v.R.ParseMultipartForm(maxUpload)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
+		return page.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A file may hold 10 MiB. Go back and split it into several files.")
 	}
 	if err != nil {
-		return refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+		return page.Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
 	}
 	return nil
 }
 
-func (v *request) showImports() error { return v.renderImports(http.StatusOK, &mistakes{}) }
+func (v *request) showImports() error { return v.renderImports(http.StatusOK, &page.Mistakes{}) }
 
 func (v *request) imports() (*db.Tenant, error) {
 	if v.Imports == nil {
 		return nil, fault.New(fault.NotFound, "there are no imports here")
 	}
-	return v.Imports(v.login.MemberID), nil
+	return v.Imports(v.Login.MemberID), nil
 }
 
-func (v *request) renderImports(status int, m *mistakes) error {
+func (v *request) renderImports(status int, m *page.Mistakes) error {
 	data, err := v.imports()
 	if err != nil {
 		return err
 	}
-	ctx := v.r.Context()
+	ctx := v.R.Context()
 	content := importsContent{Form: v.importForm(m)}
 	if content.Uploads, err = importer.ListUploads(ctx, data); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (v *request) renderImports(status int, m *mistakes) error {
 		content.Live = content.Live || undoing
 		row.Undoable = inForce[row.ImportID] && !row.Cancellable && !undoing
 	}
-	v.render(status, "imports", page{Title: "Imports", Section: pathImports, Errors: m.list, Script: true, Content: content})
+	v.Render(status, "imports", page.Page{Title: "Imports", Section: page.PathImports, Errors: m.List, Script: page.ScriptImports, Content: content})
 	return nil
 }
 
@@ -196,16 +195,16 @@ func undoRows(ctx context.Context, data *db.Tenant) (map[string]*undoRow, error)
 }
 
 // importForm returns the form as it was sent.
-func (v *request) importForm(m *mistakes) importForm {
+func (v *request) importForm(m *page.Mistakes) importForm {
 	choose := func(name, label string, options ...choice) choices {
-		sent := v.r.PostForm.Get(name)
+		sent := v.R.PostForm.Get(name)
 		for i := range options {
 			options[i].Selected = options[i].Value == sent
 		}
 		return choices{Name: name, Label: label, Options: options}
 	}
 	return importForm{
-		FileError: m.of("file"),
+		FileError: m.Of("file"),
 		Format: choose("format", "What it is", choice{"auto", "Find it out", false}, choice{"linkedin_csv", "LinkedIn", false},
 			choice{"google_csv", "Google", false}, choice{"outlook_csv", "Outlook", false}, choice{"csv", "Another table (CSV)", false},
 			choice{"vcard", "vCard", false}, choice{"jscontact", "JSContact", false}, choice{"json", "An export of Kith", false}),
@@ -213,29 +212,29 @@ func (v *request) importForm(m *mistakes) importForm {
 			choice{importer.OnMatchSkip, "Leave them as they are", false}, choice{importer.OnMatchOverwrite, "Change them to what the file says", false}),
 		Actions: choose("action", "What to do", choice{actionImport, "Import it", false}, choice{actionTry, "Only tell what would happen", false},
 			choice{actionKeep, "Keep it for my agent, for a day", false}),
-		Region: field{
-			Name: "default_region", Label: "Country of phone numbers without one", Value: v.line("default_region"), Autocomplete: "off", Plain: true,
-			Hint: "Two letters, such as DE.", Error: m.of("default_region"),
+		Region: page.Field{
+			Name: "default_region", Label: "Country of phone numbers without one", Value: v.Line("default_region"), Autocomplete: "off", Plain: true,
+			Hint: "Two letters, such as DE.", Error: m.Of("default_region"),
 		},
-		Tags: field{Name: "tags", Label: "Tags for everybody in it", Value: v.line("tags"), Autocomplete: "off", Hint: "With commas between them.", Error: m.of("tags")},
+		Tags: page.Field{Name: "tags", Label: "Tags for everybody in it", Value: v.Line("tags"), Autocomplete: "off", Hint: "With commas between them.", Error: m.Of("tags")},
 	}
 }
 
 // importOptions returns the options in the form.
-func (v *request) importOptions(m *mistakes) importer.Options {
+func (v *request) importOptions(m *page.Mistakes) importer.Options {
 	o := importer.Options{
-		Format: v.line("format"), OnMatch: v.line("on_match"), DefaultRegion: strings.ToUpper(v.line("default_region")), DryRun: v.line("action") == actionTry,
+		Format: v.Line("format"), OnMatch: v.Line("on_match"), DefaultRegion: strings.ToUpper(v.Line("default_region")), DryRun: v.Line("action") == actionTry,
 	}
 	switch o.OnMatch {
 	case "", importer.OnMatchSkip, importer.OnMatchFillBlanks, importer.OnMatchOverwrite:
 	default:
-		m.add("on_match", "Choose what to do with people who are here already.")
+		m.Add("on_match", "Choose what to do with people who are here already.")
 	}
 	const most, longest = 20, 60
-	for tag := range strings.SplitSeq(v.line("tags"), ",") {
+	for tag := range strings.SplitSeq(v.Line("tags"), ",") {
 		tag = text.Line(tag)
 		if len([]rune(tag)) > longest || len(o.Tags) >= most {
-			m.add("tags", "Give at most 20 tags of 60 characters.")
+			m.Add("tags", "Give at most 20 tags of 60 characters.")
 			break
 		}
 		if text.Visible(tag) {
@@ -251,36 +250,36 @@ func (v *request) upload() error {
 	if err != nil {
 		return err
 	}
-	m := &mistakes{}
+	m := &page.Mistakes{}
 	o := v.importOptions(m)
 	f, err := v.uploaded()
 	if err != nil {
 		return err
 	}
 	if f == nil {
-		m.add("file", "Choose a file.")
-	} else if _, err := importer.Open(f.Content, f.Name, o); m.take("file", err) != nil {
+		m.Add("file", "Choose a file.")
+	} else if _, err := importer.Open(f.Content, f.Name, o); m.Take("file", err) != nil {
 		return err
 	}
-	if len(m.list) > 0 {
+	if len(m.List) > 0 {
 		return v.renderImports(http.StatusUnprocessableEntity, m)
 	}
-	if err := importer.KeepUpload(v.r.Context(), data, importsPage, f); err != nil {
+	if err := importer.KeepUpload(v.R.Context(), data, importsPage, f); err != nil {
 		return err
 	}
-	if v.line("action") == actionKeep {
-		v.redirectDone(pathImports, "import-kept")
+	if v.Line("action") == actionKeep {
+		v.RedirectDone(page.PathImports, "import-kept")
 		return nil
 	}
 	return v.startImport(data, f.ID, o)
 }
 
 func (v *request) uploaded() (*importer.File, error) {
-	if v.r.MultipartForm == nil {
+	if v.R.MultipartForm == nil {
 		return nil, nil
 	}
-	defer func() { _ = v.r.MultipartForm.RemoveAll() }()
-	file, header, err := v.r.FormFile("file")
+	defer func() { _ = v.R.MultipartForm.RemoveAll() }()
+	file, header, err := v.R.FormFile("file")
 	if errors.Is(err, http.ErrMissingFile) || err == nil && header.Size == 0 {
 		return nil, nil
 	}
@@ -301,19 +300,19 @@ func (v *request) uploaded() (*importer.File, error) {
 }
 
 func (v *request) startImport(data *db.Tenant, uploadID string, o importer.Options) error {
-	_, err := importer.StartImport(v.r.Context(), data, importsPage, importer.Request{UploadID: uploadID, Options: o})
+	_, err := importer.StartImport(v.R.Context(), data, importsPage, importer.Request{UploadID: uploadID, Options: o})
 	if fault.Is(err, fault.Conflict) {
-		return refuse(http.StatusConflict, "Another import is at work", "The file is kept. Wait for the end of the other import, and start this one then.")
+		return page.Refuse(http.StatusConflict, "Another import is at work", "The file is kept. Wait for the end of the other import, and start this one then.")
 	}
-	m := &mistakes{}
-	if err := m.take("file", err); err != nil {
+	m := &page.Mistakes{}
+	if err := m.Take("file", err); err != nil {
 		return err
 	}
-	if len(m.list) > 0 {
+	if len(m.List) > 0 {
 		return v.renderImports(http.StatusUnprocessableEntity, m)
 	}
 	v.Wake()
-	v.redirectDone(pathImports, "import-started")
+	v.RedirectDone(page.PathImports, "import-started")
 	return nil
 }
 
@@ -323,7 +322,7 @@ func (v *request) importUpload() error {
 	if err != nil {
 		return err
 	}
-	return v.startImport(data, v.line("id"), importer.Options{})
+	return v.startImport(data, v.Line("id"), importer.Options{})
 }
 
 func (v *request) cancelImport() error {
@@ -332,15 +331,15 @@ func (v *request) cancelImport() error {
 		return err
 	}
 	const decimal, bits = 10, 32
-	number, err := strconv.ParseInt(v.line("number"), decimal, bits)
+	number, err := strconv.ParseInt(v.Line("number"), decimal, bits)
 	if err != nil {
 		return fault.New(fault.NotFound, "there is no such import")
 	}
-	if err := importer.CancelJob(v.r.Context(), data, importsPage, int32(number)); err != nil {
+	if err := importer.CancelJob(v.R.Context(), data, importsPage, int32(number)); err != nil {
 		return err
 	}
 	v.Wake()
-	v.redirectDone(pathImports, "import-cancelled")
+	v.RedirectDone(page.PathImports, "import-cancelled")
 	return nil
 }
 
@@ -349,17 +348,17 @@ func (v *request) undoImport() error {
 	if err != nil {
 		return err
 	}
-	j, err := importer.UndoImport(v.r.Context(), data, importsPage, v.line("id"))
+	j, err := importer.UndoImport(v.R.Context(), data, importsPage, v.Line("id"))
 	switch {
 	case fault.Is(err, fault.Conflict):
-		return refuse(http.StatusConflict, "Other work comes first", "The import, or the undo of another one, is still at work. Cancel it, or wait for its end.")
+		return page.Refuse(http.StatusConflict, "Other work comes first", "The import, or the undo of another one, is still at work. Cancel it, or wait for its end.")
 	case err != nil:
 		return err
 	case j == nil:
-		v.redirectDone(pathImports, "undone-already")
+		v.RedirectDone(page.PathImports, "undone-already")
 	default:
 		v.Wake()
-		v.redirectDone(pathImports, "import-undone")
+		v.RedirectDone(page.PathImports, "import-undone")
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// madeCookie carries a new token to the page that shows it.
+const madeCookie = "kith_made"
+
 // madeToken is a new token on its way to the one page that shows it. The form that
 // creates it answers with a redirect, so that reloading the page does not create
 // another. In between, only the browser holds the token, in a cookie that is sealed
@@ -24,22 +27,22 @@ const madeLifetime = time.Minute
 
 // handOver stores a token in a cookie for the page that the browser is redirected to.
 func (v *request) handOver(made madeToken) error {
-	sealed, err := made.seal(v.sessionSecret(v.r))
+	sealed, err := made.seal(v.SessionSecret(v.R))
 	if err != nil {
 		return err
 	}
-	v.setCookie(v.w, madeCookie, sealed, madeLifetime)
+	v.SetCookie(v.W, madeCookie, sealed, madeLifetime)
 	return nil
 }
 
 // takeMade returns the new token in the cookie, once; nil if there is none.
 func (v *request) takeMade() *madeToken {
-	c, err := v.r.Cookie(v.cookieName(madeCookie))
-	if err != nil || v.r.Method == http.MethodHead { // HEAD shows nothing
+	c, err := v.R.Cookie(v.CookieName(madeCookie))
+	if err != nil || v.R.Method == http.MethodHead { // HEAD shows nothing
 		return nil
 	}
-	v.clearCookie(v.w, madeCookie)
-	return unsealMade(v.sessionSecret(v.r), c.Value)
+	v.ClearCookie(v.W, madeCookie)
+	return unsealMade(v.SessionSecret(v.R), c.Value)
 }
 
 func (m madeToken) seal(secret string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // mcpContent is the content of the settings page for agents.
@@ -58,26 +59,26 @@ type tokenRow struct {
 const recentChanges = 5
 
 func (v *request) showMCP() error {
-	return v.renderMCP(http.StatusOK, v.newTokenForm(), &mistakes{})
+	return v.renderMCP(http.StatusOK, v.newTokenForm(), &page.Mistakes{})
 }
 
-func (v *request) renderMCP(status int, form tokenForm, m *mistakes) error {
-	content, err := v.mcpContent(v.r.Context())
+func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes) error {
+	content, err := v.mcpContent(v.R.Context())
 	if err != nil {
 		return err
 	}
 	content.Form, content.Made = form, v.takeMade() // not before: an outage must not cost the member their token
-	v.render(status, "mcp", page{Title: "Agents and tokens", Section: pathMCP, Errors: m.list, Content: content})
+	v.Render(status, "mcp", page.Page{Title: "Agents and tokens", Section: page.PathMCP, Errors: m.List, Content: content})
 	return nil
 }
 
 func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
-	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: pathActivity}
-	grants, err := oauth.ListGrants(ctx, v.Store, v.login.MemberID)
+	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: page.PathActivity}
+	grants, err := oauth.ListGrants(ctx, v.Store, v.Login.MemberID)
 	if err != nil {
 		return content, err
 	}
-	tokens, err := account.ListPersonalTokens(ctx, v.Store, v.login.MemberID)
+	tokens, err := account.ListPersonalTokens(ctx, v.Store, v.Login.MemberID)
 	if err != nil {
 		return content, err
 	}
@@ -89,7 +90,7 @@ func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 	if content.Changes, err = v.changeRows(ctx, changes); err != nil {
 		return content, err
 	}
-	content.Credits, err = v.Credits(ctx, v.login.MemberID)
+	content.Credits, err = v.Credits(ctx, v.Login.MemberID)
 	return content, err
 }
 
@@ -157,10 +158,10 @@ func (v *request) tokenRows(tokens []account.PersonalToken) []tokenRow {
 }
 
 func (v *request) revokeAgent() error {
-	if err := oauth.RevokeAgent(v.r.Context(), v.Store, v.login.MemberID, v.line("id")); err != nil {
+	if err := oauth.RevokeAgent(v.R.Context(), v.Store, v.Login.MemberID, v.Line("id")); err != nil {
 		return err
 	}
-	v.record(account.AccessRevoked, v.login.MemberID, v.line("id"))
-	v.redirectDone(pathMCP, "agent-revoked")
+	v.record(account.AccessRevoked, v.Login.MemberID, v.Line("id"))
+	v.RedirectDone(page.PathMCP, "agent-revoked")
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
@@ -52,7 +53,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"mcp":              agents, "mcp, made": makeToken(t, b, values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
 		"activity": b.Get("/settings/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/settings/activity"),
 		"undo": plain, "undo, in the way": b.Get(undoPath(addition)), "undo, done": b.Get(undoPath(first)), "problem, no change": b.Get(undoPath("x")),
-		"bin": b.Get("/settings/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/settings/bin"),
+		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/settings/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/settings/bin"),
 		"bin-delete": b.Get(binDeletePath(deletion)), "bin-delete, all": b.Get(binDelete), "problem, not in the bin": b.Get(binDeletePath("x")),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
 		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
@@ -95,7 +96,7 @@ func TestPagesForEverybody(t *testing.T) {
 			checkPage(t, p)
 		})
 	}
-	files, err := filepath.Glob("templates/pages/*.html")
+	files, err := filepath.Glob("templates/*.html")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -245,7 +246,7 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := webtest.New(t, webtest.Options{})
-	good := web.Config{BaseURL: "https://kith.example", Store: s.Store, Catalog: rpcs, Data: func(tenant.ID) *db.Tenant { return nil }}
+	good := web.Config{BaseURL: "https://kith.example", Store: s.Store, Catalog: rpcs, Handlers: &handlers.Handlers{}, Data: func(tenant.ID) *db.Tenant { return nil }}
 	if _, err := web.New(good); err != nil {
 		t.Errorf("the minimal configuration: %v", err)
 	}

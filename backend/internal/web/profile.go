@@ -1,18 +1,17 @@
 package web
 
 import (
-	"errors"
 	"maps"
 	"net/http"
 
 	"github.com/kith-crm/kith/backend/internal/account"
-	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // profileContent is the content of the profile page.
 type profileContent struct {
 	Fields []profileField
-	Name   field
+	Name   page.Field
 	Links  linkRows
 	// Page says who can see the page.
 	Page   choices
@@ -25,15 +24,15 @@ type profileContent struct {
 }
 
 func (v *request) showProfile() error {
-	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
+	p, err := account.GetProfile(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
-	v.renderProfile(http.StatusOK, p, &mistakes{}, false)
+	v.renderProfile(http.StatusOK, p, &page.Mistakes{}, false)
 	return nil
 }
 
-func (v *request) renderProfile(status int, p *account.Profile, m *mistakes, unsaved bool) {
+func (v *request) renderProfile(status int, p *account.Profile, m *page.Mistakes, unsaved bool) {
 	content := profileForm(p, m)
 	content.Unsaved, content.URL = unsaved, v.BaseURL+"/api/human/"+p.Username
 	if p.Visibility == account.Public {
@@ -41,44 +40,32 @@ func (v *request) renderProfile(status int, p *account.Profile, m *mistakes, uns
 		preview.Reduce(account.Public)
 		content.Preview = &preview
 	}
-	v.render(status, "profile", page{Title: "Your profile", Section: pathProfile, Errors: m.list, Content: content})
+	v.Render(status, "profile", page.Page{Title: "Your profile", Section: page.PathProfile, Errors: m.List, Content: content})
 }
 
 // saveProfile stores the form, or previews it.
 func (v *request) saveProfile() error {
-	p, err := account.GetProfile(v.r.Context(), v.Store, v.login.MemberID)
+	p, err := account.GetProfile(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
-	readProfile(v.r.PostForm, p)
-	m := &mistakes{}
-	if err := m.takeAll(p.Check()); err != nil {
+	readProfile(v.R.PostForm, p)
+	m := &page.Mistakes{}
+	if err := m.TakeAll(p.Check()); err != nil {
 		return err
 	}
-	if len(m.list) > 0 {
+	if len(m.List) > 0 {
 		v.renderProfile(http.StatusUnprocessableEntity, p, m, true)
 		return nil
 	}
-	if v.r.PostForm.Get("action") == "preview" {
+	if v.R.PostForm.Get("action") == "preview" {
 		v.renderProfile(http.StatusOK, p, m, true)
 		return nil
 	}
-	if err := account.UpdateProfile(v.r.Context(), v.Store, p); err != nil {
+	if err := account.UpdateProfile(v.R.Context(), v.Store, p); err != nil {
 		return err
 	}
-	v.redirectDone(pathProfile, "saved")
-	return nil
-}
-
-// takeAll adds the error of every invalid field, and returns any other error.
-func (m *mistakes) takeAll(err error) error {
-	var coded *fault.Error
-	if err == nil || !errors.As(err, &coded) || coded.Code != fault.Invalid {
-		return err
-	}
-	for _, f := range coded.Fields {
-		m.add(f.Name, sentence(f.Message))
-	}
+	v.RedirectDone(page.PathProfile, "saved")
 	return nil
 }
 

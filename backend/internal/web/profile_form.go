@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // Names of the form's fields that are not fields of a profile.
@@ -18,11 +19,11 @@ const (
 
 // profileField is a field of the profile, with its visibility.
 type profileField struct {
-	field
+	page.Field
 
 	Visibility choices
 	// Also is a second input with the same visibility.
-	Also *field
+	Also *page.Field
 	// Links replace the input.
 	Links *linkRows
 }
@@ -56,49 +57,49 @@ func visibilityChoices(name, label string, now account.Visibility) choices {
 }
 
 // profileForm returns the form for a profile.
-func profileForm(p *account.Profile, m *mistakes) profileContent {
+func profileForm(p *account.Profile, m *page.Mistakes) profileContent {
 	lines := func(list []string) string { return strings.Join(list, "\n") }
 	inputs := []profileField{
-		{field: field{Name: account.FieldHeadline, Label: "Headline", Value: p.Headline, Hint: "What you do, in one line."}},
-		{field: field{Name: account.FieldBio, Label: "About you", Value: p.Bio, Rows: 6}},
+		{Field: page.Field{Name: account.FieldHeadline, Label: "Headline", Value: p.Headline, Hint: "What you do, in one line."}},
+		{Field: page.Field{Name: account.FieldBio, Label: "About you", Value: p.Bio, Rows: 6}},
 		{
-			field: field{Name: account.FieldLocation, Label: "Place", Value: p.LocationText, Hint: "For example Lisbon."},
-			Also: &field{
-				Name: account.FieldCountry, Label: "Country", Value: p.Country, Autocomplete: "country", Error: m.of(account.FieldCountry),
+			Field: page.Field{Name: account.FieldLocation, Label: "Place", Value: p.LocationText, Hint: "For example Lisbon."},
+			Also: &page.Field{
+				Name: account.FieldCountry, Label: "Country", Value: p.Country, Autocomplete: "country", Error: m.Of(account.FieldCountry),
 				Hint: "Its two letters, for example PT.",
 			},
 		},
-		{field: field{Name: account.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
-		{field: field{Name: account.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
-		{field: field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
-		{field: field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
-		{field: field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
-		{field: field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
-		{field: field{Name: account.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
+		{Field: page.Field{Name: account.FieldOrganization, Label: "Organisation", Value: p.Organization, Autocomplete: "organization"}},
+		{Field: page.Field{Name: account.FieldTitle, Label: "Job title", Value: p.Title, Autocomplete: "organization-title"}},
+		{Field: page.Field{Name: account.FieldSkills, Label: "Skills", Value: lines(p.Skills), Rows: 4, Hint: "One on each line, 20 at most."}},
+		{Field: page.Field{Name: account.FieldLanguages, Label: "Languages", Value: lines(p.Languages), Rows: 3, Hint: "One on each line, 10 at most."}},
+		{Field: page.Field{Name: account.FieldLinks, Label: "Links", Hint: "Full addresses, with https:// in front."}, Links: rowsOf(p.Links, m)},
+		{Field: page.Field{Name: account.FieldOpenTo, Label: "Open to", Value: lines(p.OpenTo), Rows: 3, Hint: "For example mentoring. One on each line, 10 at most."}},
+		{Field: page.Field{Name: account.FieldAvatarURL, Label: "Picture", Value: p.AvatarURL, Kind: "url", Plain: true, Hint: "The full address of a picture, with https:// in front."}},
 	}
 	for i := range inputs {
 		f := &inputs[i]
-		f.Error = m.of(f.Name)
+		f.Error = m.Of(f.Name)
 		f.Visibility = visibilityChoices(visibilityField+f.Name, "Who sees "+strings.ToLower(f.Label), p.FieldVisibility[f.Name])
 	}
 	return profileContent{
 		Fields: inputs, Listed: p.Listed,
-		Name: field{
-			Name: account.FieldName, Label: "Name", Value: p.Name, Autocomplete: "name", Required: true, Error: m.of(account.FieldName),
+		Name: page.Field{
+			Name: account.FieldName, Label: "Name", Value: p.Name, Autocomplete: "name", Required: true, Error: m.Of(account.FieldName),
 			Hint: "Whoever sees the page sees this.",
 		},
 		Page: visibilityChoices(account.FieldVisibility, "Who sees your page", p.Visibility),
 	}
 }
 
-func rowsOf(links []account.Link, m *mistakes) *linkRows {
+func rowsOf(links []account.Link, m *page.Mistakes) *linkRows {
 	rows := append([]account.Link{}, links...)
 	for range 2 {
 		if len(rows) < account.MaxEntries {
 			rows = append(rows, account.Link{})
 		}
 	}
-	return &linkRows{Rows: rows, Error: m.of(account.FieldLinks)}
+	return &linkRows{Rows: rows, Error: m.Of(account.FieldLinks)}
 }
 
 // readProfile copies the form into a profile; it is validated later.

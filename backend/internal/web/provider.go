@@ -9,7 +9,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
+
+// providerCookie binds sign-ins at the identity provider to their browser. It is separate
+// from the form's cookie, which ends when the first tab signs in.
+const providerCookie = "kith_provider"
 
 // Provider is an identity provider that members can also sign in with; *signin.Provider
 // is one.
@@ -28,7 +33,7 @@ type Provider interface {
 }
 
 func (v *request) noProvider() error {
-	return refuse(http.StatusNotFound, "There is no other way to sign in here", "Sign in with your password.")
+	return page.Refuse(http.StatusNotFound, "There is no other way to sign in here", "Sign in with your password.")
 }
 
 // providerName returns the name of the provider; empty if there is none.
@@ -49,23 +54,23 @@ func (v *request) goToProvider() error {
 	if err := v.attempt(v.addressLimit("provider")); err != nil {
 		return err
 	}
-	back := localPath(v.r.PostForm.Get(returnParameter))
-	address, a, err := v.Provider.Begin(v.r.Context(), v.BaseURL+pathProviderCallback)
+	back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))
+	address, a, err := v.Provider.Begin(v.R.Context(), v.BaseURL+pathProviderCallback)
 	if err != nil {
 		return v.providerFailed(err, back)
 	}
-	browser := v.cookieSecret(v.r, providerCookie)
+	browser := v.CookieSecret(v.R, providerCookie)
 	if browser == "" {
 		if browser, err = account.NewSecret(""); err != nil {
 			return err
 		}
 	}
 	a.BrowserHash, a.ReturnTo = account.HashSecret(browser), back
-	if err := signin.CreateProviderAttempt(v.r.Context(), v.Store, a); err != nil {
+	if err := signin.CreateProviderAttempt(v.R.Context(), v.Store, a); err != nil {
 		return err
 	}
-	v.setCookie(v.w, providerCookie, browser, signin.AttemptLifetime)
-	v.redirect(address)
+	v.SetCookie(v.W, providerCookie, browser, signin.AttemptLifetime)
+	v.Redirect(address)
 	return nil
 }
 
@@ -76,7 +81,7 @@ func (v *request) comeFromProvider() error {
 	if v.Provider == nil {
 		return v.noProvider()
 	}
-	ctx, answer, browser := v.r.Context(), v.r.URL.Query(), v.cookieSecret(v.r, providerCookie)
+	ctx, answer, browser := v.R.Context(), v.R.URL.Query(), v.CookieSecret(v.R, providerCookie)
 	a, err := signin.UseProviderAttempt(ctx, v.Store, account.HashSecret(answer.Get("state")), account.HashSecret(browser))
 	if fault.Is(err, fault.NotFound) {
 		return v.attemptOver()
@@ -99,7 +104,7 @@ func (v *request) comeFromProvider() error {
 		return err
 	}
 	v.record(account.SignedIn, link.MemberID, "")
-	v.redirect(orProfile(localPath(a.ReturnTo)))
+	v.Redirect(orProfile(page.LocalPath(a.ReturnTo)))
 	return nil
 }
 
@@ -119,11 +124,11 @@ func (v *request) waitForPassword(a *signin.Attempt, who *signin.Identity, brows
 	waiting := &signin.Attempt{
 		Hash: account.HashSecret(secret), BrowserHash: a.BrowserHash, Issuer: who.Issuer, Subject: who.Subject, Email: email, ReturnTo: a.ReturnTo,
 	}
-	if err := signin.CreateProviderAttempt(v.r.Context(), v.Store, waiting); err != nil {
+	if err := signin.CreateProviderAttempt(v.R.Context(), v.Store, waiting); err != nil {
 		return err
 	}
-	v.setCookie(v.w, providerCookie, browser, signin.AttemptLifetime)
-	v.redirect(pathProviderLink + "?" + url.Values{fieldLink: {secret}}.Encode())
+	v.SetCookie(v.W, providerCookie, browser, signin.AttemptLifetime)
+	v.Redirect(pathProviderLink + "?" + url.Values{fieldLink: {secret}}.Encode())
 	return nil
 }
 
@@ -135,7 +140,7 @@ type overContent struct {
 }
 
 func (v *request) renderOver(status int, text, back string) {
-	v.render(status, "provider-over", page{Title: "This sign-in did not work", Content: overContent{Text: text, SignIn: v.SignIn(back)}})
+	v.Render(status, "provider-over", page.Page{Title: "This sign-in did not work", Content: overContent{Text: text, SignIn: v.SignIn(back)}})
 }
 
 // attemptOver answers an attempt that was used, has expired, began in another browser
@@ -151,11 +156,11 @@ func (v *request) providerFailed(err error, back string) error {
 	name := v.Provider.Name()
 	switch {
 	case fault.Is(err, fault.Unavailable):
-		v.Logger.WarnContext(v.r.Context(), "identity provider unavailable", "issuer", v.Provider.Issuer(), "error", errors.Unwrap(err))
-		v.w.Header().Set("Retry-After", "5")
+		v.Logger.WarnContext(v.R.Context(), "identity provider unavailable", "issuer", v.Provider.Issuer(), "error", errors.Unwrap(err))
+		v.W.Header().Set("Retry-After", "5")
 		v.renderOver(http.StatusServiceUnavailable, name+" cannot be reached right now. Try again in a moment, or sign in with your password.", back)
 	case fault.Is(err, fault.Unauthenticated):
-		v.Logger.WarnContext(v.r.Context(), "identity provider's answer refused", "issuer", v.Provider.Issuer(), "error", errors.Unwrap(err))
+		v.Logger.WarnContext(v.R.Context(), "identity provider's answer refused", "issuer", v.Provider.Issuer(), "error", errors.Unwrap(err))
 		v.renderOver(http.StatusForbidden, "Signing in with "+name+" did not work. Try again, or sign in with your password.", back)
 	default:
 		return err

@@ -8,13 +8,14 @@ import (
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // providerLinkContent is the content of the page that asks a member once for their
 // password, to link their identity.
 type providerLinkContent struct {
 	Provider, Email string
-	Fields          []field
+	Fields          []page.Field
 	Link            string
 	// SignUp is the address at which a person who is not a member can create an
 	// account; it leads back here.
@@ -27,7 +28,7 @@ func (v *request) waiting(secret string) (*signin.Attempt, error) {
 	if v.Provider == nil {
 		return nil, v.noProvider()
 	}
-	a, err := signin.GetProviderAttempt(v.r.Context(), v.Store, account.HashSecret(secret), account.HashSecret(v.cookieSecret(v.r, providerCookie)))
+	a, err := signin.GetProviderAttempt(v.R.Context(), v.Store, account.HashSecret(secret), account.HashSecret(v.CookieSecret(v.R, providerCookie)))
 	if fault.Is(err, fault.NotFound) {
 		return nil, v.attemptOver()
 	}
@@ -35,19 +36,19 @@ func (v *request) waiting(secret string) (*signin.Attempt, error) {
 }
 
 func (v *request) showProviderLink() error {
-	secret := v.r.URL.Query().Get(fieldLink)
+	secret := v.R.URL.Query().Get(fieldLink)
 	a, err := v.waiting(secret)
 	if err != nil || a == nil {
 		return err
 	}
-	v.renderProviderLink(http.StatusOK, a, secret, &mistakes{})
+	v.renderProviderLink(http.StatusOK, a, secret, &page.Mistakes{})
 	return nil
 }
 
-func (v *request) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *mistakes) {
-	v.render(status, "provider-link", page{Title: "One more step", Errors: wrong.list, Content: providerLinkContent{
-		Provider: v.Provider.Name(), Email: a.Email, Fields: []field{passwordField("Password of your Kith account", wrong)},
-		Link: secret, SignUp: withReturn(pathSignUp, a.ReturnTo),
+func (v *request) renderProviderLink(status int, a *signin.Attempt, secret string, wrong *page.Mistakes) {
+	v.Render(status, "provider-link", page.Page{Title: "One more step", Errors: wrong.List, Content: providerLinkContent{
+		Provider: v.Provider.Name(), Email: a.Email, Fields: []page.Field{passwordField("Password of your Kith account", wrong)},
+		Link: secret, SignUp: page.WithReturn(page.PathSignUp, a.ReturnTo),
 	}})
 }
 
@@ -59,7 +60,7 @@ const wrongLinkPassword = "This is not the password of an account with that addr
 // them in. It is a sign-in by password, with the same limits. If there is no such
 // member, the answer is the same as for a wrong password.
 func (v *request) linkProvider() error {
-	secret := v.r.PostForm.Get(fieldLink)
+	secret := v.R.PostForm.Get(fieldLink)
 	a, err := v.waiting(secret)
 	if err != nil || a == nil {
 		return err
@@ -69,17 +70,17 @@ func (v *request) linkProvider() error {
 		return err
 	}
 	if m == nil {
-		wrong := &mistakes{}
-		wrong.add(fieldPassword, wrongLinkPassword)
+		wrong := &page.Mistakes{}
+		wrong.Add(fieldPassword, wrongLinkPassword)
 		v.renderProviderLink(http.StatusForbidden, a, secret, wrong)
 		return nil
 	}
-	err = signin.LinkIdentity(v.r.Context(), v.Store, a.Hash, a.BrowserHash, m.ID)
+	err = signin.LinkIdentity(v.R.Context(), v.Store, a.Hash, a.BrowserHash, m.ID)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return v.attemptOver()
 	case fault.Is(err, fault.Conflict):
-		return refuse(http.StatusConflict, "This cannot be connected", "Your account, or what you have at "+v.Provider.Name()+
+		return page.Refuse(http.StatusConflict, "This cannot be connected", "Your account, or what you have at "+v.Provider.Name()+
 			", is connected with another already. Sign in with your password and look at your security settings.")
 	case err != nil:
 		return err
@@ -92,11 +93,11 @@ func (v *request) linkProvider() error {
 		return err
 	}
 	v.record(account.SignedIn, m.ID, "")
-	if back := localPath(a.ReturnTo); back != "" {
-		v.redirect(back)
+	if back := page.LocalPath(a.ReturnTo); back != "" {
+		v.Redirect(back)
 		return nil
 	}
-	v.redirectDone(pathProfile, "provider-linked")
+	v.RedirectDone(page.PathProfile, "provider-linked")
 	return nil
 }
 
@@ -136,7 +137,7 @@ func (v *request) linkedRows(links []signin.LinkedIdentity) []linkedRow {
 
 // unlinkProvider unlinks the member's identities, if the password is right.
 func (v *request) unlinkProvider() error {
-	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
@@ -145,13 +146,13 @@ func (v *request) unlinkProvider() error {
 		return err
 	}
 	if !right {
-		wrong := &mistakes{}
-		wrong.add(fieldUnlinkPassword, notYourPassword)
+		wrong := &page.Mistakes{}
+		wrong.Add(fieldUnlinkPassword, notYourPassword)
 		return v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
 	}
-	if err := signin.DeleteIdentities(v.r.Context(), v.Store, m.ID); err != nil {
+	if err := signin.DeleteIdentities(v.R.Context(), v.Store, m.ID); err != nil {
 		return err
 	}
-	v.redirectDone(pathSecurity, "provider-unlinked")
+	v.RedirectDone(page.PathSecurity, "provider-unlinked")
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // searchContent is the content of the page about search by meaning.
@@ -22,11 +23,11 @@ const (
 func (v *request) showSearch() error { return v.renderSearch(http.StatusOK, "") }
 
 func (v *request) renderSearch(status int, said string) error {
-	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
-	v.render(status, "search", page{Title: "Search", Section: pathSearch, Notice: said, Content: searchContent{
+	v.Render(status, "search", page.Page{Title: "Search", Section: page.PathSearch, Notice: said, Content: searchContent{
 		Host: v.EmbeddingsHost, Model: v.EmbeddingsModel, Allowed: v.EmbeddingsHost != "" && m.EmbeddingsHost == v.EmbeddingsHost,
 	}})
 	return nil
@@ -36,15 +37,15 @@ func (v *request) renderSearch(status int, said string) error {
 // the operator has set another since, the member is asked again.
 func (v *request) saveSearch() error {
 	host, done := "", "sending-stopped"
-	if v.line(fieldAllow) == "yes" {
-		host, done = v.line(fieldHost), "sending-allowed"
+	if v.Line(fieldAllow) == "yes" {
+		host, done = v.Line(fieldHost), "sending-allowed"
 		if host == "" || host != v.EmbeddingsHost {
 			return v.renderSearch(http.StatusUnprocessableEntity, "The provider is another one by now. Nothing was changed.")
 		}
 	}
-	if err := account.SetEmbeddingsHost(v.r.Context(), v.Store, v.login.MemberID, host); err != nil {
+	if err := account.SetEmbeddingsHost(v.R.Context(), v.Store, v.Login.MemberID, host); err != nil {
 		return err
 	}
-	v.redirectDone(pathSearch, done)
+	v.RedirectDone(page.PathSearch, done)
 	return nil
 }

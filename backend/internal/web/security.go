@@ -7,6 +7,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/mail"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // securityContent is the content of the security page.
@@ -16,23 +17,23 @@ type securityContent struct {
 	// CanVerify is set if a link can be sent to the address.
 	CanVerify bool
 	Username  string
-	Fields    []field
+	Fields    []page.Field
 	// Linked are the identities that the member can sign in with.
 	Linked         []linkedRow
-	UnlinkPassword field
+	UnlinkPassword page.Field
 	Events         []eventRow
 }
 
 func (v *request) showSecurity() error {
-	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
-	return v.renderSecurity(http.StatusOK, m, &mistakes{})
+	return v.renderSecurity(http.StatusOK, m, &page.Mistakes{})
 }
 
-func (v *request) renderSecurity(status int, m *account.Member, wrong *mistakes) error {
-	links, err := signin.ListIdentities(v.r.Context(), v.Store, m.ID)
+func (v *request) renderSecurity(status int, m *account.Member, wrong *page.Mistakes) error {
+	links, err := signin.ListIdentities(v.R.Context(), v.Store, m.ID)
 	if err != nil {
 		return err
 	}
@@ -41,12 +42,12 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *mistakes)
 		return err
 	}
 	verified := !m.EmailVerifiedAt.IsZero()
-	v.render(status, "security", page{Title: "Security", Section: pathSecurity, Errors: wrong.list, Content: securityContent{
+	v.Render(status, "security", page.Page{Title: "Security", Section: page.PathSecurity, Errors: wrong.List, Content: securityContent{
 		Email: m.Email, Verified: verified, CanVerify: v.Mailer != nil && !verified, Username: m.Username,
-		Fields: append([]field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
-		Events: events, Linked: v.linkedRows(links), UnlinkPassword: field{
+		Fields: append([]page.Field{passwordField("Current password", wrong)}, newPasswordFields("New password", wrong)...),
+		Events: events, Linked: v.linkedRows(links), UnlinkPassword: page.Field{
 			Name: fieldUnlinkPassword, Label: "Your password", Kind: "password", Autocomplete: "current-password", Required: true,
-			Error: wrong.of(fieldUnlinkPassword),
+			Error: wrong.Of(fieldUnlinkPassword),
 		},
 	}})
 	return nil
@@ -55,30 +56,30 @@ func (v *request) renderSecurity(status int, m *account.Member, wrong *mistakes)
 const notYourPassword = "This is not your password."
 
 func (v *request) changePassword() error {
-	m, err := account.GetMemberByID(v.r.Context(), v.Store, v.login.MemberID)
+	m, err := account.GetMemberByID(v.R.Context(), v.Store, v.Login.MemberID)
 	if err != nil {
 		return err
 	}
-	wrong := &mistakes{}
+	wrong := &page.Mistakes{}
 	right, err := v.checkOwnPassword(m, fieldPassword)
 	if err != nil {
 		return err
 	}
 	if !right {
-		wrong.add(fieldPassword, notYourPassword)
+		wrong.Add(fieldPassword, notYourPassword)
 	}
-	chosen, err := wrong.newPassword(v.r, m.Username, m.Email)
+	chosen, err := newPassword(wrong, v.R, m.Username, m.Email)
 	if err != nil {
 		return err
 	}
-	if len(wrong.list) > 0 {
+	if len(wrong.List) > 0 {
 		return v.renderSecurity(http.StatusUnprocessableEntity, m, wrong)
 	}
 	hash, err := v.hashPassword(chosen)
 	if err != nil {
 		return err
 	}
-	if err := account.SetPassword(v.r.Context(), v.Store, m.ID, hash); err != nil {
+	if err := account.SetPassword(v.R.Context(), v.Store, m.ID, hash); err != nil {
 		return err
 	}
 	v.tellPasswordChanged(m.Username, m.Email, "other browsers were signed out")
@@ -91,7 +92,7 @@ func (v *request) changePassword() error {
 		return err
 	}
 	v.record(account.PasswordChanged, m.ID, "")
-	v.redirectDone(pathSecurity, "password-changed")
+	v.RedirectDone(page.PathSecurity, "password-changed")
 	return nil
 }
 
@@ -100,7 +101,7 @@ func (v *request) sendVerification() error {
 	if v.Mailer == nil {
 		return v.noMail()
 	}
-	owner, email := v.login.MemberID, v.login.Email
+	owner, email := v.Login.MemberID, v.Login.Email
 	taken := v.enqueue(email, func(ctx context.Context) (*mail.Message, error) {
 		m, err := account.GetMemberByID(ctx, v.Store, owner)
 		if err != nil || !m.EmailVerifiedAt.IsZero() {
@@ -113,8 +114,8 @@ func (v *request) sendVerification() error {
 		return v.emails.verify(m, secret)
 	})
 	if !taken {
-		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
+		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
-	v.redirectDone(pathSecurity, "verify-sent")
+	v.RedirectDone(page.PathSecurity, "verify-sent")
 	return nil
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // signInContent is the content of the sign-in page.
 type signInContent struct {
-	Fields   []field
+	Fields   []page.Field
 	ReturnTo string
 	// SignUp is the address at which to create an account; it leads back here.
 	SignUp string
@@ -18,33 +19,33 @@ type signInContent struct {
 }
 
 func (v *request) showSignIn() error {
-	back := localPath(v.r.URL.Query().Get(returnParameter))
-	if v.login != nil {
-		v.redirect(orProfile(back))
+	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
+	if v.Login != nil {
+		v.Redirect(orProfile(back))
 		return nil
 	}
-	v.renderSignIn(http.StatusOK, "", back, &mistakes{})
+	v.renderSignIn(http.StatusOK, "", back, &page.Mistakes{})
 	return nil
 }
 
 func orProfile(path string) string {
 	if path == "" {
-		return pathProfile
+		return page.PathProfile
 	}
 	return path
 }
 
-func (v *request) renderSignIn(status int, login, back string, m *mistakes) {
+func (v *request) renderSignIn(status int, login, back string, m *page.Mistakes) {
 	if v.Provider != nil {
 		// The button's form ends at the provider, which may send the browser on.
-		allowRedirect(v.w.Header(), v.Provider.Issuer())
+		page.AllowRedirect(v.W.Header(), v.Provider.Issuer())
 	}
-	v.render(status, "sign-in", page{Title: "Sign in", Errors: m.list, Content: signInContent{
-		Fields: []field{
+	v.Render(status, "sign-in", page.Page{Title: "Sign in", Errors: m.List, Content: signInContent{
+		Fields: []page.Field{
 			{Name: fieldLogin, Label: "Username or e-mail address", Value: login, Autocomplete: "username", Required: true, Plain: true},
-			passwordField("Password", &mistakes{}),
+			passwordField("Password", &page.Mistakes{}),
 		},
-		ReturnTo: back, SignUp: withReturn(pathSignUp, back), Provider: v.providerName(),
+		ReturnTo: back, SignUp: page.WithReturn(page.PathSignUp, back), Provider: v.providerName(),
 	}})
 }
 
@@ -53,14 +54,14 @@ func (v *request) renderSignIn(status int, login, back string, m *mistakes) {
 const wrongPassword = "That username or e-mail address and that password do not belong together."
 
 func (v *request) signIn() error {
-	login, back := v.line(fieldLogin), localPath(v.r.PostForm.Get(returnParameter))
+	login, back := v.Line(fieldLogin), page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))
 	m, err := v.memberByPassword(login)
 	if err != nil {
 		return err
 	}
 	if m == nil {
-		wrong := &mistakes{}
-		wrong.add(fieldLogin, wrongPassword)
+		wrong := &page.Mistakes{}
+		wrong.Add(fieldLogin, wrongPassword)
 		v.renderSignIn(http.StatusForbidden, login, back, wrong)
 		return nil
 	}
@@ -71,14 +72,14 @@ func (v *request) signIn() error {
 		return err
 	}
 	v.record(account.SignedIn, m.ID, "")
-	v.redirect(orProfile(back))
+	v.Redirect(orProfile(back))
 	return nil
 }
 
 // memberByPassword spends an attempt to sign in and returns the member of the login if
 // the password is right. Otherwise it records the failure and returns nil.
 func (v *request) memberByPassword(login string) (*account.Member, error) {
-	m, err := account.FindMember(v.r.Context(), v.Store, login)
+	m, err := account.FindMember(v.R.Context(), v.Store, login)
 	if fault.Is(err, fault.NotFound) {
 		m, err = nil, nil
 	}
@@ -93,7 +94,7 @@ func (v *request) memberByPassword(login string) (*account.Member, error) {
 	if closed {
 		candidate = nil
 	}
-	right, err := v.checkPassword(candidate, v.r.PostForm.Get(fieldPassword))
+	right, err := v.checkPassword(candidate, v.R.PostForm.Get(fieldPassword))
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/mail"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // signUpContent is the content of the sign-up page.
 type signUpContent struct {
-	Fields   []field
+	Fields   []page.Field
 	ReturnTo string
 	// SignIn is the address at which members sign in; it leads back here.
 	SignIn string
@@ -23,38 +24,38 @@ type signUpContent struct {
 type signUpForm struct{ username, email, password, returnTo string }
 
 func (v *request) showSignUp() error {
-	back := localPath(v.r.URL.Query().Get(returnParameter))
-	if v.login != nil {
-		v.redirect(orProfile(back))
+	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
+	if v.Login != nil {
+		v.Redirect(orProfile(back))
 		return nil
 	}
 	if !v.SignUpOpen {
 		return v.signUpClosed()
 	}
-	v.renderSignUp(http.StatusOK, signUpForm{returnTo: back}, &mistakes{})
+	v.renderSignUp(http.StatusOK, signUpForm{returnTo: back}, &page.Mistakes{})
 	return nil
 }
 
 func (v *request) signUpClosed() error {
-	return refuse(http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one.")
+	return page.Refuse(http.StatusForbidden, "Sign-up is closed", "New accounts are made by the people who run this service. Ask them for one.")
 }
 
-func (v *request) renderSignUp(status int, f signUpForm, m *mistakes) {
-	fields := []field{
+func (v *request) renderSignUp(status int, f signUpForm, m *page.Mistakes) {
+	fields := []page.Field{
 		usernameField(f.username, m),
-		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.of(fieldEmail)},
+		{Name: fieldEmail, Label: "E-mail address", Kind: "email", Value: f.email, Autocomplete: "email", Required: true, Plain: true, Error: m.Of(fieldEmail)},
 	}
 	if v.Mailer == nil {
 		fields = append(fields, newPasswordFields("Password", m)...)
 	}
-	v.render(status, "sign-up", page{Title: "Create your account", Errors: m.list, Content: signUpContent{
-		Fields: fields, ReturnTo: f.returnTo, SignIn: withReturn(pathSignIn, f.returnTo),
+	v.Render(status, "sign-up", page.Page{Title: "Create your account", Errors: m.List, Content: signUpContent{
+		Fields: fields, ReturnTo: f.returnTo, SignIn: page.WithReturn(page.PathSignIn, f.returnTo),
 	}})
 }
 
-func usernameField(value string, m *mistakes) field {
-	return field{
-		Name: fieldUsername, Label: "Username", Value: value, Autocomplete: "username", Required: true, Plain: true, Error: m.of(fieldUsername),
+func usernameField(value string, m *page.Mistakes) page.Field {
+	return page.Field{
+		Name: fieldUsername, Label: "Username", Value: value, Autocomplete: "username", Required: true, Plain: true, Error: m.Of(fieldUsername),
 		Hint: "3 to 30 lower-case letters, digits and hyphens. It is part of your page's address and stays yours.",
 	}
 }
@@ -70,7 +71,7 @@ func (v *request) signUp() error {
 	if err != nil {
 		return err
 	}
-	if len(m.list) > 0 {
+	if len(m.List) > 0 {
 		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
 		return nil
 	}
@@ -84,20 +85,20 @@ func (v *request) signUp() error {
 	return v.signUpAtOnce(f, hash, m)
 }
 
-func (v *request) readSignUp() (signUpForm, *mistakes, error) {
-	m := &mistakes{}
-	f := signUpForm{username: v.line(fieldUsername), email: v.line(fieldEmail), returnTo: localPath(v.r.PostForm.Get(returnParameter))}
-	if err := m.take(fieldUsername, v.checkUsername(f.username)); err != nil {
+func (v *request) readSignUp() (signUpForm, *page.Mistakes, error) {
+	m := &page.Mistakes{}
+	f := signUpForm{username: v.Line(fieldUsername), email: v.Line(fieldEmail), returnTo: page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))}
+	if err := m.Take(fieldUsername, v.checkUsername(f.username)); err != nil {
 		return f, m, err
 	}
 	address, err := account.CheckEmail(f.email)
 	if err == nil {
 		f.email = address
 	}
-	if err := m.take(fieldEmail, err); err != nil || v.Mailer != nil {
+	if err := m.Take(fieldEmail, err); err != nil || v.Mailer != nil {
 		return f, m, err
 	}
-	f.password, err = m.newPassword(v.r, f.username, f.email)
+	f.password, err = newPassword(m, v.R, f.username, f.email)
 	return f, m, err
 }
 
@@ -112,13 +113,13 @@ func (v *request) checkUsername(name string) error {
 }
 
 // signUpAtOnce creates the member and signs them in.
-func (v *request) signUpAtOnce(f signUpForm, hash string, m *mistakes) error {
+func (v *request) signUpAtOnce(f signUpForm, hash string, m *page.Mistakes) error {
 	made := &account.Member{
 		Username: f.username, Email: f.email, PasswordHash: hash, Plan: account.PlanFree, Timezone: "UTC", Locale: "en",
 	}
-	err := account.CreateMember(v.r.Context(), v.Store, made)
+	err := account.CreateMember(v.R.Context(), v.Store, made)
 	if fault.Is(err, fault.AlreadyExists) {
-		m.add(fieldUsername, "Somebody has this username or e-mail address already.")
+		m.Add(fieldUsername, "Somebody has this username or e-mail address already.")
 		v.renderSignUp(http.StatusUnprocessableEntity, f, m)
 		return nil
 	}
@@ -137,11 +138,11 @@ func (v *request) welcome(m *account.Member, back string) error {
 		return err
 	}
 	v.record(account.SignedIn, m.ID, "")
-	if back = localPath(back); back != "" {
-		v.redirect(back)
+	if back = page.LocalPath(back); back != "" {
+		v.Redirect(back)
 		return nil
 	}
-	v.redirectDone(pathProfile, "welcome")
+	v.RedirectDone(page.PathProfile, "welcome")
 	return nil
 }
 
@@ -176,9 +177,9 @@ func emailPolicy() account.RatePolicy { return account.RatePolicy{Quota: 5, Wind
 // time reveals it.
 func (v *request) sendAndTell(recipient string, write mail.Write) error {
 	if !v.enqueue(recipient, write) {
-		return refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
+		return page.Refuse(http.StatusServiceUnavailable, "Kith cannot send mail right now", "Try again in a few minutes.")
 	}
-	v.render(http.StatusOK, "mail-sent", page{Title: "Look into your mail"})
+	v.Render(http.StatusOK, "mail-sent", page.Page{Title: "Look into your mail"})
 	return nil
 }
 

@@ -9,12 +9,13 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
 // tokenForm is the form that creates a personal token.
 type tokenForm struct {
-	Name    field
+	Name    page.Field
 	Scopes  scopeChoices
 	Tools   toolChoices
 	Expires choices
@@ -49,19 +50,19 @@ const defaultLifetime = "90"
 
 // newTokenForm returns a form that is filled in for read access only.
 func (v *request) newTokenForm() tokenForm {
-	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, nil, &mistakes{})
+	return v.tokenForm("", defaultLifetime, func(scope string) bool { return scope != catalog.ScopeWrite }, nil, &page.Mistakes{})
 }
 
-func (v *request) tokenForm(name, lifetime string, chosen func(scope string) bool, tools []string, m *mistakes) tokenForm {
+func (v *request) tokenForm(name, lifetime string, chosen func(scope string) bool, tools []string, m *page.Mistakes) tokenForm {
 	form := tokenForm{
-		Name: field{
-			Name: "name", Label: "Name", Value: name, Required: true, Error: m.of("name"), Autocomplete: "off",
+		Name: page.Field{
+			Name: "name", Label: "Name", Value: name, Required: true, Error: m.Of("name"), Autocomplete: "off",
 			Hint: "So that you know it again, for example: backup script.",
 		},
 		Scopes:  choicesOf(v.Catalog.Scopes(), chosen),
 		Expires: choices{Name: "expires", Label: "It works for", Options: lifetimes()},
 	}
-	form.Scopes.Error, form.Tools.Error = m.of("scope"), m.of("tool")
+	form.Scopes.Error, form.Tools.Error = m.Of("scope"), m.Of("tool")
 	for _, rpc := range v.Catalog.Tools() {
 		form.Tools.Tools = append(form.Tools.Tools, toolChoice{rpc.Tool.Name, rpc.Tool.Title, slices.Contains(tools, rpc.Tool.Name)})
 	}
@@ -73,25 +74,25 @@ func (v *request) tokenForm(name, lifetime string, chosen func(scope string) boo
 
 // createToken creates a token and sends the browser to the page that shows it, once.
 func (v *request) createToken() error {
-	scopes, tools := v.r.PostForm["scope"], v.r.PostForm["tool"]
-	name, lifetime, m := v.line("name"), v.r.PostForm.Get("expires"), &mistakes{}
-	if err := m.take("name", account.CheckName(name)); err != nil {
+	scopes, tools := v.R.PostForm["scope"], v.R.PostForm["tool"]
+	name, lifetime, m := v.Line("name"), v.R.PostForm.Get("expires"), &page.Mistakes{}
+	if err := m.Take("name", account.CheckName(name)); err != nil {
 		return err
 	}
-	if err := m.take("scope", v.checkScopes(scopes)); err != nil {
+	if err := m.Take("scope", v.checkScopes(scopes)); err != nil {
 		return err
 	}
-	if err := m.take("tool", account.CheckTools(v.Catalog, tools, scopes)); err != nil {
+	if err := m.Take("tool", account.CheckTools(v.Catalog, tools, scopes)); err != nil {
 		return err
 	}
 	expiresAt, known := v.expiry(lifetime)
 	if !known {
-		m.add("expires", "Choose how long it works.")
+		m.Add("expires", "Choose how long it works.")
 	}
 	if err := v.checkTokenCount(m); err != nil {
 		return err
 	}
-	if len(m.list) > 0 {
+	if len(m.List) > 0 {
 		form := v.tokenForm(name, lifetime, func(s string) bool { return slices.Contains(scopes, s) }, tools, m)
 		return v.renderMCP(http.StatusUnprocessableEntity, form, m)
 	}
@@ -100,17 +101,17 @@ func (v *request) createToken() error {
 		return err
 	}
 	row := &account.PersonalToken{
-		MemberID: v.login.MemberID, Name: name, Hash: account.HashSecret(bearer), Scopes: strings.Join(scopes, " "),
+		MemberID: v.Login.MemberID, Name: name, Hash: account.HashSecret(bearer), Scopes: strings.Join(scopes, " "),
 		Tools: strings.Join(tools, " "), ExpiresAt: expiresAt,
 	}
-	if err := account.CreatePersonalToken(v.r.Context(), v.Store, row); err != nil {
+	if err := account.CreatePersonalToken(v.R.Context(), v.Store, row); err != nil {
 		return err
 	}
-	v.record(account.TokenCreated, v.login.MemberID, row.ID)
+	v.record(account.TokenCreated, v.Login.MemberID, row.ID)
 	if err := v.handOver(madeToken{Name: name, Bearer: bearer}); err != nil {
 		return err
 	}
-	v.redirect(pathMCP)
+	v.Redirect(page.PathMCP)
 	return nil
 }
 
@@ -139,20 +140,20 @@ func (v *request) expiry(lifetime string) (time.Time, bool) {
 	return v.Now().UTC().Add(time.Duration(days) * 24 * time.Hour), true
 }
 
-func (v *request) checkTokenCount(m *mistakes) error {
-	tokens, err := account.ListPersonalTokens(v.r.Context(), v.Store, v.login.MemberID)
+func (v *request) checkTokenCount(m *page.Mistakes) error {
+	tokens, err := account.ListPersonalTokens(v.R.Context(), v.Store, v.Login.MemberID)
 	if live := v.tokenRows(tokens); len(live) >= maxTokens {
-		m.add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
+		m.Add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
 	}
 	return err
 }
 
 func (v *request) revokeToken() error {
-	err := account.RevokePersonalToken(v.r.Context(), v.Store, v.login.MemberID, v.line("id"), v.Now().UTC())
+	err := account.RevokePersonalToken(v.R.Context(), v.Store, v.Login.MemberID, v.Line("id"), v.Now().UTC())
 	if err != nil {
 		return err
 	}
-	v.record(account.AccessRevoked, v.login.MemberID, v.line("id"))
-	v.redirectDone(pathMCP, "token-revoked")
+	v.record(account.AccessRevoked, v.Login.MemberID, v.Line("id"))
+	v.RedirectDone(page.PathMCP, "token-revoked")
 	return nil
 }

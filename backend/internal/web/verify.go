@@ -5,15 +5,16 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // showVerify shows what a link confirms. It changes nothing, because mail programs open
 // links to check them.
 func (v *request) showVerify() error {
-	secret := v.r.URL.Query().Get(fieldLink)
-	l, err := account.GetMailLink(v.r.Context(), v.Store, account.HashSecret(secret), account.PurposeVerify)
+	secret := v.R.URL.Query().Get(fieldLink)
+	l, err := account.GetMailLink(v.R.Context(), v.Store, account.HashSecret(secret), account.PurposeVerify)
 	if err == nil {
-		v.render(http.StatusOK, "verify", page{Title: "Confirm your e-mail address", Content: linkContent{
+		v.Render(http.StatusOK, "verify", page.Page{Title: "Confirm your e-mail address", Content: linkContent{
 			Link: secret, Username: l.Username, Email: l.Email,
 		}})
 		return nil
@@ -25,14 +26,14 @@ func (v *request) showVerify() error {
 	if err != nil {
 		return err
 	}
-	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, &mistakes{})
+	v.renderFinish(http.StatusOK, waiting.Username, waiting.Email, secret, &page.Mistakes{})
 	return nil
 }
 
 // waitingSignUp returns the sign-up of a link. If sign-up has been closed since it
 // began, it cannot be completed.
 func (v *request) waitingSignUp(hash string) (*account.SignUp, error) {
-	waiting, err := account.GetSignUp(v.r.Context(), v.Store, hash)
+	waiting, err := account.GetSignUp(v.R.Context(), v.Store, hash)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil, linkOver()
@@ -44,21 +45,21 @@ func (v *request) waitingSignUp(hash string) (*account.SignUp, error) {
 	return waiting, nil
 }
 
-func (v *request) renderFinish(status int, username, email, secret string, m *mistakes) {
-	v.render(status, "verify", page{Title: "Finish your account", Errors: m.list, Content: linkContent{
-		Fields: append([]field{usernameField(username, m)}, newPasswordFields("Password", m)...), Link: secret, Email: email, NewMember: true,
+func (v *request) renderFinish(status int, username, email, secret string, m *page.Mistakes) {
+	v.Render(status, "verify", page.Page{Title: "Finish your account", Errors: m.List, Content: linkContent{
+		Fields: append([]page.Field{usernameField(username, m)}, newPasswordFields("Password", m)...), Link: secret, Email: email, NewMember: true,
 	}})
 }
 
 func (v *request) verify() error {
-	hash := account.HashSecret(v.r.PostForm.Get(fieldLink))
-	err := account.VerifyEmail(v.r.Context(), v.Store, hash)
+	hash := account.HashSecret(v.R.PostForm.Get(fieldLink))
+	err := account.VerifyEmail(v.R.Context(), v.Store, hash)
 	if err == nil {
-		if v.login != nil {
-			v.redirectDone(pathSecurity, "verified")
+		if v.Login != nil {
+			v.RedirectDone(page.PathSecurity, "verified")
 			return nil
 		}
-		v.redirectDone(pathSignIn, "verified")
+		v.RedirectDone(page.PathSignIn, "verified")
 		return nil
 	}
 	if !fault.Is(err, fault.NotFound) {
@@ -74,30 +75,30 @@ func (v *request) finishSignUp(hash string) error {
 	if err != nil {
 		return err
 	}
-	username, m := v.line(fieldUsername), &mistakes{}
-	if err := m.take(fieldUsername, v.checkUsername(username)); err != nil {
+	username, m := v.Line(fieldUsername), &page.Mistakes{}
+	if err := m.Take(fieldUsername, v.checkUsername(username)); err != nil {
 		return err
 	}
-	chosen, err := m.newPassword(v.r, username, waiting.Email)
+	chosen, err := newPassword(m, v.R, username, waiting.Email)
 	if err != nil {
 		return err
 	}
 	var made *account.Member
-	if len(m.list) == 0 {
+	if len(m.List) == 0 {
 		made, err = v.completeSignUp(hash, username, chosen)
 	}
 	switch {
 	case fault.Is(err, fault.AlreadyExists):
-		m.add(fieldUsername, "Somebody has this username already. Choose another.")
+		m.Add(fieldUsername, "Somebody has this username already. Choose another.")
 	case fault.Is(err, fault.Conflict):
-		return refuse(http.StatusConflict, "You have an account already", "There is an account with this e-mail address. Sign in with it.")
+		return page.Refuse(http.StatusConflict, "You have an account already", "There is an account with this e-mail address. Sign in with it.")
 	case fault.Is(err, fault.NotFound):
 		return linkOver()
 	case err != nil:
 		return err
 	}
-	if len(m.list) > 0 {
-		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.r.PostForm.Get(fieldLink), m)
+	if len(m.List) > 0 {
+		v.renderFinish(http.StatusUnprocessableEntity, username, waiting.Email, v.R.PostForm.Get(fieldLink), m)
 		return nil
 	}
 	return v.welcome(made, waiting.ReturnTo)
@@ -108,5 +109,5 @@ func (v *request) completeSignUp(linkHash, username, password string) (*account.
 	if err != nil {
 		return nil, err
 	}
-	return account.CompleteSignUp(v.r.Context(), v.Store, linkHash, username, hash)
+	return account.CompleteSignUp(v.R.Context(), v.Store, linkHash, username, hash)
 }

@@ -1,47 +1,39 @@
 package web
 
 import (
-	"fmt"
-	"html/template"
+	"embed"
+	"io/fs"
 	"net/http"
 	"runtime"
-	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/contacts"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// The paths of the pages.
+// The paths of the pages that only this folder leads to.
 const (
-	pathSignIn           = "/sign-in"
 	pathProvider         = "/sign-in/provider"
 	pathProviderCallback = "/sign-in/provider/callback"
 	pathProviderLink     = "/sign-in/provider/link"
-	pathSignUp           = "/sign-up"
 	pathSignOut          = "/sign-out"
-	pathForgot           = "/forgot"
-	pathReset            = "/reset"
-	pathVerify           = "/verify"
-	pathSettings         = "/settings"
-	pathProfile          = "/settings/profile"
-	pathMCP              = "/settings/mcp"
-	pathActivity         = "/settings/activity"
 	pathActivityUndo     = "/settings/activity/undo"
-	pathSearch           = "/settings/search"
-	pathSecurity         = "/settings/security"
-	pathAccount          = "/settings/account"
 )
+
+//go:embed templates
+var templates embed.FS
 
 // Web serves the pages. It is safe for concurrent use.
 type Web struct {
 	Config
 
-	secure      bool
-	crossOrigin *http.CrossOriginProtection
-	pages       map[string]*template.Template
-	emails      *emails
-	events      *account.EventRecorder
-	assets      assets
+	site     *page.Site
+	contacts *contacts.Pages
+	emails   *emails
+	events   *account.EventRecorder
 	// hashing holds a slot for each password that may be hashed at the same time: each
 	// needs 19 MiB and a processor.
 	hashing chan struct{}
@@ -57,20 +49,23 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	web := &Web{
-		Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection(), verifyHash: password.Verify,
-		events: account.NewEventRecorder(c.Store, c.Logger),
+	web := &Web{Config: c, contacts: contacts.New(c.Handlers), verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
+	own, err := fs.Sub(templates, "templates")
+	if err != nil {
+		return nil, err
 	}
-	if err := web.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
-		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
+	people, err := contacts.Templates()
+	if err != nil {
+		return nil, err
 	}
-	if web.pages, err = parsePages(); err != nil {
+	web.site, err = page.New(page.Config{
+		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
+		Now: c.Now, Logger: c.Logger,
+	}, own, people)
+	if err != nil {
 		return nil, err
 	}
 	if web.emails, err = parseEmails(c.BaseURL); err != nil {
-		return nil, err
-	}
-	if web.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
 	if web.dummyHash, err = c.PasswordCost.Unmatched(); err != nil {
@@ -80,58 +75,89 @@ func New(c Config) (*Web, error) {
 	return web, nil
 }
 
+// request is one browser request while it is handled.
+type request struct {
+	*Web
+	*page.Request
+}
+
 // route is one path and its handler.
 type route struct {
 	pattern string
-	enter   entrance
-	handle  handler
+	enter   page.Entrance
+	handle  func(*request) error
 }
 
 // routes returns all routes except the assets.
 func routes() []route {
 	return append(append(importRoutes(), binRoutes()...), []route{
-		{"GET " + pathSignIn, anyone, (*request).showSignIn},
-		{"POST " + pathSignIn, anyone, (*request).signIn},
-		{"POST " + pathProvider, anyone, (*request).goToProvider},
-		{"GET " + pathProviderCallback, anyone, (*request).comeFromProvider},
-		{"GET " + pathProviderLink, anyone, (*request).showProviderLink},
-		{"POST " + pathProviderLink, anyone, (*request).linkProvider},
-		{"POST " + pathSignOut, membersOnly, (*request).signOut},
-		{"GET " + pathSignUp, anyone, (*request).showSignUp},
-		{"POST " + pathSignUp, anyone, (*request).signUp},
-		{"GET " + pathForgot, anyone, (*request).showForgot},
-		{"POST " + pathForgot, anyone, (*request).forgot},
-		{"GET " + pathReset, anyone, (*request).showReset},
-		{"POST " + pathReset, anyone, (*request).reset},
-		{"GET " + pathVerify, anyone, (*request).showVerify},
-		{"POST " + pathVerify, anyone, (*request).verify},
-		{"GET " + pathSettings, membersOnly, (*request).showSettings},
-		{"GET " + pathProfile, membersOnly, (*request).showProfile},
-		{"POST " + pathProfile, membersOnly, (*request).saveProfile},
-		{"GET " + pathMCP, membersOnly, (*request).showMCP},
-		{"POST " + pathMCP + "/tokens", membersOnly, (*request).createToken},
-		{"POST " + pathMCP + "/tokens/revoke", membersOnly, (*request).revokeToken},
-		{"POST " + pathMCP + "/agents/revoke", membersOnly, (*request).revokeAgent},
-		{"GET " + pathActivity, membersOnly, (*request).showActivity},
-		{"GET " + pathActivityUndo, membersOnly, (*request).showUndo},
-		{"POST " + pathActivityUndo, membersOnly, (*request).undo},
-		{"GET " + pathSearch, membersOnly, (*request).showSearch},
-		{"POST " + pathSearch, membersOnly, (*request).saveSearch},
-		{"GET " + pathSecurity, membersOnly, (*request).showSecurity},
-		{"POST " + pathSecurity + "/password", membersOnly, (*request).changePassword},
-		{"POST " + pathSecurity + "/verify", membersOnly, (*request).sendVerification},
-		{"POST " + pathSecurity + "/sign-out", membersOnly, (*request).signOutEverywhere},
-		{"POST " + pathSecurity + "/provider/unlink", membersOnly, (*request).unlinkProvider},
-		{"GET " + pathAccount, membersOnly, (*request).showAccount},
-		{"GET " + pathAccount + "/export", membersOnly, (*request).export},
-		{"POST " + pathAccount + "/delete", membersOnly, (*request).deleteAccount},
+		{"GET " + page.PathSignIn, page.Anyone, (*request).showSignIn},
+		{"POST " + page.PathSignIn, page.Anyone, (*request).signIn},
+		{"POST " + pathProvider, page.Anyone, (*request).goToProvider},
+		{"GET " + pathProviderCallback, page.Anyone, (*request).comeFromProvider},
+		{"GET " + pathProviderLink, page.Anyone, (*request).showProviderLink},
+		{"POST " + pathProviderLink, page.Anyone, (*request).linkProvider},
+		{"POST " + pathSignOut, page.MembersOnly, (*request).signOut},
+		{"GET " + page.PathSignUp, page.Anyone, (*request).showSignUp},
+		{"POST " + page.PathSignUp, page.Anyone, (*request).signUp},
+		{"GET " + page.PathForgot, page.Anyone, (*request).showForgot},
+		{"POST " + page.PathForgot, page.Anyone, (*request).forgot},
+		{"GET " + page.PathReset, page.Anyone, (*request).showReset},
+		{"POST " + page.PathReset, page.Anyone, (*request).reset},
+		{"GET " + page.PathVerify, page.Anyone, (*request).showVerify},
+		{"POST " + page.PathVerify, page.Anyone, (*request).verify},
+		{"GET " + page.PathSettings, page.MembersOnly, (*request).showSettings},
+		{"GET " + page.PathProfile, page.MembersOnly, (*request).showProfile},
+		{"POST " + page.PathProfile, page.MembersOnly, (*request).saveProfile},
+		{"GET " + page.PathMCP, page.MembersOnly, (*request).showMCP},
+		{"POST " + page.PathMCP + "/tokens", page.MembersOnly, (*request).createToken},
+		{"POST " + page.PathMCP + "/tokens/revoke", page.MembersOnly, (*request).revokeToken},
+		{"POST " + page.PathMCP + "/agents/revoke", page.MembersOnly, (*request).revokeAgent},
+		{"GET " + page.PathActivity, page.MembersOnly, (*request).showActivity},
+		{"GET " + pathActivityUndo, page.MembersOnly, (*request).showUndo},
+		{"POST " + pathActivityUndo, page.MembersOnly, (*request).undo},
+		{"GET " + page.PathSearch, page.MembersOnly, (*request).showSearch},
+		{"POST " + page.PathSearch, page.MembersOnly, (*request).saveSearch},
+		{"GET " + page.PathTime, page.MembersOnly, (*request).showTime},
+		{"POST " + page.PathTime, page.MembersOnly, (*request).saveTime},
+		{"GET " + page.PathSecurity, page.MembersOnly, (*request).showSecurity},
+		{"POST " + page.PathSecurity + "/password", page.MembersOnly, (*request).changePassword},
+		{"POST " + page.PathSecurity + "/verify", page.MembersOnly, (*request).sendVerification},
+		{"POST " + page.PathSecurity + "/sign-out", page.MembersOnly, (*request).signOutEverywhere},
+		{"POST " + page.PathSecurity + "/provider/unlink", page.MembersOnly, (*request).unlinkProvider},
+		{"GET " + page.PathAccount, page.MembersOnly, (*request).showAccount},
+		{"GET " + page.PathAccount + "/export", page.MembersOnly, (*request).export},
+		{"GET " + export.PathFiles + "{job}", memberOrAgent, (*request).exportFile},
+		{"POST " + page.PathAccount + "/delete", page.MembersOnly, (*request).deleteAccount},
 	}...)
 }
 
 // Mount registers the pages and their assets on a mux.
 func (web *Web) Mount(mux *http.ServeMux) {
 	for _, r := range routes() {
-		mux.Handle(r.pattern, web.page(r.enter, r.handle))
+		mounted := page.Route{Pattern: r.pattern, Enter: r.enter, Handle: web.handler(r.handle)}
+		if r.pattern == "POST "+page.PathImports {
+			mounted.Upload = web.handler((*request).readUpload)
+		}
+		web.site.Mount(mux, mounted)
 	}
-	web.assets.mount(mux)
+	web.site.Mount(mux, web.contacts.Routes()...)
+	web.site.MountAssets(mux)
 }
+
+func (web *Web) handler(handle func(*request) error) page.Handler {
+	return func(v *page.Request) error { return handle(&request{Web: web, Request: v}) }
+}
+
+// Current implements oauth.Sessions.
+func (web *Web) Current(r *http.Request) (*account.LoginSession, error) { return web.site.Current(r) }
+
+// SignIn implements oauth.Sessions.
+func (web *Web) SignIn(returnTo string) string { return web.site.SignIn(returnTo) }
+
+// Problem implements oauth.Pages.
+func (web *Web) Problem(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+	web.site.Problem(w, r, status, title, text)
+}
+
+var _ oauth.Pages = (*Web)(nil)

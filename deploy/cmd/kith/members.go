@@ -11,6 +11,7 @@ import (
 type memberCommand struct {
 	Create  memberCreate  `cmd:"" help:"Create a member; the password is read from standard input."`
 	List    memberList    `cmd:"" help:"List all members."`
+	Set     memberSet     `cmd:"" help:"Set a member's time zone or locale."`
 	SetPlan memberSetPlan `cmd:"" help:"Set a member's plan."`
 
 	SetPassword memberSetPassword `cmd:"" help:"Set a member's password, read from standard input, and revoke all their login sessions, agents and personal tokens."`
@@ -68,6 +69,22 @@ func (memberList) Run(p *program) error {
 			rows = append(rows, []string{m.Username, m.Email, m.Plan, date(m.CreatedAt), state})
 		}
 		return table(p.out, rows)
+	})
+}
+
+type memberSet struct {
+	Username string `arg:""`
+	Timezone string `placeholder:"ZONE" help:"IANA name of the time zone in which the member's days are counted, such as Europe/Berlin."`
+	Locale   string `placeholder:"TAG" help:"BCP 47 tag of the member's language and country, such as de-DE."`
+}
+
+func (c memberSet) Run(p *program) error {
+	return p.withAdmin(func(a *server.Admin) error {
+		now, at, err := a.SetSettings(p.ctx, c.Username, server.NewSettings{Timezone: c.Timezone, Locale: c.Locale})
+		if err != nil {
+			return err
+		}
+		return p.print("Member %s has the time zone %s, where it is %s, and the locale %s.", c.Username, now.Timezone, at.Format("2006-01-02 15:04"), now.Locale)
 	})
 }
 

@@ -163,6 +163,7 @@ func (k keepsake) wholes() []attempt {
 		{tool: "create_connection", arguments: harness.Arguments{"name": "Other One", "emails": []string{"x" + k.email}, "on_duplicate": "error"}},
 		{tool: "save_group", arguments: harness.Arguments{"name": k.groupName}},
 		{tool: "update_my_profile", arguments: harness.Arguments{"headline": "Nobody in particular"}},
+		{tool: "update_my_settings", arguments: harness.Arguments{"timezone": "Asia/Tokyo"}},
 		{tool: "import_file", arguments: harness.Arguments{"content": "Name,E-mail\nAny One," + k.email + "\n"}},
 		{tool: "embed_objects", arguments: harness.Arguments{}},
 		{tool: "get_job", arguments: harness.Arguments{"task_id": 1, "wait_seconds": 20}},
@@ -176,6 +177,7 @@ func (k keepsake) wholes() []attempt {
 func (k keepsake) intrusions(own string) []attempt {
 	return []attempt{
 		{tool: "get_connection", arguments: harness.Arguments{"id": k.person, "include": []string{"notes", "interactions", "positions"}}, foreign: k.person},
+		{tool: "get_connection", arguments: harness.Arguments{"ids": []string{own, k.person}, "include": []string{"notes"}}, foreign: k.person, silent: true},
 		{tool: "search_connections", arguments: harness.Arguments{"query": "a", "group": k.group}, foreign: k.group},
 		{tool: "list_timeline", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
 		{tool: "search_notes", arguments: harness.Arguments{"query": "likes", "connection_id": k.person}, foreign: k.person},
@@ -189,8 +191,8 @@ func (k keepsake) intrusions(own string) []attempt {
 		{tool: "suggest_introductions", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
 		{tool: "find_similar_connections", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person},
 		{tool: "get_member_profile", arguments: harness.Arguments{"username": k.member}, foreign: k.member},
-		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.person}, foreign: k.person, silent: true},
-		{tool: "list_changes", arguments: harness.Arguments{"object_id": k.note}, foreign: k.note, silent: true},
+		{tool: "list_changes", arguments: harness.Arguments{"connection_id": k.person}, foreign: k.person, silent: true},
+		{tool: "list_changes", arguments: harness.Arguments{"change_id": k.change}, foreign: k.change, silent: true},
 		{tool: "undo_change", arguments: harness.Arguments{"change_id": k.change, "dry_run": true}, foreign: k.change},
 		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": []string{k.person}}, foreign: k.person},
 	}
@@ -216,6 +218,7 @@ func (k keepsake) foreignWrites(own string) []attempt {
 		{tool: "delete_connection", arguments: harness.Arguments{"id": k.person, "confirm_name": k.name}, foreign: k.person, silent: true},
 		{tool: "merge_connections", arguments: harness.Arguments{"into_id": own, "from_ids": theirs, "dry_run": false}, foreign: k.person},
 		{tool: "merge_connections", arguments: harness.Arguments{"into_id": k.person, "from_ids": []string{own}, "dry_run": false}, foreign: k.person},
+		{tool: "merge_connections", arguments: harness.Arguments{"pairs": []harness.Arguments{{"keep_id": own, "merge_id": k.person}}, "dry_run": false}, foreign: k.person},
 		{tool: "link_connections", arguments: harness.Arguments{"from_id": own, "to_id": k.person, "type": "friend"}, foreign: k.person},
 		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": own, "type": "friend"}, foreign: k.person},
 		{tool: "link_connections", arguments: harness.Arguments{"from_id": k.person, "to_id": k.second, "type": "colleague", "remove": true}, foreign: k.person},

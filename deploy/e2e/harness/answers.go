@@ -80,7 +80,9 @@ func (s *seenAnswers) check() error {
 	}
 	schemas := map[string]any{}
 	for _, rpc := range tools.Tools() {
-		schemas[rpc.Tool.Name] = map[string]any{"input": rpc.Tool.InputSchema, "output": rpc.Tool.OutputSchema}
+		schemas[rpc.Tool.Name] = map[string]any{
+			"input": rpc.Tool.InputSchema, "output": rpc.Tool.OutputSchema, "text_by_others": rpc.Tool.TextByOthers,
+		}
 	}
 	out := bufio.NewWriter(file)
 	if err := errors.Join(json.NewEncoder(out).Encode(schemas), out.Flush(), file.Close()); err != nil {

@@ -14,12 +14,19 @@ function closed(schema) {
   return copy;
 }
 
+/** The schema of a tool's answers, which may begin with the names of its fields with text by others. */
+function answer({ output, text_by_others: names }) {
+  const schema = closed(output);
+  if (names) schema.properties.text_by_others = { type: 'array', items: { enum: names }, minItems: 1, uniqueItems: true };
+  return schema;
+}
+
 const [folder] = process.argv.slice(2);
 const schemas = JSON.parse(readFileSync(join(folder, 'schemas.json')));
 const drafts = Object.entries({ 'draft-07': Ajv, '2020-12': Ajv2020 }).map(([draft, Validator]) => {
   const ajv = new Validator({ strict: true, allowUnionTypes: true });
   for (const { input } of Object.values(schemas)) ajv.compile(input);
-  return [draft, Object.fromEntries(Object.entries(schemas).map(([tool, { output }]) => [tool, ajv.compile(closed(output))]))];
+  return [draft, Object.fromEntries(Object.entries(schemas).map(([tool, about]) => [tool, ajv.compile(answer(about))]))];
 });
 
 const faults = new Set();

@@ -19,7 +19,7 @@ export function openBrowser() {
  * of a stylesheet that did not come.
  */
 export async function newPerson(browser) {
-  const context = await browser.newContext({ baseURL: setting('BASE_URL') });
+  const context = await browser.newContext({ baseURL: setting('BASE_URL'), timezoneId: 'Europe/Berlin' });
   context.setDefaultTimeout(PATIENCE);
   const complaints = [];
   context.on('console', (message) => {

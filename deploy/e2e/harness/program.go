@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -134,8 +135,12 @@ func (p *Program) Kill() {
 	<-p.Exited
 }
 
-// tail returns the last lines of a log, for failure messages.
+// tail returns the last lines of a log, for failure messages, after the reports of data races
+// that came before them.
 func tail(text string) string {
 	const most = 4000
-	return text[max(0, len(text)-most):]
+	cut := max(0, len(text)-most)
+	return strings.Join(append(raceReport.FindAllString(text[:cut], 3), text[cut:]), "\n")
 }
+
+var raceReport = regexp.MustCompile(`(?s)WARNING: DATA RACE.*?={18}`)

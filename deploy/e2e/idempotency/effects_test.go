@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -17,13 +16,9 @@ func effects(t *testing.T, a harness.Agent) map[string]int {
 			found[harness.At[string](t, entry, "text")]++
 		}
 	})
-	pages(t, a, "export_connections", harness.Arguments{"format": "json", "limit": 200}, func(page map[string]any) {
-		var document struct{ People []struct{ Name string } }
-		if err := json.Unmarshal([]byte(harness.At[string](t, page, "content")), &document); err != nil {
-			t.Fatal(err)
-		}
-		for _, person := range document.People {
-			found[person.Name]++
+	pages(t, a, "search_connections", harness.Arguments{"sort": "name", "limit": 50}, func(page map[string]any) {
+		for _, hit := range harness.At[[]any](t, page, "hits") {
+			found[harness.At[string](t, hit, "name")]++
 		}
 	})
 	return found

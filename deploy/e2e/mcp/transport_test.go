@@ -26,7 +26,7 @@ func TestMediaType(t *testing.T) {
 		"a form":                 {[]string{"Content-Type: application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType},
 		"a type like JSON":       {[]string{"Content-Type: application/jsonp"}, http.StatusUnsupportedMediaType},
 		"JSON and text":          {[]string{"Content-Type: application/json, text/plain"}, http.StatusUnsupportedMediaType},
-		"there twice":            {[]string{harness.JSONType, harness.JSONType}, http.StatusUnsupportedMediaType},
+		"sent twice":             {[]string{harness.JSONType, harness.JSONType}, http.StatusUnsupportedMediaType},
 		"gzip":                   {[]string{harness.JSONType, "Content-Encoding: gzip"}, http.StatusUnsupportedMediaType},
 		"deflate":                {[]string{harness.JSONType, "Content-Encoding: deflate"}, http.StatusUnsupportedMediaType},
 		"gzip of gzip":           {[]string{harness.JSONType, "Content-Encoding: gzip, gzip"}, http.StatusUnsupportedMediaType},

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestMemberCommands|TestRevokeTwice|TestTokenIsTheLastLine|TestDatabaseFileIsPrivate'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/operations -run 'TestMemberCommands|TestRevokeTwice|TestTokenIsTheLastLine|TestDatabaseFileIsPrivate|TestMemberSet'
 
 package operations
 
@@ -37,6 +37,11 @@ func TestMemberCommands(t *testing.T) {
 		"an unknown plan":               {goodPassword, []string{"member", "create", "other", "--email", "other@member.example", "--password-stdin", "--plan", "gold"}, []string{"plan", "gold"}},
 		"an unknown plan for a member":  {"", []string{"member", "set-plan", "ada", "gold"}, []string{"plan", "gold"}},
 		"a plan, unknown member":        {"", []string{"member", "set-plan", "nobody", "pro"}, []string{"nobody"}},
+		"settings, but none":            {"", []string{"member", "set", "ada"}, []string{"--timezone", "--locale"}},
+		"an unknown time zone":          {"", []string{"member", "set", "ada", "--timezone", "Berlin"}, []string{"Berlin", "Europe/Berlin"}},
+		"the machine's own time zone":   {"", []string{"member", "set", "ada", "--timezone", "Local"}, []string{"Local"}},
+		"an unknown locale":             {"", []string{"member", "set", "ada", "--timezone", "Asia/Tokyo", "--locale", "German"}, []string{"German", "de-DE"}},
+		"settings, unknown member":      {"", []string{"member", "set", "nobody", "--timezone", "Asia/Tokyo"}, []string{"nobody"}},
 		"a token, unknown member":       {"", []string{"token", "create", "nobody", "--name", "x"}, []string{"nobody"}},
 		"a token without a name":        {"", []string{"token", "create", "ada"}, []string{"--name"}},
 		"a token with an empty name":    {"", []string{"token", "create", "ada", "--name", ""}, []string{"name"}},
@@ -149,4 +154,35 @@ func TestDatabaseFileIsPrivate(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestMemberSet: the operator sets a member's time zone while the server runs; the next
+// call counts days there, and the member sees who did it and can undo it.
+func TestMemberSet(t *testing.T) {
+	harness.EachTopology(t, func(t *testing.T, s *harness.Service) {
+		ada := s.NewMember(t)
+		a := ada.Agent(t)
+		setting := func() string {
+			account := a.Call(t, "get_account", harness.Arguments{})
+			return harness.At[string](t, account, "member", "timezone") + " " + harness.At[string](t, account, "member", "locale")
+		}
+		if out := s.Operate(t, "", "member", "set", ada.Username, "--timezone", "asia/tokyo"); !strings.Contains(out, "Asia/Tokyo") || !strings.Contains(out, " en.") {
+			t.Errorf("printed %q", out)
+		}
+		if now := setting(); now != "Asia/Tokyo en" {
+			t.Errorf("now %s", now)
+		}
+		s.Operate(t, "", "member", "set", ada.Username, "--locale", "de_de")
+		if now := setting(); now != "Asia/Tokyo de-DE" {
+			t.Errorf("now %s", now)
+		}
+		latest := harness.At[[]any](t, a.Call(t, "list_changes", harness.Arguments{}), "changes")[0]
+		if actor, tool := harness.At[string](t, latest, "actor"), harness.At[string](t, latest, "tool"); actor != "the operator" || tool != "kith member set" {
+			t.Errorf("made by %s with %s", actor, tool)
+		}
+		a.Call(t, "undo_change", harness.Arguments{"change_id": harness.At[string](t, latest, "id")})
+		if now := setting(); now != "Asia/Tokyo en" {
+			t.Errorf("undone: %s", now)
+		}
+	})
 }

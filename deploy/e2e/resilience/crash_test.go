@@ -49,7 +49,7 @@ func (w *writers) count() int {
 // tryCreate creates a connection. It returns false without an acknowledgement.
 func tryCreate(a harness.Agent, name string) (id string, alive bool) {
 	text, alive := tryCall(a, "create_connection", `{"name":"`+name+`"}`)
-	_, rest, found := strings.Cut(text, `"structuredContent":{"connection":{"id":"`)
+	_, rest, found := strings.Cut(text, `"connection":{"id":"`)
 	id, _, _ = strings.Cut(rest, `"`)
 	return id, alive && found
 }

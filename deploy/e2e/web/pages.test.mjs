@@ -286,6 +286,24 @@ test('a wrong password reveals nothing, the right one signs in', async () => {
   }
 });
 
+test('the time zone can be that of the browser', async () => {
+  const { page } = ada;
+  await page.goto('/settings/time');
+  await expectHeading(page, 'Time zone and language');
+  const zone = page.getByLabel('Time zone', { exact: true });
+  await zone.fill('Berlin');
+  await press(page, 'Save');
+  await page.getByRole('alert').waitFor();
+  assert.equal(await zone.inputValue(), 'Berlin');
+  await portray(page, 'time-zone-wrong');
+  await press(page, 'Take Europe/Berlin from this browser');
+  await press(page, 'Save');
+  await expectNotice(page, 'Your time zone and your language are saved.');
+  assert.match(await page.getByText(/^In Europe\/Berlin it is now/).innerText(), / CES?T\.$/);
+  assert.equal(await page.getByRole('button', { name: 'from this browser' }).count(), 0);
+  await portray(page, 'time-zone');
+});
+
 test('a new password signs every other browser out', async () => {
   const { page } = ada;
   await page.goto('/settings/security');

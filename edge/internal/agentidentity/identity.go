@@ -25,7 +25,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// The values of type.
+// The identity types: the values of type in a request.
 const (
 	typeAnonymous   = "anonymous"
 	typeServiceAuth = "service_auth"
@@ -105,7 +105,7 @@ type noScopes struct {
 	PostClaim []string `json:"post_claim"`
 }
 
-// held is the answer to an agent that holds a member's access.
+// held is the answer to an agent with a member's credential.
 type held struct {
 	Type   string     `json:"type"`
 	Member memberJSON `json:"member"`
@@ -151,7 +151,7 @@ func (e *Endpoint) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 		e.write(w, r, e.anonymous(r))
 	case typeServiceAuth:
 		if strings.HasPrefix(r.URL.Path, route.SandboxPrefix+"/") {
-			e.options.Problems.Write(w, r, httpapi.UnsupportedIdentityType, `In the sandbox nobody holds a member's access: the type is "anonymous".`,
+			e.options.Problems.Write(w, r, httpapi.UnsupportedIdentityType, `The sandbox does not read credentials: send the type "anonymous".`,
 				httpapi.Field{Field: "type", Message: `must be "anonymous"`})
 			return
 		}

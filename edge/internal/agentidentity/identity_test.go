@@ -161,7 +161,7 @@ func TestOutage(t *testing.T) {
 }
 
 // The answer lists the tools of a limited token; without a limit the member is absent.
-func TestLimitedTokenIsTold(t *testing.T) {
+func TestLimitedTokenListsItsTools(t *testing.T) {
 	t.Parallel()
 	_, answer := ask(t, backendtest.New(), `{"type":"service_auth"}`, "Authorization", "Bearer "+backendtest.TokenLimited)
 	if tools, _ := answer["tools"].([]any); len(tools) != 1 || tools[0] != "search_connections" {

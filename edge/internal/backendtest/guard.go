@@ -50,14 +50,14 @@ func (b *Backend) guard() connect.UnaryInterceptorFunc {
 	}
 }
 
-// Idempotency-Keys that have a meaning of their own.
+// Idempotency-Keys that the fake answers in a special way.
 const (
 	KeyInFlight = "in flight"
 	KeyReused   = "reused"
 	KeyReplayed = "replayed"
 )
 
-// keyTaken is the failure of a call whose key another one has.
+// keyTaken is the error of a call whose idempotency key is in use by another call.
 func keyTaken(key string) error {
 	var failure *connect.Error
 	switch key {

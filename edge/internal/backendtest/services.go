@@ -22,7 +22,7 @@ import (
 	"github.com/kith-crm/kith/proto/gen/kith/connections/v1/connectionsv1connect"
 )
 
-// Queries of search_connections that have a meaning of their own.
+// Queries of search_connections that the fake answers in a special way.
 const (
 	QueryBroke   = "out of credits"
 	QueryBroken  = "internal fault"
@@ -116,7 +116,7 @@ func (d directory) ListMembers(
 
 type sunset struct{ *Backend }
 
-// AnnounceSunset refuses what Backend.RefuseSunset says, and notes the others.
+// AnnounceSunset records the sunset. It is refused with Backend.RefuseSunset unless that is empty.
 func (s sunset) AnnounceSunset(_ context.Context, r *sunsetv1.AnnounceSunsetRequest) (*sunsetv1.AnnounceSunsetResponse, error) {
 	if s.RefuseSunset != "" {
 		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New(s.RefuseSunset))
@@ -129,7 +129,7 @@ func (s sunset) AnnounceSunset(_ context.Context, r *sunsetv1.AnnounceSunsetRequ
 
 type sandbox struct{ *Backend }
 
-// GetSandbox tells whether the demo account is there.
+// GetSandbox reports whether the demo account exists.
 func (s sandbox) GetSandbox(context.Context, *sandboxv1.GetSandboxRequest) (*sandboxv1.GetSandboxResponse, error) {
 	return &sandboxv1.GetSandboxResponse{Seeded: !s.Unseeded, Username: SandboxUsername, Connections: 200}, nil
 }

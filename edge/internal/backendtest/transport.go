@@ -8,12 +8,12 @@ import (
 	"connectrpc.com/connect"
 )
 
-// transport leads into the backend without a network.
+// transport calls the backend's handler without a network.
 type transport struct {
 	backend *Backend
 }
 
-// Transport returns a transport into the backend, for any address.
+// Transport returns a transport that calls the backend's handler, whatever the address.
 func (b *Backend) Transport() http.RoundTripper {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -28,7 +28,7 @@ import (
 
 const base = "https://kith.example"
 
-// budgets admits what is left under each policy; an unknown one has no end.
+// budgets admits the hits that are left under each policy. A policy without an entry is unlimited.
 type budgets struct {
 	mu    sync.Mutex
 	left  map[string]int
@@ -47,7 +47,7 @@ func (b *budgets) TakeN(_ http.ResponseWriter, _ *http.Request, policy string, n
 	return min(n, left), 7500 * time.Millisecond
 }
 
-// bench is an endpoint with what it stands on.
+// bench is an endpoint with its dependencies.
 type bench struct {
 	backend  *backendtest.Backend
 	budgets  *budgets
@@ -129,7 +129,7 @@ func (b *bench) run(t *testing.T, items ...string) []response {
 
 func get(id, path string) string { return fmt.Sprintf(`{"id":%q,"path":%q}`, id, path) }
 
-// limiter has room for so many places beyond the first.
+// limiter is a concurrency limiter with this many free places beyond the first.
 type limiter struct{ room, taken, most int }
 
 func (g *limiter) Suspend()          {}
@@ -144,8 +144,8 @@ func (g *limiter) AcquireMore(_ context.Context, n int, _ time.Duration) bool {
 	return true
 }
 
-// A batch counts as the work that it is; one that there is no room for costs no
-// item's budget.
+// A batch takes a place for each processor that it uses. Its items do not count on their rate
+// policies when the limiter refuses it.
 func TestBatchTakesRoom(t *testing.T) {
 	t.Parallel()
 	var many []string
@@ -206,8 +206,8 @@ func TestItemsAreAnsweredInTheOrderSent(t *testing.T) {
 	}
 }
 
-// The very same bytes come back alone and in a batch.
-func TestItemIsWhatItIsAlone(t *testing.T) {
+// A read returns the same bytes alone and in a batch.
+func TestItemEqualsSingleRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := httptest.NewRecorder()
@@ -274,7 +274,8 @@ func TestItemsOverTheBudget(t *testing.T) {
 	}
 }
 
-// What is no batchable read is refused by itself, with the allowlist.
+// An item that is not a batchable read is refused with the allowlist; the other items are not
+// affected.
 func TestNotBatchable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -347,19 +348,19 @@ func TestInvalidEnvelopes(t *testing.T) {
 		"a list":                 {`[]`, "must be one JSON object"},
 		"null":                   {`null`, "must be one JSON object"},
 		"no requests":            {`{}`, `"field":"requests"`},
-		"requests is no list":    {`{"requests":{}}`, "requests has the wrong type"},
+		"requests is not a list": {`{"requests":{}}`, "requests has the wrong type"},
 		"no items":               {`{"requests":[]}`, "1 to 20"},
 		"too many":               {`{"requests":[` + many + `]}`, "there are 21"},
 		"no id":                  {`{"requests":[{"path":"/"}]}`, `"field":"requests[0].id"`},
 		"empty id":               {`{"requests":[{"id":"","path":"/"}]}`, `"field":"requests[0].id"`},
-		"id is no string":        {`{"requests":[{"id":1,"path":"/"}]}`, "requests[0].id has the wrong type"},
+		"id is not a string":     {`{"requests":[{"id":1,"path":"/"}]}`, "requests[0].id has the wrong type"},
 		"long id":                {`{"requests":[{"id":"` + strings.Repeat("x", 129) + `","path":"/"}]}`, "128 bytes"},
 		"repeated id":            {`{"requests":[` + get("a", "/") + "," + get("a", "/") + `]}`, `"field":"requests[1].id"`},
 		"no path":                {`{"requests":[{"id":"a"}]}`, `"field":"requests[0].path"`},
 		"unknown member":         {`{"requests":[{"id":"a","path":"/","method":"POST"}]}`, "requests[0].method is not known"},
 		"unknown member outside": {`{"requests":[],"x":1}`, "x is not known"},
 		"member in other case":   {`{"requests":[{"id":"a","PATH":"/"}]}`, "requests[0].PATH is not known"},
-		"duplicate member":       {`{"requests":[{"id":"a","path":"/","path":"/x"}]}`, "requests[0].path is there twice"},
+		"duplicate member":       {`{"requests":[{"id":"a","path":"/","path":"/x"}]}`, "requests[0].path is defined twice"},
 		"query is a list":        {`{"requests":[{"id":"a","path":"/","query":[]}]}`, "requests[0].query has the wrong type"},
 		"query value is a list":  {`{"requests":[{"id":"a","path":"/","query":{"q":["x"]}}]}`, "requests[0].query.q has the wrong type"},
 		"query value is a float": {`{"requests":[{"id":"a","path":"/","query":{"q":1.5}}]}`, "requests[0].query.q has the wrong type"},
@@ -389,8 +390,7 @@ func TestInvalidEnvelopes(t *testing.T) {
 	}
 }
 
-// A read that panics, one that says too much and one that never ends are their
-// own items' trouble.
+// A read that panics, answers too much or never ends fails its own item only.
 func TestBadReadsStayAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -411,7 +411,7 @@ func TestBadReadsStayAlone(t *testing.T) {
 	}
 }
 
-// Twenty large answers end where the batch's bound is, each told so.
+// Answers beyond the batch's size limit are refused, each with an error of its own.
 func TestTotalSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -434,7 +434,7 @@ func TestTotalSizeIsBounded(t *testing.T) {
 	}
 }
 
-// An outage is each item's 503; the batch is still a 200.
+// During an outage each item is a 503, and the batch is still a 200.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

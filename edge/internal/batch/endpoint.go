@@ -2,12 +2,11 @@
 //
 //	items ──▶ resolve ──▶ spend ──▶ read ──▶ answer
 //
-// A fault of the body is a 400 for all of it. From there on each item has an
-// outcome of its own, in the order sent, and the batch is a 200: an item that is
-// no batchable read is 403, one with a credential in its query 400, one over the
-// budget of its endpoint's policy 429, and the others are answered by the very
-// handlers that answer them alone, as far as there is time and room. Identical
-// reads are made once, and each counts.
+// An invalid body is a 400 for the whole batch. Otherwise the batch is a 200 and each item has a
+// status of its own, in the order sent: 403 for an item that is not a batchable read, 400 for a
+// credential in its query, 429 when the rate policy of its endpoint refuses it. The handlers of
+// single reads answer the other items, within the batch's limits of time and size. Identical reads
+// are made once, and each of them counts.
 package batch
 
 import (
@@ -32,9 +31,8 @@ import (
 
 // Limiter counts items against the budgets of their endpoints.
 type Limiter interface {
-	// TakeN counts n requests under a policy for the caller of r, and returns how
-	// many of them, from the first, are admitted and when the window ends. It
-	// writes headers that tell of it.
+	// TakeN counts n requests under a policy for the caller of r, and returns how many of them,
+	// from the first, are admitted and when the window ends. It writes the RateLimit headers.
 	TakeN(w http.ResponseWriter, r *http.Request, policy string, n int) (admitted int, reset time.Duration)
 }
 
@@ -93,10 +91,10 @@ func New(o Options) (*Endpoint, error) {
 		return nil, fmt.Errorf("build batch: %w", err)
 	}
 	e := &Endpoint{Options: o, matcher: matcher}
-	refused := e.refuse(httpapi.NotBatchable, "Only the reads of the list can be items of a batch.")
+	refused := e.refuse(httpapi.NotBatchable, "Only the reads listed in batchable can be items of a batch.")
 	refused.Batchable = Allowlist(o.Routes)
 	e.notBatchable = refused.marshal()
-	e.full = e.refuse(httpapi.AnswerTooLarge, "The batch's answer is full: ask for this item in another one.").marshal()
+	e.full = e.refuse(httpapi.AnswerTooLarge, "The answer to this batch is too large: request this item in another batch.").marshal()
 	return e, nil
 }
 
@@ -160,8 +158,8 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, items []item) 
 	return outcomes
 }
 
-// spend takes each item from the budget of its endpoint, one by one even where
-// items are identical, and refuses those that it has no room for.
+// spend counts each item, also identical ones, on the rate policy of its endpoint, and refuses the
+// items over the limit.
 func (e *Endpoint) spend(w http.ResponseWriter, r *http.Request, wanted []*read, outcomes []*outcome) {
 	members := map[string][]int{} // policy to items
 	var order []string
@@ -183,7 +181,7 @@ func (e *Endpoint) spend(w http.ResponseWriter, r *http.Request, wanted []*read,
 	}
 }
 
-// inherited is what an item's request takes over from the batch's.
+// inherited returns the headers that the requests of items take from the batch's request.
 func inherited(h http.Header) http.Header {
 	out := http.Header{}
 	if language := h["Accept-Language"]; language != nil {
@@ -220,13 +218,13 @@ func (e *Endpoint) refuse(code httpapi.Code, detail string) refusal {
 // marshal turns a refusal into an outcome.
 func (r refusal) marshal() *outcome {
 	body, err := json.Marshal(r)
-	if err != nil { // there is nothing in it that could fail
+	if err != nil { // strings and numbers do not fail
 		body = []byte("null")
 	}
 	return &outcome{status: r.Status, contentType: "application/problem+json", body: body}
 }
 
-// overBudget is the outcome of an item that its endpoint's policy has no room for.
+// overBudget is the outcome of an item that the rate policy of its endpoint refuses.
 func (e *Endpoint) overBudget(policy string, reset time.Duration) *outcome {
 	seconds := max(1, int((reset+time.Second-1)/time.Second))
 	r := e.refuse(httpapi.RateLimited, "The budget of this endpoint is used up; the other items are not affected.")
@@ -269,13 +267,13 @@ func appendResponse(b []byte, id string, o *outcome) []byte {
 
 func appendString(b, text []byte) []byte {
 	quoted, err := jsontext.AppendQuote(b, text)
-	if err != nil { // replaces what is no UTF-8
+	if err != nil { // replaces bytes that are not UTF-8
 		quoted, _ = jsontext.AppendQuote(b, bytes.ToValidUTF8(text, []byte("\uFFFD")))
 	}
 	return quoted
 }
 
-// isJSON tells whether a body can stand in the answer as it is.
+// isJSON reports whether a body is JSON, which goes into the answer as it is.
 func isJSON(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	return media == "application/json" || strings.HasSuffix(media, "+json")

@@ -98,7 +98,7 @@ func check(requests []request) ([]item, []httpapi.Field) {
 		case len(*r.ID) > maxID:
 			fault("id", fmt.Sprintf("takes %d bytes at most", maxID))
 		case seen[*r.ID]:
-			fault("id", "is there twice in this batch")
+			fault("id", "is used twice in this batch")
 		default:
 			seen[*r.ID] = true
 			items[i].id = *r.ID
@@ -177,7 +177,7 @@ func (r *read) target() string {
 	return r.path + "?" + r.query
 }
 
-// resolve finds the route of an item; nil when it is no batchable read.
+// resolve finds the route of an item; nil if it is not a batchable read.
 func (e *Endpoint) resolve(path string, query url.Values) *read {
 	found, argument, ok := e.matcher.Find(path)
 	if !ok {
@@ -209,8 +209,8 @@ type outcome struct {
 	body        []byte
 }
 
-// places is for how many requests a batch counts: as many as the processors that it
-// keeps busy.
+// places returns how many places of the concurrency limiter a batch takes: one for each processor
+// that it keeps busy.
 func places(items int) int { return min(parallel, runtime.GOMAXPROCS(0), items) }
 
 // readAll makes each of the reads once and fills in its outcome.
@@ -236,7 +236,7 @@ func (e *Endpoint) readAll(ctx context.Context, header http.Header, reads []*rea
 	group.Wait()
 }
 
-// readOne has the route's own handler answer.
+// readOne answers a read by the route's handler.
 func (e *Endpoint) readOne(ctx context.Context, header http.Header, r *read) *outcome {
 	ctx, cancel := context.WithTimeout(ctx, itemDeadline)
 	defer cancel()
@@ -257,8 +257,8 @@ func (e *Endpoint) readOne(ctx context.Context, header http.Header, r *read) *ou
 	return &outcome{status: rec.status, contentType: rec.header.Get("Content-Type"), body: rec.body}
 }
 
-// serve calls the handler. A panic fails that item only: no other handler is
-// above this goroutine.
+// serve calls the handler. A panic fails that item only. It is recovered here because net/http does
+// not recover panics of other goroutines.
 func (e *Endpoint) serve(rec *recorder, inner *http.Request, r *read) (ok bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -271,14 +271,14 @@ func (e *Endpoint) serve(rec *recorder, inner *http.Request, r *read) (ok bool) 
 	return true
 }
 
-// problem is an outcome of the batch's own making.
+// problem returns the outcome of an item that the batch itself refuses.
 func (e *Endpoint) problem(r *http.Request, code httpapi.Code, detail string) *outcome {
 	rec := &recorder{header: http.Header{}}
 	e.Problems.Write(rec, r, code, detail)
 	return &outcome{status: rec.status, contentType: rec.header.Get("Content-Type"), body: rec.body}
 }
 
-// profilesOf returns the parameters of the reads that go by one: usernames.
+// profilesOf returns the path parameters of the reads that have one, which are usernames.
 func profilesOf(reads []*read) []string {
 	var usernames []string
 	for _, r := range reads {
@@ -289,7 +289,7 @@ func profilesOf(reads []*read) []string {
 	return usernames
 }
 
-// recorder takes an answer into memory, up to a bound.
+// recorder keeps an answer in memory, up to a size limit.
 type recorder struct {
 	header   http.Header
 	status   int

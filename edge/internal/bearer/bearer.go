@@ -18,8 +18,8 @@ type Bearer struct {
 	Token string
 }
 
-// Read reads the Authorization header (RFC 6750, section 2.1). Two lines,
-// another scheme or bytes that no token has are a presented, dead credential.
+// Read reads the Authorization header (RFC 6750, section 2.1). With two header lines, another
+// scheme or bytes that no token has, Presented is set and Token is "".
 func Read(h http.Header) Bearer {
 	lines, presented := h["Authorization"]
 	b := Bearer{Presented: presented}
@@ -79,8 +79,8 @@ func (c Challenge) InvalidToken() string {
 	return c.resource + `, error="invalid_token", error_description="The access token is expired, revoked or malformed"` + c.scopes
 }
 
-// InsufficientScope is the value if a live credential lacks the scopes that are
-// required, or is refused for another reason, when there are none.
+// InsufficientScope is the value if a live credential lacks the required scopes. Without scopes,
+// the credential was refused for another reason.
 func (c Challenge) InsufficientScope(required []string) string {
 	return c.resource + `, error="insufficient_scope"` + scope(required)
 }

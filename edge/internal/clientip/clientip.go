@@ -52,7 +52,7 @@ type Client struct {
 	Bucket string
 }
 
-// Resolver returns the client of a request. It is safe for concurrent use.
+// Resolver finds the client of a request. It is safe for concurrent use.
 type Resolver struct {
 	trusted []netip.Prefix
 	header  string // canonical
@@ -134,7 +134,7 @@ func Bucket(addr netip.Addr) string {
 	}
 	prefix, err := addr.Prefix(64)
 	if err != nil {
-		return unknown // cannot be: 64 bits fit
+		return unknown // cannot happen: an IPv6 address has 128 bits
 	}
 	return prefix.String()
 }
@@ -142,12 +142,13 @@ func Bucket(addr netip.Addr) string {
 // elements is a list that may be spread over several header lines, which are one
 // list in their order (RFC 9110, section 5.3).
 type elements struct {
-	lines []string // that are not begun
-	line  string   // what is left of the one that is
+	lines []string // lines that last has not reached
+	line  string   // the rest of the current line
 	begun bool
 }
 
-// last takes the last element off the list, without the white space around it.
+// last removes the last element of the list and returns it without the white space around it. It
+// reports false when the list is empty.
 func (e *elements) last() (string, bool) {
 	if !e.begun {
 		n := len(e.lines)
@@ -166,7 +167,7 @@ func (e *elements) last() (string, bool) {
 	return strings.Trim(element, " \t"), true
 }
 
-// checkHeader returns an error for what is not a header with plain addresses.
+// checkHeader returns an error for a name that is not that of a header with plain addresses.
 func checkHeader(name string) error {
 	if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return fmt.Errorf("client address: %q is not the name of a header", name)
@@ -192,7 +193,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 		addr, bits = addr.Unmap(), bits-96
 	}
 	if bits == 0 {
-		return netip.Prefix{}, fmt.Errorf("trusted proxy %q is everyone, and so every client could claim any address", s)
+		return netip.Prefix{}, fmt.Errorf("trusted proxy %q contains every address, so any client could forge its own", s)
 	}
 	return netip.PrefixFrom(addr, bits).Masked(), nil
 }

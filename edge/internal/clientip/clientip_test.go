@@ -74,7 +74,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Exactly one header is believed.
+// Only the configured header is read.
 func TestResolveReadsOneHeader(t *testing.T) {
 	t.Parallel()
 	h := http.Header{
@@ -128,9 +128,9 @@ func TestNewNamesTheMistake(t *testing.T) {
 		{clientip.Config{TrustedProxies: []string{"10.0.0.0/8", "10.0.0/8"}}, `trusted proxy "10.0.0/8" is not a CIDR`},
 		{clientip.Config{TrustedProxies: []string{""}}, `trusted proxy "" is not a CIDR`},
 		{clientip.Config{TrustedProxies: []string{"proxy.internal"}}, `trusted proxy "proxy.internal" is not a CIDR`},
-		{clientip.Config{TrustedProxies: []string{"0.0.0.0/0"}}, "is everyone"},
-		{clientip.Config{TrustedProxies: []string{"::/0"}}, "is everyone"},
-		{clientip.Config{TrustedProxies: []string{"::ffff:0.0.0.0/96"}}, "is everyone"},
+		{clientip.Config{TrustedProxies: []string{"0.0.0.0/0"}}, "contains every address"},
+		{clientip.Config{TrustedProxies: []string{"::/0"}}, "contains every address"},
+		{clientip.Config{TrustedProxies: []string{"::ffff:0.0.0.0/96"}}, "contains every address"},
 		{clientip.Config{Header: "X Forwarded For"}, `"X Forwarded For" is not the name of a header`},
 		{clientip.Config{Header: "forwarded"}, "Forwarded is not supported; have the proxy set X-Forwarded-For"},
 	} {
@@ -140,7 +140,7 @@ func TestNewNamesTheMistake(t *testing.T) {
 	}
 }
 
-// Whatever a client writes, it neither breaks the walk nor chooses its address.
+// No header that a client sends breaks the walk or lets the client choose its address.
 func FuzzResolve(f *testing.F) {
 	f.Add("198.51.100.1, 10.0.0.2", "203.0.113.9:1", false)
 	f.Add("2001:db8::1\n[::1]:80,,", "10.0.0.1:1", true)

@@ -6,7 +6,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/discovery"
 )
 
-// BenchmarkNew is what the documents add to the start of the process.
+// BenchmarkNew measures how long a start takes to make the documents.
 func BenchmarkNew(b *testing.B) {
 	o := options(b)
 	b.ReportAllocs()

@@ -88,7 +88,8 @@ func TestServerCard(t *testing.T) {
 	}
 }
 
-// server.json is what MCP registries are given of Kith: every server has its own host.
+// server.json describes Kith to MCP registries. Its host is a variable, because every server has
+// its own.
 func TestServerJSONForRegistries(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "server.json"))
@@ -103,7 +104,7 @@ func TestServerJSONForRegistries(t *testing.T) {
 	}
 }
 
-// The links that open a client carry what the text beside them says.
+// The links that open a client have the same configuration as the text beside them.
 func TestInstallLinks(t *testing.T) {
 	t.Parallel()
 	links := linksOf(t, text(t, build(t, nil).PeopleDocs(), "", "text/html"))

@@ -19,7 +19,7 @@ type family struct {
 	Errors           []errorPage
 }
 
-// errorPage is one error code and what there is to say about it.
+// errorPage is the documentation of one error code.
 type errorPage struct {
 	Family *family
 	// Code is the last part of the page's path.
@@ -121,7 +121,7 @@ func (l *layout) errorPages() (list, page route.Handler, err error) {
 	for _, f := range families {
 		for _, e := range f.Errors {
 			if pages[e.Code] != nil {
-				return nil, nil, fmt.Errorf("build error pages: %s is there twice", e.Code)
+				return nil, nil, fmt.Errorf("build error pages: %s is defined twice", e.Code)
 			}
 			if pages[e.Code], err = l.handler(e.Code+": "+e.Title, pathErrors+"/"+e.Code, "error", e); err != nil {
 				return nil, nil, err

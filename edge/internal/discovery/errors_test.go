@@ -73,8 +73,8 @@ func TestUnknownCodeIsNotFound(t *testing.T) {
 	}
 }
 
-// Examples of problems are what the writer writes, so that a page shows the type
-// that led to it.
+// The example of a problem has the bytes that the writer writes: its type is the address of the
+// page.
 func TestProblemExampleIsReal(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).Error(), "gone", "text/markdown")

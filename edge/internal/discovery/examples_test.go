@@ -13,11 +13,11 @@ import (
 	"github.com/kith-crm/kith/edge/internal/discovery"
 )
 
-// fencedShell finds what is shown to be run.
+// fencedShell finds the fenced shell commands.
 var fencedShell = regexp.MustCompile("(?s)```sh\n(.*?)\n```")
 
-// run has a shell take a command line apart, with curl replaced by a function that
-// prints its arguments.
+// run lets a shell parse a command line in which curl is a function that prints its arguments, and
+// returns the arguments.
 func run(t *testing.T, command string) []string {
 	t.Helper()
 	cmd := exec.Command("sh", "-euc", `curl() { printf '%s\0' "$@"; }; KITH_TOKEN=secret; `+command)
@@ -106,7 +106,7 @@ func checkArguments(t *testing.T, call toolCall) {
 	}
 }
 
-// TestToolsAreToldInFull compares the document with the catalogue.
+// TestToolsAreDocumented compares the document with the catalogue.
 func TestToolsAreToldInFull(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).PeopleDocs(), "", "text/html")
@@ -127,14 +127,15 @@ func TestToolsAreToldInFull(t *testing.T) {
 		}
 		for _, word := range append(wanted, rpc.Scopes...) {
 			if !strings.Contains(words, strings.Join(strings.Fields(word), " ")) {
-				t.Errorf("%s: %q is not told", rpc.Tool.Name, word)
+				t.Errorf("%s: %q is not documented", rpc.Tool.Name, word)
 			}
 		}
 	}
 }
 
-// TestProtocolIsTold holds the document to what the server decided.
-func TestProtocolIsTold(t *testing.T) {
+// TestProtocolIsDocumented checks what the document says of batches, the deprecated path and rate
+// limits.
+func TestProtocolIsDocumented(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).AgentDocs(), "", "text/markdown")
 	for _, wanted := range []string{

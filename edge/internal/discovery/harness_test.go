@@ -102,7 +102,7 @@ var (
 	shared  *discovery.Documents // those of a server with everything
 )
 
-// build makes documents; those of no change are made once, for all tests.
+// build makes documents. Without a change of the options they are made once, for all tests.
 func build(t testing.TB, change func(*discovery.Options)) *discovery.Documents {
 	t.Helper()
 	if change == nil {

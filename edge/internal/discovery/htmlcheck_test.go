@@ -24,8 +24,8 @@ func void(name string) bool {
 	return slices.Contains([]string{"meta", "link", "input", "br", "hr", "img"}, name)
 }
 
-// parsePage takes a page apart, and fails unless every element is closed in its
-// turn and every "<" begins a tag.
+// parsePage parses a page, and fails unless elements are closed in order and every "<" begins a
+// tag.
 func parsePage(t *testing.T, page string) []*element {
 	t.Helper()
 	body, found := strings.CutPrefix(page, "<!doctype html>\n")
@@ -37,7 +37,7 @@ func parsePage(t *testing.T, page string) []*element {
 	for _, m := range tagPattern.FindAllStringSubmatchIndex(body, -1) {
 		between := body[at:m[0]]
 		if strings.ContainsAny(between, "<>") {
-			t.Errorf("a bracket that is no tag: %q", between)
+			t.Errorf("a bracket that is not a tag: %q", between)
 		}
 		for _, e := range open {
 			e.text += html.UnescapeString(between)
@@ -79,7 +79,8 @@ func named(all []*element, name string) []*element {
 	return found
 }
 
-// checkPage holds a page to what every page has to be.
+// checkPage fails unless a page meets the rules of all pages: landmarks, names, references, no
+// inline code.
 func checkPage(t *testing.T, page string) {
 	t.Helper()
 	all := parsePage(t, page)
@@ -142,7 +143,7 @@ func checkNames(t *testing.T, all []*element) {
 	}
 }
 
-// checkReferences fails unless ids are unique and what names one finds it.
+// checkReferences fails unless ids are unique and every reference to an id has a target.
 func checkReferences(t *testing.T, all []*element) {
 	t.Helper()
 	ids := map[string]int{}
@@ -169,7 +170,7 @@ func checkReferences(t *testing.T, all []*element) {
 	}
 }
 
-// checkNothingInline keeps to what the content security policy allows.
+// checkNothingInline fails on inline code, which the content security policy forbids.
 func checkNothingInline(t *testing.T, all []*element) {
 	t.Helper()
 	for _, e := range all {

@@ -110,8 +110,8 @@ func checkMarkdownLinks(t *testing.T, matcher *route.Matcher, document, body str
 	checkLinks(t, matcher, document, wholeAddress.FindAllString(body, -1))
 }
 
-// Links to a place in another page find it.
-func TestLinksFindTheirPlace(t *testing.T) {
+// Links to a heading of another page lead to a heading that exists.
+func TestLinksToHeadings(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	var wanted []string
@@ -128,15 +128,15 @@ func TestLinksFindTheirPlace(t *testing.T) {
 	}
 	for _, link := range wanted {
 		if !ids[link] {
-			t.Errorf("nothing is at %s", link)
+			t.Errorf("%s leads to no heading", link)
 		}
 	}
 	if len(wanted) == 0 {
-		t.Error("no page links to a place in another")
+		t.Error("no page links to a heading of another page")
 	}
 }
 
-// What a server does not have, its documents do not speak of.
+// Documents do not mention features that the server does not have.
 func TestDocumentsKeepToTheTable(t *testing.T) {
 	t.Parallel()
 	d := build(t, bare)
@@ -147,7 +147,7 @@ func TestDocumentsKeepToTheTable(t *testing.T) {
 		body := get(handler, "not_found").Body.String()
 		for _, absent := range []string{"/oauth/", "/sandbox", "/openapi.json", "/settings", "/sign-in", "/api/batch"} {
 			if strings.Contains(body, absent) {
-				t.Errorf("%s speaks of %s", path, absent)
+				t.Errorf("%s mentions %s", path, absent)
 			}
 		}
 	}

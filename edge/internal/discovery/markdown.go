@@ -65,8 +65,8 @@ func (s *site) resolve(markdown, base string) []byte {
 	}))
 }
 
-// renderHTML returns Markdown as the inside of a page. Raw HTML in it is left out.
-// Headings have an id, tables can be scrolled with the keyboard.
+// renderHTML returns Markdown as the HTML of a page's content. Raw HTML in it is left out. Headings
+// have an id, tables can be scrolled with the keyboard.
 func renderHTML(markdown []byte) (template.HTML, error) {
 	var b bytes.Buffer
 	md := goldmark.New(
@@ -150,8 +150,8 @@ func codeSpan(text string) string {
 
 var markup = regexp.MustCompile("[\\\\`*\\[\\]<~|&]|\\b_|\\s*[\r\n]+\\s*")
 
-// escapeText returns text that comes from elsewhere as one line of Markdown in which
-// nothing is markup. It must not begin a line.
+// escapeText returns untrusted text as one line of Markdown with all markup escaped. It must not
+// begin a line.
 func escapeText(text string) string {
 	return markup.ReplaceAllStringFunc(text, func(found string) string {
 		if strings.TrimSpace(found) == "" {

@@ -26,8 +26,9 @@ func newTestSite(t *testing.T, patterns ...string) *site {
 	return s
 }
 
-// TestEveryProblemHasWords compares the codes with the texts about them, both ways.
-func TestEveryProblemHasWords(t *testing.T) {
+// TestEveryProblemIsDocumented checks that each code has a text, and that each text is about a
+// code.
+func TestEveryProblemIsDocumented(t *testing.T) {
 	t.Parallel()
 	families, err := newTestSite(t, pathToken, pathAuthorize).Families()
 	if err != nil {
@@ -59,8 +60,8 @@ func TestEveryProblemHasWords(t *testing.T) {
 	}
 }
 
-// TestTextIsNoMarkup writes text that looks like markup, which must not become any.
-func TestTextIsNoMarkup(t *testing.T) {
+// TestTextIsEscaped checks that text that looks like markup is escaped.
+func TestTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"last_contact_after": "last_contact_after", "_emphasis_": `\_emphasis_`, "*a* **b**": `\*a\* \*\*b\*\*`,

@@ -29,7 +29,7 @@ func pagesOf(d *discovery.Documents) map[string]page {
 	return pages
 }
 
-func TestPagesForEverybody(t *testing.T) {
+func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	for variant, change := range variants() {
 		d := build(t, change)
@@ -63,8 +63,8 @@ func TestPagesHaveAPolicy(t *testing.T) {
 	}
 }
 
-// The page works without its script: every request is there as a command line,
-// and those that read are links.
+// The page works without its script: every request is shown as a command line, and reads are also
+// links.
 func TestLandingWithoutScript(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, nil).Landing(), "", "text/html")
@@ -105,7 +105,7 @@ func elementsWith(all []*element, attribute, value string) []*element {
 	return found
 }
 
-// The forms hold what the script needs to make the very requests that are shown.
+// The forms hold the values from which the script makes the requests that are shown.
 func TestLandingForms(t *testing.T) {
 	t.Parallel()
 	all := parsePage(t, text(t, build(t, nil).Landing(), "", "text/html"))
@@ -135,7 +135,7 @@ func TestLandingWithoutSandbox(t *testing.T) {
 	t.Parallel()
 	body := text(t, build(t, withoutSandbox).Landing(), "", "text/html")
 	if strings.Contains(body, "<form") || strings.Contains(body, "<script") || strings.Contains(body, "sandbox") {
-		t.Error("the page speaks of a sandbox that is not there")
+		t.Error("the page mentions a sandbox that does not exist")
 	}
 }
 

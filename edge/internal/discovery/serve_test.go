@@ -130,8 +130,8 @@ func TestAssetsAreKept(t *testing.T) {
 	}
 }
 
-// TestIndexTellsTheWay follows the links like a new client: /llms.txt, /v1, the sandbox.
-func TestIndexTellsTheWay(t *testing.T) {
+// TestIndexLinks follows the links like a new client: /llms.txt, /v1, the sandbox.
+func TestIndexLinks(t *testing.T) {
 	t.Parallel()
 	d := build(t, nil)
 	if !strings.Contains(get(d.LLMs(), "").Body.String(), "("+base+"/v1)") {
@@ -151,7 +151,7 @@ func TestIndexTellsTheWay(t *testing.T) {
 	for _, address := range []string{index.MCP.Sandbox, index.Authentication.Methods[0].Sandbox} {
 		u, err := url.Parse(address)
 		if err != nil || u.Host != "kith.example" || !strings.Contains(u.Path, "/sandbox") {
-			t.Errorf("/v1 tells %q", address)
+			t.Errorf("/v1 has %q", address)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// What follows is the generated part of tools.md and llms.md. Texts are Markdown,
-// but for Address, Title, Description and Summary.
+// The methods below return the generated parts of tools.md and llms.md. Texts are Markdown, except
+// Address, Title, Description and Summary.
 
 type mcpServer struct{ Address, Path, State, Limit, Deprecation, Summary string }
 
@@ -123,7 +123,7 @@ type toolDoc struct {
 	NeedsToken                                               bool
 }
 
-// Tools returns all there is to say of each tool.
+// Tools returns the documentation of each tool.
 func (s *site) Tools() ([]toolDoc, error) {
 	x := newExamples(s)
 	var tools []toolDoc

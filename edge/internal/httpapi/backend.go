@@ -56,7 +56,7 @@ func (b *BackendErrors) Write(w http.ResponseWriter, r *http.Request, err error,
 	failure := upstream.AsError(err)
 	code := BackendCode(failure.Kind, ofDomain)
 	if b.Challenge == (bearer.Challenge{}) && code != InvalidParameter && code != Unavailable {
-		code = Internal // there is no credential that could be at fault
+		code = Internal // the path takes no credential
 	}
 	switch code {
 	case Unauthenticated:
@@ -113,7 +113,7 @@ func (b *BackendErrors) invalid(err *upstream.Error) (detail string, fields []Fi
 	return sentence(err.Message), fields
 }
 
-// sentence makes one of the backend's message.
+// sentence returns the backend's message with a capital letter and a full stop.
 func sentence(message string) string {
 	if message == "" {
 		return "It was refused."

@@ -15,11 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ReadJSON reads a JSON object of limit bytes at most into v, a pointer to a
-// struct, by the rules of UnmarshalStrict. It answers a body that is not JSON by
-// its media type or has a content encoding with 415, one that is too large with
-// 413, one that takes too long with 408, and one that v cannot take with 400; then
-// it returns false.
+// ReadJSON reads a JSON object of limit bytes at most into v, a pointer to a struct, by the rules
+// of UnmarshalStrict. It answers a body that is not JSON by its media type or has a content
+// encoding with 415, one that is too large with 413, one that takes too long with 408, and one that
+// does not fit v with 400; then it returns false.
 func ReadJSON(w http.ResponseWriter, r *http.Request, problems *Problems, limit int64, v any) bool {
 	if !IsJSON(r) {
 		problems.Write(w, r, UnsupportedMediaType, "Send the body as application/json, without a content encoding.")
@@ -215,7 +214,7 @@ func explain(err error) *JSONError {
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && ok:
-		return &JSONError{Field: place(syntactic.JSONPointer), Message: "is there twice"}
+		return &JSONError{Field: place(syntactic.JSONPointer), Message: "is defined twice"}
 	case ok:
 		return &JSONError{Field: bodyField, Message: fmt.Sprintf("is not well-formed JSON, at byte %d", syntactic.ByteOffset)}
 	default:
@@ -223,7 +222,7 @@ func explain(err error) *JSONError {
 	}
 }
 
-// place writes a JSON pointer as people do: requests[0].path.
+// place returns a JSON pointer in the form requests[0].path.
 func place(pointer jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range pointer.Tokens() {
@@ -242,7 +241,7 @@ func place(pointer jsontext.Pointer) string {
 	return b.String()
 }
 
-// clip keeps a name of the caller's own making short.
+// clip shortens a name that the caller chose.
 func clip(name string) string {
 	const most = 40
 	if len(name) > most {

@@ -25,9 +25,9 @@ type Document struct {
 	header http.Header // of 200 and 304 alike
 }
 
-// NewDocument returns a document of a media type. Values of header, which may be nil, go
-// with every answer and replace those that were set before; Vary names what else
-// than Accept-Encoding the choice of this document depended on.
+// NewDocument returns a document of a media type. header may be nil. Its values are set on every
+// answer and replace earlier ones. Its Vary names the request headers, other than Accept-Encoding,
+// by which this document was chosen.
 func NewDocument(media string, body []byte, header http.Header) *Document {
 	sum := sha256.Sum256(body)
 	d := &Document{body: body, etag: `"` + hex.EncodeToString(sum[:etagBytes]) + `"`, media: []string{media}, length: []string{strconv.Itoa(len(body))}, header: http.Header{
@@ -60,9 +60,9 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request, _ string) {
 	}
 }
 
-// listsETag reports whether If-None-Match names the entity tag, by the weak
-// comparison, or is "*" (RFC 9110, section 13.1.2). What follows a malformed tag
-// is not read: at worst the caller is sent what it has.
+// listsETag reports whether If-None-Match names the entity tag, by the weak comparison, or is "*"
+// (RFC 9110, section 13.1.2). It stops at a malformed tag: at worst the caller gets the document
+// again.
 func listsETag(lines []string, etag string) bool {
 	for _, line := range lines {
 		line = strings.Trim(line, " \t")
@@ -84,8 +84,7 @@ func listsETag(lines []string, etag string) bool {
 	return false
 }
 
-// WriteJSON answers with a JSON body. Nothing may keep it, unless Cache-Control was
-// set before.
+// WriteJSON answers with a JSON body. It sets Cache-Control to no-store unless it was set before.
 func WriteJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = []string{"application/json"}
@@ -99,9 +98,9 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	}
 }
 
-// Negotiate returns the handler that answers with the document whose media type
-// Accept prefers: the first one without a preference, 406 if all are excluded. Each
-// document should have been made with a Vary on Accept.
+// Negotiate returns the handler that answers with the document whose media type Accept prefers: the
+// first one without a preference, 406 if all are excluded. Each document should have Accept in its
+// Vary.
 func Negotiate(problems *Problems, offers ...*Document) func(w http.ResponseWriter, r *http.Request, argument string) {
 	var types []string
 	for _, d := range offers {
@@ -111,7 +110,7 @@ func Negotiate(problems *Problems, offers ...*Document) func(w http.ResponseWrit
 		d := pick(r.Header["Accept"], offers)
 		if d == nil {
 			w.Header().Set("Vary", "Accept")
-			problems.Write(w, r, NotAcceptable, "This address has "+strings.Join(types, " and ")+" only.")
+			problems.Write(w, r, NotAcceptable, "This path serves "+strings.Join(types, " and ")+" only.")
 			return
 		}
 		d.Serve(w, r, argument)
@@ -124,8 +123,8 @@ func (d *Document) mediaType() string {
 	return name
 }
 
-// unnamed is the weight of a type that Accept does not cover: below whatever it
-// names, above what it excludes.
+// unnamed is the weight of a type that Accept does not cover: below the weights of covered types,
+// above 0.
 const unnamed = 0.0001
 
 func pick(accept []string, offers []*Document) *Document {
@@ -142,8 +141,8 @@ func pick(accept []string, offers []*Document) *Document {
 	return chosen
 }
 
-// Refuses reports whether Accept excludes a media type explicitly. Not naming the
-// type is no refusal.
+// Refuses reports whether Accept excludes a media type explicitly. A type that Accept does not name
+// is not excluded.
 func Refuses(accept []string, mediaType string) bool {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	return len(accept) > 0 && weightOf(accept, mediaType) == 0
@@ -194,8 +193,8 @@ func covers(mediaRange, mediaType string) int {
 	}
 }
 
-// quality returns the weight among the parameters of a range; 1 without one, and
-// for one that is no number.
+// quality returns the weight among the parameters of a range; 1 if there is none or it is not a
+// number.
 func quality(parameters string) float64 {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(parameter, "=")

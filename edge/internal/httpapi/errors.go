@@ -2,7 +2,7 @@ package httpapi
 
 import "net/http"
 
-// Error is a request that is refused or that failed, in the terms of every protocol.
+// Error describes a refused or failed request. An ErrorWriter writes it in the shape of a protocol.
 type Error struct {
 	Code Code
 	// Detail is one sentence about this occurrence. It is shown to the caller.
@@ -25,11 +25,11 @@ type ErrorWriter interface {
 }
 
 const (
-	// BusyDetail goes with Unavailable where there is no room for a request.
+	// BusyDetail is the detail of Unavailable when the concurrency limiter refuses a request.
 	BusyDetail = "The service is busy. Try again in a moment."
-	// InternalDetail goes with Internal.
+	// InternalDetail is the detail of Internal.
 	InternalDetail = "The error was logged under the id of this request."
-	// RetryAfter is what a 503 tells the client to wait, in seconds.
+	// RetryAfter is the Retry-After of a 503, in seconds.
 	RetryAfter = "1"
 )
 
@@ -81,23 +81,23 @@ func table() []codeInfo {
 		{MalformedRequest, http.StatusBadRequest, "The request is malformed"},
 		{InvalidParameter, http.StatusBadRequest, "A parameter is not valid"},
 		{CredentialInQuery, http.StatusBadRequest, "Credentials in the query string are not accepted"},
-		{UnsupportedIdentityType, http.StatusBadRequest, "There is no such identity type"},
-		{Unauthenticated, http.StatusUnauthorized, "A live credential is needed"},
+		{UnsupportedIdentityType, http.StatusBadRequest, "The identity type is unknown"},
+		{Unauthenticated, http.StatusUnauthorized, "A valid credential is required"},
 		{OutOfCredits, http.StatusPaymentRequired, "The month's credits are used up"},
 		{InsufficientScope, http.StatusForbidden, "The credential lacks a scope"},
 		{ForbiddenOrigin, http.StatusForbidden, "This origin or host is not allowed"},
-		{NotBatchable, http.StatusForbidden, "This cannot be an item of a batch"},
+		{NotBatchable, http.StatusForbidden, "This request cannot be an item of a batch"},
 		{NotFound, http.StatusNotFound, "There is nothing here"},
 		{MethodNotAllowed, http.StatusMethodNotAllowed, "The method is not allowed here"},
 		{NotAcceptable, http.StatusNotAcceptable, "No acceptable representation"},
 		{RequestTimeout, http.StatusRequestTimeout, "The request took too long to arrive"},
 		{JobNotStarted, http.StatusConflict, "The job cannot be started"},
-		{IdempotencyConflict, http.StatusConflict, "The same keyed request is being worked on"},
+		{IdempotencyConflict, http.StatusConflict, "A request with this Idempotency-Key is in progress"},
 		{Gone, http.StatusGone, "This path has been removed"},
 		{ContentTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
 		{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The media type is not supported"},
-		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not answer for that host"},
-		{IdempotencyMismatch, http.StatusUnprocessableEntity, "The Idempotency-Key stands for another request"},
+		{MisdirectedRequest, http.StatusMisdirectedRequest, "This server does not serve that host"},
+		{IdempotencyMismatch, http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"},
 		{HeadersTooLarge, http.StatusRequestHeaderFieldsTooLarge, "The request's headers are too large"},
 		{RateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{AnswerTooLarge, http.StatusInternalServerError, "The answer is too large"},

@@ -7,7 +7,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
-// ambiguous are bodies that parsers disagree about.
+// ambiguous are bodies that two parsers read in different ways.
 func ambiguous() map[string]string {
 	return map[string]string{
 		"duplicate":                 `{"type":"a","type":"b"}`,

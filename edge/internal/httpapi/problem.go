@@ -34,7 +34,7 @@ type Problems struct {
 // has no slash at its end.
 func NewProblems(baseURL string) *Problems { return &Problems{base: baseURL} }
 
-// Problem returns the document of an error, without the request's own members.
+// Problem returns the document of an error, without the members that describe the request.
 func (p *Problems) Problem(code Code, detail string) Problem {
 	return Problem{
 		Type: p.base + "/docs/errors/" + string(code), Title: code.Title(), Status: code.Status(), Detail: detail, Code: code,

@@ -1,5 +1,5 @@
-// Package jobsapi serves jobs over plain HTTP, for callers who do not speak MCP:
-// POST /api/jobs starts one, GET /api/jobs/{task_id} tells how far it is.
+// Package jobsapi serves jobs over plain HTTP, for callers who do not speak MCP: POST /api/jobs
+// starts one, GET /api/jobs/{task_id} returns its progress.
 //
 // Both are tools under another address, so that scopes, prices and refusals are
 // those of the tools: starting a kind calls the tool that starts it, without
@@ -86,11 +86,11 @@ func (a *API) Routes() []route.Route {
 	}
 	read := start
 	read.Name, read.Methods, read.Pattern, read.Handle = "job", []string{http.MethodGet}, "/api/jobs/{task_id}", a.ServeJob
-	read.Summary = "How far a job is, by the number that starting it answered. Needs a bearer token."
+	read.Summary = "The progress of a job, by the task_id that starting it returned. Needs a bearer token."
 	return []route.Route{start, read}
 }
 
-// jobState is what the headers of an answer are made of.
+// jobState is the part of a job that the headers of an answer need.
 type jobState struct {
 	Poll       string `json:"poll"`
 	RetryAfter int    `json:"retry_after"`
@@ -105,8 +105,8 @@ func (a *API) ServeJob(w http.ResponseWriter, r *http.Request, argument string) 
 	}
 	number, ok := parseNumber(argument)
 	if !ok {
-		a.options.Problems.Write(w, r, httpapi.InvalidParameter, "A job is named by the number that starting it answered.",
-			httpapi.Field{Field: "task_id", Message: "must be a whole number from 1 on, in digits"})
+		a.options.Problems.Write(w, r, httpapi.InvalidParameter, "Send the task_id that starting the job returned.",
+			httpapi.Field{Field: "task_id", Message: "must be a whole number from 1, in digits"})
 		return
 	}
 	job, state, failure := a.job(r.Context(), token, number)

@@ -75,22 +75,22 @@ func TestServeJob(t *testing.T) {
 		want           string // in the body
 		header         string // Name: value
 	}{
-		"queued":            {"7", "t", queued, nil, 200, `"job_id":7`, "Retry-After: 1"},
-		"ended":             {"7", "t", ended, nil, 200, `"state":"succeeded"`, "Retry-After: "},
-		"is never kept":     {"7", "t", ended, nil, 200, ``, "Cache-Control: no-store"},
-		"no credential":     {"7", "", queued, nil, 401, "unauthenticated", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", scope="connections timeline organize reminders insights imports directory account write"`},
-		"a dead one":        {"7", "t", "", refusal(upstream.Unauthenticated, ""), 401, "unauthenticated", ""},
-		"none of theirs":    {"8", "t", "", refusal(upstream.ToolFailed, "there is no job 8"), 404, "There is no job 8.", ""},
-		"beyond numbers":    {"99999999999", "t", queued, nil, 404, "There is no job 99999999999.", ""},
-		"no number":         {"x", "t", queued, nil, 400, `"task_id"`, ""},
-		"zero":              {"0", "t", queued, nil, 400, `"task_id"`, ""},
-		"with a zero":       {"07", "t", queued, nil, 400, `"task_id"`, ""},
-		"with a sign":       {"+7", "t", queued, nil, 400, `"task_id"`, ""},
-		"negative":          {"-7", "t", queued, nil, 400, `"task_id"`, ""},
-		"beyond words":      {"99999999999999999999", "t", queued, nil, 400, `"task_id"`, ""},
-		"the store is down": {"7", "t", "", refusal(upstream.Unavailable, ""), 503, "unavailable", "Retry-After: 1"},
-		"a fault of ours":   {"7", "t", "", refusal(upstream.Internal, "secret"), 500, "internal", ""},
-		"no JSON":           {"7", "t", "nonsense", nil, 500, "internal", ""},
+		"queued":                {"7", "t", queued, nil, 200, `"job_id":7`, "Retry-After: 1"},
+		"ended":                 {"7", "t", ended, nil, 200, `"state":"succeeded"`, "Retry-After: "},
+		"is never kept":         {"7", "t", ended, nil, 200, ``, "Cache-Control: no-store"},
+		"no credential":         {"7", "", queued, nil, 401, "unauthenticated", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", scope="connections timeline organize reminders insights imports directory account write"`},
+		"a dead one":            {"7", "t", "", refusal(upstream.Unauthenticated, ""), 401, "unauthenticated", ""},
+		"job of another member": {"8", "t", "", refusal(upstream.ToolFailed, "there is no job 8"), 404, "There is no job 8.", ""},
+		"number too large":      {"99999999999", "t", queued, nil, 404, "There is no job 99999999999.", ""},
+		"no number":             {"x", "t", queued, nil, 400, `"task_id"`, ""},
+		"zero":                  {"0", "t", queued, nil, 400, `"task_id"`, ""},
+		"with a zero":           {"07", "t", queued, nil, 400, `"task_id"`, ""},
+		"with a sign":           {"+7", "t", queued, nil, 400, `"task_id"`, ""},
+		"negative":              {"-7", "t", queued, nil, 400, `"task_id"`, ""},
+		"beyond int64":          {"99999999999999999999", "t", queued, nil, 400, `"task_id"`, ""},
+		"the store is down":     {"7", "t", "", refusal(upstream.Unavailable, ""), 503, "unavailable", "Retry-After: 1"},
+		"an internal error":     {"7", "t", "", refusal(upstream.Internal, "secret"), 500, "internal", ""},
+		"no JSON":               {"7", "t", "nonsense", nil, 500, "internal", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,22 +116,22 @@ func TestServeStart(t *testing.T) {
 		want         string
 		header       string
 	}{
-		"starts":             {`{"kind":"file_import"}`, "t", nil, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
-		"says when to look":  {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
-		"no credential":      {`{"kind":"file_import"}`, "", nil, 401, "unauthenticated", ""},
-		"another kind":       {`{"kind":"rm"}`, "t", nil, 400, "file_import", ""},
-		"no kind":            {`{}`, "t", nil, 400, "malformed_request", ""},
-		"a kind of no text":  {`{"kind":7}`, "t", nil, 400, "malformed_request", ""},
-		"more than a kind":   {`{"kind":"file_import","params":{}}`, "t", nil, 400, "malformed_request", ""},
-		"two kinds":          {`{"kind":"file_import","kind":"file_import"}`, "t", nil, 400, "malformed_request", ""},
-		"no JSON":            {`kind=file_import`, "t", nil, 400, "malformed_request", ""},
-		"too large":          {`{"kind":"` + strings.Repeat("x", 5000) + `"}`, "t", nil, 413, "content_too_large", ""},
-		"nothing to import":  {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.ToolFailed, Message: "nothing is there"}}, 409, "Nothing is there.", ""},
-		"out of credits":     {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Exhausted, Message: "used up"}}, 402, "out_of_credits", ""},
-		"a rule is broken":   {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Invalid, Message: "send a file", Fields: []upstream.Field{{Path: "content", Message: "is missing"}}}}, 400, `"content"`, ""},
-		"a scope is missing": {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Refused, RequiredScopes: []string{"imports", "write"}}}, 403, "imports write", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", error="insufficient_scope", scope="imports write"`},
-		"refused otherwise":  {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Refused, Message: "not this tool"}}, 403, "Not this tool.", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", error="insufficient_scope"`},
-		"lost on the way":    {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{reads: {Kind: upstream.Unavailable}}, 503, "unavailable", ""},
+		"starts":                      {`{"kind":"file_import"}`, "t", nil, 202, `"job_id":7`, "Location: https://kith.example/api/jobs/7"},
+		"says when to look":           {`{"kind":"file_import"}`, "t", nil, 202, ``, "Retry-After: 1"},
+		"no credential":               {`{"kind":"file_import"}`, "", nil, 401, "unauthenticated", ""},
+		"another kind":                {`{"kind":"rm"}`, "t", nil, 400, "file_import", ""},
+		"no kind":                     {`{}`, "t", nil, 400, "malformed_request", ""},
+		"a kind that is not a string": {`{"kind":7}`, "t", nil, 400, "malformed_request", ""},
+		"more than a kind":            {`{"kind":"file_import","params":{}}`, "t", nil, 400, "malformed_request", ""},
+		"two kinds":                   {`{"kind":"file_import","kind":"file_import"}`, "t", nil, 400, "malformed_request", ""},
+		"no JSON":                     {`kind=file_import`, "t", nil, 400, "malformed_request", ""},
+		"too large":                   {`{"kind":"` + strings.Repeat("x", 5000) + `"}`, "t", nil, 413, "content_too_large", ""},
+		"nothing to import":           {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.ToolFailed, Message: "nothing is there"}}, 409, "Nothing is there.", ""},
+		"out of credits":              {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Exhausted, Message: "used up"}}, 402, "out_of_credits", ""},
+		"a rule is broken":            {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Invalid, Message: "send a file", Fields: []upstream.Field{{Path: "content", Message: "is missing"}}}}, 400, `"content"`, ""},
+		"a scope is missing":          {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Refused, RequiredScopes: []string{"imports", "write"}}}, 403, "imports write", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", error="insufficient_scope", scope="imports write"`},
+		"refused otherwise":           {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{imports: {Kind: upstream.Refused, Message: "not this tool"}}, 403, "Not this tool.", `Www-Authenticate: Bearer resource_metadata="https://kith.example/.well-known/oauth-protected-resource/mcp/v1", error="insufficient_scope"`},
+		"lost on the way":             {`{"kind":"file_import"}`, "t", map[string]*upstream.Error{reads: {Kind: upstream.Unavailable}}, 503, "unavailable", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,8 +154,7 @@ func TestServeStart(t *testing.T) {
 	}
 }
 
-// A job that has ended before it is read is answered as every other: 202, where it
-// is, and when to look.
+// A job that ended before it is read is answered like any other: 202 with Location and Retry-After.
 func TestServeStartOfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	b := &backend{answers: map[string]string{reads: ended, imports: `{"task_id":7}`}}

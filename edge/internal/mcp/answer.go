@@ -9,18 +9,22 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// appendToolResult appends the result of a tool that answered: the answer twice,
-// as MCP wants it, in one text block and as structuredContent. It reports false
-// if the answer is no JSON object.
-func appendToolResult(b []byte, answer upstream.Answer) ([]byte, bool) {
+// appendToolResult appends the result of a tool that answered: the answer twice, as MCP wants it,
+// in one text block and as structuredContent, each with the mark of text by others. It reports
+// false if the answer is not a JSON object.
+func appendToolResult(b []byte, answer upstream.Answer, others othersText) ([]byte, bool) {
 	if !isObject(answer.Body) {
 		return b, false
 	}
+	members := answer.Body[1:]
+	mark := others.mark(members)
 	b = slices.Grow(b, 5*len(answer.Body)/2)
-	b = append(b, `{"content":[{"type":"text","text":"`...)
-	b, ok := appendQuotedJSON(b, answer.Body)
-	b = append(b, `"}],"structuredContent":`...)
-	b = appendCompactJSON(b, answer.Body)
+	b = append(b, `{"content":[{"type":"text","text":"{`...)
+	b, _ = appendQuotedJSON(b, mark)
+	b, ok := appendQuotedJSON(b, members)
+	b = append(b, `"}],"structuredContent":{`...)
+	b = append(b, mark...)
+	b = appendCompactJSON(b, members)
 	b = append(b, `,"isError":false`...)
 	b = appendCredits(b, answer.Receipt)
 	return append(b, '}'), ok
@@ -35,7 +39,7 @@ func appendToolError(b []byte, text string, receipt upstream.Receipt) []byte {
 	return append(b, '}')
 }
 
-// appendCredits appends what the call cost, if the backend told.
+// appendCredits appends what the call cost, if the backend said so.
 func appendCredits(b []byte, receipt upstream.Receipt) []byte {
 	if !receipt.Metered {
 		return b
@@ -53,7 +57,7 @@ func appendCredits(b []byte, receipt upstream.Receipt) []byte {
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error only tells of the replacement
+	b, _ = jsontext.AppendQuote(b, s) // the error only reports the replacement
 	return b
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// The memory of one request must not show in another's answer.
+// An answer must not contain bytes of another request.
 func TestConcurrentCallsDoNotMix(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)

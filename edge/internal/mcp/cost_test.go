@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kith-crm/kith/edge/internal/upstream"
+	"github.com/kith-crm/kith/proto/catalog"
 )
 
 const searchCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_connections",` +
@@ -24,9 +25,11 @@ func BenchmarkEnvelope(b *testing.B) {
 	hit := `{"id":"con_01J00000000000000000000001","name":"Zoë Ångström","headline":"Engineer at Kilo","organization":"Kilo",` +
 		`"email":"zoe@kilo.example","score":0.5,"matched_fields":["name","note"],"snippet":"said \"maybe\" in May"}`
 	answer := upstream.Answer{Body: []byte(`{"hits":[` + strings.Repeat(hit+",", 11) + hit + `],"has_more":false}`)}
+	c, _ := catalog.Load()
+	others := newOthersText(c)["search_connections"]
 	var out []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		out, _ = appendToolResult(appendResultHead(out[:0], []byte("1")), answer)
+		out, _ = appendToolResult(appendResultHead(out[:0], []byte("1")), answer, others)
 	}
 }

@@ -108,7 +108,7 @@ func appendResultHead(b, id []byte) []byte {
 	return append(b, `,"result":`...)
 }
 
-// note names the method in the log line, unless the caller made it up.
+// note adds the method to the log line, unless it is unknown: callers can send any text.
 func note(ctx context.Context, c *call) {
 	method := "other"
 	switch c.method {
@@ -134,8 +134,8 @@ func (e *endpoint) dispatch(ctx context.Context, out []byte, c *call) ([]byte, *
 	}
 }
 
-// authenticate lets the call pass, or says why not. A tool call's bearer is left
-// to the tool call itself: the backend checks it with the call, at no cost.
+// authenticate returns nil, or the failure of a call that lacks a valid credential. A tool call's
+// bearer is left to the tool call itself: the backend checks it with the call, at no cost.
 func (e *endpoint) authenticate(r *http.Request, c *call) *failure {
 	ctx := r.Context()
 	if e.policy == demoAccount {
@@ -173,8 +173,8 @@ func (e *endpoint) checkBearer(ctx context.Context, c *call) *failure {
 	return nil
 }
 
-// errAnswer is the cause in the log when a tool's answer cannot be passed on.
-var errAnswer = errors.New("the backend's answer is no JSON object")
+// errAnswer is logged when a tool's answer cannot be passed on.
+var errAnswer = errors.New("the backend's answer is not a JSON object")
 
 // callTool answers tools/call, and counts it.
 func (e *endpoint) callTool(ctx context.Context, out []byte, c *call) ([]byte, *failure) {
@@ -226,11 +226,11 @@ func (e *endpoint) resolve(c *call) (*catalog.RPC, []byte, *failure) {
 
 func (e *endpoint) unknownTool(name string) *failure {
 	return answerError(codeInvalidParams, "There is no tool "+quoted(name)+" (nearest: "+
-		strings.Join(nearest(e.options.Catalog.ToolNames(), name), ", ")+"); tools/list has those that are.")
+		strings.Join(nearest(e.options.Catalog.ToolNames(), name), ", ")+"); tools/list lists all tools.")
 }
 
-// refuseCall answers a call that never reaches the backend. A dead bearer goes
-// first: the caller of any method learns of it.
+// refuseCall answers a call that never reaches the backend. A dead bearer is reported first, as on
+// every method.
 func (e *endpoint) refuseCall(
 	ctx context.Context, c *call, rpc *catalog.RPC, fault *failure,
 ) (metrics.Outcome, *failure) {
@@ -279,7 +279,7 @@ func (e *endpoint) runTool(
 	c.replayed = answer.Receipt.Replayed
 	noteCredential(ctx, answer.Receipt)
 	head := len(out)
-	out, ok := appendToolResult(out, answer)
+	out, ok := appendToolResult(out, answer, e.others[rpc.Tool.Name])
 	if !ok {
 		return e.toolFailure(ctx, out[:head], rpc.Tool.Name, upstream.AsError(errAnswer))
 	}

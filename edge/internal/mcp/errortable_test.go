@@ -12,7 +12,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/backendtest"
 )
 
-// answer is what a JSON-RPC call came to.
+// answer is the answer to a JSON-RPC call.
 type answer struct {
 	status int
 	header http.Header
@@ -183,7 +183,7 @@ func TestErrorTable(t *testing.T) {
 			t.Errorf("headers %v", a.header)
 		}
 	})
-	t.Run("a fault of ours", func(t *testing.T) {
+	t.Run("an internal error", func(t *testing.T) {
 		t.Parallel()
 		a := post(t, e, "/mcp/v1", callOf(backendtest.QueryBroken), bearerOf(backendtest.TokenAll)...)
 		a.wantToolError(t, a.header.Get("X-Request-Id"))
@@ -230,7 +230,7 @@ func TestToolCallsAreObserved(t *testing.T) {
 	}{
 		"ok":              {callRight, backendtest.TokenAll, "get_account ok"},
 		"bad arguments":   {callWrong, backendtest.TokenAll, "search_connections invalid_arguments"},
-		"no object":       {strings.Replace(callRight, "{}}}", "[]}}", 1), backendtest.TokenAll, "get_account invalid_arguments"},
+		"not an object":   {strings.Replace(callRight, "{}}}", "[]}}", 1), backendtest.TokenAll, "get_account invalid_arguments"},
 		"dead token":      {callRight, "dead", "get_account unauthenticated"},
 		"unknown tool":    {strings.Replace(callRight, "get_account", "x", 1), backendtest.TokenAll, " unknown_tool"},
 		"unknown, dead":   {strings.Replace(callRight, "get_account", "x", 1), "dead", " unauthenticated"},
@@ -253,7 +253,7 @@ func TestToolCallsAreObserved(t *testing.T) {
 	}
 }
 
-// A caller who goes away is not let down by us.
+// A call whose caller went away counts as abandoned, not as a failure.
 func TestAbandonedToolCallsAreObserved(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)

@@ -90,9 +90,9 @@ func appendError(b, id []byte, f *failure) []byte {
 	return append(b, '}', '}')
 }
 
-// backendFailure is the answer to a failure of the backend that is not a tool's.
-// Only a bearer that the backend itself calls dead is one: whatever else were
-// answered with a 401 would make clients throw good tokens away.
+// backendFailure returns the answer to a failed backend call that is not a tool's own failure. Only
+// a bearer that the backend itself calls dead is a 401: after any other 401, clients would discard
+// valid tokens.
 func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *failure {
 	e.logBackend(ctx, err)
 	code := httpapi.BackendCode(err.Kind, httpapi.Internal)
@@ -116,7 +116,7 @@ func (e *endpoint) backendFailure(ctx context.Context, err *upstream.Error) *fai
 	}
 }
 
-// logBackend keeps the cause of what the caller is not told.
+// logBackend logs the cause of a failure, which the caller is not told.
 func (e *endpoint) logBackend(ctx context.Context, err *upstream.Error) {
 	if err.Kind != upstream.Internal && err.Kind != upstream.Unavailable {
 		return
@@ -135,8 +135,8 @@ func unavailable(message string) *failure {
 	return &failure{status: http.StatusServiceUnavailable, code: codeInternal, message: message}
 }
 
-// toolFailure decides where a failed call shows: in the result, for the model to
-// correct itself; as an error, where trying again is no use; or in the status.
+// toolFailure decides how a failed call is reported: in the result, so that the model can correct
+// the call; as a JSON-RPC error, when a retry cannot help; or in the HTTP status.
 func (e *endpoint) toolFailure(
 	ctx context.Context, out []byte, tool string, err *upstream.Error,
 ) ([]byte, metrics.Outcome, *failure) {
@@ -182,7 +182,7 @@ func argumentsText(tool string, err *upstream.Error) string {
 	return text.String()
 }
 
-// sentence stands in for a message that the backend left out.
+// sentence returns the backend's message, or a default for an empty one.
 func sentence(message string) string {
 	if message == "" {
 		return "The backend gave no reason."

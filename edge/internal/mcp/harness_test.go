@@ -51,7 +51,7 @@ func startEdge(t testing.TB, limits map[string]string) *edge {
 	e := &edge{backend: backendtest.New(), tools: &toolLog{}}
 	s, err := server.New(server.Config{
 		RateLimits:      limits,
-		MaxInFlight:     -1, // a busy machine must turn no test away
+		MaxInFlight:     -1, // the limiter must not refuse a test on a busy machine
 		Addr:            ":0",
 		BaseURL:         "https://kith.example",
 		Transport:       e.backend.Transport(),

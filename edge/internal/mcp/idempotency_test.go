@@ -28,7 +28,7 @@ func mcpPaths() []string {
 	return []string{"/mcp/v1", "/mcp", "/mcp/sandbox", "/sandbox/mcp/v1", "/sandbox/mcp/sandbox"}
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
 	for name, keys := range map[string][]string{
@@ -69,8 +69,8 @@ func TestKeysAreForwardedVerbatim(t *testing.T) {
 	}
 }
 
-// A caller's own headers of the inner protocol mean nothing.
-func TestInnerHeadersAreNotBelieved(t *testing.T) {
+// Headers of the protocol between edge and backend are dropped when a caller sends them.
+func TestInternalHeadersAreDropped(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
 	post(t, e, "/mcp/sandbox", callOf("zoe"), "Kith-Idempotency-Key", "stolen", "Kith-Sandbox-Visitor", "1.2.3.4", "Kith-Request-Fingerprint", "x")
@@ -80,8 +80,8 @@ func TestInnerHeadersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// Another body is another request, also under the same key, and so is one to the
-// sandbox; the same bytes are the same, under each path of the operation.
+// Another body has another fingerprint, also with the same key, and so has a request to the
+// sandbox. The same bytes have the same fingerprint on each path of the operation.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
@@ -154,7 +154,7 @@ func TestKeyOfAnotherRequest(t *testing.T) {
 	}
 }
 
-// A replay is the same answer with a mark, whether the tool did well or failed.
+// A replay is the same answer with Idempotency-Replayed, whether the tool succeeded or failed.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)
@@ -172,7 +172,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// What is decided before the tool runs does not depend on the key.
+// Refusals before the tool runs do not depend on the key.
 func TestRefusalsOfCallsWithAKey(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t)

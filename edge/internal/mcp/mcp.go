@@ -1,7 +1,7 @@
 // Package mcp is the MCP endpoint: a stateless JSON-RPC 2.0 dispatcher of four
 // methods over streamable HTTP (MCP 2025-06-18 and 2025-03-26).
 //
-// A request goes through these steps; the first that objects answers:
+// A request goes through these steps; the first that refuses it answers:
 //
 //	access        Host and Origin, media type                  (request.go)
 //	decode        one strict parse; arguments stay raw bytes   (request.go)
@@ -10,12 +10,12 @@
 //	authenticate  by the mount's policy; the backend decides   (endpoint.go)
 //	dispatch      initialize, ping, tools/list, tools/call     (endpoint.go)
 //
-// What is checked is what is run: duplicate keys, keys in another case and values
-// that two parsers could read in two ways are refused before anything uses them.
+// Duplicate keys, keys that differ from known ones only in case, and values that two parsers could
+// read in two ways are refused before anything uses them.
 //
-// It does not know what any tool takes or gives. The catalogue says which
-// procedure a tool is; the arguments' bytes are the procedure's JSON body and
-// the answer's bytes are structuredContent.
+// It does not know the arguments or answers of any tool. The catalogue maps tools to procedures;
+// the arguments' bytes are the procedure's JSON body and the answer's bytes are structuredContent,
+// after the mark of text by others.
 package mcp
 
 import (
@@ -60,7 +60,7 @@ const (
 	codeInternal       = -32603
 	// codeUnauthorized goes with a 401; its challenge is in the header.
 	codeUnauthorized = -32000
-	// codeRefused is a live credential that may not do this. Retrying is no use.
+	// codeRefused is for a live credential that may not do this. A retry cannot help.
 	codeRefused = -32001
 	// codeRateLimited goes with a 429.
 	codeRateLimited = -32003
@@ -81,15 +81,15 @@ type Options struct {
 	BaseURL string
 	// DemoToken is the demo account's token; "" without a sandbox.
 	DemoToken string
-	// Version of the service, as initialize tells it.
+	// Version of the service, which initialize returns.
 	Version string
 	// AllowedOrigins are web origins that may call besides the service's own; "*" allows all.
 	AllowedOrigins []string
 	// Loopback says that the listener is reachable from this machine only. Host
 	// is then checked, against DNS rebinding.
 	Loopback bool
-	// ClientBucket says where a request comes from, as the limits by address count
-	// it. It tells the callers of the sandbox apart, who share a credential.
+	// ClientBucket returns the address bucket of a request (clientip.Client.Bucket). It tells
+	// callers of the sandbox apart, because they share a credential.
 	ClientBucket func(r *http.Request) string
 	// Observe, if set, is called once for each tool call. An unknown tool has no name.
 	Observe func(ctx context.Context, tool string, outcome metrics.Outcome, d time.Duration)
@@ -97,7 +97,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// credentialPolicy says whose credential an endpoint takes.
+// credentialPolicy says which credential an endpoint requires.
 type credentialPolicy uint8
 
 const (
@@ -120,6 +120,7 @@ const (
 type Dispatcher struct {
 	options Options
 	tools   *toolList
+	others  map[string]othersText // by the tool's name
 	access  accessCheck
 
 	current, deprecated, demo *endpoint
@@ -140,7 +141,7 @@ func New(o Options) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{options: o, tools: tools, access: newAccessCheck(o)}
+	d := &Dispatcher{options: o, tools: tools, others: newOthersText(o.Catalog), access: newAccessCheck(o)}
 	d.current = d.mount(route.PathMCPCurrent, bearerForCalls)
 	d.deprecated = d.mount(route.PathMCPDeprecated, bearerAlways)
 	d.demo = d.mount(route.PathMCPSandbox, demoAccount)

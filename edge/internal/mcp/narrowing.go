@@ -19,7 +19,7 @@ const (
 // maxUnknown is how many unknown names an error answers one by one.
 const maxUnknown = 3
 
-// narrowing is what the headers leave of the tools. Its zero value leaves all.
+// narrowing is the selection of tools by the headers. Its zero value selects all.
 type narrowing struct {
 	named    bool           // only those of scopes and tools
 	scopes   []string       // the named toolsets and write; nil without a toolset
@@ -27,8 +27,8 @@ type narrowing struct {
 	readOnly bool
 }
 
-// allows says whether the tool is left. A toolset has the tools that a credential with
-// this scope and write may call, so get_account and get_job are in every one.
+// allows reports whether the tool is selected. A toolset has the tools that a credential with this
+// scope and write may call, so get_account and get_job are in every one.
 func (n *narrowing) allows(rpc *catalog.RPC) bool {
 	if n.readOnly && rpc.Writes {
 		return false
@@ -36,9 +36,9 @@ func (n *narrowing) allows(rpc *catalog.RPC) bool {
 	return !n.named || (n.scopes != nil && len(rpc.Missing(n.scopes)) == 0) || slices.Contains(n.tools, rpc)
 }
 
-// readNarrowing reads the headers: the tools of all toolsets and the named tools are left,
-// and with X-MCP-Readonly only those that read. A header without a name is as none. An
-// unknown name is refused at once, so that a slip shows when the client connects.
+// readNarrowing reads the headers. They select the tools of the named toolsets and the named tools,
+// and with X-MCP-Readonly only those of them that read. A header without names is ignored. An
+// unknown name is an error, so that a typo shows when the client connects.
 func (d *Dispatcher) readNarrowing(h http.Header) (n narrowing, f *failure) {
 	toolsets, names := listHeader(h, headerToolsets), listHeader(h, headerTools)
 	n.readOnly = slices.ContainsFunc(h[http.CanonicalHeaderKey(headerReadOnly)], isTrue)
@@ -85,7 +85,7 @@ func listHeader(h http.Header, name string) (members []string) {
 	return members
 }
 
-// isTrue reads a switch: everything that does not say no is yes.
+// isTrue reads a boolean header: every value is true except "", false, no, 0 and off.
 func isTrue(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "", "false", "f", "no", "n", "0", "off":

@@ -144,19 +144,19 @@ func TestTwoHeaderLinesAreOneList(t *testing.T) {
 	}
 }
 
-// What a slip in a client's settings is answered with: on every method, before a sign-in.
+// An unknown name in a client's settings is an error on every method, also without a credential.
 func TestUnknownNamesInHeaders(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		header, value string
 		want, valid   []string
 	}{
-		"a toolset":                  {"X-MCP-Toolsets", "timelines", []string{`"timelines" (nearest: timeline, `, "account", "all."}, []string{"timeline", "all"}},
-		"a scope that is no toolset": {"X-MCP-Toolsets", "connections,write", []string{`"write"`}, []string{"timeline"}},
-		"a tool":                     {"X-MCP-Tools", "add_notes", []string{`"add_notes" (nearest: add_note, `, "error.data.valid"}, []string{"add_note", "get_job"}},
-		"three tools":                {"X-MCP-Tools", "add_notes,get_account,find_job,x", []string{`"add_notes"`, `"find_job" (nearest: get_job`, `"x"`}, []string{"add_note"}},
-		"many":                       {"X-MCP-Tools", strings.Repeat("nothing_like_it,", 50), []string{"nothing_like_it"}, nil},
-		"long, not ASCII":            {"X-MCP-Tools", strings.Repeat("\xff<é>", 300), []string{"…"}, nil},
+		"a toolset":                     {"X-MCP-Toolsets", "timelines", []string{`"timelines" (nearest: timeline, `, "account", "all."}, []string{"timeline", "all"}},
+		"a scope that is not a toolset": {"X-MCP-Toolsets", "connections,write", []string{`"write"`}, []string{"timeline"}},
+		"a tool":                        {"X-MCP-Tools", "add_notes", []string{`"add_notes" (nearest: add_note, `, "error.data.valid"}, []string{"add_note", "get_job"}},
+		"three tools":                   {"X-MCP-Tools", "add_notes,get_account,find_job,x", []string{`"add_notes"`, `"find_job" (nearest: get_job`, `"x"`}, []string{"add_note"}},
+		"many":                          {"X-MCP-Tools", strings.Repeat("nothing_like_it,", 50), []string{"nothing_like_it"}, nil},
+		"long, not ASCII":               {"X-MCP-Tools", strings.Repeat("\xff<é>", 300), []string{"…"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -55,7 +55,7 @@ func (c accessCheck) check(r *http.Request) *failure {
 	}
 }
 
-// allowsHost compares names without ports: a proxy may have changed those.
+// allowsHost compares host names without ports: a proxy may have changed the port.
 func (c accessCheck) allowsHost(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -97,9 +97,9 @@ func checkVersion(h http.Header, method string) *failure {
 type kind uint8
 
 const (
-	request      kind = iota // wants an answer
-	notification             // wants none
-	response                 // of a client, to a question that was never asked
+	request      kind = iota // expects an answer
+	notification             // expects no answer
+	response                 // from a client, although the server never sends requests
 )
 
 // message is a decoded JSON-RPC message. Its raw values are parts of the body
@@ -114,8 +114,8 @@ type message struct {
 // params are the members of params that some method here reads, each as the raw
 // JSON value that was sent, or nil.
 type params struct {
-	// fault says why params can be read by no method: not an object, or a key
-	// that differs from a known one only in case.
+	// fault says why no method can read params: not an object, or a key that differs from a known
+	// one only in case.
 	fault           string
 	name            jsontext.Value
 	arguments       jsontext.Value
@@ -135,7 +135,7 @@ func isNumber(value []byte) bool {
 	return len(value) > 0 && (value[0] == '-' || ('0' <= value[0] && value[0] <= '9'))
 }
 
-// decodeError is why a body is no message.
+// decodeError says why a body is not a valid message.
 type decodeError struct {
 	code    int // codeParse or codeInvalidRequest
 	message string
@@ -222,8 +222,8 @@ func readParams(value jsontext.Value) params {
 	return p
 }
 
-// message decides what kind of message the envelope is (JSON-RPC 2.0, sections 4
-// and 5), or why it is none.
+// message decides what kind of message the envelope is (JSON-RPC 2.0, sections 4 and 5), or returns
+// why it is invalid.
 func (e envelope) message() (message, *decodeError) {
 	fault := func(text string) (message, *decodeError) { return message{}, &decodeError{codeInvalidRequest, text} }
 	answer := e.Result != nil || e.Error != nil
@@ -257,9 +257,9 @@ func unquote(quoted []byte) string {
 // maxKey bounds an Idempotency-Key, in bytes; fixed by the specification.
 const maxKey = 255
 
-// readKey reads the Idempotency-Key, which is checked on every method. What it
-// returns is for the backend, which alone knows what was done before; it is nil
-// for the methods that do nothing, since repeating them does no harm.
+// readKey reads the Idempotency-Key, which is checked on every method. It returns the key and the
+// fingerprint for the backend, which stores the answers of earlier calls. It returns nil for
+// methods other than tools/call, which are safe to repeat.
 func (e *endpoint) readKey(r *http.Request, c *call, body []byte) (*upstream.Retry, *failure) {
 	lines := r.Header["Idempotency-Key"]
 	if len(lines) == 0 {
@@ -283,9 +283,9 @@ func validKey(key string) bool {
 	return len(key) >= 1 && len(key) <= maxKey
 }
 
-// fingerprint is a hash of what makes a request another one: method, operation,
-// media type and the bytes of the body. The paths of one operation are one: the
-// deprecated path and its successor, and the paths of the sandbox.
+// fingerprint is a hash of the parts that tell requests apart: method, operation, media type and
+// the bytes of the body. All paths of an operation have the same fingerprint: the deprecated path
+// and its successor, and the paths of the sandbox.
 func (e *endpoint) fingerprint(r *http.Request, body []byte) string {
 	operation := RouteCurrent
 	if e.policy == demoAccount {

@@ -36,7 +36,7 @@ func connect(t *testing.T, path, token string) *mcp.ClientSession {
 	return session
 }
 
-// TestGoSDK lets another implementation of MCP be the client.
+// TestGoSDK calls the server with the client of the MCP Go SDK.
 func TestGoSDK(t *testing.T) {
 	t.Parallel()
 	for path, token := range map[string]string{"/mcp/v1": backendtest.TokenAll, "/mcp": backendtest.TokenAll, "/mcp/sandbox": ""} {

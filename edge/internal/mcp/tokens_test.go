@@ -67,7 +67,7 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("%v (go test -update writes it)", err)
 	}
 	if diff := cmp.Diff(string(golden), table.String()); diff != "" {
-		t.Errorf("%s is stale; make update rewrites it, if the tools are meant to grow:\n%s", name, diff)
+		t.Errorf("%s is stale; make update rewrites it, if the tools should grow:\n%s", name, diff)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/kith-crm/kith/proto/catalog"
 )
 
-// toolList holds the tools as tools/list shows them, rendered once. An answer is these
-// bytes put together, which costs no more than copying an answer that was kept.
+// toolList holds the tools as tools/list shows them, rendered once. An answer is these bytes
+// concatenated, which costs no more than copying a cached answer.
 type toolList struct {
 	tools []renderedTool
 	size  int // of an answer with all tools, in bytes
@@ -106,9 +106,9 @@ type page struct {
 	size int    // the most tools on it; 0 for all
 }
 
-// keyPageSize is the member of a request's _meta with which a client asks for pages. MCP
-// leaves the size to the server, and some clients read the first page only: a client that
-// does not ask gets all tools at once.
+// keyPageSize is the member of a request's _meta with which a client asks for pages. MCP leaves the
+// size to the server, and some clients read only the first page. A client that does not ask for
+// pages gets all tools at once.
 const keyPageSize = "kith/page_size"
 
 // maxPageSize bounds a page; it is more than there are tools.
@@ -148,7 +148,7 @@ func pageSize(digits string) (int, bool) {
 	return size, err == nil && size >= 1 && size <= maxPageSize
 }
 
-// shows says whether a caller may use a tool, as far as headers and credential say.
+// shows reports whether the headers and the credential let a caller use a tool.
 func (e *endpoint) shows(c *call, rpc *catalog.RPC) bool {
 	if p := c.principal; p != nil {
 		limit := p.GetTools()

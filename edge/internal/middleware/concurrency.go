@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The control of the bound.
+// How the bound is adjusted.
 const (
 	// target is the longest that 95 of 100 goroutines should wait for a processor.
 	target = 4 * time.Millisecond
@@ -32,19 +32,17 @@ const (
 	queueShare = 8
 )
 
-// ConcurrencyLimiter bounds how many requests are served at once. It is safe for
-// concurrent use. A request beyond the bound waits for its turn. After a second it
-// is refused when many others are in flight; when they are few it goes before all
-// that came later.
+// ConcurrencyLimiter bounds how many requests are served at once. It is safe for concurrent use. A
+// request beyond the bound waits for its turn. After a second it is refused if many others are in
+// flight. If few are, it goes before all later requests.
 //
-// How many are too many depends on what they cost, so the bound follows what
-// overload looks like from within: goroutines that could run and wait for a
-// processor. While their waits are short the bound grows, up to a fixed one; when
-// they get long it shrinks, down to what keeps the processors busy. Requests that
-// wait for something else, such as a database, make no goroutine wait.
+// How many are too many depends on what they cost, so the bound follows a symptom of overload:
+// runnable goroutines that wait for a processor. While their waits are short the bound grows, up to
+// a fixed one; when they get long it shrinks, down to what keeps the processors busy. Requests that
+// wait for something else, such as a database, do not lengthen these waits.
 //
-// Of the waiting requests the latest goes first. Under overload not all can be
-// served; first come, first served would make every request wait as long as any may.
+// Of the waiting requests the latest goes first. Under overload some must be refused; with first
+// come, first served, every request would wait for the longest time.
 type ConcurrencyLimiter struct {
 	least, most int
 	waits       waits
@@ -66,14 +64,15 @@ type waiter struct {
 	turn   chan struct{} // closed when the places are taken
 }
 
-// waits tells how long goroutines waited for a processor.
+// waits measures how long goroutines waited for a processor.
 type waits interface {
-	// since returns the 95th percentile of the waits since the last call, and
-	// false when there were too few to tell.
+	// since returns the 95th percentile of the waits since the last call, and false when there were
+	// too few for a percentile.
 	since() (time.Duration, bool)
 }
 
-// NewConcurrencyLimiter returns a limiter for most requests at a time; 0 or less bounds nothing.
+// NewConcurrencyLimiter returns a limiter whose bound never exceeds the argument. With 0 or less it
+// limits nothing.
 func NewConcurrencyLimiter(most int) *ConcurrencyLimiter {
 	return newConcurrencyLimiter(most, runtime.GOMAXPROCS(0), newSchedulerWaits(), time.Now)
 }
@@ -82,9 +81,9 @@ func newConcurrencyLimiter(most, processors int, w waits, now func() time.Time) 
 	return &ConcurrencyLimiter{least: min(perProcessor*processors, most), most: most, bound: most, waits: w, now: now}
 }
 
-// Acquire waits until the request may go on, and reports whether it may; it may
-// not when too many others wait for longer than a second, or when ctx ends. A
-// request that may must Release.
+// Acquire waits for a place, and reports whether the request got one. It reports false when ctx
+// ends, or when the request waited for a second and too many others are in flight. After true, call
+// Release.
 func (l *ConcurrencyLimiter) Acquire(ctx context.Context) bool {
 	l.mu.Lock()
 	l.inFlight++
@@ -100,16 +99,16 @@ func (l *ConcurrencyLimiter) Acquire(ctx context.Context) bool {
 // Release makes room for another request.
 func (l *ConcurrencyLimiter) Release() { l.leave(1) }
 
-// AcquireMore waits until a request that takes n more places may go on,
-// as Acquire does, and before those that wait for their turn. waited is how long the
-// request has waited already; it waits for no more than a second in all. One that
-// may go on must ReleaseMore; one that may not keeps its first place.
+// AcquireMore waits for n more places for a request that has one, and reports whether it got them.
+// Such requests go before those that have no place yet. waited is how long the request has waited
+// before; it waits for a second in all at most. After true, call ReleaseMore. After false the
+// request keeps its first place.
 func (l *ConcurrencyLimiter) AcquireMore(ctx context.Context, n int, waited time.Duration) bool {
 	if n < 1 {
 		return true
 	}
 	l.mu.Lock()
-	l.places-- // else those that wait for more would wait for each other
+	l.places-- // else requests that wait for more places could deadlock
 	ok := l.acquire(ctx, &l.first, n+1, maxWait-waited)
 	if !ok {
 		l.mu.Lock()
@@ -127,8 +126,7 @@ func (l *ConcurrencyLimiter) ReleaseMore(n int) {
 	l.wake()
 }
 
-// Suspend gives the place back for a while: the request waits for something that
-// takes no work.
+// Suspend gives the place back while the request waits for something that needs no processor.
 func (l *ConcurrencyLimiter) Suspend() { l.leave(1) }
 
 // Resume takes the place again, whether or not there is room: the request has
@@ -161,8 +159,8 @@ func (l *ConcurrencyLimiter) Refused() int64 {
 	return l.refused
 }
 
-// acquire takes places, and gives the mutex back, which the caller holds. Without
-// room it waits in the queue for as long as it may.
+// acquire takes places, and unlocks the mutex that the caller locked. Without room it waits in the
+// queue for as long as it may.
 func (l *ConcurrencyLimiter) acquire(ctx context.Context, queue *[]*waiter, places int, wait time.Duration) bool {
 	defer l.mu.Unlock()
 	l.adjust()
@@ -186,7 +184,7 @@ func (l *ConcurrencyLimiter) acquire(ctx context.Context, queue *[]*waiter, plac
 	}
 	l.mu.Lock()
 	if !remove(queue, w) {
-		return true // it was its turn
+		return true // its turn came
 	}
 	if ctx.Err() != nil {
 		return false
@@ -223,9 +221,9 @@ func (l *ConcurrencyLimiter) leave(places int) {
 	l.wake()
 }
 
-// wake gives places to those that wait: first to those that go first, in their
-// order, then to the latest. A request that takes several places may exceed the
-// bound, so that small ones don't hold it up.
+// wake gives places to waiting requests: those in first in their order, then the latest in the
+// queue. A request that takes several places may exceed the bound, so that small ones don't hold it
+// up.
 func (l *ConcurrencyLimiter) wake() {
 	l.adjust()
 	for l.places < l.bound && len(l.first)+len(l.queue) > 0 {
@@ -251,8 +249,8 @@ func (l *ConcurrencyLimiter) adjust() {
 	}
 }
 
-// nextBound is the bound that follows from how long goroutines wait now: a third
-// less than what is taken when that is too long, a tenth more when it is not.
+// nextBound returns the new bound: a third less than the places that are taken if goroutines wait
+// for too long, else a tenth more.
 func nextBound(bound, places int, wait time.Duration, least, most int) int {
 	if wait > target {
 		bound = min(bound, places) * 2 / 3
@@ -262,8 +260,8 @@ func nextBound(bound, places int, wait time.Duration, least, most int) int {
 	return max(least, min(most, bound))
 }
 
-// Body returns a request's body that suspends the request while it waits for
-// bytes: clients that send slowly keep no others out.
+// Body returns a request's body that suspends the request while it waits for bytes: slow clients do
+// not block others.
 func (l *ConcurrencyLimiter) Body(body io.ReadCloser) io.ReadCloser {
 	return &suspendingBody{ReadCloser: body, limiter: l}
 }
@@ -281,7 +279,7 @@ func (b *suspendingBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// fewest is how many waits it takes to tell something from them.
+// fewest is the number of waits from which a percentile is computed.
 const fewest = 20
 
 // schedulerWaits reads the runtime's own histogram of how long goroutines were
@@ -313,8 +311,8 @@ func (w *schedulerWaits) since() (time.Duration, bool) {
 	return wait, ok
 }
 
-// percentile95 returns the upper end of the bucket in which the 95th percentile
-// of what was added since before lies.
+// percentile95 returns the upper end of the histogram bucket with the 95th percentile of the waits
+// since before.
 func percentile95(counts, before []uint64, buckets []float64) (time.Duration, bool) {
 	var total uint64
 	for i := range counts {

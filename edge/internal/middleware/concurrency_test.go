@@ -82,8 +82,8 @@ func TestRequestsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// Those who come last go first, so that under overload those who are answered at
-// all are answered soon.
+// The latest request goes first, so that under overload the requests that are answered are answered
+// soon.
 func TestTheLatestGoesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTheLatestGoesFirst(t *testing.T) {
 	})
 }
 
-// The queue is bounded, since everybody in it takes memory.
+// The queue is bounded, because each waiting request takes memory.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestLimiterWithoutBound(t *testing.T) {
 	}
 }
 
-// Under long waits the bound falls to what keeps the processors busy, and no
-// further; when they are over it comes back, and those who wait go on.
+// Under long waits the bound falls to what keeps the processors busy, and no further. When the
+// waits are short again, the bound recovers and waiting requests go on.
 func TestBoundFollowsTheWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,8 +178,7 @@ type changing struct{ wait *atomic.Int64 }
 
 func (w *changing) since() (time.Duration, bool) { return time.Duration(w.wait.Load()), true }
 
-// A request that is worked on in several places takes as many. Several that all
-// want more don't wait for each other.
+// A request may take several places. Requests that all want more places do not deadlock.
 func TestRequestsOfSeveralPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,7 +205,7 @@ func TestRequestsOfSeveralPlaces(t *testing.T) {
 			t.Errorf("in the end: %d places, %d in flight, %d done", l.places, l.InFlight(), done.Load())
 		}
 		held(t, l, 4)
-		for range fewInFlight { // back from their bodies
+		for range fewInFlight { // they have read their bodies
 			l.Resume()
 		}
 		if !l.AcquireMore(t.Context(), 0, 0) || l.AcquireMore(t.Context(), 1, 0) || l.places != 4+fewInFlight {
@@ -216,7 +215,7 @@ func TestRequestsOfSeveralPlaces(t *testing.T) {
 }
 
 // With few requests in flight, no request waits for all later ones.
-func TestWhoWaitedGoesFirst(t *testing.T) {
+func TestLongestWaitGoesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(50, 25, steady(0), time.Now)
@@ -249,7 +248,7 @@ func TestBegunRequestsGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newConcurrencyLimiter(100, 50, steady(0), time.Now)
 		held(t, l, 100)
-		l.Resume() // a batch, back from its body
+		l.Resume() // a batch that has read its body
 		order := make(chan string, 2)
 		go func() {
 			if l.AcquireMore(t.Context(), 1, 0) {
@@ -271,7 +270,7 @@ func TestBegunRequestsGoFirst(t *testing.T) {
 		time.Sleep(2 * maxWait)
 		start := time.Now()
 		if l.AcquireMore(t.Context(), 1, maxWait*3/4) || time.Since(start) != maxWait/4 {
-			t.Errorf("it waited for %s more", time.Since(start))
+			t.Errorf("it waited for another %s", time.Since(start))
 		}
 	})
 }
@@ -295,7 +294,7 @@ func TestSlowBodiesHoldNoSlots(t *testing.T) {
 		start := time.Now()
 		held(t, l, 1)
 		if time.Since(start) != 0 {
-			t.Error("a slow body keeps others out")
+			t.Error("a slow body blocks other requests")
 		}
 		l.Release()
 		if _, err := writer.Write([]byte("slow")); err != nil {
@@ -349,7 +348,7 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-// The runtime has the histogram that the limiter rests on.
+// The runtime has the histogram that the limiter reads.
 func TestSchedulerWaits(t *testing.T) {
 	t.Parallel()
 	w := newSchedulerWaits()
@@ -359,7 +358,7 @@ func TestSchedulerWaits(t *testing.T) {
 	}
 	group.Wait()
 	if _, ok := w.since(); !ok {
-		t.Error("nothing is known of a thousand goroutines")
+		t.Error("no percentile after a thousand goroutines")
 	}
 }
 

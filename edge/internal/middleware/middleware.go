@@ -87,7 +87,7 @@ func (o LogOptions) finish(rec *statusRecorder, r *http.Request, e *requestlog.E
 		rec.status = http.StatusOK // what net/http answers for a handler that wrote nothing
 	}
 	if cause == nil && rec.status > http.StatusInternalServerError && errors.Is(r.Context().Err(), context.Canceled) {
-		rec.status = statusClientClosed // a call on behalf of a caller who went away is no fault
+		rec.status = statusClientClosed // a backend call that failed because the caller went away is not an error
 	}
 	d := o.Now().Sub(start)
 	if e.Route == "" {
@@ -143,10 +143,10 @@ func (o LogOptions) log(r *http.Request, e *requestlog.Event, status int, d time
 		}
 	}
 	record.AddAttrs(e.Attrs()...)
-	_ = o.Logger.Handler().Handle(r.Context(), record) // an error could be logged nowhere
+	_ = o.Logger.Handler().Handle(r.Context(), record) // there is nowhere to log the error
 }
 
-// knownMethod keeps a caller's made-up methods out of the log.
+// knownMethod returns the method, or "other": callers can send any text.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
@@ -196,14 +196,13 @@ const (
 
 // Headers returns a handler that adds the headers that every answer of next has.
 //
-// Web pages of any origin may call the service (CORS: Fetch standard, section 3.2).
-// There are no cookies on those paths, so the origin * gives nothing away; the MCP
-// endpoints check Origin themselves. CORS headers are set before anything can refuse
-// the request, so that a web page can read a 401 or a 404 too.
+// Web pages of any origin may call the service (CORS: Fetch standard, section 3.2). There are no
+// cookies on those paths, so allowing every origin exposes nothing; the MCP endpoints check Origin
+// themselves. CORS headers are set before anything can refuse the request, so that a web page can
+// read a 401 or a 404 too.
 //
-// The security headers are defaults for answers that are data; those that a page
-// sets itself stay. With https, a browser keeps to https for a year (RFC 6797); other
-// names below the host are not included.
+// The security headers are defaults for answers that are data; those that a page sets itself stay.
+// With https, browsers use https for a year (RFC 6797); subdomains are not included.
 func Headers(https bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -215,8 +214,7 @@ func Headers(https bool, next http.Handler) http.Handler {
 	})
 }
 
-// ClearCORS removes the CORS headers: pages are for the people who open them, and
-// not for scripts of other sites.
+// ClearCORS removes the CORS headers: scripts of other sites must not read pages.
 func ClearCORS(h http.Header) {
 	delete(h, "Access-Control-Allow-Origin")
 	delete(h, "Access-Control-Expose-Headers")
@@ -275,9 +273,10 @@ func (s *securityHeaders) Write(p []byte) (int, error) {
 func (s *securityHeaders) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 const (
-	// minCompressed is what is worth compressing, in bytes: below it, time is lost.
+	// minCompressed is the size in bytes from which answers are compressed. Below it, compressing
+	// costs more time than it saves.
 	minCompressed = 4 << 10
-	// gzipLevel is gzip's fastest but one that still finds repeated names.
+	// gzipLevel is fast and still finds repeated names.
 	gzipLevel  = 3
 	etagSuffix = "-gzip"
 )

@@ -105,7 +105,7 @@ func TestEveryAnswerIsMarked(t *testing.T) {
 	}
 }
 
-// What a handler says of its own stays; what a caller has keeps the headers it came with.
+// A header that a handler sets stays. A 304 gets none: the caller has those of its cached answer.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const own = "default-src 'none'; style-src 'self'"
@@ -171,8 +171,8 @@ func TestAbortedHandler(t *testing.T) {
 	}
 }
 
-// A caller who goes away makes calls on their behalf fail. That is no fault of ours,
-// but what fails by itself still is.
+// A backend call that failed because the caller went away counts as a 499. Other failures still
+// count as failures.
 func TestCallerWhoGoesAway(t *testing.T) {
 	t.Parallel()
 	for answered, want := range map[int]int{503: 499, 502: 499, 504: 499, 500: 500, 404: 404, 200: 200} {
@@ -187,7 +187,7 @@ func TestCallerWhoGoesAway(t *testing.T) {
 	}
 	_, c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httptest.NewRequest(http.MethodGet, "/", nil))
 	if c.status != 503 {
-		t.Errorf("observed %+v of one who stayed", c)
+		t.Errorf("observed %+v of a caller who did not go away", c)
 	}
 }
 

@@ -75,7 +75,7 @@ const errorPolicy = "default-src 'none'; style-src 'self'; frame-ancestors 'none
 
 // next is where a person goes on from a page that could not be served.
 func next(r *http.Request) string {
-	if route.InSettings(r.URL.Path) {
+	if route.NeedsMember(r.URL.Path) {
 		return "/settings"
 	}
 	return "/"

@@ -56,8 +56,7 @@ type Options struct {
 	// ErrorWriters answer when the backend cannot, in the shape of the protocol.
 	ErrorWriters map[route.Protocol]httpapi.ErrorWriter
 	Logger       *slog.Logger
-	// Inject names the trace of a request in the header of what is forwarded; nil
-	// names none.
+	// Inject adds the trace of a request to the headers that are forwarded; nil adds none.
 	Inject func(ctx context.Context, h http.Header)
 	// ClientAddress returns what limits by address count a request as.
 	ClientAddress func(r *http.Request) string
@@ -70,11 +69,11 @@ type Proxy struct {
 	proxy *httputil.ReverseProxy
 }
 
-// New builds a proxy. It fails when the backend's address is none.
+// New builds a proxy. It fails if BackendURL is not an absolute address.
 func New(o Options) (*Proxy, error) {
 	target, err := url.Parse(o.BackendURL)
 	if err != nil || target.Host == "" {
-		return nil, errors.New("proxy: the backend's address is no address")
+		return nil, errors.New("proxy: the backend's address is not a URL with a scheme and a host")
 	}
 	p := &Proxy{Options: o}
 	p.proxy = &httputil.ReverseProxy{
@@ -90,14 +89,15 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// identify adds what the edge vouches for in place of what the caller claims.
+// identify replaces the headers that only the edge may send: its credential, the request id, the
+// client address and the trace.
 func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	for name := range r.Out.Header {
 		if strings.HasPrefix(name, headerPrefix) {
 			delete(r.Out.Header, name)
 		}
 	}
-	for _, name := range []string{"Traceparent", "Tracestate", "Baggage"} { // callers are not believed
+	for _, name := range []string{"Traceparent", "Tracestate", "Baggage"} { // a caller's trace is not continued
 		delete(r.Out.Header, name)
 	}
 	if p.Inject != nil {
@@ -110,7 +110,7 @@ func (p *Proxy) identify(r *httputil.ProxyRequest) {
 	r.Out.Header.Set(headerClientAddress, p.ClientAddress(r.In))
 }
 
-// hideInternals keeps what the halves tell each other from the caller.
+// hideInternals removes the headers of the protocol between edge and backend from the answer.
 func hideInternals(res *http.Response) error {
 	for name := range res.Header {
 		if strings.HasPrefix(name, headerPrefix) {
@@ -120,9 +120,9 @@ func hideInternals(res *http.Response) error {
 	return nil
 }
 
-// joinLimits brings what the backend counts itself, attempts at a password,
-// together with what was counted here: the lists tell of both, and the single
-// figures are the backend's, whose policy is the tighter one.
+// joinLimits merges the RateLimit headers of the edge with those of the backend, which itself
+// counts attempts at a password. The lists have both policies. The single figures are the
+// backend's, whose policy is the tighter one.
 func joinLimits(own, answer http.Header) {
 	if answer.Get("RateLimit") == "" {
 		return
@@ -137,7 +137,8 @@ func joinLimits(own, answer http.Header) {
 	}
 }
 
-// check refuses a body besides one that is too large or too slow.
+// check returns why a body is refused, nil if it is not. The size and the timeout are checked
+// before.
 type check func(r *http.Request, body []byte) *httpapi.Error
 
 func (p *Proxy) serveOAuth(w http.ResponseWriter, r *http.Request, _ string) {

@@ -57,8 +57,8 @@ func answer(status int, header http.Header) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("body"))}
 }
 
-// What a caller sends under the edge's names is dropped; the edge vouches for
-// itself, the request's id and the address.
+// Headers that only the edge may send are dropped from the caller's request. The edge sends its
+// credential, the request id and the client address.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequest(http.MethodPost, "https://kith.example/oauth/token?x=1", strings.NewReader("a=b"))
@@ -84,8 +84,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// The backend's own policies are handed on as they are; what it says to the edge
-// stays here.
+// The backend's security headers are passed on unchanged. Its headers for the edge are removed.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const policy = "default-src 'none'; style-src 'self'"
@@ -97,8 +96,8 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Where both halves count, the answer tells of both limits once: the backend's
-// single figures, which are the tighter ones.
+// When edge and backend both count a request, the answer lists both limits. The single figures are
+// the backend's, which are the tighter ones.
 func TestLimitsOfBothHalves(t *testing.T) {
 	t.Parallel()
 	p, err := proxy.New(proxy.Options{

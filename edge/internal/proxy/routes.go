@@ -72,6 +72,10 @@ func (p *Proxy) pages() []route.Route {
 		{Name: "stylesheet", Methods: get, Pattern: "/assets/kith.css", Anonymous: true, Summary: "The stylesheet of the pages."},
 		{Name: "icon", Methods: get, Pattern: "/assets/kith.svg", Anonymous: true, Summary: "The icon of the pages."},
 		{Name: "imports-script", Methods: get, Pattern: "/assets/imports.js", Anonymous: true, Summary: "The script of the page about imports."},
+		{Name: "zone-script", Methods: get, Pattern: "/assets/zone.js", Anonymous: true, Summary: "The script of the page about the time zone."},
+		{Name: "people-script", Methods: get, Pattern: "/assets/people.js", Anonymous: true, Summary: "The script of the list of people."},
+		{Name: "people", Methods: get, Pattern: "/people", Summary: "The people whom the member knows, by words and filters."},
+		{Name: "person", Methods: get, Pattern: "/people/{id}", Summary: "One person, with their timeline."},
 		{Name: "settings", Methods: get, Pattern: "/settings", Summary: "The member's settings."},
 		{Name: "settings-profile", Methods: both, Pattern: "/settings/profile", Summary: "The public profile, with who sees what."},
 		{Name: "settings-mcp", Methods: get, Pattern: "/settings/mcp", Summary: "Connected agents, personal tokens and credits."},
@@ -84,6 +88,7 @@ func (p *Proxy) pages() []route.Route {
 		{Name: "settings-bin-restore", Methods: post, Pattern: "/settings/bin/restore", Summary: "Restores a deleted person."},
 		{Name: "settings-bin-delete", Methods: both, Pattern: "/settings/bin/delete", Summary: "Asks before people in the bin are deleted for good, and does it."},
 		{Name: "settings-search", Methods: both, Pattern: "/settings/search", Summary: "Whether texts may be sent to a remote embedding provider."},
+		{Name: "settings-time", Methods: both, Pattern: "/settings/time", Summary: "The member's time zone and locale."},
 		{Name: "settings-imports", Methods: both, Pattern: pathImports, Summary: "Imports of files, with what came of them."},
 		{Name: "settings-imports-start", Methods: post, Pattern: pathImports + "/start", Summary: "Imports a file that was uploaded."},
 		{Name: "settings-imports-cancel", Methods: post, Pattern: pathImports + "/cancel", Summary: "Cancels an import."},
@@ -95,12 +100,13 @@ func (p *Proxy) pages() []route.Route {
 		{Name: "settings-provider-unlink", Methods: post, Pattern: "/settings/security/provider/unlink", Summary: "Unlinks an identity provider."},
 		{Name: "settings-account", Methods: get, Pattern: "/settings/account", Summary: "Export and deletion of the account."},
 		{Name: "settings-export", Methods: get, Pattern: "/settings/account/export", Summary: "Everything that the member keeps, as a ZIP."},
+		{Name: "settings-export-file", Methods: get, Pattern: "/settings/exports/{job}", Summary: "A file of people that export_connections made; for an hour, to the signed-in member or a bearer with the scope connections."},
 		{Name: "settings-delete", Methods: post, Pattern: "/settings/account/delete", Summary: "Deletes the account."},
 	}
 	for i := range routes {
 		r := &routes[i]
 		r.State, r.Protocol, r.Proxied, r.Handle = route.Current, route.Page, true, p.servePage
-		if route.InSettings(r.Pattern + "/") {
+		if route.NeedsMember(r.Pattern + "/") {
 			r.RatePolicy = ratelimit.PolicySettings
 		}
 		if r.Pattern == pathImports {

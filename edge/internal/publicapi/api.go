@@ -1,9 +1,8 @@
 // Package publicapi serves the reads that need no credential: a member's public
 // profile, as JSON and as Markdown, and pages of the public directory.
 //
-// Answers carry a strong ETag of their bytes and may be kept for a minute. So
-// rendered profiles are remembered for about a second: a popular profile
-// costs the backend one call a second.
+// Answers carry a strong ETag of their bytes and may be kept for a minute. Rendered profiles are
+// cached for about a second: a popular profile costs the backend one call a second.
 //
 // It does not decide what is public: the backend leaves out what the member did
 // not publish, and members without a public profile altogether. Here an unknown,
@@ -24,7 +23,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// The names of the routes that documents speak of.
+// The names of the routes that documents mention.
 const (
 	RouteProfile = "profile"
 	RouteMembers = "members"
@@ -36,7 +35,7 @@ const (
 	typeMarkdown = "text/markdown; charset=utf-8"
 )
 
-// Backend is what the public reads need of the backend. Errors are *upstream.Error.
+// Backend has the calls that the public reads make. Errors are *upstream.Error.
 type Backend interface {
 	// BatchGetProfiles reads public profiles; members without one are left out.
 	BatchGetProfiles(ctx context.Context, usernames ...string) ([]*directoryv1.Profile, error)
@@ -51,7 +50,7 @@ type Options struct {
 	Logger   *slog.Logger
 	// BaseURL is the public address, without a slash at the end.
 	BaseURL string
-	// CacheTTL is how long a rendered profile is remembered; 0 remembers none.
+	// CacheTTL is how long a rendered profile is cached; 0 caches none.
 	CacheTTL time.Duration
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time

@@ -110,7 +110,7 @@ func TestUsernames(t *testing.T) {
 		}
 	}
 	if a, b := get(api.ServeJSON, "/", "nobody"), get(api.ServeJSON, "/", "a_b"); a.Body.String() != b.Body.String() {
-		t.Errorf("a member who is not there differs from a name that cannot be: %s, %s", a.Body, b.Body)
+		t.Errorf("an unknown username and an invalid one have different answers: %s, %s", a.Body, b.Body)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestDirectoryQuery(t *testing.T) {
 		"cursor=next":                        "",
 		"q=" + strings.Repeat("%C3%A9", 200): "",
 		"q=" + strings.Repeat("%C3%A9", 201): `"field":"q","message":"must be at most 200 characters"`,
-		"q=a&q=b":                            `"field":"q","message":"must be there once"`,
+		"q=a&q=b":                            `"field":"q","message":"must be given once"`,
 		"per_page=0":                         `"field":"per_page","message":"must be an integer from 1 to 100"`,
 		"per_page=101":                       `"field":"per_page"`,
 		"per_page=-1":                        `"field":"per_page"`,

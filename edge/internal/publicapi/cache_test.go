@@ -21,7 +21,7 @@ type counting struct {
 	Backend
 
 	calls atomic.Int64
-	hold  chan struct{} // if set, calls wait for it
+	hold  chan struct{} // if not nil, calls wait until it is closed
 }
 
 func (c *counting) BatchGetProfiles(_ context.Context, usernames ...string) ([]*directoryv1.Profile, error) {
@@ -47,7 +47,7 @@ func countingAPI(t testing.TB, backend Backend, ttl time.Duration, now func() ti
 	return api
 }
 
-func TestProfilesAreRemembered(t *testing.T) {
+func TestProfilesAreCached(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
 	backend := &counting{}
@@ -72,7 +72,7 @@ func TestProfilesAreRemembered(t *testing.T) {
 	read("nobody", asJSON, 6)
 }
 
-func TestNothingIsRememberedWithoutATime(t *testing.T) {
+func TestNoCacheWithoutTTL(t *testing.T) {
 	t.Parallel()
 	backend := &counting{}
 	api := countingAPI(t, backend, 0, nil)

@@ -46,7 +46,7 @@ func (a *API) ServeMembers(w http.ResponseWriter, r *http.Request, _ string) {
 		return
 	}
 	if httpapi.Refuses(r.Header["Accept"], typeJSON) {
-		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This address is "+typeJSON+" only.")
+		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This path serves "+typeJSON+" only.")
 		return
 	}
 	page, err := a.options.Backend.ListMembers(r.Context(), request)
@@ -91,8 +91,8 @@ const (
 	maxCursorBytes = 512
 )
 
-// readListQuery reads the query of a directory page. Parameters that it does not
-// know are left alone; a known one may be there once.
+// readListQuery reads the query of a directory page. Unknown parameters are ignored; a known one
+// may be given once.
 func readListQuery(raw string) (*directoryv1.ListMembersRequest, []httpapi.Field) {
 	request := &directoryv1.ListMembersRequest{}
 	values, err := route.ParseQuery(raw)
@@ -106,7 +106,7 @@ func readListQuery(raw string) (*directoryv1.ListMembersRequest, []httpapi.Field
 		case !ok:
 			return
 		case len(list) > 1:
-			faults = append(faults, httpapi.Field{Field: name, Message: "must be there once"})
+			faults = append(faults, httpapi.Field{Field: name, Message: "must be given once"})
 		default:
 			if message := accept(list[0]); message != "" {
 				faults = append(faults, httpapi.Field{Field: name, Message: message})

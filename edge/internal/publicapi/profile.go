@@ -18,7 +18,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/httpapi"
 )
 
-// maxCached is how many rendered profiles are remembered.
+// maxCached is how many rendered profiles are cached.
 const maxCached = 4096
 
 // ServeJSON serves a profile as JSON.
@@ -38,7 +38,7 @@ func (a *API) serveProfile(w http.ResponseWriter, r *http.Request, username stri
 		return
 	}
 	if httpapi.Refuses(r.Header["Accept"], f.contentType()) {
-		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This address is "+f.contentType()+" only.")
+		a.options.Problems.Write(w, r, httpapi.NotAcceptable, "This path serves "+f.contentType()+" only.")
 		return
 	}
 	document, err := a.profiles.read(r.Context(), profileKey{username: username, format: f})
@@ -55,7 +55,7 @@ func (a *API) serveProfile(w http.ResponseWriter, r *http.Request, username stri
 // refuseMember is the one answer for a member who does not exist, is private or
 // is suspended.
 func (a *API) refuseMember(w http.ResponseWriter, r *http.Request) {
-	a.options.Problems.Write(w, r, httpapi.NotFound, "No member shows a public profile under this username.")
+	a.options.Problems.Write(w, r, httpapi.NotFound, "No public profile has this username.")
 }
 
 // Bounds of a username: ^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$.
@@ -101,17 +101,17 @@ type profileKey struct {
 	format   format
 }
 
-// profileReader reads profiles, rendered and from memory if it may.
+// profileReader returns rendered profiles, from its cache if they have not expired.
 type profileReader struct {
 	backend Backend
 	base    string
-	ttl     time.Duration // 0 remembers nothing, and shares no reads
+	ttl     time.Duration // 0 caches nothing, and shares no reads
 	now     func() time.Time
 	cache   *lru.Cache[profileKey, cached]
 	flights shared
 }
 
-// cached is a rendered profile that is remembered for a while.
+// cached is a rendered profile in the cache, until it expires.
 type cached struct {
 	document *httpapi.Document
 	expires  time.Time
@@ -120,13 +120,13 @@ type cached struct {
 func newProfileReader(o Options) (*profileReader, error) {
 	cache, err := lru.New[profileKey, cached](maxCached)
 	if err != nil {
-		return nil, fmt.Errorf("remember profiles: %w", err)
+		return nil, fmt.Errorf("create profile cache: %w", err)
 	}
 	return &profileReader{backend: o.Backend, base: o.BaseURL, ttl: o.CacheTTL, now: o.Now, cache: cache}, nil
 }
 
-// read returns the profile, or nil if there is none. Nothing is remembered of a
-// profile that is not there, so that one made public shows at once.
+// read returns the profile, or nil if there is none. A missing profile is not cached, so that a
+// profile is shown as soon as it is public.
 func (p *profileReader) read(ctx context.Context, key profileKey) (*httpapi.Document, error) {
 	if p.ttl <= 0 {
 		return p.fetch(ctx, key)
@@ -156,7 +156,7 @@ func (p *profileReader) fetch(ctx context.Context, key profileKey) (*httpapi.Doc
 			return p.render(profile, key.format)
 		}
 	}
-	return nil, nil // no profile is no error
+	return nil, nil // a missing profile is not an error
 }
 
 // profiles reads the profile of a username, or those preloaded with it.
@@ -197,7 +197,7 @@ func (s *shared) do(ctx context.Context, key string, read func(context.Context) 
 	done := s.flights.DoChan(key, func() (value any, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedTimeout)
 		defer cancel()
-		defer func() { // no other handler is above this goroutine
+		defer func() { // net/http does not recover panics of this goroutine
 			if cause := recover(); cause != nil {
 				err = fmt.Errorf("panic in a shared read: %v\n%s", cause, debug.Stack())
 			}

@@ -12,8 +12,8 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
-// humanJSON is the public shape of a profile. A member that is not set is not
-// there at all: the member did not make it public.
+// humanJSON is the public shape of a profile. A field that the member did not make public is left
+// out.
 type humanJSON struct {
 	Object       string        `json:"object"`
 	Username     string        `json:"username"`

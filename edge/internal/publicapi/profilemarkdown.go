@@ -55,8 +55,8 @@ func appendSummary(b []byte, p *directoryv1.Profile) []byte {
 	return appendList(b, "At a glance", lines)
 }
 
-// yamlText writes a username so that YAML reads it as text: one that begins with
-// a digit could be a number, and some words are values of their own.
+// yamlText writes a username so that YAML reads it as text: one that begins with a digit could be a
+// number, and words such as true are not strings in YAML.
 func yamlText(username string) string {
 	switch username {
 	case "true", "false", "yes", "off", "null":
@@ -136,8 +136,8 @@ func heading(line string) (level int, title string, ok bool) {
 	return level, strings.TrimSpace(title), true
 }
 
-// escapeLine escapes one line. A number with a dot at its start would begin a
-// list, and "://" or "www." a link of its own making.
+// escapeLine escapes one line. A number with a dot at the start of the line would begin a list, and
+// "://" or "www." a link.
 func escapeLine(line string) string {
 	var b strings.Builder
 	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
@@ -158,9 +158,9 @@ func escapeLine(line string) string {
 	return b.String()
 }
 
-// invisible says whether r hides from a reader or turns the order of what
-// follows: controls, bidirectional overrides and isolates, zero-width spaces,
-// tags. Joiners and plain direction marks stay: scripts and emoji need them.
+// invisible reports whether r is invisible or changes the direction of the text after it: controls,
+// bidirectional overrides and isolates, zero-width spaces, tags. Joiners and plain direction marks
+// stay: scripts and emoji need them.
 func invisible(r rune) bool {
 	switch {
 	case unicode.IsControl(r):

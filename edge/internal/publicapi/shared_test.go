@@ -12,7 +12,7 @@ import (
 	directoryv1 "github.com/kith-crm/kith/proto/gen/kith/directory/v1"
 )
 
-// obedient is a backend whose calls take a while, and end early with their context.
+// obedient is a backend whose calls take a while and end when their context ends.
 type obedient struct {
 	counting
 
@@ -59,11 +59,11 @@ func TestACallerWhoHangsUpFailsNoOtherCall(t *testing.T) {
 	})
 }
 
-// Whoever joins a read waits no longer than their own deadline, with and without a
-// memory of profiles.
+// A caller who joins a shared read waits no longer than their own deadline, with and without the
+// cache.
 func TestAJoinedReadKeepsTheCallersDeadline(t *testing.T) {
 	t.Parallel()
-	for name, ttl := range map[string]time.Duration{"remembered": time.Second, "not remembered": 0} {
+	for name, ttl := range map[string]time.Duration{"remembered": time.Second, "not cached": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			backend := &obedient{takes: 8 * time.Second}
 			api := countingAPI(t, backend, ttl, nil)

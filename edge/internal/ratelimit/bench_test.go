@@ -9,10 +9,10 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// generous is a policy that refuses now and then.
+// generous is a policy that seldom refuses.
 var generous = ratelimit.Policy{Name: "profile", Quota: 1000, Window: time.Second, By: ratelimit.Address}
 
-// benchmarkTake decides, for one key and for many, one at a time and all at once.
+// benchmarkTake measures Take for one key and for many, sequentially and in parallel.
 func benchmarkTake(b *testing.B, store ratelimit.Store) {
 	keys := make([]string, 10_000)
 	for i := range keys {
@@ -47,7 +47,7 @@ func BenchmarkMemory(b *testing.B) {
 	benchmarkTake(b, ratelimit.NewMemory(ratelimit.MemoryConfig{}))
 }
 
-// BenchmarkMemoryNewKeys is what an attacker with many addresses costs.
+// BenchmarkMemoryNewKeys measures an attack from many addresses.
 func BenchmarkMemoryNewKeys(b *testing.B) {
 	m := ratelimit.NewMemory(ratelimit.MemoryConfig{})
 	b.ReportAllocs()

@@ -14,7 +14,7 @@ import (
 // subject is a store under test, and its time.
 type subject struct {
 	store ratelimit.Store
-	// second is another store on the same windows; nil if it cannot have one.
+	// second is another store that shares the windows; nil for a store that cannot share them.
 	second ratelimit.Store
 	// window is a length that the test can wait for.
 	window time.Duration
@@ -123,7 +123,7 @@ func conform(t *testing.T, s subject, sliding bool) {
 		want(t, take(t, s.store, p, "k", 2), 0, 0)
 		want(t, take(t, s.store, p, "all at once", 100), 5, 0)
 	})
-	t.Run("keys and policies are apart", func(t *testing.T) {
+	t.Run("keys and policies are counted apart", func(t *testing.T) {
 		p := policy("apart", 1)
 		other, longer, kind := p, p, p
 		other.Name, longer.Window, kind.Sliding = "apart-too", 2*p.Window, !p.Sliding
@@ -137,7 +137,7 @@ func conform(t *testing.T, s subject, sliding bool) {
 		want(t, take(t, s.store, policy("changed", 4), "k", 3), 3, 1)
 		want(t, take(t, s.store, policy("changed", 2), "k", 1), 0, 0)
 	})
-	t.Run("what makes no sense is refused", func(t *testing.T) {
+	t.Run("invalid arguments are refused", func(t *testing.T) {
 		endless := policy("senseless", 1)
 		endless.Window = 0
 		for _, call := range []struct {
@@ -152,7 +152,7 @@ func conform(t *testing.T, s subject, sliding bool) {
 	t.Run("exactly the quota at once", func(t *testing.T) { exactlyAtOnce(t, policy("at-once", 40), s.store) })
 	t.Run("two stores share one budget", func(t *testing.T) {
 		if s.second == nil {
-			return // its windows are its own
+			return // it does not share its windows
 		}
 		exactlyAtOnce(t, policy("two-stores", 40), s.store, s.second)
 	})
@@ -186,12 +186,12 @@ func exactlyAtOnce(t *testing.T, p ratelimit.Policy, stores ...ratelimit.Store) 
 		t.Errorf("admitted %d of %d", got, p.Quota)
 	}
 	if got, sum := int(free.Load()), p.Quota*(p.Quota-1)/2; got != sum {
-		t.Errorf("what remained adds up to %d, not %d: two callers were told the same", got, sum)
+		t.Errorf("the remaining hits add up to %d, not %d: two callers got the same number", got, sum)
 	}
 }
 
-// windowEnds asks again and again; refused hits must not prolong the window, nor
-// may it end early.
+// windowEnds asks again and again; the window must end in time, neither prolonged by refused hits
+// nor early.
 func windowEnds(t *testing.T, s subject, p ratelimit.Policy) {
 	t.Helper()
 	start := s.now()

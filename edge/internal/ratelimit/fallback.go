@@ -38,13 +38,13 @@ func (s State) String() string {
 // FallbackConfig says when a Fallback gives up on the shared store. The zero
 // value works for a single edge.
 type FallbackConfig struct {
-	// Nodes is how many edges share the quotas: the local store admits one part
-	// in so many of each, but at least one hit. Defaults to 1.
+	// Nodes is how many edges share the quotas. The local store divides each quota by it, but
+	// admits at least one hit. Defaults to 1.
 	Nodes int
 	// Budget is how long one call, or all calls of a request (see NewContext), may
 	// wait for the shared store. Defaults to DefaultBudget.
 	Budget time.Duration
-	// Failures in a row make it local. Defaults to DefaultFailures.
+	// Failures in a row change the state to StateLocal. Defaults to DefaultFailures.
 	Failures int
 	// Probe is the pause between attempts to reach the shared store again.
 	// Defaults to DefaultProbe.
@@ -55,11 +55,11 @@ type FallbackConfig struct {
 	OnState func(State, error)
 }
 
-// Fallback asks a shared store while that answers in time, and else a local one
-// with smaller quotas. So an outage of Redis never opens the limits: however
-// often Redis comes and goes, its own windows and the local ones admit about
-// twice the quota at most, and as much again only when it loses its data. Nor
-// does an outage close the service, or hold up an answer by more than the budget.
+// Fallback asks a shared store while that answers in time, and else a local one with smaller
+// quotas. So an outage of Redis never lifts the limits. However often Redis fails and recovers, its
+// own windows and the local ones together admit about twice the quota at most, and as much again if
+// Redis loses its data. An outage does not stop the service, and delays an answer by Budget at
+// most.
 type Fallback struct {
 	shared, local Store
 	config        FallbackConfig
@@ -97,8 +97,7 @@ func (f *Fallback) State() State {
 	return StateShared
 }
 
-// Take implements Store. It takes no notice of the end of ctx: a caller that
-// hangs up spares neither its budget nor the time for which it is counted.
+// Take implements Store. It ignores the end of ctx: a request counts even if its caller hangs up.
 func (f *Fallback) Take(ctx context.Context, p Policy, key string, n int) (Taken, error) {
 	if err := checkTake(p, n); err != nil {
 		return Taken{}, err
@@ -134,7 +133,7 @@ func (f *Fallback) ask(ctx context.Context, p Policy, key string, n int) (Taken,
 	return taken, true
 }
 
-// failed counts a failure in a row, and goes local if it is one too many.
+// failed counts a failure, and changes to StateLocal after Failures in a row.
 func (f *Fallback) failed(err error) {
 	if int(f.failures.Add(1)) < f.config.Failures {
 		return
@@ -166,8 +165,7 @@ func (f *Fallback) probe() {
 	}
 }
 
-// answers counts a hit of a key of its own, because a Redis that answers a ping may
-// still fail to count.
+// answers counts a hit of a test key, because a Redis that answers a ping may still fail to count.
 func (f *Fallback) answers() bool {
 	ctx, cancel := context.WithTimeout(f.done, f.config.Budget)
 	defer cancel()

@@ -58,10 +58,10 @@ func (f *fakeShared) Take(ctx context.Context, p ratelimit.Policy, key string, n
 	return f.Memory.Take(ctx, p, key, n)
 }
 
-// hangs is longer than anything waits.
+// hangs is longer than any timeout.
 const hangs = 24 * time.Hour
 
-// fallbackBundle is a Fallback in a bubble of its own time.
+// fallbackBundle is a Fallback in a synctest bubble.
 type fallbackBundle struct {
 	*ratelimit.Fallback
 
@@ -124,7 +124,7 @@ func TestFallbackBoundsTheWaitOfARequest(t *testing.T) {
 			t.Errorf("another request waited %s", got)
 		}
 		if len(b.states) != 0 {
-			t.Errorf("a slow store was given up: %q", b.states)
+			t.Errorf("a slow store was taken for an outage: %q", b.states)
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestFallbackIgnoresSingleFailures(t *testing.T) {
 	}
 }
 
-// Callers that hang up neither spare their budget nor look like an outage.
+// A caller that hangs up is counted, and its call is not taken for an outage.
 func TestFallbackCountsWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	b := setupFallback(t, ratelimit.FallbackConfig{})

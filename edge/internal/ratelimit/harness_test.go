@@ -93,7 +93,7 @@ func take(t testing.TB, s ratelimit.Store, p ratelimit.Policy, key string, n int
 	return taken
 }
 
-// want compares what is not a time.
+// want compares the counts, and checks that the reset is within the window.
 func want(t testing.TB, got ratelimit.Taken, admitted, remaining int) {
 	t.Helper()
 	if got.Admitted != admitted || got.Remaining != remaining {

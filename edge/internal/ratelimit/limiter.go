@@ -167,16 +167,16 @@ func Violated(ctx context.Context) []string {
 	return names
 }
 
-// Decision is the answer to "may this be done now". The headers are made from it
-// and from nothing else. The zero value says nothing: WriteHeaders leaves it out.
+// Decision says whether a policy admits a request now. The headers are made from decisions only.
+// WriteHeaders ignores the zero value.
 type Decision struct {
-	// Policy is the one that was asked, as its clients know it.
+	// Policy is the policy of the decision.
 	Policy Policy
-	// Allowed is false when the answer is a 429 for this policy's sake. An answer
-	// that is sent all the same, as that of a batch of which only some items were
-	// refused, has it set to true by its handler.
+	// Allowed is false if this policy refuses the request with a 429. The handler sets it to true
+	// for an answer that is sent anyway, such as that of a batch of which only some items were
+	// refused.
 	Allowed bool
-	// Admitted is how many of the hits were let in, the first ones.
+	// Admitted is how many of the hits, from the first, were admitted.
 	Admitted int
 	// Remaining is how many more hits the window takes, 0 at least.
 	Remaining int

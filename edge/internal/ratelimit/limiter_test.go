@@ -72,14 +72,14 @@ func TestAddressesAreCountedApart(t *testing.T) {
 		}
 	}
 	if l.Limit(httptest.NewRecorder(), request("[2001:db8::2]", ""), "reads") {
-		t.Error("another address of one /64 has a budget of its own")
+		t.Error("another address of the same /64 has its own budget")
 	}
 	if l.Limit(httptest.NewRecorder(), request("198.51.100.9", "", "X-Forwarded-For", "203.0.113.1"), "reads") {
-		t.Error("a header of an untrusted peer buys a new budget")
+		t.Error("a header of an untrusted peer gives a new budget")
 	}
 }
 
-// An unknown bearer counts on the address, so that made-up ones buy nothing.
+// An unknown bearer counts on the address, so that made-up bearers give no new budget.
 func TestUnknownBearersCountOnTheAddress(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(t)
@@ -151,7 +151,7 @@ func TestHeadersOfARequest(t *testing.T) {
 		t.Errorf("limits %q", got)
 	}
 	if w.Header().Get("Retry-After") != "" {
-		t.Error("an answer that is not refused says when to come back")
+		t.Error("an answer that is not refused has Retry-After")
 	}
 	w = httptest.NewRecorder()
 	for range 4 {

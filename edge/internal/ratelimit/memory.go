@@ -21,8 +21,8 @@ const (
 
 // MemoryConfig says how a Memory store works. The zero value works.
 type MemoryConfig struct {
-	// MaxKeys bounds how many windows are remembered at once, rounded up to a
-	// multiple of 64. Defaults to DefaultMaxKeys.
+	// MaxKeys bounds how many windows are kept at once, rounded up to a multiple of 64. Defaults to
+	// DefaultMaxKeys.
 	MaxKeys int
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -30,12 +30,11 @@ type MemoryConfig struct {
 
 // Memory counts in the memory of this process.
 //
-// It is bounded. A window that has ended is dropped when another key is counted
-// for the first time. At MaxKeys the window that would end first makes room, which
-// gives its owner a new budget a little early: to gain by that, a caller must
-// speak from more than MaxKeys addresses, each of which has a budget anyway. No
-// one is refused for the number of others. A sliding window takes 8 bytes more
-// for each hit that it admitted.
+// It is bounded. A window that has ended is dropped when another key is counted for the first time.
+// At MaxKeys the window that would end first is dropped, which gives its key a new budget a little
+// early. To gain by that, a caller needs more than MaxKeys addresses, each of which has a budget
+// anyway. The number of other keys never refuses a request. A sliding window takes 8 bytes more for
+// each hit that it admitted.
 type Memory struct {
 	now      func() time.Time
 	start    time.Time // time is kept as the duration since then, on the monotonic clock
@@ -59,7 +58,7 @@ func NewMemory(c MemoryConfig) *Memory {
 	return m
 }
 
-// positive returns v, or what it defaults to if v is 0 or less.
+// positive returns v, or the default if v is 0 or less.
 func positive[T cmp.Ordered](v, otherwise T) T {
 	var zero T
 	if v > zero {
@@ -85,7 +84,7 @@ func (m *Memory) Take(_ context.Context, p Policy, key string, n int) (Taken, er
 	return w.count(p, n, now), nil
 }
 
-// Len returns how many windows are remembered, those that have ended included.
+// Len returns how many windows are kept, including those that have ended.
 func (m *Memory) Len() int {
 	n := 0
 	for i := range m.shards {
@@ -114,8 +113,8 @@ type shard struct {
 	queues  []*queue // one for each length of window: there are few
 }
 
-// find returns the window of a key, a new one if there is none. Two windows that
-// have ended are dropped for each new one, so that what has ended goes in time.
+// find returns the window of a key, a new one if there is none. Two windows that have ended are
+// dropped for each new one, so that ended windows are removed over time.
 func (s *shard) find(p Policy, key string, now time.Duration, capacity int) *window {
 	id := windowKey{policy: p.Name, key: key, length: p.Window, sliding: p.Sliding}
 	if w, ok := s.windows[id]; ok {
@@ -129,7 +128,7 @@ func (s *shard) find(p Policy, key string, now time.Duration, capacity int) *win
 	if len(s.windows) >= capacity {
 		s.drop(s.oldest())
 	}
-	id.key = strings.Clone(key) // it may be a part of a long header
+	id.key = strings.Clone(key) // the key may be a part of a long header
 	w := &window{id: id, queue: s.queue(p.Window), ends: now}
 	s.windows[id] = w
 	w.place = w.queue.windows.PushBack(w)
@@ -182,7 +181,7 @@ func (q *queue) first() *window {
 // window holds the hits of one key. Times are durations since the store's start.
 type window struct {
 	id   windowKey
-	ends time.Duration // from then on nothing in it counts
+	ends time.Duration // from then on it is empty
 
 	used int             // of a fixed window
 	hits []time.Duration // of a sliding one, the oldest first
@@ -202,8 +201,8 @@ func (w *window) count(p Policy, n int, now time.Duration) Taken {
 	return Taken{Admitted: admitted, Remaining: max(0, p.Quota-w.used), Reset: w.ends - now}
 }
 
-// slide takes n hits from a sliding window. A hit counts for the window's length;
-// refused hits are not remembered.
+// slide takes n hits from a sliding window. A hit counts for the window's length; refused hits are
+// not kept.
 func (w *window) slide(p Policy, n int, now time.Duration) Taken {
 	for len(w.hits) > 0 && w.hits[0] <= now-p.Window {
 		w.hits = w.hits[1:]
@@ -218,11 +217,11 @@ func (w *window) slide(p Policy, n int, now time.Duration) Taken {
 	return Taken{
 		Admitted:  admitted,
 		Remaining: max(0, p.Quota-len(w.hits)),
-		Reset:     w.hits[0] + p.Window - now, // one was there or was admitted: a quota is at least 1
+		Reset:     w.hits[0] + p.Window - now, // not empty: a quota is at least 1
 	}
 }
 
-// prolong lets the window end one length from now, later than any other in its queue.
+// prolong moves the end of the window to one length from now, later than any other in its queue.
 func (w *window) prolong(now time.Duration) {
 	w.ends = now + w.id.length
 	w.queue.windows.MoveToBack(w.place)

@@ -12,7 +12,7 @@ import (
 
 var perMinute = ratelimit.Policy{Name: "p", Quota: 2, Window: time.Minute, By: ratelimit.Address}
 
-// slidingMinute is perMinute to the letter.
+// slidingMinute is perMinute with a sliding window.
 func slidingMinute() ratelimit.Policy {
 	p := perMinute
 	p.Sliding = true
@@ -34,14 +34,14 @@ func TestMemoryIsBounded(t *testing.T) {
 			if n := m.Len(); n > most {
 				t.Errorf("%d windows are kept, more than %d", n, most)
 			}
-			// The latest are still limited, the first made room.
+			// The latest windows are still limited, the first one was dropped.
 			want(t, take(t, m, p, fmt.Sprint("key ", 20*most-1), 1), 0, 0)
 			want(t, take(t, m, p, "key 0", 1), 1, 1)
 		})
 	}
 }
 
-// Of windows of several lengths, the one that ends first makes room.
+// Of windows of several lengths, the one that ends first is dropped.
 func TestMemoryKeepsWhatLastsLonger(t *testing.T) {
 	t.Parallel()
 	c := newClock()

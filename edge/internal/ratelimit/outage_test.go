@@ -13,7 +13,7 @@ import (
 // maxDelay is how much later than normal an answer may be (issue 4).
 const maxDelay = 60 * time.Millisecond
 
-// outage is a way in which Redis is not there.
+// outage is a way in which Redis fails.
 type outage struct {
 	name       string
 	begin, end func(t *testing.T, p *proxy)
@@ -29,9 +29,9 @@ func outages() []outage {
 	}
 }
 
-// However long it lasts, and with Redis asked every time, no answer is late. A
-// busy machine spoils some measurements, a wrong setting all of them, so that the
-// median decides; TestFallbackBoundsTheWait has the bound itself.
+// No answer is late, however long the outage lasts and even if Redis is asked every time. The
+// median decides, because a busy machine slows some hits and a wrong setting slows all.
+// TestFallbackBoundsTheWait checks the bound itself.
 func TestOutageDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, o := range outages() {
@@ -107,7 +107,7 @@ func TestOutageEnds(t *testing.T) {
 			await(t, changes, ratelimit.StateLocal)
 			o.end(t, proxy)
 			await(t, changes, ratelimit.StateShared)
-			want(t, take(t, f, p, "spent", 1), 0, 0) // as Redis knows, and the local store does not
+			want(t, take(t, f, p, "spent", 1), 0, 0) // counted in Redis, not in the local store
 		})
 	}
 }

@@ -13,10 +13,10 @@ import (
 // Off is the override that switches a policy off.
 const Off = "off"
 
-// ParseOverride reads what an operator sets a policy to: quota/window, where the
-// window is in seconds ("120/60"), or Off, which is a quota and a window of 0.
-// The quota is from 1 to MaxQuota, the window from 1 second to MaxWindow; both
-// are plain digits. The error repeats s and shows what it may be.
+// ParseOverride reads an operator's setting of a policy: quota/window, with the window in seconds
+// ("120/60"), or Off, for which it returns a quota and a window of 0. The quota is from 1 to
+// MaxQuota, the window from 1 second to MaxWindow; both are plain digits. The error quotes s and
+// says which values are valid.
 func ParseOverride(s string) (quota int, window time.Duration, err error) {
 	if s == Off {
 		return 0, 0, nil
@@ -44,9 +44,9 @@ func parseCount(s string, most int) (int, bool) {
 	return n, err == nil && n >= 1 && n <= most
 }
 
-// Apply returns the policies with what the operator set instead, by the policy's
-// name; see ParseOverride for the values. A policy that is off keeps its window
-// and has a quota of 0. The error names every override that cannot be applied.
+// Apply returns the policies with the overrides, which are by the policy's name; see ParseOverride
+// for their values. A policy that is off keeps its window and has a quota of 0. The error names
+// every override that cannot be applied.
 func Apply(defaults []Policy, overrides map[string]string) ([]Policy, error) {
 	policies := slices.Clone(defaults)
 	var errs []error

@@ -28,7 +28,7 @@ const (
 	Credential Subject = "credential"
 )
 
-// Policy bounds how often something may be asked for.
+// Policy bounds how many requests a caller may make in a window.
 type Policy struct {
 	// Name is what the headers call the policy: lower-case letters, digits and
 	// hyphens, at most 64 of them.
@@ -40,8 +40,8 @@ type Policy struct {
 	Window time.Duration
 	// By is what is counted.
 	By Subject
-	// Sliding counts the requests of any window of that length, to the letter;
-	// otherwise windows are fixed and begin with the first request.
+	// Sliding bounds the requests in every period of that length. Otherwise windows are fixed and
+	// begin with the first request.
 	Sliding bool
 }
 
@@ -61,8 +61,8 @@ const (
 	PolicySettings       = "settings"
 )
 
-// Defaults returns the policies as they are unless the operator sets others.
-// The login policy is enforced by the backend, which alone sees the account.
+// Defaults returns the policies without an operator's overrides. The login policy is enforced by
+// the backend, which alone sees the account.
 func Defaults() []Policy {
 	return []Policy{
 		{Name: PolicyProfile, Quota: 120, Window: time.Minute, By: Address},
@@ -80,8 +80,8 @@ func Defaults() []Policy {
 	}
 }
 
-// Validate reports what keeps the policy from being enforced or from being
-// written into a header. Programs call it at start-up, for each policy.
+// Validate returns an error if the policy cannot be enforced or cannot be written into a header.
+// Programs call it at start-up, for each policy.
 func (p Policy) Validate() error {
 	var errs []error
 	if !validName(p.Name) {

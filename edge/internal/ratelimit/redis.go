@@ -17,8 +17,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Defaults of the Redis store. The library's own would turn an outage of Redis
-// into one of ours: it waits for seconds, and again for each retry.
+// Defaults of the Redis store. With the defaults of the library, an outage of Redis would delay
+// every answer: it waits for seconds, and again for each retry.
 const (
 	// DefaultRedisPrefix begins the names of all keys.
 	DefaultRedisPrefix = "kith:rate:"
@@ -42,9 +42,8 @@ type RedisConfig struct {
 	URL string
 	// Prefix begins the names of all keys. Defaults to DefaultRedisPrefix.
 	Prefix string
-	// Secret, the same on every edge, keys the hash of what is counted, so that
-	// a reader of Redis cannot find an address by trying them all. Without it
-	// the hash hides them from a glance only.
+	// Secret, the same on every edge, keys the hash of what is counted, so that a reader of Redis
+	// cannot find an address by hashing all addresses. Without it, such a reader can.
 	Secret []byte
 }
 
@@ -52,7 +51,7 @@ type RedisConfig struct {
 // one key, and so atomic, and fit for a Redis Cluster behind a proxy. Keys end
 // with their windows. Time is the server's, so that edges need not agree on it.
 //
-// Take returns an error whenever Redis does; Fallback makes an answer of that.
+// Take returns an error whenever Redis does; Fallback handles it.
 type Redis struct {
 	client *redis.Client
 	prefix string
@@ -95,7 +94,7 @@ func redisOptions(address string) (*redis.Options, error) {
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, RedisTimeout)
 	o.PoolTimeout = cmp.Or(o.PoolTimeout, RedisTimeout)
 	o.DialTimeout = cmp.Or(o.DialTimeout, RedisDialTimeout)
-	// What is not needed for scripts would only make connecting slower.
+	// Features that scripts do not need would only make connecting slower.
 	o.Protocol = 2
 	o.PipelinePoolSize = -1
 	o.DisableIdentity = true
@@ -103,8 +102,7 @@ func redisOptions(address string) (*redis.Options, error) {
 	return o, nil
 }
 
-// Take implements Store. It is bound by the deadline of ctx and by the timeouts
-// of the configuration.
+// Take implements Store. It ends at the deadline of ctx or after the timeouts of the configuration.
 func (r *Redis) Take(ctx context.Context, p Policy, key string, n int) (Taken, error) {
 	if err := checkTake(p, n); err != nil {
 		return Taken{}, err
@@ -158,9 +156,8 @@ func (r *Redis) run(ctx context.Context, script *redis.Script, numbers int, name
 	return reply, err
 }
 
-// name returns the key in Redis of what p counts under key. The policy can be
-// read in it, the key cannot: it is hashed, to 128 bits, with all that makes a
-// window another one.
+// name returns the Redis key of the window of key under p. It has the policy's name in plain text
+// and a hash of 128 bits of the key and all that identifies the window.
 func (r *Redis) name(p Policy, key string) string {
 	var room [256]byte
 	b := append(room[:0], r.secret[:]...)
@@ -182,7 +179,7 @@ func (r *Redis) name(p Policy, key string) string {
 // Close closes the connections.
 func (r *Redis) Close() error { return r.client.Close() }
 
-// Ping tells whether the server answers.
+// Ping returns an error unless the server answers.
 func (r *Redis) Ping(ctx context.Context) error {
 	if err := r.client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ask Redis: %w", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// Whoever reads Redis sees the policies, and no address.
+// A reader of Redis sees the policies, and no address.
 func TestRedisKeysHideAddresses(t *testing.T) {
 	t.Parallel()
 	address, ok := redisAddress(t)
@@ -96,7 +96,7 @@ func TestRedisAddresses(t *testing.T) {
 	}
 }
 
-// A clock that is set back does not shut anyone out for longer than a window.
+// After a clock is set back, nobody is refused for longer than a window.
 func TestRedisClockSetBack(t *testing.T) {
 	t.Parallel()
 	address, ok := redisAddress(t)

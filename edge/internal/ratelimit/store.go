@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrTake is what Take returns for a call that makes no sense; see Store.
+// ErrTake is the error of Take for invalid arguments; see Store.
 var ErrTake = errors.New("cannot count")
 
 // Store counts hits in windows. A window belongs to a key under a policy, that
@@ -29,9 +29,9 @@ type Store interface {
 	Close() error
 }
 
-// Taken is what became of the hits of one Take.
+// Taken is the result of one Take.
 type Taken struct {
-	// Admitted is how many of the hits were let in: from 0 to n.
+	// Admitted is how many of the hits were admitted: from 0 to n.
 	Admitted int
 	// Remaining is how many hits the window has room for after these, 0 at least.
 	Remaining int

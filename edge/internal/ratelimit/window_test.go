@@ -10,8 +10,8 @@ import (
 	"github.com/kith-crm/kith/edge/internal/ratelimit"
 )
 
-// model is a window as the documentation describes it, and nothing else: the
-// times of the hits that were admitted.
+// model is the simplest window that meets the documentation: the times of the hits that were
+// admitted.
 type model struct {
 	policy   ratelimit.Policy
 	admitted []time.Time
@@ -99,7 +99,7 @@ func checkWindow(t *rapid.T, sliding bool, open func() (ratelimit.Store, *clock,
 		Window: time.Duration(rapid.IntRange(1, 3).Draw(t, "window")) * time.Second,
 	}
 	m := &model{policy: p}
-	// Steps of quarters meet the windows' ends exactly; microseconds fall beside.
+	// Steps of quarters hit the windows' ends exactly, microseconds miss them.
 	step := rapid.OneOf(
 		rapid.Map(rapid.IntRange(0, 8), func(n int) time.Duration { return time.Duration(n) * 250 * time.Millisecond }),
 		rapid.Map(rapid.IntRange(0, 1_500_000), func(n int) time.Duration { return time.Duration(n) * time.Microsecond }),
@@ -114,7 +114,7 @@ func checkWindow(t *rapid.T, sliding bool, open func() (ratelimit.Store, *clock,
 	}
 	limit := p.Quota
 	if !sliding {
-		limit = 2*p.Quota - 1 // the end of one window and the begin of the next
+		limit = 2*p.Quota - 1 // the end of one window and the start of the next
 	}
 	if most := m.most(p.Window); most > limit {
 		t.Fatalf("a stretch of %s holds %d hits of %d", p.Window, most, p.Quota)

@@ -1,9 +1,8 @@
-// Package requestlog carries what is known of one HTTP request while it is
-// served: its id, the route that matched, and what its log line says.
+// Package requestlog carries the data of one HTTP request while it is served: its id, the route
+// that matched, and the attributes of its log line.
 //
-// The outermost handler makes one Event for each request and logs it once at
-// the end; everything below fills it in. The package owns no header, no log and
-// no metric.
+// The outermost handler makes one Event for each request and logs it once at the end; the handlers
+// below it fill it in. The package owns no header, no log and no metric.
 package requestlog
 
 import (
@@ -22,8 +21,8 @@ type Event struct {
 	RequestID string
 	// Route is the name of the route that matched, "" if none did.
 	Route string
-	// Credential is the stable id of the caller's credential, once the backend has
-	// told it; Dead says that the backend called the credential dead.
+	// Credential is the stable id of the caller's credential, once the backend has returned it;
+	// Dead says that the backend called the credential dead.
 	Credential string
 	Dead       bool
 	// Demo says that the demo account's credential was used, not the caller's.
@@ -53,8 +52,8 @@ func (e *Event) Admit(l Limiter, waited time.Duration, w http.ResponseWriter) {
 	e.limiter, e.waited, e.writer = l, waited, w
 }
 
-// AcquireMore has the request count as n more until release is called, because it
-// is served by as many goroutines. It waits for room, and reports whether there is.
+// AcquireMore makes the request count as n more requests until release is called, because n more
+// goroutines serve it. It waits for room, and reports whether there was any.
 func (e *Event) AcquireMore(ctx context.Context, n int) (release func(), ok bool) {
 	if e.limiter == nil {
 		return func() {}, true
@@ -62,8 +61,8 @@ func (e *Event) AcquireMore(ctx context.Context, n int) (release func(), ok bool
 	return func() { e.limiter.ReleaseMore(n) }, e.limiter.AcquireMore(ctx, n, e.waited)
 }
 
-// Suspend has the request not count while it waits for something that takes no
-// work, until resume is called. It may take longer than a request has otherwise.
+// Suspend gives back the request's place in the limiter until resume is called, for waits that need
+// no processor. The wait may last longer than the server's read timeout.
 func (e *Event) Suspend() (resume func()) {
 	if e.limiter == nil {
 		return func() {}
@@ -113,7 +112,7 @@ func (e *Event) Await(d time.Duration) { e.awaited.Add(int64(d)) }
 // Awaited returns the time spent waiting for the backend.
 func (e *Event) Awaited() time.Duration { return time.Duration(e.awaited.Load()) }
 
-// Attrs returns the attributes that were noted.
+// Attrs returns the attributes that Note added.
 func (e *Event) Attrs() []slog.Attr { return e.attrs }
 
 type contextKey struct{}

@@ -1,5 +1,5 @@
-// Package route is what a public path is: a Route has all that is known of one,
-// and a Table finds the route of a request.
+// Package route describes the public paths: a Route has everything that is known of a path, and a
+// Table finds the Route of a request.
 //
 // Each package of the edge returns its routes with their handlers, and
 // edge/server/routes.go lists those packages. The steps that a request passes

@@ -30,10 +30,10 @@ func TestMatcherRefusesPatterns(t *testing.T) {
 		"/a/{b":      "at most one",
 		"/a/{}":      "at most one",
 		"/a/{b}/{c}": "at most one",
-		"/a/":        "no plain path",
-		"/a//b":      "no plain path",
-		"a":          "no plain path",
-		"/a/%2e":     "no plain path",
+		"/a/":        "not a plain path",
+		"/a//b":      "not a plain path",
+		"a":          "not a plain path",
+		"/a/%2e":     "not a plain path",
 		"/taken":     "twice",
 		"/is/{x}":    "twice",
 	} {
@@ -44,8 +44,8 @@ func TestMatcherRefusesPatterns(t *testing.T) {
 	}
 }
 
-// FuzzMatch checks that what matches needs no decoding and no cleaning, and is
-// the pattern with the argument in it.
+// FuzzMatch checks that a path that matches needs no decoding and no cleaning, and equals the
+// pattern with the argument in it.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range []string{
 		"/mcp/v1", "/api/human/bob", "/api/human/bob.md", "/api/human/../x", "/%2e%2e", "//x", "/a%2fb", "/b\xc3\xb6b",

@@ -51,8 +51,8 @@ func New(routes []Route, o Options) (*Table, error) {
 	return t, t.buildHandlers(routes)
 }
 
-// buildHandlers makes the handlers of the time before the first sunset, and of each
-// time from a sunset on.
+// buildHandlers makes the handlers for the time before the first sunset, and for each period that a
+// sunset starts.
 func (t *Table) buildHandlers(routes []Route) error {
 	times := []time.Time{{}}
 	for _, r := range routes {
@@ -84,7 +84,7 @@ func check(routes []Route, o Options) error {
 	seen := make(map[string]bool, len(routes))
 	for _, r := range routes {
 		if seen[r.Name] {
-			faults = append(faults, fmt.Errorf("route %q: is there twice", r.Name))
+			faults = append(faults, fmt.Errorf("route %q: is defined twice", r.Name))
 		}
 		seen[r.Name] = true
 		if err := checkRoute(r, o); err != nil {
@@ -110,7 +110,7 @@ func checkRoute(r Route, o Options) error {
 	}
 	for _, m := range r.Methods {
 		if !knownMethod(m) || m == http.MethodHead || m == http.MethodOptions {
-			return fmt.Errorf("method %q: HEAD and OPTIONS come by themselves, others are not served", m)
+			return fmt.Errorf("method %q: HEAD and OPTIONS are added automatically, other methods are not supported", m)
 		}
 	}
 	if r.RatePolicy != "" {
@@ -132,8 +132,8 @@ func allowed(methods []string) string {
 	return strings.Join(list, ", ")
 }
 
-// deprecationValue is the value of the Deprecation header. RFC 9745 has a date
-// there; the specification of this service says true.
+// deprecationValue is the value of the Deprecation header. RFC 9745 has a date there; the
+// specification of this service requires true.
 const deprecationValue = "true"
 
 func newLifecycle(r Route, baseURL string) lifecycle {
@@ -150,7 +150,7 @@ func newLifecycle(r Route, baseURL string) lifecycle {
 	return l
 }
 
-// checkLifecycle tells what is wrong with the route's state, or nil.
+// checkLifecycle returns an error if the route's state, successor and sunset do not fit together.
 func checkLifecycle(r Route) error {
 	switch r.State {
 	case Current:

@@ -17,9 +17,8 @@ type target struct {
 	query     string
 }
 
-// parseTarget takes the target apart. It reports false for what is none: bytes
-// that cannot stand there, a fragment, userinfo, another scheme. Even then the path
-// is what stands before the query.
+// parseTarget parses a request target. It reports false for an invalid one: bytes that cannot stand
+// there, a fragment, userinfo, another scheme. Even then the path is the part before the query.
 func parseTarget(r *http.Request) (target, bool) {
 	raw := r.RequestURI
 	if raw == "" { // a request that was made in this process
@@ -67,17 +66,17 @@ func hostname(authority string) string {
 	return strings.Trim(authority, "[]")
 }
 
-// verdict is what the grammar says of a path.
+// verdict is the result of checking a path against the grammar.
 type verdict uint8
 
 const (
 	plain     verdict = iota // may be looked up in the table
-	unknown                  // a path, but none that this service has: 404
-	malformed                // no path at all: 400
+	unknown                  // valid, but no route can have it: 404
+	malformed                // not a valid path: 400
 )
 
-// judgePath decides about the path of a request target, exactly as it was sent.
-// Nothing is decoded or cleaned: a path that would need it names nothing here.
+// judgePath decides about the path of a request target, exactly as it was sent. Nothing is decoded
+// or cleaned: a path that would need it is not found.
 func judgePath(path string) verdict {
 	if path == "" || path[0] != '/' {
 		return malformed
@@ -145,9 +144,8 @@ func pathByte(c byte) bool {
 	}
 }
 
-// escapedRune returns the length of the percent-encoded character that s starts
-// with, or 0 if the escape is broken, is no UTF-8 (overlong forms included) or
-// hides a control character.
+// escapedRune returns the length of the percent-encoded character that s starts with, or 0 if the
+// escape is broken, is not UTF-8 (overlong forms included) or hides a control character.
 func escapedRune(s string) int {
 	first, ok := escapedByte(s)
 	if !ok {
@@ -213,8 +211,8 @@ type pattern struct {
 	index          int    // in routes
 }
 
-// NewMatcher compiles the routes' patterns. It refuses a pattern that is no plain
-// path, that has more than one parameter, or that another route has already.
+// NewMatcher compiles the routes' patterns. It fails for a pattern that is not a plain path, that
+// has more than one parameter, or that another route has already.
 func NewMatcher(routes []Route) (*Matcher, error) {
 	m := &Matcher{routes: routes, exact: make(map[string]int, len(routes))}
 	for i, r := range routes {
@@ -233,18 +231,18 @@ func (m *Matcher) add(text string, index int) error {
 	}
 	sample := prefix + name + suffix
 	if judgePath(sample) != plain {
-		return fmt.Errorf("pattern %q: is no plain path", text)
+		return fmt.Errorf("pattern %q: is not a plain path", text)
 	}
 	if !parametric {
 		if _, taken := m.exact[text]; taken {
-			return fmt.Errorf("pattern %q: is there twice", text)
+			return fmt.Errorf("pattern %q: is defined twice", text)
 		}
 		m.exact[text] = index
 		return nil
 	}
 	for _, p := range m.patterns {
 		if p.prefix == prefix && p.suffix == suffix {
-			return fmt.Errorf("pattern %q: is there twice", text)
+			return fmt.Errorf("pattern %q: is defined twice", text)
 		}
 	}
 	m.patterns = append(m.patterns, pattern{prefix: prefix, suffix: suffix, index: index})
@@ -283,13 +281,11 @@ func (p pattern) match(path string) (string, bool) {
 	return argument, true
 }
 
-// errQuery is what ParseQuery answers. The caller is told no more than this:
-// the query may hold what it did not mean to send.
+// errQuery is the error of ParseQuery. It does not quote the query, which may hold secrets.
 var errQuery = errors.New("the query string is not well-formed")
 
-// ParseQuery reads a query string strictly: a broken percent escape, a semicolon
-// as separator, a control character or bytes that are no UTF-8 are errors, where
-// URL.Query drops them in silence.
+// ParseQuery reads a query string strictly: a broken percent escape, a semicolon as separator, a
+// control character or bytes that are not UTF-8 are errors, where URL.Query drops them silently.
 func ParseQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// State says where a path is in its life (RFC 9745).
+// State says whether a path is deprecated (RFC 9745).
 type State string
 
 // The states of a path. One that is past its sunset answers 410.
@@ -44,8 +44,9 @@ const (
 	// PathServerCard is where MCP reserves a place for the card of the current server
 	// (SEP-2127): its address and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"
-	// settingsPrefix begins the paths of the member's settings.
+	// settingsPrefix and peoplePrefix begin the paths of the pages that need a member.
 	settingsPrefix = "/settings/"
+	peoplePrefix   = "/people/"
 )
 
 // Handler serves the requests of a route. argument is the value of the path's
@@ -102,9 +103,9 @@ func (r Route) Original() string {
 	return r.Name
 }
 
-// Mounted returns the routes that a server serves: those given and, with the
-// sandbox, a copy under /sandbox of each that needs no credential; without it,
-// not even the sandbox's own.
+// Mounted returns the routes that a server serves. With the sandbox, these are the given ones and a
+// copy under /sandbox of each that needs no credential. Without it, these are the given ones except
+// the sandbox's own.
 func Mounted(routes []Route, sandbox bool) []Route {
 	var mounted []Route
 	for _, r := range routes {
@@ -139,7 +140,7 @@ func WithSunsets(routes []Route, dates map[string]time.Time) []Route {
 	return routes
 }
 
-// LiveAt returns the routes that are not removed by then.
+// LiveAt returns the routes that are not removed at a time.
 func LiveAt(routes []Route, then time.Time) []Route {
 	return slices.DeleteFunc(slices.Clone(routes), func(r Route) bool { return !r.Sunset.IsZero() && !then.Before(r.Sunset) })
 }

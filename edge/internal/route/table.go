@@ -17,7 +17,7 @@ type Table struct {
 	policies []areaPolicy
 }
 
-// entry is what is made ready of a route.
+// entry is a route with its prepared handlers and headers.
 type entry struct {
 	Route
 
@@ -26,7 +26,7 @@ type entry struct {
 	handlers  []periodHandler
 }
 
-// lifecycle is what a route's state adds to its answers, ready to send.
+// lifecycle has the deprecation headers of a route, ready to send.
 type lifecycle struct {
 	deprecation []string // nil for a current path
 	successor   []string
@@ -34,19 +34,19 @@ type lifecycle struct {
 	at          time.Time
 }
 
-// periodHandler is the handler from a time on, until that of the next one.
+// periodHandler is the handler from a time until the start of the next one.
 type periodHandler struct {
 	from   time.Time
 	handle Handler
 }
 
-// areaPolicy is what a pattern has before its parameter, with the route's rate policy.
+// areaPolicy is the part of a pattern before its parameter, with the route's rate policy.
 type areaPolicy struct {
 	base   string // without a slash at the end
 	policy string // "" for none
 }
 
-// Match is what the table says of a request.
+// Match is the result of looking up a request in the table.
 type Match struct {
 	// Name is the route's name, "" where no route matched. Then Error says why.
 	Name  string
@@ -61,8 +61,8 @@ type Match struct {
 	VaryAccept bool
 	// WholeServer says that the target is *, which no route has.
 	WholeServer bool
-	// Compressible says that answers may be compressed. Those of pages must not be:
-	// what they hold beside a visitor's input must not show in an answer's length.
+	// Compressible says that answers may be compressed. Pages must not be: the length of a
+	// compressed answer that has a secret beside a visitor's input leaks the secret (BREACH).
 	Compressible bool
 
 	query, argument string
@@ -81,7 +81,7 @@ func (t *Table) Match(r *http.Request) *Match {
 	case headerBytes(r) > MaxHeaderBytes:
 		return t.unmatched(target.path, httpapi.HeadersTooLarge, "The request line and the headers take 16 KiB at most.")
 	case !knownMethod(r.Method):
-		return t.unmatched(target.path, httpapi.NotImplemented, "This method is implemented nowhere on this server.")
+		return t.unmatched(target.path, httpapi.NotImplemented, "No path of this server has this method.")
 	case !ok:
 		return t.unmatched(target.path, httpapi.MalformedRequest, "The request target is not well-formed.", malformedPart("target"))
 	case target.authority != "" && !sameHost(target.authority, t.options.Host):
@@ -116,11 +116,11 @@ func (t *Table) unmatched(path string, code httpapi.Code, detail string, fields 
 	return m
 }
 
-// notFound is a path without a route. Among the settings there are pages only, so a
-// browser that asks there gets a page.
+// notFound returns the Match of a path without a route. Below the settings and people there are
+// only pages, so a browser gets a page as the error.
 func (t *Table) notFound(r *http.Request, path string) *Match {
 	m := t.unmatched(path, httpapi.NotFound, "No resource has this path.")
-	if t.options.ErrorWriters[Page] == nil || !InSettings(path) {
+	if t.options.ErrorWriters[Page] == nil || !NeedsMember(path) {
 		return m
 	}
 	m.VaryAccept = true
@@ -131,8 +131,11 @@ func (t *Table) notFound(r *http.Request, path string) *Match {
 	return m
 }
 
-// InSettings reports whether a path is below the member's settings.
-func InSettings(path string) bool { return strings.HasPrefix(path, settingsPrefix) }
+// NeedsMember reports whether a path is below the pages that need a member: people and the
+// settings.
+func NeedsMember(path string) bool {
+	return strings.HasPrefix(path, settingsPrefix) || strings.HasPrefix(path, peoplePrefix)
+}
 
 func malformedPart(part string) httpapi.Field {
 	return httpapi.Field{Field: part, Message: "is not well-formed"}
@@ -149,7 +152,7 @@ func headerBytes(r *http.Request) int {
 	return n
 }
 
-// Serve has the route's handler answer.
+// Serve calls the route's handler.
 func (m *Match) Serve(w http.ResponseWriter, r *http.Request) {
 	handlers := m.entry.handlers
 	handle := handlers[0].handle
@@ -164,7 +167,7 @@ func (m *Match) Serve(w http.ResponseWriter, r *http.Request) {
 	handle(w, r, m.argument)
 }
 
-// Allow is the value of the Allow header: the methods that do something here.
+// Allow is the value of the Allow header: the methods of the route.
 func (m *Match) Allow() []string { return m.entry.allow }
 
 // Allows reports whether the route has the method; GET brings HEAD.

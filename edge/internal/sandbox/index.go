@@ -1,6 +1,6 @@
-// Package sandbox describes the sandbox at GET /sandbox: whether the demo account
-// is there, which paths answer for it, how often they may be called, and requests
-// to try, each with a curl line that works as printed.
+// Package sandbox describes the sandbox at GET /sandbox: whether the demo account exists, which
+// paths serve it, their rate limits, and requests to try, each with a curl line that works as
+// printed.
 //
 // Which routes have a copy under /sandbox is decided in package route. The demo
 // account itself belongs to the backend, and the requests to the sandbox module.

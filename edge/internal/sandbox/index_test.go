@@ -94,7 +94,7 @@ func TestIndex(t *testing.T) {
 	}
 	backend.Unseeded = true
 	if p, _ := get(t, newIndex(t, backend)); p.Seeded {
-		t.Error("an empty sandbox is called seeded")
+		t.Error("an empty sandbox is reported as seeded")
 	}
 }
 
@@ -160,6 +160,6 @@ func TestIndexDuringAnOutage(t *testing.T) {
 func TestNewRefusesBrokenRequests(t *testing.T) {
 	t.Parallel()
 	if _, err := sandbox.New(sandbox.Options{}); err == nil {
-		t.Error("no options are enough")
+		t.Error("New accepts no options")
 	}
 }

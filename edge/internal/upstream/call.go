@@ -43,24 +43,23 @@ func call[Request, Response any](
 	return response, nil
 }
 
-// GetPrincipal tells what a bearer stands for. A dead one is an *Error of Kind
-// Unauthenticated.
+// GetPrincipal returns the principal of a bearer. A dead one is an *Error of Kind Unauthenticated.
 func (c *Client) GetPrincipal(ctx context.Context, bearer string) (*accessv1.GetPrincipalResponse, error) {
 	ctx, info := connect.NewClientContext(ctx)
 	info.RequestHeader()["Authorization"] = []string{"Bearer " + bearer}
 	return call(ctx, c.timeout, c.access.GetPrincipal, &accessv1.GetPrincipalRequest{})
 }
 
-// BatchGetProfiles reads the public profiles of 1 to 20 usernames. Those without
-// one are left out, whatever the reason.
+// BatchGetProfiles reads the public profiles of 1 to 20 usernames. Usernames without a public
+// profile are left out, whatever the reason.
 func (c *Client) BatchGetProfiles(ctx context.Context, usernames ...string) ([]*directoryv1.Profile, error) {
 	request := &directoryv1.BatchGetProfilesRequest{Usernames: usernames}
 	response, err := call(ctx, c.timeout, c.directory.BatchGetProfiles, request)
 	return response.GetProfiles(), err
 }
 
-// ListMembers reads a page of the directory. A cursor that is none of the
-// backend's own is an *Error of Kind Invalid.
+// ListMembers reads a page of the directory. A cursor that the backend did not issue is an *Error
+// of Kind Invalid.
 func (c *Client) ListMembers(
 	ctx context.Context, request *directoryv1.ListMembersRequest,
 ) (*directoryv1.ListMembersResponse, error) {
@@ -85,7 +84,7 @@ func (c *Client) GetSandbox(ctx context.Context) (*sandboxv1.GetSandboxResponse,
 type Answer struct {
 	// Body is the response message as JSON, exactly as the backend wrote it.
 	Body []byte
-	// Receipt tells whose call it was and what it cost.
+	// Receipt has the credential and the cost of the call.
 	Receipt Receipt
 }
 
@@ -119,11 +118,11 @@ type ToolCall struct {
 // WaitTimeout is the ExtraTimeout of a tool that waits: the longest wait of the contract.
 const WaitTimeout = 20 * time.Second
 
-// Retry makes a call one that is done once however often it is made.
+// Retry makes a call idempotent.
 type Retry struct {
 	// Key is the caller's, verbatim.
 	Key string
-	// Fingerprint tells the requests apart that the key may stand for.
+	// Fingerprint identifies the request: the backend refuses the key with another fingerprint.
 	Fingerprint string
 }
 
@@ -226,8 +225,8 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// doer is a transport as Connect wants it. An http.Client would add redirects,
-// cookies and a Referer, none of which belong in a call.
+// doer makes a transport an HTTP client for Connect. An http.Client would add redirects, cookies
+// and a Referer, none of which belong in a call.
 type doer struct {
 	transport http.RoundTripper
 }
@@ -235,8 +234,7 @@ type doer struct {
 // Do makes the call.
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d.transport.RoundTrip(r) }
 
-// Headers with which the backend says whose call it was and what it cost. Each
-// may be absent.
+// Headers of the backend with the credential and the cost of a call. Each may be absent.
 const (
 	headerCredentialID = "Kith-Credential-Id"
 	headerCharged      = "Kith-Credits-Charged"
@@ -245,24 +243,24 @@ const (
 	headerIdempotency  = "Kith-Idempotency"
 )
 
-// What headerIdempotency says of a call that may be repeated.
+// The values of headerIdempotency.
 const (
 	stateReplayed = "replayed"
 	stateInFlight = "in_flight"
 	stateReused   = "reused"
 )
 
-// Receipt is what the backend says of a call besides its answer.
+// Receipt is what the backend returns in the headers of a call: credential, replay and credits.
 type Receipt struct {
-	// CredentialID is the stable id of the credential, "" if not told.
+	// CredentialID is the stable id of the credential, "" if the backend did not send it.
 	CredentialID string
 	// Replayed says that this is the answer of an earlier call with the same key.
 	Replayed bool
-	// Metered says whether the fields below were told.
+	// Metered says whether the backend sent the fields below.
 	Metered bool
 	// Charged and Remaining are credits.
 	Charged, Remaining int
-	// ResetsAt is when the allowance is renewed, RFC 3339; "" if not told.
+	// ResetsAt is when the allowance is renewed, RFC 3339; "" if the backend did not send it.
 	ResetsAt string
 }
 

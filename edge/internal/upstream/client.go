@@ -5,10 +5,9 @@
 // decodes what a tool takes or gives. The other reads use the generated clients
 // with binary protobuf.
 //
-// Each call carries the service credential and the request id, ends within a
-// deadline, and reads no more than 8 MiB. Each failure is an *Error, whose Kind
-// says what the caller may tell the world. The backend decides who calls and
-// what they may do; nothing is cached or retried here.
+// Each call carries the service credential and the request id, ends within a deadline, and reads no
+// more than 8 MiB. Each failure is an *Error, whose Kind says what may be told to the caller. The
+// backend decides who calls and what they may do; nothing is cached or retried here.
 package upstream
 
 import (
@@ -63,7 +62,8 @@ type Client struct {
 	sunset    sunsetv1connect.SunsetServiceClient
 }
 
-// New returns a client. It fails if BaseURL is none; it does not connect.
+// New returns a client. It fails if BaseURL is not an http(s) address without a path. It does not
+// connect.
 func New(o Options) (*Client, error) {
 	base, err := parseBase(o.BaseURL)
 	if err != nil {
@@ -117,7 +117,8 @@ func clientOptions(o Options) ([]connect.ClientOption, error) {
 	}
 	return []connect.ClientOption{
 		connect.WithReadMaxBytes(maxAnswerBytes),
-		// Backend and edge are neighbours: compressing took a third of a call.
+		// Not compressed: backend and edge share a fast network, and compressing took a third of a
+		// call's time.
 		connect.WithAcceptCompression("gzip", nil, nil),
 		connect.WithInterceptors(interceptors...),
 	}, nil
@@ -134,6 +135,6 @@ func NewTransport(config *tls.Config) *http.Transport {
 		TLSHandshakeTimeout: 5 * time.Second,
 		MaxIdleConnsPerHost: 256,
 		IdleConnTimeout:     90 * time.Second,
-		DisableCompression:  true, // Connect asks for it by itself
+		DisableCompression:  true, // Connect requests compression itself
 	}
 }

@@ -160,7 +160,7 @@ func TestCallToolErrors(t *testing.T) {
 			timeline, backendtest.TokenAll, `{}`,
 			upstream.Error{Kind: upstream.Internal},
 		},
-		"procedure that is not there": {
+		"procedure that does not exist": {
 			"/kith.X/Y", backendtest.TokenAll, `{}`,
 			upstream.Error{Kind: upstream.Internal},
 		},

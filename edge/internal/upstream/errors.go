@@ -25,8 +25,8 @@ const (
 	Internal Kind = iota
 	// Unavailable is a backend that cannot be reached or cannot answer now.
 	Unavailable
-	// Unauthenticated is a bearer that is dead. Only the backend itself can say
-	// so: a 401 of something in between is Unavailable.
+	// Unauthenticated is a dead bearer. Only the backend itself can say so: a 401 of a proxy in
+	// between is Unavailable.
 	Unauthenticated
 	// Refused is a live bearer that may not do this; see Reason and RequiredScopes.
 	Refused
@@ -36,9 +36,9 @@ const (
 	ToolFailed
 	// Exhausted is a member out of credits; Message may be shown.
 	Exhausted
-	// InFlight is a call whose key another call has that is not answered yet.
+	// InFlight is a call whose idempotency key belongs to a call that is still running.
 	InFlight
-	// KeyReused is a call whose key stands for another request.
+	// KeyReused is a call whose idempotency key was used for another request.
 	KeyReused
 )
 
@@ -63,11 +63,11 @@ type Error struct {
 	// Reason and RequiredScopes say why a call was refused.
 	Reason         string
 	RequiredScopes []string
-	// AllowedTools are those that the credential is limited to, where that is why.
+	// AllowedTools are the tools that the credential is limited to, if that is the reason.
 	AllowedTools []string
 	// Fields are the rules that a request breaks; there may be none.
 	Fields []Field
-	// Receipt is what the backend said besides.
+	// Receipt has the headers of the failed call.
 	Receipt Receipt
 
 	cause error
@@ -170,8 +170,8 @@ func (e *Error) readDetails(failure *connect.Error) {
 	}
 }
 
-// LogFailure keeps the cause of what the caller is not told. Where the caller has
-// gone, the call failed for that and is no fault of ours.
+// LogFailure logs the error of a backend call, which the caller is not told. It logs at level info
+// if the call failed because the caller went away.
 func LogFailure(ctx context.Context, logger *slog.Logger, err error) {
 	level := slog.LevelError
 	if errors.Is(ctx.Err(), context.Canceled) {

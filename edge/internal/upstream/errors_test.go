@@ -67,7 +67,7 @@ func TestRawJSONCopies(t *testing.T) {
 	}
 }
 
-// A call that failed since its caller went away is no fault of ours.
+// A call that failed because its caller went away is not logged as an error.
 func TestLogFailure(t *testing.T) {
 	t.Parallel()
 	gone, leave := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/upstream"
 )
 
-// What is not the backend's own word never looks like its refusal.
+// An answer that is not the backend's own is never taken for a refusal by the backend.
 func TestOutageIsUnavailable(t *testing.T) {
 	t.Parallel()
 	canceled, cancel := context.WithCancel(t.Context())

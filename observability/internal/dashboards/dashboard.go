@@ -63,8 +63,8 @@ func rate(by, metric string) string {
 	return "sum " + grouped(by) + "(rate(" + metric + window + "))"
 }
 
-// share returns the query of the part of a counter's increase that comes from some of its
-// series, which may not exist yet.
+// share returns the query of the share of some series in a counter's increase. Those series may not
+// exist yet.
 func share(by, part, whole string) string {
 	all := rate(by, whole)
 	return "(" + rate(by, part) + " or 0 * " + all + ") / (" + all + " > 0)"

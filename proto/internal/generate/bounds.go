@@ -9,7 +9,7 @@ import (
 // message checks every field of a public message, nested messages included.
 func (b *builder) message(m protoreflect.MessageDescriptor) {
 	if m.IsMapEntry() {
-		return // refused with its field
+		return // reported with its field
 	}
 	if comment(m) == "" {
 		b.fault(m, "has no comment")

@@ -96,7 +96,7 @@ message Thing {
   // Its picture.
   bytes picture = 2 [(buf.validate.field).bytes.max_len = 20];
   // Its labels.
-  repeated string labels = 3 [(buf.validate.field).repeated = {max_items: 3 unique: true items: {string: {max_len: 20}}}];
+  repeated string labels = 3 [(buf.validate.field).repeated = {max_items: 3 unique: true items: {string: {max_len: 20}}}, (kith.tool.v1.text_by_others) = true];
   // Its parts.
   repeated Part parts = 4 [(buf.validate.field).repeated.max_items = 3];
   // When it was made.
@@ -111,7 +111,7 @@ message Thing {
     // Whether it is new.
     bool fresh = 2;
     // Whatever else there is.
-    google.protobuf.Struct more = 3;
+    google.protobuf.Struct more = 3 [(kith.tool.v1.text_by_others) = true];
   }
 }
 `

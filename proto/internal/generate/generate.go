@@ -18,7 +18,7 @@ import (
 	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 )
 
-// packagePrefix names the packages that are ours to check.
+// packagePrefix begins the names of the packages that are checked.
 const packagePrefix = "kith."
 
 // File is the content of catalog.json.
@@ -27,8 +27,8 @@ type File struct {
 	RPCs   []*catalog.RPC `json:"rpcs"`
 }
 
-// Catalog builds the catalogue from a set of descriptors with source comments.
-// The error joins every fault found, one line each.
+// Catalog builds the catalogue from a set of descriptors with source comments. The error joins all
+// mistakes, one line each.
 func Catalog(set *descriptorpb.FileDescriptorSet) (*File, error) {
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
@@ -70,8 +70,8 @@ func sorted(files *protoregistry.Files) []protoreflect.FileDescriptor {
 	return ours
 }
 
-// order lists tools by group in the order of the enum, then as the contract
-// has them; RPCs that are no tools come last.
+// order lists tools by group in the order of the enum, then as the contract has them; RPCs that are
+// not tools come last.
 func order(rpc *catalog.RPC) int {
 	if rpc.Tool == nil {
 		return len(toolv1.ToolGroup_name)
@@ -137,7 +137,7 @@ func (b *builder) method(m protoreflect.MethodDescriptor) {
 	case access == toolv1.Access_ACCESS_CREDENTIAL:
 		rpc.Access = catalog.AccessCredential
 	default:
-		b.fault(m, "has neither the tool nor the access option, so nobody may call it")
+		b.fault(m, "has neither the tool nor the access option, so it cannot be called")
 		return
 	}
 	b.rpcs = append(b.rpcs, rpc)
@@ -162,6 +162,7 @@ func (b *builder) tool(m protoreflect.MethodDescriptor, rpc *catalog.RPC, tool *
 		InputSchema:   b.schema(m.Input(), input),
 		BoundedSchema: b.schema(m.Input(), boundedInput),
 		OutputSchema:  b.schema(m.Output(), output),
+		TextByOthers:  textByOthers(m.Output()),
 	}
 	b.checkTool(m, rpc, tool)
 	if tool.GetAnyCredential() {

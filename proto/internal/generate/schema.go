@@ -16,14 +16,15 @@ import (
 type form int
 
 const (
-	// input is the schema of the arguments for clients. It has no bounds, because the server
-	// checks them with better messages than clients do, and optional fields accept null,
-	// as the server does.
+	// input is the schema of the arguments for clients. It has no bounds and is open for
+	// unknown fields, because the server refuses them with better messages than clients do.
+	// Optional fields accept null, as the server does.
 	input form = iota
-	// boundedInput has the bounds, for documentation and tests, and no null.
+	// boundedInput has the bounds and no unknown fields, for documentation and tests, and
+	// no null.
 	boundedInput
-	// output describes answers by types and names. It is open for new fields, since a
-	// new field in an answer is no breaking change.
+	// output describes answers by types and names. It is open for new fields, since a new field in
+	// an answer is not a breaking change.
 	output
 )
 
@@ -54,14 +55,15 @@ type schemas struct {
 	form form
 	// uses counts the fields that hold a message.
 	uses map[protoreflect.FullName]int
-	// open are the messages that count is in.
+	// open are the messages that count has entered and not left.
 	open map[protoreflect.FullName]bool
 	// shared are the messages in defs, by their short names.
 	shared map[string]protoreflect.FullName
 	defs   object
 }
 
-// count counts the uses of a message and of those in it; false if one contains itself.
+// count counts the uses of a message and of the messages in it. It reports false if one contains
+// itself.
 func (s *schemas) count(m protoreflect.MessageDescriptor) bool {
 	name := m.FullName()
 	if s.open[name] {
@@ -96,14 +98,14 @@ func (s *schemas) object(m protoreflect.MessageDescriptor, nullable bool) object
 	if required != nil {
 		out.set("required", required)
 	}
-	if s.form != output {
+	if s.form == boundedInput {
 		out.set("additionalProperties", false)
 	}
 	return out
 }
 
-// isRequired tells whether a message without the field is refused, and for answers
-// whether the field is always there.
+// isRequired reports whether an argument must be set, or for answers whether the field is always
+// present.
 func (s *schemas) isRequired(f protoreflect.FieldDescriptor) bool {
 	rules := rulesOf(f)
 	text := rules.GetString()
@@ -142,7 +144,7 @@ func (s *schemas) value(f protoreflect.FieldDescriptor, rules *validate.FieldRul
 		return s.number("number", rules.GetDouble(), nullable)
 	case protoreflect.MessageKind:
 		return s.message(f.Message(), nullable)
-	default: // field lets no other kind pass but integers of 32 bits
+	default: // message refuses other integers than those of 32 bits
 		return s.number("integer", rules.GetInt32(), nullable)
 	}
 }
@@ -172,8 +174,8 @@ func (s *schemas) number(kind string, rules proto.Message, nullable bool) object
 	return out
 }
 
-// message returns the schema of a message. Outputs share the schema of a message that
-// is used twice; inputs repeat it, because some clients follow no references there.
+// message returns the schema of a message. Outputs share the schema of a message that is used
+// twice; inputs repeat it, because some clients do not follow references there.
 func (s *schemas) message(m protoreflect.MessageDescriptor, nullable bool) object {
 	switch m.FullName() {
 	case "google.protobuf.Timestamp":
@@ -198,6 +200,31 @@ func (s *schemas) message(m protoreflect.MessageDescriptor, nullable bool) objec
 	return object{{"$ref", "#/$defs/" + name}}
 }
 
+// textByOthers returns the names of the fields of an answer that may have text by others,
+// sorted. Fields in nested messages count too; each name comes once.
+func textByOthers(m protoreflect.MessageDescriptor) []string {
+	var names []string
+	seen := map[protoreflect.FullName]bool{}
+	var add func(m protoreflect.MessageDescriptor)
+	add = func(m protoreflect.MessageDescriptor) {
+		if seen[m.FullName()] {
+			return
+		}
+		seen[m.FullName()] = true
+		for i := range m.Fields().Len() {
+			f := m.Fields().Get(i)
+			if marked, _ := proto.GetExtension(f.Options(), toolv1.E_TextByOthers).(bool); marked {
+				names = append(names, string(f.Name()))
+			} else if of := f.Message(); of != nil {
+				add(of)
+			}
+		}
+	}
+	add(m)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func typed(kind string, nullable bool) object {
 	if nullable {
 		return object{{"type", []string{kind, "null"}}}
@@ -205,7 +232,7 @@ func typed(kind string, nullable bool) object {
 	return object{{"type", kind}}
 }
 
-// bound adds the bounds that rules set, to a form that has them.
+// bound adds the bounds of the rules to a schema whose form has bounds.
 func (s *schemas) bound(out *object, rules proto.Message) {
 	if s.form != boundedInput {
 		return

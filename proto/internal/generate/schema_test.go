@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/proto/internal/generate"
 )
 
-// searchTool returns the tool that search_things became.
+// searchTool returns the tool search_things.
 func searchTool(t *testing.T, contract string) *catalog.Tool {
 	t.Helper()
 	file, err := generate.Catalog(compile(t, map[string]string{contractPath: contract}))
@@ -21,7 +21,7 @@ func searchTool(t *testing.T, contract string) *catalog.Tool {
 	return file.RPCs[i].Tool
 }
 
-// Input schemas for clients have no bounds; optional arguments may be null.
+// Input schemas for clients have no bounds and are open; optional arguments may be null.
 func TestInputSchema(t *testing.T) {
 	t.Parallel()
 	wantText(t, searchTool(t, contract).InputSchema, `{"type":"object","properties":{
@@ -35,15 +35,15 @@ func TestInputSchema(t *testing.T) {
 "colour":{"type":"string","enum":["red"],"description":"Its colour."},
 "fresh":{"type":["boolean","null"],"description":"Whether it is new."},
 "more":{"type":["object","null"],"description":"Whatever else there is."}
-},"required":["colour"],"additionalProperties":false},"description":"Its parts."},
+},"required":["colour"]},"description":"Its parts."},
 "made_at":{"type":["string","null"],"description":"When it was made."},
 "count":{"type":["integer","null"],"description":"How many there are."}
-},"additionalProperties":false},"description":"Only these; their order counts."},
+}},"description":"Only these; their order counts."},
 "kind":{"type":["string","null"],"enum":["a","b",null],"description":"One of them."},
 "limit":{"type":["integer","null"],"description":"Hits per page."},
 "weight":{"type":["number","null"],"description":"Its weight."},
 "asker":{"type":"string","description":"Who asks."}
-},"required":["like_these","asker"],"additionalProperties":false}`)
+},"required":["like_these","asker"]}`)
 }
 
 func TestBoundedSchema(t *testing.T) {
@@ -70,8 +70,8 @@ func TestBoundedSchema(t *testing.T) {
 },"required":["like_these","asker"],"additionalProperties":false}`)
 }
 
-// Answers are described by names and types, with the comments of fields that are marked;
-// a message that is used twice is written once. They may grow fields.
+// Answers are described by names and types, with the comments of fields that are marked; a message
+// that is used twice is written once. They are open for new fields.
 func TestOutputSchema(t *testing.T) {
 	t.Parallel()
 	wantText(t, searchTool(t, contract).OutputSchema, `{"type":"object","properties":{

@@ -142,7 +142,7 @@ func (l *layout) check(format string) error {
 	if slices.ContainsFunc(l.columns, func(c column) bool { return c.identifies() }) {
 		return nil
 	}
-	return fault.New(fault.Invalid, "the table has no column of the format %s that says who somebody is; leave the format out to have it found", format)
+	return fault.New(fault.Invalid, "the table has no column of the format %s that identifies a person; leave the format out to detect it", format)
 }
 
 // doubled warns about columns with the same header when only one value is used.

@@ -124,7 +124,7 @@ func (f *File) survey(t *table) error {
 		}
 	}
 	if t.count == 0 {
-		return fault.New(fault.Invalid, "the file holds a header and nobody below it")
+		return fault.New(fault.Invalid, "the file has a header, but no people below it")
 	}
 	t.order = slashes.order()
 	f.warn(t.layout.doubled())

@@ -89,7 +89,7 @@ func UseIdentity(ctx context.Context, s *db.DB, issuer, subject string) (*Linked
 	err := s.NewWrite(`UPDATE linked_identities SET last_used_at = ? WHERE issuer = ? AND subject = ?
 AND EXISTS (SELECT 1 FROM members WHERE members.id = linked_identities.member_id AND members.suspended_at IS NULL`+account.Writable+") RETURNING *",
 		s.Now(), issuer, subject).Scan(ctx, link)
-	return db.Found(link, err, "the identity is linked to nobody who may sign in")
+	return db.Found(link, err, "no member who may sign in is linked to the identity")
 }
 
 // ListIdentities returns a member's links, oldest first.

@@ -61,10 +61,17 @@ func (c Cadence) NextDue(zone *time.Location) (time.Time, bool) {
 	return due, true
 }
 
+// OverdueOn returns the first day after one and a half intervals, in a time zone, and false
+// when no interval applies.
+func (c Cadence) OverdueOn(zone *time.Location) (time.Time, bool) {
+	days, _ := c.Days()
+	return c.countedFrom(zone).AddDate(0, 0, 3*days/2+1), days > 0
+}
+
 // Overdue reports whether one and a half intervals have passed on a day.
 func (c Cadence) Overdue(today time.Time, zone *time.Location) bool {
-	days, _ := c.Days()
-	return days > 0 && 2*civil.Between(c.countedFrom(zone), today) > 3*days
+	first, ok := c.OverdueOn(zone)
+	return ok && !today.Before(first)
 }
 
 // Snoozed reports whether the person is snoozed on a day.

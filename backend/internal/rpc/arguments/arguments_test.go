@@ -74,6 +74,15 @@ const (
 	note = `"not_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`
 )
 
+// people returns a list of ids of connections.
+func people(n int) string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf(`"con_%026d"`, i)
+	}
+	return "[" + strings.Join(ids, ",") + "]"
+}
+
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -86,25 +95,29 @@ func TestWrongCalls(t *testing.T) {
 		{"search_connections", `{"query":"x","limit":1e999}`, []string{"limit must be a whole number between 1 and 50, not 1e999"}},
 		{"search_connections", `{"quary":"x"}`, []string{`"quary" is not an argument of this tool; did you mean "query"?`}},
 		{"search_connections", `{"query":"x","lastContactAfter":"2026-01-01"}`, []string{`"lastContactAfter" is not an argument of this tool; did you mean "last_contact_after"?`}},
+		{"search_connections", `{"city":"Lisbon","q":"x"}`, []string{`"city" is not an argument of this tool; did you mean "location"?`, `"q" is not an argument of this tool; did you mean "query"?`}},
+		{"search_connections", `{"zodiac":"leo"}`, []string{`"zodiac" is not an argument of this tool; there are query, company, title, location, country, tag, group, has, missing, met_how, met_on_after, met_on_before, last_contact_after, last_contact_before, never_contacted, cadence_overdue and 11 more in tools/list`}},
 		{"search_connections", `{"query":7}`, []string{"query must be a string, not 7"}},
-		{"search_connections", `{"query":""}`, []string{"query must not be empty"}},
+		{"search_connections", `{"query":""}`, []string{"query must not be empty; leave it out instead"}},
 		{"search_connections", `{"query":"x","query":"y"}`, []string{"query is given twice"}},
 		{"search_connections", `{"query":"\ud800"}`, []string{"query has a character that is not valid Unicode"}},
 		{"search_connections", `{"query":"` + strings.Repeat("x", 257) + `"}`, []string{"query must have at most 256 characters; it has 257"}},
 		{"search_connections", `{"query":"x","mode":"psychic"}`, []string{"mode must be one of auto, keyword, semantic"}},
-		{"search_connections", `{"query":"x","has":"email"}`, []string{`has must be a list, not "email"`}},
+		{"search_connections", `{"query":"x","has":"email"}`, []string{`has must be a list such as ["email"], not "email"`}},
 		{"search_connections", `{"query":"x","has":["email",7,"fax"]}`, []string{"has[1] must be a string, not 7", "has[2] must be one of email, phone, url, note, interaction, birthday, location, organization, tag, group, cadence, met_how"}},
 		{"search_connections", `{"query":"x","last_contact_after":"yesterday"}`, []string{"last_contact_after must be a day such as 2026-11-20; today is 2026-11-23"}},
-		{"search_connections", `{"tag":"investor","birthday_between":["12/01","12-31"]}`, []string{`tag must be a list, not "investor"`, "birthday_between[0] must be a day of the year such as 12-31"}},
+		{"search_connections", `{"tag":"investor","birthday_between":["12/01","12-31"]}`, []string{`tag must be a list such as ["investor"], not "investor"`, "birthday_between[0] must be a day of the year such as 12-31"}},
 		{"search_connections", `{"min_score":0.5}`, []string{"min_score needs a query: without one no hit has a score"}},
 		{"set_cadence", `{"days":30}`, []string{"give either connection_ids or selection"}},
 		{"search_connections", `[]`, []string{"the arguments must be an object, not a list"}},
 		{"search_connections", `{"query":`, []string{"the arguments are not valid JSON"}},
-		{"get_connection", `{"id":"Ana Lopez"}`, []string{"id must look like con_01J…: a name is not an id; search_connections returns ids"}},
-		{"get_connection", `{"id":` + note + `}`, []string{"id must be the id of a connection (con_…), and this is the id of a note; search_connections returns ids"}},
-		{"get_connection", `{}`, []string{"id is required"}},
-		{"get_connection", `{"connection_id":` + ana + `}`, []string{`"connection_id" is not an argument of this tool; did you mean "id"?`, "id is required"}},
-		{"create_connection", `{"name":"Ana","emails":"ana@example.com"}`, []string{`emails must be a list, not "ana@example.com"`}},
+		{"get_connection", `{"id":"Ana Lopez"}`, []string{"id must be the id of a connection: a name is not an id; search_connections returns ids such as con_01J…"}},
+		{"get_connection", `{"id":` + note + `}`, []string{"id must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_01J…"}},
+		{"get_connection", `{"id":"con_1"}`, []string{"id must be the whole id of a connection: con_ and 26 letters and digits; search_connections returns ids such as con_01J…"}},
+		{"get_connection", `{}`, []string{"give either id or ids"}},
+		{"get_connection", `{"connection_id":` + ana + `}`, []string{`"connection_id" is not an argument of this tool; did you mean "id"?`}},
+		{"get_connection", `{"ids":` + ana + `}`, []string{`ids must be a list such as ["con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"], not "con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`}},
+		{"create_connection", `{"name":"Ana","emails":"ana@example.com"}`, []string{`emails must be a list such as ["ana@example.com"], not "ana@example.com"`}},
 		{"create_connection", `{"name":"Ana","emails":["ana"],"phones":["call me"],"urls":["ana.example"]}`, []string{
 			"emails[0] must be an e-mail address such as ana@example.com", "phones[0] must be a phone number such as +49 30 1234567",
 			"urls[0] must be a web address that begins with https:// or http://",
@@ -125,13 +138,15 @@ func TestWrongCalls(t *testing.T) {
 		{"log_interaction", `{"connection_ids":[` + ana + `],"kind":"call","occurred_at":"2026-11-20T15:04"}`, []string{
 			"occurred_at must be a day such as 2026-11-20 or a time such as 2026-11-20T15:04:05Z; today is 2026-11-23"}},
 		{"log_interaction", `{"connection_ids":` + ana + `,"kind":"chat","colour":"red","duration_minutes":-1}`, []string{
-			`connection_ids must be a list, not "con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`,
+			`connection_ids must be a list such as ["con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"], not "con_01J8ZQ4W3N5V6X7Y8Z9A0B1C2D"`,
 			`"colour" is not an argument of this tool; there are connection_ids, kind, occurred_at, summary, duration_minutes, external_key`,
 			"kind must be one of meeting, call, email, message, event, intro, other", "duration_minutes must be between 0 and 10080",
 		}},
 		{"archive_connections", `{"ids":[` + ana + `,` + ana + `]}`, []string{"ids must not have an entry twice"}},
-		{"archive_connections", `{"ids":[` + ana + `,` + note + `]}`, []string{"ids[1] must be the id of a connection (con_…), and this is the id of a note; search_connections returns ids"}},
+		{"archive_connections", `{"ids":[` + ana + `,` + note + `]}`, []string{"ids[1] must be the id of a connection; this is the id of a note, which update_note takes; search_connections returns ids such as con_01J…"}},
 		{"create_connection", `{"name":"Ana","tags":["` + strings.Repeat("t", 61) + `"]}`, []string{"tags[0] must have at most 60 characters; it has 61"}},
+		{"add_note", `{"connection_ids":"[]","body":"x"}`, []string{`connection_ids must be a list, not "[]"`}},
+		{"archive_connections", `{"ids":` + people(51) + `}`, []string{"ids must have at most 50 entries; there are 51; for more, pass the selection of a search_connections answer"}},
 		{"archive_connections", `{"ids":[]}`, []string{"give either ids or selection"}},
 		{"find_duplicates", `{"min_score":"high"}`, []string{`min_score must be a number between 0.4 and 1, not "high"`}},
 		{"find_duplicates", `{"min_score":2}`, []string{"min_score must be between 0.4 and 1"}},

@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,17 +16,46 @@ func unknownField(parent, name string, fields protoreflect.FieldDescriptors) str
 	if parent != "" {
 		out = fmt.Sprintf("%q is not a field of %s", text.Truncate(name, maxShown), parent)
 	}
-	if near := nearest(name, fields); near != "" {
+	if near := cmp.Or(nearest(name, fields), synonym(name, fields)); near != "" {
 		return fmt.Sprintf("%s; did you mean %q?", out, near)
 	}
 	if fields.Len() == 0 {
 		return out + "; it takes none"
 	}
-	names := make([]string, fields.Len())
-	for i := range names {
-		names[i] = string(fields.Get(i).Name())
+	return out + "; there are " + listed(fields)
+}
+
+// listed returns the names of fields, and how many more there are when they are too many
+// for one answer.
+func listed(fields protoreflect.FieldDescriptors) string {
+	const most = 180 // characters
+	var out string
+	for i := range fields.Len() {
+		name := string(fields.Get(i).Name())
+		switch {
+		case i == 0:
+			out = name
+		case len(out)+len(name) > most:
+			return fmt.Sprintf("%s and %d more in tools/list", out, fields.Len()-i)
+		default:
+			out += ", " + name
+		}
 	}
-	return out + "; there are " + strings.Join(names, ", ")
+	return out
+}
+
+// synonyms are the fields that callers mean by names of other products, the first that a
+// tool has.
+var synonyms = map[string][]string{
+	"q": {"query"}, "search": {"query"}, "keywords": {"query"}, "text": {"query", "body"}, "firstname": {"query", "name"}, "lastname": {"query", "name"},
+	"fullname": {"name", "query"}, "email": {"query"}, "phone": {"query"}, "city": {"location"}, "place": {"location"}, "address": {"location"},
+	"employer": {"company", "organization"}, "company": {"organization"}, "role": {"title"}, "jobtitle": {"title"}, "category": {"tag"}, "label": {"tag"},
+	"contact": {"connection_id", "connection_ids", "id"}, "contactid": {"connection_id", "connection_ids", "id"}, "contactids": {"connection_ids", "ids"},
+	"person": {"connection_id", "connection_ids", "id"}, "personid": {"connection_id", "connection_ids", "id"}, "people": {"connection_ids", "ids"},
+	"content": {"body", "summary"}, "note": {"body", "summary"}, "notes": {"summary", "bio"}, "description": {"summary", "bio"}, "message": {"text", "body"},
+	"date": {"occurred_at", "due_on", "met_on"}, "time": {"occurred_at", "due_on"}, "when": {"occurred_at", "due_on"}, "duedate": {"due_on"},
+	"type": {"kind"}, "frequency": {"days"}, "interval": {"days"}, "duration": {"duration_minutes"}, "max": {"limit"}, "count": {"limit"}, "pagesize": {"limit"},
+	"page": {"cursor"}, "offset": {"cursor"}, "orderby": {"sort"}, "from": {"since"}, "to": {"until"},
 }
 
 // nearest returns the field that a name may be a misspelling of: the name differs in case
@@ -43,6 +73,17 @@ func nearest(name string, fields protoreflect.FieldDescriptors) string {
 		}
 	}
 	return best
+}
+
+// synonym returns the field that is meant by another product's name; empty when there is
+// none.
+func synonym(name string, fields protoreflect.FieldDescriptors) string {
+	for _, field := range synonyms[plain(name)] {
+		if fields.ByName(protoreflect.Name(field)) != nil {
+			return field
+		}
+	}
+	return ""
 }
 
 // plain returns a name with nothing but its letters and digits.

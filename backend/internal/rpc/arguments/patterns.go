@@ -8,16 +8,17 @@ import (
 	"github.com/kith-crm/kith/backend/internal/id"
 )
 
-// kinds are the objects that ids stand for, and the tools that return the ids.
-var kinds = map[string]struct{ name, from string }{
-	id.Connection:  {"a connection", "search_connections returns ids"},
-	id.Note:        {"a note", "search_notes and list_timeline return ids"},
-	id.Interaction: {"an interaction", "list_timeline returns ids"},
-	id.Group:       {"a group", "list_groups returns ids"},
-	id.Reminder:    {"a reminder", "list_due returns ids"},
-	id.Change:      {"a change", "list_changes returns ids"},
-	id.Import:      {"an import", "get_job returns the import_id of an import"},
-	id.File:        {"a file", "the member uploads files on the settings page"},
+// kinds are the objects that ids stand for, what returns the ids, and a tool that takes
+// them.
+var kinds = map[string]struct{ name, from, to string }{
+	id.Connection:  {"a connection", "search_connections returns ids", "get_connection"},
+	id.Note:        {"a note", "search_notes and list_timeline return ids", "update_note"},
+	id.Interaction: {"an interaction", "list_timeline returns ids", "update_interaction"},
+	id.Group:       {"a group", "list_groups returns ids", "save_group"},
+	id.Reminder:    {"a reminder", "list_due returns ids", "update_reminder"},
+	id.Change:      {"a change", "list_changes returns ids", "undo_change"},
+	id.Import:      {"an import", "get_job of an import returns ids", "undo_change"},
+	id.File:        {"a file", "uploads on the settings page return ids", "import_file"},
 }
 
 // formats are the words for the patterns of the contract that are not ids.
@@ -33,7 +34,7 @@ var formats = map[string]string{
 	`^https?://[^\s]+$`:                                                                                                      "be a web address that begins with https:// or http://",
 	`^[A-Z]{2}$`:                                                                                                             "be the code of a country, such as DE",
 	`^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                     "be the id of a note (not_…) or an interaction (int_…); list_timeline and search_notes return ids",
-	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                      "be an id such as con_01J…: a name is not an id; every tool returns the ids of what it shows",
+	`^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$`:                                                                                      "be an id: a name is not an id; tools return ids such as con_01J… of what they show",
 }
 
 var (
@@ -55,9 +56,19 @@ func patternWords(pattern, value, today string) string {
 		}
 		return "match the pattern " + pattern
 	}
-	wanted := kinds[m[1]]
+	return notTheID(m[1], value)
+}
+
+// notTheID says why a text is not the id of an object of a kind: it is the id of another
+// kind, a damaged id, or no id at all.
+func notTheID(kind, value string) string {
+	wanted := kinds[kind]
+	returned := fmt.Sprintf("%s such as %s_01J…", wanted.from, kind)
 	if other := anID.FindStringSubmatch(value); other != nil && kinds[other[1]].name != "" {
-		return fmt.Sprintf("be the id of %s (%s_…), and this is the id of %s; %s", wanted.name, m[1], kinds[other[1]].name, wanted.from)
+		return fmt.Sprintf("be the id of %s; this is the id of %s, which %s takes; %s", wanted.name, kinds[other[1]].name, kinds[other[1]].to, returned)
 	}
-	return fmt.Sprintf("look like %s_01J…: a name is not an id; %s", m[1], wanted.from)
+	if strings.HasPrefix(value, kind+"_") {
+		return fmt.Sprintf("be the whole id of %s: %s_ and 26 letters and digits; %s", wanted.name, kind, returned)
+	}
+	return fmt.Sprintf("be the id of %s: a name is not an id; %s", wanted.name, returned)
 }

@@ -67,7 +67,7 @@ func (w *walk) field(path []*validate.FieldPathElement, m protoreflect.Message, 
 	switch {
 	case kind == "null":
 	case fd.IsList() && kind != "a list":
-		w.add(path, "must be a list, not %s", shown(value))
+		w.add(path, "must be a list%s, not %s", inBrackets(fd, value), shown(value))
 	case fd.IsList():
 		w.list(path, m, fd, value)
 	case !isObject(fd):

@@ -18,7 +18,11 @@ func sentence(field string, in protoreflect.MessageDescriptor, v *protovalidate.
 	if field == "" {
 		return v.Proto.GetMessage()
 	}
-	return field + " " + rule(v, rulesOf(in, v.Proto.GetField().GetElements()), today)
+	out := field + " " + rule(v, rulesOf(in, v.Proto.GetField().GetElements()), today)
+	if v.Proto.GetRuleId() == "repeated.max_items" && strings.HasSuffix(field, "ids") && in.Fields().ByName("selection") != nil {
+		out += "; for more, pass the selection of a search_connections answer"
+	}
+	return out
 }
 
 // rulesOf returns the rules of the field that a path leads to, or of the entries of
@@ -67,7 +71,7 @@ func stringRule(id string, v *protovalidate.Violation, rules *validate.StringRul
 	switch id {
 	case "string.min_len":
 		if rules.GetMinLen() == 1 {
-			return "must not be empty"
+			return "must not be empty; leave it out instead"
 		}
 		return fmt.Sprintf("must have at least %d characters", rules.GetMinLen())
 	case "string.max_len":
@@ -121,6 +125,16 @@ func oneOf(values []string) string {
 		return values[0]
 	}
 	return "one of " + strings.Join(values, ", ")
+}
+
+// inBrackets shows the list that a single value may stand for; empty when the value is
+// too long to be shown, or fits into no list.
+func inBrackets(fd protoreflect.FieldDescriptor, value json.RawMessage) string {
+	alone := strings.TrimSpace(string(value))
+	if kind := kindOf(value); isObject(fd) || kind != "a string" || len(alone) > maxShown || strings.HasPrefix(alone, `"[`) {
+		return ""
+	}
+	return " such as [" + alone + "]"
 }
 
 // exampleTime shows how a time is written.

@@ -9,8 +9,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// Everybody is found by what their bio says and by how they were met, after those
-// who have the words in their name, and the answer shows the words.
+// A query finds people by their bio and by how they were met, after people with the words in their
+// name. The snippet shows the words.
 func TestBioAndHowTheyMet(t *testing.T) {
 	t.Parallel()
 	docs := people(200)

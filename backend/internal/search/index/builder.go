@@ -36,7 +36,7 @@ func (b *builder) rank(docs []*Document) []ranked {
 	return out
 }
 
-// checksum is the same for an id in every process.
+// checksum returns a checksum of an id that is the same in every process.
 func checksum(id string) uint64 {
 	sum := sha256.Sum256([]byte(id))
 	return binary.LittleEndian.Uint64(sum[:])

@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// TestConcurrent searches while documents come and go; one that is never
-// touched must be found every time, and every answer must be of one state.
+// TestConcurrent searches while documents are added and deleted. A document that does not change
+// must be found every time, and every answer must be of one state.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	docs := people(120)

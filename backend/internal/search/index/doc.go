@@ -12,22 +12,22 @@
 //	2 full name    the whole query is the name
 //	3 all words    every word is found as typed, at least one of them in the name
 //	4 prefix       … or begins a word
-//	5 folded       … or agrees once accents are taken off
+//	5 folded       … or is equal without accents
 //	6 edits        … or is one edit away (4–7 letters), or two (8 and more)
 //	7 nickname     a nickname, or another form of the given name (Bob, Robert)
 //	8 other        all words found, none in the name: title, organisation,
 //	               location, tag, group, address, bio, how they met, note,
 //	               interaction
 //
-// Within a tier hits are ordered by score, then starred first, then the more recent
-// contact, then name, then id. A score does not depend on other documents. An index
-// that was updated a thousand times therefore answers exactly as a new one.
+// Within a tier hits are ordered by score, then starred first, then the more recent contact, then
+// name, then id. A score does not depend on other documents. An index that was updated a thousand
+// times therefore answers exactly like a new one.
 //
 // # What it does not own
 //
-// Package search builds an index for each member, updates it and keeps it in an LRU
-// cache bounded by [Index.Bytes]. Search by meaning, validation of queries and
-// marking the text of snippets as untrusted are done elsewhere, too.
+// Package search builds an index for each member, updates it and keeps it in an LRU cache bounded
+// by [Index.Bytes]. Vector search, validation of queries and marking snippets as text by others are
+// done elsewhere, too.
 //
 // # How it is built
 //
@@ -41,6 +41,11 @@
 // as dead; four segments of similar size are rebuilt into one. Readers load the
 // snapshot and never wait. Document numbers follow the tie-break order, so of equally
 // scored documents the first are the best.
+//
+// [Index.Summary] counts people and orders them for tools that read a whole network: by tags,
+// groups, organisations, the strength of ties, and the day on which they are due. A segment
+// computes its part when it is first asked, and the summary adds the parts up once for each
+// snapshot.
 //
 // A misspelt word is compared with the words of the vocabulary, never with documents.
 // A 32-bit letter signature rejects nearly all of them.

@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people/cadence"
 )
 
-// Document is what the index knows of one connection. Only ID is required.
-// Put copies the document and its slices; the strings themselves are shared.
+// Document is the data of one connection that the index holds. Only ID is required. Put copies the
+// document and its slices; the strings themselves are shared.
 type Document struct {
 	ID   string
 	Name string
@@ -22,21 +22,25 @@ type Document struct {
 	Bio          string // up to 2,000 characters
 	MetHow       string // how they met
 
-	Organizations []string // all, past ones too
+	Organizations []string // all, the current ones first
+	CurrentJobs   int32    // how many of Organizations are current
+	OtherTitles   []string // titles of further current positions
 	Emails        []string // as entered, like phones and URLs; normalised inside
 	Phones        []string
 	URLs          []string
 	Tags          []string
 	Groups        []string
+	GroupIDs      []string // of Groups, in their order
 	Notes         []string // bodies, each up to 20,000 characters
 	Interactions  []string // summaries
 
 	MetOn    string // a partial date: YYYY, YYYY-MM or YYYY-MM-DD
-	Birthday Birthday
+	Birthday Date
+	Dates    []Date // all, the birthday too
 
 	Starred  bool
 	Archived bool // found only by a query for archived people
-	Gone     bool // not held at all
+	Gone     bool // removes the document from the index
 
 	LastInteractionAt time.Time // zero: never
 	CreatedAt         time.Time
@@ -48,16 +52,20 @@ type Document struct {
 	// Ties is the sum of all contacts, each decayed to people.TiesEpoch. It grows
 	// with the strength of the tie at any time.
 	Ties float64
+	// Meetings, Calls and Messages (e-mails among them) that are stored.
+	Meetings, Calls, Messages int32
+	// Peak is the sum of all contacts, each decayed to the last contact.
+	Peak float64
 }
 
-// Birthday is a date of birth. Unknown parts are 0.
-type Birthday struct {
+// Date is a date in a person's life. Unknown parts are 0.
+type Date struct {
 	Year       int16
 	Month, Day uint8
 }
 
 // on returns the day of the year as month * 100 + day; false when it is not known.
-func (b Birthday) on() (int, bool) { return 100*int(b.Month) + int(b.Day), b.Month > 0 && b.Day > 0 }
+func (d Date) on() (int, bool) { return 100*int(d.Month) + int(d.Day), d.Month > 0 && d.Day > 0 }
 
 // Cadence is how often the member wants to be in touch with the person.
 func (d *Document) Cadence() cadence.Cadence {
@@ -128,7 +136,9 @@ func (in interner) keep(d *Document) *Document {
 	c.Headline, c.Organization = in.share(d.Headline), in.share(d.Organization)
 	c.Title, c.Location = in.share(d.Title), in.share(d.Location)
 	c.Organizations = in.shareAll(d.Organizations)
-	c.Tags, c.Groups = in.shareAll(d.Tags), in.shareAll(d.Groups)
+	c.OtherTitles = in.shareAll(d.OtherTitles)
+	c.Tags, c.Groups, c.GroupIDs = in.shareAll(d.Tags), in.shareAll(d.Groups), in.shareAll(d.GroupIDs)
+	c.Dates = slices.Clone(d.Dates)
 	for _, list := range []*[]string{&c.Emails, &c.Phones, &c.URLs, &c.Notes, &c.Interactions} {
 		*list = slices.Clone(*list)
 	}
@@ -143,5 +153,5 @@ func (d *Document) textBytes() int64 {
 			n += stringBytes + len(s)
 		}
 	}
-	return int64(n + stringBytes*(len(d.Organizations)+len(d.Tags)+len(d.Groups)))
+	return int64(n + stringBytes*(len(d.Organizations)+len(d.OtherTitles)+len(d.Tags)+2*len(d.Groups)))
 }

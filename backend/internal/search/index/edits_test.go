@@ -30,8 +30,8 @@ func TestEditDistance(t *testing.T) {
 	}
 }
 
-// TestSignaturesMissNothing: the terms found by signature are those that a
-// comparison with every term finds.
+// TestSignaturesMissNothing: a search by signature finds the same terms as a comparison with every
+// term.
 func TestSignaturesMissNothing(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringMatching(`[abcé小]{1,9}`)
@@ -71,8 +71,8 @@ func TestEditsFor(t *testing.T) {
 	}
 }
 
-// TestEditDistanceNeedsNoMoreThanTheBand: leaving out the cells that are beyond
-// the limit changes no answer within it.
+// TestEditDistanceNeedsNoMoreThanTheBand: distances within the limit are right although cells
+// beyond it are not computed.
 func TestEditDistanceNeedsNoMoreThanTheBand(t *testing.T) {
 	t.Parallel()
 	word := rapid.StringMatching(`[abcé小]{0,7}`)
@@ -85,7 +85,7 @@ func TestEditDistanceNeedsNoMoreThanTheBand(t *testing.T) {
 	})
 }
 
-// wholeTable counts edits by the definition.
+// wholeTable computes the edit distance with all cells of the table.
 func wholeTable(a, b []rune) int {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) + len(b)

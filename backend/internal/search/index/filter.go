@@ -14,9 +14,9 @@ type filter struct {
 	equal        [valueKinds][]string // country, tags, group: folded
 	has, missing []presence
 	metHow       []token
-	conditions   []func(*Document) bool // read each document that is left
+	conditions   []func(*Document) bool // has conditions that need each document to be read
 	archived     bool
-	none         bool // asks for something that no document has
+	none         bool // no document can pass
 	active       bool
 }
 
@@ -59,7 +59,8 @@ func (f *filter) presences(names []string) []presence {
 	return out
 }
 
-// conditions are the filters for which there is no list of documents.
+// conditions returns the filters for which there are no lists of documents, as functions that check
+// a document.
 func (q *Query) conditions() []func(*Document) bool {
 	var out []func(*Document) bool
 	add := func(asked bool, holds func(*Document) bool) {
@@ -90,7 +91,7 @@ func (q *Query) conditions() []func(*Document) bool {
 	return out
 }
 
-// lastDay returns a partial date so that it compares as the last day in it.
+// lastDay returns a partial date in a form that compares like its last day.
 func lastDay(date string) string { return date + "~" }
 
 // excluded returns the documents that may not be returned: deleted ones, those that the

@@ -14,7 +14,7 @@ func TestFilters(t *testing.T) {
 		ID: "full", Name: "Ann Full", Organization: "Café Aurora", Organizations: []string{"Old Helios"}, Title: "Chief Engineer",
 		Location: "São Paulo", Tags: []string{"Ünder"}, Groups: []string{"Chess"}, Emails: []string{"a@b.example"},
 		Phones: []string{"1"}, URLs: []string{"x.example"}, Notes: []string{"n"}, Interactions: []string{"i"}, LastInteractionAt: day,
-		MetOn: "2024-05", MetHow: "At the Tideline conference", Birthday: index.Birthday{Year: 1990, Month: 12, Day: 30}, Starred: true,
+		MetOn: "2024-05", MetHow: "At the Tideline conference", Birthday: index.Date{Year: 1990, Month: 12, Day: 30}, Starred: true,
 		CadenceDays: 10, CreatedAt: day.AddDate(-1, 0, 0),
 	}
 	ix := indexOf(full, index.Document{ID: "bare", Name: "Ann Bare", Location: "Porto, Portugal", CreatedAt: day},
@@ -24,51 +24,51 @@ func TestFilters(t *testing.T) {
 		query index.Query
 		want  []string
 	}{
-		"none":              {index.Query{}, []string{"full", "bare"}},
-		"company":           {index.Query{Company: "CAFE"}, []string{"full"}},
-		"past company":      {index.Query{Company: "helios"}, []string{"full"}},
-		"title":             {index.Query{Title: "engineer"}, []string{"full"}},
-		"location":          {index.Query{Location: "sao paulo"}, []string{"full"}},
-		"tag":               {index.Query{Tags: []string{"ÜNDER"}}, []string{"full"}},
-		"tag, no accents":   {index.Query{Tags: []string{"under"}}, []string{"full"}},
-		"part of a tag":     {index.Query{Tags: []string{"ünd"}}, nil},
-		"group":             {index.Query{Group: "chess"}, []string{"full"}},
-		"after, inclusive":  {index.Query{LastContactAfter: day}, []string{"full"}},
-		"after":             {index.Query{LastContactAfter: day.Add(1)}, nil},
-		"before, exclusive": {index.Query{LastContactBefore: day}, []string{"bare"}},
-		"before or never":   {index.Query{LastContactBefore: day.Add(1)}, []string{"full", "bare"}},
-		"before, not never": {index.Query{LastContactBefore: day.Add(1), NeverContacted: &no}, []string{"full"}},
-		"never":             {index.Query{NeverContacted: &yes}, []string{"bare"}},
-		"starred":           {index.Query{Starred: &yes}, []string{"full"}},
-		"not starred":       {index.Query{Starred: &no}, []string{"bare"}},
-		"two tags":          {index.Query{Tags: []string{"Ünder", "other"}}, nil},
-		"country by name":   {index.Query{Country: "portugal"}, []string{"bare"}},
-		"country by code":   {index.Query{Country: "PT"}, []string{"bare"}},
-		"no country":        {index.Query{Country: "Atlantis"}, nil},
-		"missing":           {index.Query{Missing: []string{"email", "birthday"}}, []string{"bare"}},
-		"missing one of it": {index.Query{Missing: []string{"location"}}, nil},
-		"met how":           {index.Query{MetHow: "tideline conf"}, []string{"full"}},
-		"met how, no word":  {index.Query{MetHow: "ideline"}, nil},
-		"met how, no text":  {index.Query{MetHow: "…"}, nil},
-		"met after":         {index.Query{MetOnAfter: "2024-04-30"}, []string{"full"}},
-		"met in it":         {index.Query{MetOnAfter: "2024-05-20"}, []string{"full"}},
-		"met not after":     {index.Query{MetOnAfter: "2024-05"}, nil},
-		"met after a year":  {index.Query{MetOnAfter: "2023"}, []string{"full"}},
-		"met before":        {index.Query{MetOnBefore: "2024-06"}, []string{"full"}},
-		"met not before":    {index.Query{MetOnBefore: "2024-05"}, nil},
-		"birthday":          {index.Query{BirthdayFrom: 1201, BirthdayTo: 1231}, []string{"full"}},
-		"birthday around":   {index.Query{BirthdayFrom: 1230, BirthdayTo: 105}, []string{"full"}},
-		"no birthday":       {index.Query{BirthdayFrom: 105, BirthdayTo: 1229}, nil},
-		"created after":     {index.Query{CreatedAfter: day}, []string{"bare"}},
-		"overdue":           {index.Query{CadenceOverdue: &yes, Now: day.AddDate(0, 0, 16)}, []string{"full"}},
-		"not overdue":       {index.Query{CadenceOverdue: &yes, Now: day.AddDate(0, 0, 15)}, nil},
-		"others":            {index.Query{CadenceOverdue: &no, Now: day.AddDate(0, 0, 16)}, []string{"bare"}},
-		"archived":          {index.Query{Archived: true}, []string{"away"}},
-		"archived, tagged":  {index.Query{Archived: true, Tags: []string{"under"}}, []string{"away"}},
-		"archived, starred": {index.Query{Archived: true, Starred: &yes}, nil},
-		"has all":           {index.Query{Has: []string{"email", "phone", "url", "note", "interaction"}}, []string{"full"}},
-		"has unknown":       {index.Query{Has: []string{"fax"}}, nil},
-		"two that disagree": {index.Query{Title: "engineer", Location: "berlin"}, nil},
+		"none":                                {index.Query{}, []string{"full", "bare"}},
+		"company":                             {index.Query{Company: "CAFE"}, []string{"full"}},
+		"past company":                        {index.Query{Company: "helios"}, []string{"full"}},
+		"title":                               {index.Query{Title: "engineer"}, []string{"full"}},
+		"location":                            {index.Query{Location: "sao paulo"}, []string{"full"}},
+		"tag":                                 {index.Query{Tags: []string{"ÜNDER"}}, []string{"full"}},
+		"tag, no accents":                     {index.Query{Tags: []string{"under"}}, []string{"full"}},
+		"part of a tag":                       {index.Query{Tags: []string{"ünd"}}, nil},
+		"group":                               {index.Query{Group: "chess"}, []string{"full"}},
+		"after, inclusive":                    {index.Query{LastContactAfter: day}, []string{"full"}},
+		"after":                               {index.Query{LastContactAfter: day.Add(1)}, nil},
+		"before, exclusive":                   {index.Query{LastContactBefore: day}, []string{"bare"}},
+		"before or never":                     {index.Query{LastContactBefore: day.Add(1)}, []string{"full", "bare"}},
+		"before, not never":                   {index.Query{LastContactBefore: day.Add(1), NeverContacted: &no}, []string{"full"}},
+		"never":                               {index.Query{NeverContacted: &yes}, []string{"bare"}},
+		"starred":                             {index.Query{Starred: &yes}, []string{"full"}},
+		"not starred":                         {index.Query{Starred: &no}, []string{"bare"}},
+		"two tags":                            {index.Query{Tags: []string{"Ünder", "other"}}, nil},
+		"country by name":                     {index.Query{Country: "portugal"}, []string{"bare"}},
+		"country by code":                     {index.Query{Country: "PT"}, []string{"bare"}},
+		"no country":                          {index.Query{Country: "Atlantis"}, nil},
+		"missing":                             {index.Query{Missing: []string{"email", "birthday"}}, []string{"bare"}},
+		"missing one of it":                   {index.Query{Missing: []string{"location"}}, nil},
+		"met how":                             {index.Query{MetHow: "tideline conf"}, []string{"full"}},
+		"met how, no word":                    {index.Query{MetHow: "ideline"}, nil},
+		"met how, no text":                    {index.Query{MetHow: "…"}, nil},
+		"met after":                           {index.Query{MetOnAfter: "2024-04-30"}, []string{"full"}},
+		"met in it":                           {index.Query{MetOnAfter: "2024-05-20"}, []string{"full"}},
+		"met not after":                       {index.Query{MetOnAfter: "2024-05"}, nil},
+		"met after a year":                    {index.Query{MetOnAfter: "2023"}, []string{"full"}},
+		"met before":                          {index.Query{MetOnBefore: "2024-06"}, []string{"full"}},
+		"met not before":                      {index.Query{MetOnBefore: "2024-05"}, nil},
+		"birthday":                            {index.Query{BirthdayFrom: 1201, BirthdayTo: 1231}, []string{"full"}},
+		"birthday around":                     {index.Query{BirthdayFrom: 1230, BirthdayTo: 105}, []string{"full"}},
+		"no birthday":                         {index.Query{BirthdayFrom: 105, BirthdayTo: 1229}, nil},
+		"created after":                       {index.Query{CreatedAfter: day}, []string{"bare"}},
+		"overdue":                             {index.Query{CadenceOverdue: &yes, Now: day.AddDate(0, 0, 16)}, []string{"full"}},
+		"not overdue":                         {index.Query{CadenceOverdue: &yes, Now: day.AddDate(0, 0, 15)}, nil},
+		"others":                              {index.Query{CadenceOverdue: &no, Now: day.AddDate(0, 0, 16)}, []string{"bare"}},
+		"archived":                            {index.Query{Archived: true}, []string{"away"}},
+		"archived, tagged":                    {index.Query{Archived: true, Tags: []string{"under"}}, []string{"away"}},
+		"archived, starred":                   {index.Query{Archived: true, Starred: &yes}, nil},
+		"has all":                             {index.Query{Has: []string{"email", "phone", "url", "note", "interaction"}}, []string{"full"}},
+		"has unknown":                         {index.Query{Has: []string{"fax"}}, nil},
+		"two filters that exclude each other": {index.Query{Title: "engineer", Location: "berlin"}, nil},
 	}
 	for name, c := range cases {
 		for _, text := range []string{"", "ann", "an"} {
@@ -87,7 +87,7 @@ func TestSorts(t *testing.T) {
 		index.Document{ID: "2", Name: "maria adler", Starred: true, CreatedAt: day.Add(2)},
 		index.Document{ID: "3", Name: "Maria Fox", LastInteractionAt: day.Add(1), CreatedAt: day.Add(1)},
 		index.Document{ID: "4", Name: "Zed", Organization: "Maria", LastInteractionAt: day.Add(9)},
-		index.Document{ID: "5", Name: "Marta Adler", LastInteractionAt: day.Add(20)}, // a guess
+		index.Document{ID: "5", Name: "Marta Adler", LastInteractionAt: day.Add(20)}, // a misspelt match
 	)
 	for order, want := range map[string][]string{
 		index.SortName:        {"2", "1", "3", "4"},
@@ -127,7 +127,7 @@ func TestSortsBothWays(t *testing.T) {
 	}
 }
 
-// TestGuesses: what is found as spelt, if it is strong, leaves no misspelt matches.
+// TestGuesses: a strong match as spelt removes misspelt matches.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
@@ -148,8 +148,8 @@ func TestGuesses(t *testing.T) {
 	wantIDs(t, ix.Search(index.Query{Text: "maria", MinScore: &least}), "name")
 }
 
-// TestSum: the checksum is that of whom Total counts, whatever the page, the order of
-// words and the segments.
+// TestSum: the checksum covers the people that Total counts, whatever the page, the order of words
+// and the segments.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	crowd := people(300)

@@ -1,7 +1,7 @@
 package index
 
-// identified looks the whole query up as an address, a number or a URL. If it finds
-// documents, they are the whole answer: other hits would be noise.
+// identified looks up the whole query as an e-mail address, a phone number or a URL. If it finds
+// documents, they are the whole answer, because the query identifies them.
 func (r *run) identified() bool {
 	h := &r.plan.handles
 	if h.email == "" && h.phone == "" && h.url == "" {
@@ -21,7 +21,7 @@ func (r *run) identified() bool {
 	return r.total() > 0
 }
 
-// identify offers each of docs once, with its score; 0 is no match.
+// identify offers each of docs once, with its score; 0 is not a match.
 func (p *part) identify(docs []uint32, seen map[uint32]bool, score func(*Document) int) {
 	for _, d := range docs {
 		if seen[d] || p.out.has(int(d)) {
@@ -34,8 +34,8 @@ func (p *part) identify(docs []uint32, seen map[uint32]bool, score func(*Documen
 	}
 }
 
-// phoneScore scores an equal number highest, then one that differs only in the country
-// code, then one that has only the same end.
+// phoneScore scores an equal number highest, then one that differs only in the country code, then
+// one with the same last digits.
 func (h *handles) phoneScore(d *Document) int {
 	score := 0
 	for _, raw := range d.Phones {

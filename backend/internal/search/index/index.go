@@ -12,14 +12,17 @@ import (
 type Index struct {
 	mu      sync.Mutex // held by updates
 	state   atomic.Pointer[snapshot]
-	minPart int // how many documents are worth a goroutine and a segment of their own
+	minPart int // the least number of documents for a goroutine and a segment of their own
 }
 
 // snapshot is a state of the index; it never changes.
 type snapshot struct {
 	views []*view
 	bytes int64
-	live  int // documents that are not archived
+	live  int      // documents that are not archived
+	memos sync.Map // the results of Lookup.Once by name
+
+	summary func() *Summary
 }
 
 // view is a segment with the documents that are no longer valid.
@@ -32,20 +35,20 @@ type view struct {
 // New returns an empty index.
 func New() *Index {
 	ix := &Index{minPart: 10_000}
-	ix.state.Store(&snapshot{})
+	ix.state.Store(newSnapshot(nil))
 	return ix
 }
 
-// Put inserts documents or replaces those of the same ID. If a call has two with one ID,
-// the last wins. A document that is Gone is removed. Load all documents with one call: it
-// is several times faster than one by one.
+// Put inserts documents or replaces those of the same ID. If a call has two with the same ID, the
+// last one is kept. A document that is Gone is removed. Load all documents with one call: it is
+// several times faster than one by one.
 func (ix *Index) Put(docs ...Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.put(ix.change(), docs)
 }
 
-// Reset is Put into an emptied index; searches see the old state or the new one.
+// Reset replaces all documents; searches see the old state or the new one.
 func (ix *Index) Reset(docs ...Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -105,7 +108,7 @@ func (ix *Index) Bytes() int64 { return ix.state.Load().bytes }
 type change struct {
 	ix    *Index
 	views []*view
-	own   map[*view]bool // made by this change, so still writable
+	own   map[*view]bool // created by this change, so not shared with readers
 }
 
 func (ix *Index) change() *change {
@@ -130,7 +133,7 @@ func (c *change) remove(id string) {
 	v.live--
 }
 
-// find returns where the current version of a document is.
+// find returns the view and the number of the current version of a document.
 func find(views []*view, id string) (at, doc int, ok bool) {
 	for i, v := range views {
 		if doc, ok := v.seg.byID[id]; ok && !v.dead.has(int(doc)) {
@@ -165,11 +168,11 @@ func (c *change) addParts(docs []*Document) {
 	c.views = append(c.views, views...)
 }
 
-// commit merges what should be merged and shows the result to readers.
+// commit merges segments where needed and publishes the new snapshot to readers.
 func (c *change) commit() {
 	for c.merge() {
 	}
-	next := &snapshot{views: c.views}
+	next := newSnapshot(c.views)
 	for _, v := range c.views {
 		next.bytes += v.seg.size
 		next.live += v.live - v.archived().count()

@@ -3,11 +3,13 @@ package index
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
 // Lookup finds documents by id among those that pass a query's filters, in the state of
 // the index when the Lookup was made. It is not safe for concurrent use.
 type Lookup struct {
+	state *snapshot
 	views []*view
 	out   []bitset
 }
@@ -15,7 +17,8 @@ type Lookup struct {
 // Lookup returns a Lookup for the filters of q. It ignores the text of q.
 func (ix *Index) Lookup(q Query) *Lookup {
 	filter := newFilter(&q)
-	l := &Lookup{views: ix.state.Load().views}
+	state := ix.state.Load()
+	l := &Lookup{state: state, views: state.views}
 	for _, v := range l.views {
 		l.out = append(l.out, filter.excluded(v))
 	}
@@ -31,12 +34,19 @@ func (l *Lookup) Find(id string) (*Document, bool) {
 	return l.views[at].seg.docs[doc].doc, true
 }
 
+// Once returns the result of compute, which runs once for each name and state of the index. compute
+// must depend on nothing but a Lookup with the same filters, and its result must not be changed.
+func Once[T any](l *Lookup, name string, compute func() T) T {
+	once, _ := l.state.memos.LoadOrStore(name, sync.OnceValue(compute))
+	return once.(func() T)() //nolint:forcetypeassert // a name has one type
+}
+
 // NameScore is the lowest score of a hit whose identifier, domain of an address or name
 // is the whole query, ignoring case.
 const NameScore = float64(scoreFullName) / topScore
 
-// NamedScore is the lowest score of a hit of which all words of the query are words, one
-// of them of the name.
+// NamedScore is the lowest score of a hit that has all words of the query as whole words, at least
+// one of them in the name.
 var NamedScore = float64(bands[exact].low) / topScore
 
 // Names returns the distinct values of a list of the documents, sorted. It reads every

@@ -17,8 +17,8 @@ type table struct {
 	hits  int     // how many were entered, repetitions included
 }
 
-// tables are reused: without that, a search of 100,000 people takes two to three times
-// as long.
+// tables pools tables: without the pool, a search of 100,000 people takes two to three times as
+// long.
 var tables = sync.Pool{New: func() any { return new(table) }}
 
 func newTable(docs int) *table {
@@ -119,8 +119,8 @@ func (t *table) putOther(q quality, docs []uint32) {
 	}
 }
 
-// field is where a word was found. The order is the order of worth among
-// matches of equal closeness.
+// field is where a word was found. Among matches of equal closeness, the earlier field adds more to
+// the score.
 type field uint8
 
 const (
@@ -166,8 +166,8 @@ func (f field) wordy() bool { return f >= fieldEmail }
 // minWordyPrefix is the shortest prefix that counts in wordy fields.
 const minWordyPrefix = 3
 
-// kind is a field, with inner set for pieces of unspaced words that are not the
-// word itself: those match at best as a prefix would.
+// kind is a field, with inner set for pieces of unspaced words that are not the word itself: those
+// match like a prefix at best.
 type kind uint8
 
 const (
@@ -202,8 +202,7 @@ func (c closeness) asNickname() closeness {
 	return nickEdit
 }
 
-// quality packs closeness and field so that a better match is a greater number
-// and 0 is no match.
+// quality packs closeness and field into a number: a better match is greater, and 0 means no match.
 type quality = uint8
 
 func qualityOf(c closeness, f field) quality { return ^(uint8(c)<<4 | uint8(f)) }
@@ -212,7 +211,7 @@ func closenessOf(q quality) closeness { return closeness(^q >> 4) }
 
 func fieldOf(q quality) field { return field(^q & uint8(fieldMask)) }
 
-// worth is what a match adds to the score, of 1000.
+// worth returns how many thousandths a match adds to the score.
 func worth(q quality) int {
 	base := [...]int{
 		exact: 1000, prefix: 850, folded: 750, foldedPrefix: 650, oneEdit: 450, twoEdits: 350,
@@ -237,7 +236,7 @@ var bands = [...]band{
 	unmatched:    {100, 390}, // no word in the name
 }
 
-// Scores of the tiers in which all hits are alike, of 1000.
+// Scores, in thousandths, of the tiers in which all hits have the same score.
 const (
 	scoreEmail     = 1000
 	scorePhone     = 998

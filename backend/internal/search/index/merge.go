@@ -13,9 +13,9 @@ const (
 	classBits = 2
 )
 
-// merge does one step of tidying and reports whether there was one to do: it
-// drops segments without documents, rebuilds those of which most are dead, and
-// joins segments of like size.
+// merge does one step of compaction, and reports whether there was one: it drops segments without
+// valid documents, rebuilds segments whose documents are mostly dead, or joins segments of similar
+// size.
 func (c *change) merge() bool {
 	c.views = slices.DeleteFunc(c.views, func(v *view) bool { return v.live == 0 })
 	var classes [64/classBits + 1][]*view
@@ -34,7 +34,7 @@ func (c *change) merge() bool {
 	return false
 }
 
-// rebuild replaces the segments by one of their valid documents.
+// rebuild replaces the segments by one with their valid documents.
 func (c *change) rebuild(views ...*view) {
 	var docs []*Document
 	for _, v := range views {

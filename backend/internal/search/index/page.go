@@ -121,8 +121,8 @@ func (r *run) hit(f found) Hit {
 	return h
 }
 
-// explain names the fields that counted for the tokens, and returns the text around
-// the first token that was found in a long text.
+// explain returns the names of the fields that counted for the tokens, and the snippet around the
+// first token that was found in a long text.
 func (r *run) explain(p *part, d int) (matched []string, snippet string) {
 	j := judge{tables: p.tables}
 	limit, named, _ := j.limits(d)

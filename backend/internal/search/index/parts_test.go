@@ -8,8 +8,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// A network that is built in parts is searched as one that was built bit by bit, and
-// later changes find their way into it.
+// An index that was built in parts gives the same answers as one that was built by single updates,
+// also after later changes.
 func TestPartsAreOneIndex(t *testing.T) {
 	t.Parallel()
 	docs := people(2000)

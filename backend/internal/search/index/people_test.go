@@ -11,7 +11,7 @@ import (
 
 var day = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// indexOf builds an index in one go.
+// indexOf builds an index with one Put.
 func indexOf(docs ...index.Document) *index.Index {
 	ix := index.New()
 	ix.Put(docs...)

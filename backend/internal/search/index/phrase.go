@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words are the words of a query, for texts that are in no index.
+// Words are the words of a query, for texts that are not in an index.
 type Words struct{ tokens []token }
 
 // ParseWords reads the words of a query like [Query.Text]: "at", "in", "of" and the
@@ -16,8 +16,8 @@ func ParseWords(text string) Words {
 	return Words{tokens: p.tokens}
 }
 
-// How much a hit counts, and how much all hits of one word count at most: a long
-// text that repeats one word is not better than a short one about all of them.
+// How much a hit counts, and the limit for all hits of one word: a long text that repeats one word
+// must not rank above a short one with all words.
 const (
 	wholeHit = 2
 	partHit  = 1
@@ -51,8 +51,8 @@ func (w Words) Hits(text string) int {
 
 var withoutJoiners = strings.NewReplacer("'", "", "&", "", "`", "")
 
-// absentFrom reports that a text in ASCII cannot have all the words. Most notes cannot,
-// and reading them word by word takes ten times as long.
+// absentFrom reports that an ASCII text lacks one of the words. Most notes do, and reading them
+// word by word takes ten times as long.
 func (w Words) absentFrom(text string) bool {
 	if !isASCII(text) {
 		return false

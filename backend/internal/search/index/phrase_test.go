@@ -37,9 +37,10 @@ func FuzzWordsHits(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query, text string) {
 		w := index.ParseWords(query)
 		if w.Hits(text) > 0 && w.Snippet(text) == "" {
-			t.Errorf("%q is in %q but shows nothing", query, text)
+			t.Errorf("%q is in %q, but the snippet is empty", query, text)
 		}
-		// A sign that is no word turns the glance off, and changes nothing.
+		// A character beyond ASCII disables the shortcut of absentFrom, and must not change the
+		// result.
 		if n, same := w.Hits(text), w.Hits(text+" ☃"); n != same {
 			t.Errorf("%q in %q: %d, read word by word %d", query, text, n, same)
 		}

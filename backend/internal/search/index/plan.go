@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people/names"
 )
 
-// plan is a query in the form in which segments answer it.
+// plan is a query prepared for segments.
 type plan struct {
 	all            bool // no text: every document
 	tokens         []token
@@ -21,7 +21,7 @@ type plan struct {
 	sort           string
 	reverse        bool
 	minScore       int  // in thousandths
-	guesses        bool // misspelt matches are wanted beside strong ones
+	guesses        bool // return misspelt matches beside strong ones
 	zone           *time.Location
 	offset, window int // skip offset, stop at window
 }
@@ -31,7 +31,7 @@ type token struct {
 	typed, folded string
 	runes         int
 	unspaced      bool
-	edits         int      // how many are forgiven
+	edits         int      // how many edits are allowed
 	aliases       []string // other forms of a given name, folded
 }
 
@@ -134,8 +134,8 @@ func (t *token) closenessTo(m *term) closeness {
 	return foldedPrefix
 }
 
-// reaches reports whether a match of closeness c counts in field f: fields with many words
-// require more letters and the exact spelling.
+// reaches reports whether a match of closeness c counts in field f. Fields with many words require
+// more letters and the exact spelling.
 func (t *token) reaches(c closeness, f field) bool {
 	switch c {
 	case prefix, foldedPrefix:

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Words with many near relations, so that random documents and queries meet.
+// Words that are similar to each other, so that random queries match random documents.
 var (
 	wordGen = rapid.SampledFrom(strings.Fields(`ann anna annie maria María marai mariana mary lopez López lopes
 		bob robert helios heliosa Łukasz lukasz o'brien straße strasse 王小明 小明 engineer enginere at 7`))
@@ -59,8 +59,8 @@ func drawQuery(t *rapid.T) index.Query {
 	}
 }
 
-// TestUpdatedEqualsFresh: after any updates the answers are those of an index
-// built afresh from what is left.
+// TestUpdatedEqualsFresh: after any updates, an index answers like a new one with the same
+// documents.
 func TestUpdatedEqualsFresh(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,6 +91,7 @@ func TestUpdatedEqualsFresh(t *testing.T) {
 		if updated.Len() != shown || fresh.Len() != shown {
 			t.Fatalf("%d documents, fresh %d, want %d", updated.Len(), fresh.Len(), shown)
 		}
+		compareSharing(t, updated, fresh)
 		for range 4 {
 			q := drawQuery(t)
 			if got, want := updated.Search(q), fresh.Search(q); !reflect.DeepEqual(got, want) {
@@ -100,14 +101,32 @@ func TestUpdatedEqualsFresh(t *testing.T) {
 	})
 }
 
-// TestWholeIsSumOfParts: the answer of an index is what each document answers
-// alone, put in order; so no pass, page or merge loses or invents a hit.
+// compareSharing checks that two indexes return the same documents for shared values.
+func compareSharing(t *rapid.T, updated, fresh *index.Index) {
+	got, want := updated.Lookup(index.Query{}), fresh.Lookup(index.Query{})
+	most, rows := rapid.IntRange(1, 5).Draw(t, "most"), rapid.IntRange(1, 12).Draw(t, "rows")
+	for _, by := range []index.Property{index.ByTag, index.ByOrganization} {
+		circles := got.Circles(by, most, rows)
+		if !reflect.DeepEqual(circles, want.Circles(by, most, rows)) {
+			t.Fatalf("circles differ: %v", circles)
+		}
+		for _, value := range []string{"ann", "Helios", "lopez ltd"} {
+			sharing := got.Sharing(by, value, most)
+			if !reflect.DeepEqual(sharing, want.Sharing(by, value, most)) || len(sharing) > most {
+				t.Fatalf("%s: %v", value, sharing)
+			}
+		}
+	}
+}
+
+// TestWholeIsSumOfParts: an index returns the hits that indexes of each single document return, in
+// order. So no pass, page or merge loses or adds a hit.
 func TestWholeIsSumOfParts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.SliceOfNDistinct(documentGen(60), 1, 20, func(d index.Document) string { return d.ID }).Draw(t, "docs")
 		q := drawQuery(t)
-		q.Sort, q.MinScore = "", new(float64) // without it, what one document has decides what others need
+		q.Sort, q.MinScore = "", new(float64) // without it, the match of one document decides whether others are hits
 		var want []index.Hit
 		for _, d := range docs {
 			alone := index.Query{Text: q.Text, Tags: q.Tags, MinScore: q.MinScore, Archived: q.Archived}

@@ -28,19 +28,19 @@ type Query struct {
 	// Tags, all of them, and Group must equal one of the names, ignoring case.
 	Tags  []string
 	Group string
-	// Has lists what must be there, Missing what must not: email, phone, url, note,
-	// interaction, birthday, location, organization, tag, group, cadence, met_how. No
-	// document passes an unknown word.
+	// Has lists what a person must have, Missing what they must not have: email, phone, url, note,
+	// interaction, birthday, location, organization, tag, group, cadence, met_how. With an unknown
+	// word no document passes.
 	Has, Missing []string
 	// MetHow is words that must be, or begin a word, in how they met.
 	MetHow string
-	// MetOnAfter and MetOnBefore are partial dates, which end and begin the time in
-	// which they met. A partial date of a document passes when a day in it would.
+	// MetOnAfter and MetOnBefore are partial dates between which they met. A partial date of a
+	// document passes if one of its days does.
 	MetOnAfter, MetOnBefore string
-	// LastContactAfter is inclusive, LastContactBefore is not. Someone never contacted
-	// passes only the latter. Zero is off.
+	// LastContactAfter is inclusive, LastContactBefore is not. A person without a contact passes
+	// only the latter. Zero is off.
 	LastContactAfter, LastContactBefore time.Time
-	// NeverContacted, Starred and CadenceOverdue must be so, or not; nil is off.
+	// NeverContacted, Starred and CadenceOverdue must have this value; nil is off.
 	NeverContacted, Starred, CadenceOverdue *bool
 	// BirthdayFrom and BirthdayTo are days of the year, month * 100 + day, both
 	// inclusive; they span New Year when the first is the later one. 0 is off.
@@ -53,9 +53,9 @@ type Query struct {
 	// for the order come last in both directions.
 	Sort    string
 	Reverse bool
-	// MinScore is the lowest score of a hit, and lets misspelt matches in. Without it
-	// they are left out when a match as spelt is strong, or when the order is not by
-	// relevance and there is any match as spelt.
+	// MinScore is the lowest score of a hit; if it is set, misspelt matches are included. If not,
+	// they are left out when a match as spelt is strong, or when the order is not by relevance and
+	// any match is as spelt.
 	MinScore *float64
 	// Now and the name of the member's time Zone say what today is.
 	Now  time.Time `json:"-"`
@@ -69,7 +69,8 @@ type Query struct {
 type Hit struct {
 	ID  string
 	Doc *Document // shared with the index: read only
-	// Score is 0 to 1 in thousandths and never rises down the relevance order.
+	// Score is 0 to 1 in thousandths. It never increases from one hit to the next in the relevance
+	// order.
 	Score float64
 	// Matched names the field in which each word of the query was found best,
 	// without repetition: name, nickname, email, phone, url, domain,

@@ -16,17 +16,16 @@ type judge struct {
 	last      grade // given for lastMatch
 }
 
-// grade is what the tables say of a document.
+// grade is the result of a document in the tables.
 type grade struct {
-	ok    bool // it is a hit
+	ok    bool // the document is a hit
 	score int  // in thousandths
 	full  int  // the score if the query is the whole name; 0 when it cannot be
 }
 
-// limits finds how far the words of the query had to reach in document d: the
-// closeness of the worst word, and whether a word is in the name. A word in the
-// name makes the tier even if another field has that word closer, provided that
-// the tier is not made worse than the best of the names.
+// limits returns the tier of document d: the closeness of the word that matches worst, and whether
+// a word matches in the name. A document with a match in the name is in a tier of names, even if
+// that match is less close than all matches in other fields.
 func (j *judge) limits(d int) (limit closeness, named, ok bool) {
 	worst, best := exact, unmatched
 	for i := range j.tables {
@@ -44,8 +43,8 @@ func (j *judge) limits(d int) (limit closeness, named, ok bool) {
 	return max(worst, best), true, true
 }
 
-// chosen is the match of one token that counts: the name as far as the limit
-// allows, else the other fields.
+// chosen returns the match of one token that counts: that in the name if it is within the limit,
+// else that in the other fields.
 func (t *table) chosen(d int, limit closeness, named bool) quality {
 	if m := t.best[d]; !named || closenessOf(m.name) > limit {
 		return m.other
@@ -53,8 +52,7 @@ func (t *table) chosen(d int, limit closeness, named bool) quality {
 	return t.best[d].name
 }
 
-// score returns the score of document d in thousandths, or false if it is no
-// match.
+// score returns the score of document d in thousandths, or false if it does not match.
 func (j *judge) score(d int) (int, bool) {
 	g := j.gradeOf(d)
 	if g.full > 0 && j.docs[d].key == j.nameKey {
@@ -63,8 +61,8 @@ func (j *judge) score(d int) (int, bool) {
 	return g.score, g.ok
 }
 
-// gradeOf returns the grade of document d. For a single token it keeps the last one,
-// since neighbours mostly match alike.
+// gradeOf returns the grade of document d. For a single token it caches the last one, because most
+// neighbours have the same match.
 func (j *judge) gradeOf(d int) grade {
 	if !j.matchesLikeLast(d) {
 		j.lastMatch, j.last = j.tables[0].best[d], j.assess(d)
@@ -122,7 +120,7 @@ type best struct {
 	floor int // scores up to here are not among the k best
 	top   int // the best score
 	total int
-	sum   uint64 // over the checksums of all matches
+	sum   uint64 // sum of the checksums of all matches
 }
 
 func (b *best) offer(score, doc int, sum uint64) {

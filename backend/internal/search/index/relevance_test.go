@@ -7,8 +7,8 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index/indextest"
 )
 
-// TestRelevance asks each keyword class of both sets of 200 people and measures
-// which part of the wanted ones is among the first five.
+// TestRelevance measures the recall of each class of keyword questions among the first five hits,
+// for both sets of 200 people.
 func TestRelevance(t *testing.T) {
 	t.Parallel()
 	for _, source := range indextest.Sources() {

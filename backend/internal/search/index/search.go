@@ -32,12 +32,12 @@ type part struct {
 	view   *view
 	out    bitset   // excluded documents
 	tables []*table // one per token; none when a token has no match
-	domain bitset   // documents with an address at the domain that is the query
+	domain bitset   // documents with an address at the domain, if the query is one
 	best   best
 }
 
-// answer runs the passes. Misspelt words cost most, so answer looks for them only when
-// exact words are not enough. That pass gives the hits of the first one the same scores.
+// answer runs one or two passes. Misspelt words cost most, so answer looks for them only if exact
+// words are not enough. The second pass gives the hits of the first the same scores.
 func (r *run) answer() Result {
 	switch {
 	case r.plan.all:
@@ -47,7 +47,7 @@ func (r *run) answer() Result {
 		r.byIdentifier = true
 		return r.page()
 	case len(r.plan.tokens) == 0 && r.plan.handles.domain == "":
-		return r.page() // nothing that could be a word
+		return r.page() // the query has no words
 	}
 	if r.match(false); r.plan.guesses || !r.enough() {
 		r.match(true)
@@ -93,7 +93,7 @@ func (r *run) everything() {
 	}
 }
 
-// keep is how many hits of a segment can be on the page or before it.
+// keep returns how many hits of a segment can be on the page or before it.
 func (r *run) keep() int {
 	if r.plan.byRelevance() {
 		return r.plan.window
@@ -117,8 +117,8 @@ func (r *run) match(edits bool) {
 	}
 }
 
-// fill enters the matches of every token. As soon as a token has none it stops and
-// leaves no table, because then no document has all tokens.
+// fill enters the matches of every token. If a token has no match it stops and releases all tables,
+// because no document has all tokens.
 func (p *part) fill(plan *plan, edits bool) {
 	seg := p.view.seg
 	p.release()

@@ -76,8 +76,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// processor is the processor time that this process has used: what a machine that
-// does other things too can be measured by.
+// processor returns the processor time that this process has used, which other work of the machine
+// affects less than the elapsed time.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -87,7 +87,7 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// BenchmarkFragmented searches an index that single updates have split up.
+// BenchmarkFragmented searches an index that single updates have split into segments.
 func BenchmarkFragmented(b *testing.B) {
 	docs := crowd(10_000)
 	ix := index.New()
@@ -104,7 +104,7 @@ func BenchmarkFragmented(b *testing.B) {
 	}
 }
 
-// BenchmarkHeavy asks the dearest questions of documents with long notes.
+// BenchmarkHeavy measures the most expensive queries on documents with long notes.
 func BenchmarkHeavy(b *testing.B) {
 	docs := crowd(20_000)
 	words := syllables(27_000)

@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search/index"
 )
 
-// TestOrder puts one document into each tier and wants them in that order.
+// TestOrder checks the order of documents of which each is in another tier.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWeakTiers: each page is ordered like the whole and knows how many match.
+// TestWeakTiers: each page is a part of the whole list, and has the total.
 func TestWeakTiers(t *testing.T) {
 	t.Parallel()
 	ix := indexOf(
@@ -231,8 +231,8 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// Names that differ by a vowel sign or a voicing mark are two names: the one that was
-// asked for comes first, by itself where nothing else is like it.
+// Names that differ in a vowel sign or a voicing mark are different names: a query finds the exact
+// one first, and alone if no other is similar.
 func TestMarksOfOtherScriptsAreLetters(t *testing.T) {
 	t.Parallel()
 	pairs := [][2]string{{"सुनील", "सनील"}, {"กิตติ", "กตต"}, {"ハル", "バル"}}

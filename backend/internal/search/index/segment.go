@@ -1,5 +1,10 @@
 package index
 
+import (
+	"sync"
+	"sync/atomic"
+)
+
 // segment is an immutable index over some documents. Document numbers follow
 // compareRank: of two equally good matches the smaller number is the better.
 type segment struct {
@@ -11,6 +16,10 @@ type segment struct {
 	// archived are found only by a query for archived people; nil when there are none.
 	archived bitset
 	size     int64
+
+	// numbers and due are computed on first use.
+	numbers func() *numbers
+	due     atomic.Pointer[dueOrder]
 }
 
 func (s *segment) len() int { return len(s.docs) }
@@ -26,7 +35,7 @@ const (
 	valueCompany
 	valueTitle
 	valueLocation
-	valueCountry // as package country names it
+	valueCountry // in the spelling of package country
 	valueTag
 	valueGroup
 	valueKinds
@@ -68,7 +77,7 @@ func (d *Document) present() [presences]bool {
 		hasNote:        len(d.Notes) > 0,
 		hasInteraction: len(d.Interactions) > 0 || !d.LastInteractionAt.IsZero(),
 
-		hasBirthday:     d.Birthday != Birthday{},
+		hasBirthday:     d.Birthday != Date{},
 		hasLocation:     d.Location != "",
 		hasOrganization: d.Organization != "",
 		hasTag:          len(d.Tags) > 0,
@@ -101,6 +110,7 @@ func newSegment(docs []*Document) *segment {
 		}
 	}
 	s.words, s.values = newVocabulary(b.terms), b.values
+	s.numbers = sync.OnceValue(func() *numbers { return newNumbers(s.docs) })
 	s.size = s.bytes()
 	return s
 }

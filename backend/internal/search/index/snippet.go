@@ -8,7 +8,7 @@ import (
 
 const (
 	snippetRunes  = 160
-	snippetBefore = 50 // how much of it comes before the match, at most
+	snippetBefore = 50 // the most of it before the match
 	ellipsis      = "…"
 )
 
@@ -27,7 +27,7 @@ func snippetOf(texts []string, t *token, c closeness) string {
 	return ""
 }
 
-// isIn reports whether the current word of scan, or a part of it, is the match.
+// isIn reports whether the token matches the current word of scan, or a part of it.
 func (t *token) isIn(scan *scanner, c closeness) bool {
 	word := foldWord(string(scan.word))
 	if t.unspaced {

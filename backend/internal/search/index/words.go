@@ -18,17 +18,16 @@ const (
 	chunkRunes = 4
 )
 
-// scanner splits a text into words: runs of letters, digits and marks, in lower
-// case. An apostrophe or ampersand between letters joins (O'Brien is obrien),
-// a possessive 's falls away, invisible format characters are ignored, and a
-// change between spaced and unspaced scripts ends a word.
+// scanner splits a text into words: runs of letters, digits and marks, in lower case. An apostrophe
+// or ampersand between letters joins (O'Brien is obrien), a possessive 's is dropped, invisible
+// format characters are ignored, and a change between spaced and unspaced scripts ends a word.
 type scanner struct {
 	text     string // NFC
 	pos      int
 	word     []byte // the current word, valid until next
 	start    int    // where it starts in text
 	unspaced bool   // it is of a script that does not separate words
-	joints   []int  // offsets in word where a joiner stood
+	joints   []int  // offsets in word of removed joiners
 }
 
 func (s *scanner) reset(text string) {
@@ -212,7 +211,7 @@ func isASCII(s string) bool {
 // when one is written with a country code and the other without.
 const minSharedDigits = 7
 
-// handles is the whole query read as an identifier; a part it cannot be is "".
+// handles is the whole query read as each kind of identifier; "" for a kind that it cannot be.
 type handles struct {
 	email, phone, url, domain string
 }
@@ -240,8 +239,7 @@ func parseHandles(text string) handles {
 	return h
 }
 
-// words is the part of the query that is looked up as words: of an address or
-// a URL only what is indexed of them.
+// words returns the words of the query; of an address or a URL only those that the index has.
 func (h handles) words(text string) string {
 	switch {
 	case h.email != "":
@@ -285,8 +283,8 @@ func normalizeURL(raw string) string {
 	return strings.TrimRight(strings.TrimPrefix(url, "www."), "/")
 }
 
-// urlWords is what identifies a person in a normalised URL: the last segment of
-// the path (linkedin.com/in/maria-lopez), else the host.
+// urlWords returns the part of a normalised URL that identifies a person: the last segment of the
+// path (linkedin.com/in/maria-lopez), else the host.
 func urlWords(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	if at := strings.LastIndexByte(url, '/'); at >= 0 {
@@ -321,7 +319,7 @@ func phoneQuery(text string) string {
 	return digits
 }
 
-// phoneKey is what two writings of one number have in common: its last digits.
+// phoneKey returns the last digits of a number, which are the same in all its spellings.
 func phoneKey(digits string) string {
 	return digits[max(0, len(digits)-minSharedDigits):]
 }

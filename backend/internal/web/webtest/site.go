@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -11,9 +12,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/account/password"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/db/dbtest"
+	"github.com/kith-crm/kith/backend/internal/handlers"
 	"github.com/kith-crm/kith/backend/internal/idempotency"
+	"github.com/kith-crm/kith/backend/internal/job"
 	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/search/vector"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web"
 	"github.com/kith-crm/kith/proto/catalog"
@@ -118,8 +123,9 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	}
 	pages := web.Config{
 		BaseURL: s.URL, Store: s.Store, Catalog: rpcs, Kinds: kinds.All(), SignUpOpen: true, Now: s.Clock.Now, Login: &account.RatePolicy{}, PasswordCost: cost,
-		Data:    func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
-		Imports: func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
+		Data:     func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
+		Imports:  func(owner tenant.ID) *db.Tenant { return s.Store.Tenant(owner, false) },
+		Handlers: handlersOf(s.Store, s.Clock.Now),
 	}
 	if o.Web != nil {
 		o.Web(&pages)
@@ -140,6 +146,24 @@ func (s *Site) mount(t testing.TB, mux *http.ServeMux, o Options) {
 	s.Web.Mount(mux)
 	oauth.New(server).Mount(mux)
 }
+
+// handlersOf returns what the pages call, without vectors and without workers.
+func handlersOf(store *db.DB, now func() time.Time) *handlers.Handlers {
+	find := search.NewIndexCache(func(ctx context.Context, t tenant.ID, since int64) (search.Documents, error) {
+		return search.LoadDocuments(ctx, store.Tenant(t, true), since)
+	}, 0)
+	searcher := search.NewSearcher(search.Config{
+		Indexes: find, Provider: vector.Local{}, Vectors: func(ctx context.Context, t tenant.ID, model string, since int64) (vector.Vectors, error) {
+			return search.LoadVectors(ctx, store.Tenant(t, true), model, since)
+		},
+	})
+	return handlers.New(handlers.Config{Store: store, Kinds: kinds.All(), Indexes: find, Search: searcher, Jobs: &waker{}, Now: now})
+}
+
+// waker stands for workers; webtest has none.
+type waker struct{ job.Hub }
+
+func (*waker) Wake() {}
 
 // hash is the hash of the password, computed once.
 var hash = sync.OnceValues(func() (string, error) { return cost.Hash(Password) })

@@ -28,14 +28,15 @@ func eachOperation(t *testing.T, check func(t *testing.T, o openapi.Options, r r
 	})
 }
 
-// TestAnswersOfEveryOperation: one for success, and the router's own.
+// TestAnswersOfEveryOperation: each operation has an answer for success, and the answers of the
+// router.
 func TestAnswersOfEveryOperation(t *testing.T) {
 	eachOperation(t, func(t *testing.T, _ openapi.Options, r route.Route, op *openapi3.Operation) {
 		success := 0
 		for code, answer := range op.Responses.Map() {
 			status, err := strconv.Atoi(code)
 			if err != nil || http.StatusText(status) == "" {
-				t.Errorf("%s: %q is no status", op.OperationID, code)
+				t.Errorf("%s: %q is not a status", op.OperationID, code)
 			}
 			if status/100 == 2 || status == http.StatusSeeOther && r.Protocol == route.Page {
 				success++
@@ -50,8 +51,8 @@ func TestAnswersOfEveryOperation(t *testing.T) {
 	})
 }
 
-// TestRefusalsOfEveryOperation: each lists what the edge refuses, in the shape of
-// its protocol, and a 410 if a day for its removal is set.
+// TestRefusalsOfEveryOperation: each operation lists the refusals of the edge in the shape of its
+// protocol, and a 410 if its removal date is set.
 func TestRefusalsOfEveryOperation(t *testing.T) {
 	t.Parallel()
 	media := map[route.Protocol]string{
@@ -80,7 +81,7 @@ func TestRefusalsOfEveryOperation(t *testing.T) {
 					continue
 				}
 				shape := media[r.Protocol]
-				if status == 431 { // the path is not looked at yet
+				if status == 431 { // sent before routing
 					shape = media[route.HTTP]
 				}
 				if answer.Value.Content[shape] == nil {
@@ -94,9 +95,8 @@ func TestRefusalsOfEveryOperation(t *testing.T) {
 	}
 }
 
-// TestLimits: a limited path answers 429, all of its answers tell of the limit, and
-// no other path says anything of one. (A browser's attempts at a password are
-// limited by the pages themselves.)
+// TestLimits: a limited path answers 429, all of its answers have the limit's headers, and no other
+// path has them. (A browser's attempts at a password are limited by the pages themselves.)
 func TestLimits(t *testing.T) {
 	eachOperation(t, func(t *testing.T, o openapi.Options, r route.Route, op *openapi3.Operation) {
 		i := slices.IndexFunc(o.Policies, func(p ratelimit.Policy) bool { return p.Name == r.RatePolicy && p.Enabled() })
@@ -128,8 +128,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestDeprecations: a deprecated path says so, and names its successor, in the
-// document and in each answer.
+// TestDeprecations: the document and each answer mark a deprecated path and name its successor.
 func TestDeprecations(t *testing.T) {
 	eachOperation(t, func(t *testing.T, _ openapi.Options, r route.Route, op *openapi3.Operation) {
 		deprecated := r.State == route.Deprecated
@@ -137,7 +136,7 @@ func TestDeprecations(t *testing.T) {
 			t.Errorf("%s: %v %s", op.OperationID, op.Deprecated, op.Description)
 		}
 		for code, answer := range op.Responses.Map() {
-			if code == "431" { // it comes before the path is looked at
+			if code == "431" { // sent before routing
 				continue
 			}
 			if h := answer.Value.Headers; (h["Deprecation"] != nil) != deprecated || deprecated && h["Link"] == nil || h["Sunset"] != nil {
@@ -165,7 +164,7 @@ func TestSunset(t *testing.T) {
 		t.Errorf("it says %s", op.Description)
 	}
 	for code, answer := range op.Responses.Map() {
-		if code == "431" { // it comes before the path is looked at
+		if code == "431" { // sent before routing
 			continue
 		}
 		if h := answer.Value.Headers["Sunset"]; h == nil || !h.Value.Required {
@@ -213,7 +212,7 @@ func checkProblemExamples(t *testing.T, id, status string, media *openapi3.Media
 		want := httpapi.Code(code)
 		if strconv.Itoa(want.Status()) != status || value["status"] != float64(want.Status()) || value["title"] != want.Title() ||
 			value["type"] != base+"/docs/errors/"+code {
-			t.Errorf("%s %s: the example %s is %v", id, status, name, value)
+			t.Errorf("%s %s: the example for status %s has the status %v", id, status, name, value)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func parse(text []byte) (*yaml.Node, error) {
 		return nil, err
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("is no mapping")
+		return nil, fmt.Errorf("is not a mapping")
 	}
 	return document.Content[0], nil
 }
@@ -85,7 +85,7 @@ func merge(into, part *yaml.Node) error {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 		default:
-			return fmt.Errorf("line %d: %s is there twice", value.Line, key)
+			return fmt.Errorf("line %d: %s is defined twice", value.Line, key)
 		}
 	}
 	return nil

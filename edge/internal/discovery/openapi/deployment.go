@@ -63,7 +63,7 @@ func (o Options) policyList() string {
 		}
 	}
 	if len(lines) == 0 {
-		return "This server limits nothing."
+		return "This server has no rate limits."
 	}
 	return strings.Join(lines, "\n")
 }

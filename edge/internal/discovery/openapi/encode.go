@@ -25,7 +25,7 @@ func write(e *jsontext.Encoder, n *yaml.Node) error {
 	case yaml.ScalarNode:
 		return writeScalar(e, n)
 	default:
-		return fmt.Errorf("line %d: this kind of YAML is not used here", n.Line)
+		return fmt.Errorf("line %d: this kind of YAML node is not supported", n.Line)
 	}
 }
 

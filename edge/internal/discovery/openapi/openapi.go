@@ -14,7 +14,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/route"
 )
 
-// document is what Assemble returned to `make gen`.
+// document is openapi.json, which `make gen` writes with Assemble.
 //
 //go:embed openapi.json
 var document []byte

@@ -64,7 +64,8 @@ func describe(source *yaml.Node, r route.Route) (*yaml.Node, error) {
 	return item, nil
 }
 
-// introduce adds what the route knows about an operation.
+// introduce adds the summary of the route to an operation, and says if it is a copy, deprecated or
+// batchable.
 func introduce(operation *yaml.Node, r route.Route, method string) {
 	if child(operation, "summary") == nil {
 		operation.Content = append([]*yaml.Node{newText("summary"), newText(r.Summary)}, operation.Content...)
@@ -74,7 +75,7 @@ func introduce(operation *yaml.Node, r route.Route, method string) {
 		put(operation, "operationId", newText("sandbox"+strings.ToUpper(id[:1])+id[1:]))
 		put(operation, "tags", newList([]string{tagSandbox}))
 		put(operation, "description", newText("The same as `"+method+" "+strings.TrimPrefix(r.Pattern, route.SandboxPrefix)+
-			"`, on the same budget, where all else is the demo account's. Nobody holds a member's access here."))
+			"`, with the data of the demo account. It counts on the same rate limit. Credentials are not read."))
 		takeNoCredential(operation)
 	}
 	if r.Protocol == route.Page {

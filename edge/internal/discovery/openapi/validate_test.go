@@ -24,7 +24,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestExamplesAreValidated: kin-openapi looks at them, in each place where they are.
+// TestExamplesAreValidated: kin-openapi rejects a wrong example in each place that has one.
 func TestExamplesAreValidated(t *testing.T) {
 	t.Parallel()
 	whole := build(t, nil)
@@ -70,7 +70,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// BenchmarkNew is what a start pays for the document.
+// BenchmarkNew measures how long a start takes to make the document.
 func BenchmarkNew(b *testing.B) {
 	o := options(b)
 	for b.Loop() {

@@ -15,7 +15,7 @@ import (
 	"github.com/kith-crm/kith/edge/internal/mcp"
 )
 
-// TestVariables: what code decides is in the document as the code has it.
+// TestVariables: the document has the values that the code defines.
 func TestVariables(t *testing.T) {
 	eachVariant(t, func(t *testing.T, o openapi.Options, document *openapi3.T) {
 		scopes := slices.Sorted(slices.Values(loadCatalog(t).Scopes()))
@@ -52,7 +52,7 @@ func anys(list []string) []any {
 	return out
 }
 
-// TestNothingLeftToFill: every name was a variable, and no address is of another place.
+// TestNothingLeftToFill: every ${name} is filled, and no example address is left.
 func TestNothingLeftToFill(t *testing.T) {
 	t.Parallel()
 	for name, change := range variants() {
@@ -80,7 +80,7 @@ func TestFill(t *testing.T) {
 		"a: &x 1\nb: *x":            "aliases are not used",
 		"a: 1\na: 2":                "duplicate object member name",
 		"$problem: no-such":         "there is no problem code",
-		"[1]":                       "is no mapping",
+		"[1]":                       "is not a mapping",
 		"a: \"\\uD800\"":            "yaml:",
 		"a: 1\n  b: 2":              "yaml:",
 		"a: {b: {c: ${version}}}":   "yaml:",
@@ -102,7 +102,7 @@ func TestMerge(t *testing.T) {
 		t.Error(err)
 	}
 	for first, second := range map[string]string{"a: {b: 1}": "a: {b: 2}", "a: [1]": "a: [2]", "a: {b: {c: 1}}": "a: {b: 1}"} {
-		if err := openapi.Merge(first, second); err == nil || !strings.Contains(err.Error(), "is there twice") {
+		if err := openapi.Merge(first, second); err == nil || !strings.Contains(err.Error(), "is defined twice") {
 			t.Errorf("%s and %s: %v", first, second, err)
 		}
 	}

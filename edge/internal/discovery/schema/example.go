@@ -30,9 +30,9 @@ func (s *Schema) Allows(arguments []byte) bool {
 	return json.Unmarshal(arguments, &value) == nil && s.root.allows(value)
 }
 
-// Example returns valid arguments: the required ones, and those that also names. It
-// prefers examples of the schema to Values, and Values to invented values. It returns
-// ErrNoExample if it finds no valid value.
+// Example returns valid arguments: the required ones, and those that also names. It prefers
+// examples of the schema to Values, and Values to generated values. It returns ErrNoExample if it
+// finds no valid value.
 func (s *Schema) Example(values Values, also ...string) (map[string]any, error) {
 	arguments, err := s.root.object(values, also)
 	if err != nil {
@@ -93,7 +93,7 @@ func (n *node) candidates(values Values, name string) []any {
 	return candidates
 }
 
-// make invents a value. The value may violate rules other than its type.
+// make generates a value. The value may violate rules other than its type.
 func (n *node) make(values Values, name string) (any, error) {
 	if len(n.Enum) > 0 {
 		var value any

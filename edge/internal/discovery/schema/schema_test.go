@@ -28,7 +28,7 @@ func object(property string) string {
 	return `{"type":"object","additionalProperties":false,"required":["p"],"properties":{"p":` + property + `}}`
 }
 
-// validate holds arguments against a schema, by a library that knows all of it.
+// validate checks arguments against a schema with a full JSON Schema validator.
 func validate(t *testing.T, text []byte, arguments map[string]any) {
 	t.Helper()
 	var s jsonschema.Schema
@@ -52,8 +52,8 @@ func validate(t *testing.T, text []byte, arguments map[string]any) {
 	}
 }
 
-// TestExamplesOfTheCatalogue makes up arguments for each tool, with all of them
-// and with those required.
+// TestExamplesOfTheCatalogue generates arguments for each tool: all of them, and the required ones
+// only.
 func TestExamplesOfTheCatalogue(t *testing.T) {
 	t.Parallel()
 	c, err := catalog.Load()

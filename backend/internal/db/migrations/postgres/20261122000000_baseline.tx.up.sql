@@ -61,6 +61,8 @@ CREATE TABLE tenant_states (
     removed_version  BIGINT NOT NULL DEFAULT 0,      -- data_version of the last deletion: older copies must be read anew
     embedded_version BIGINT NOT NULL DEFAULT 0,      -- data_version at which the last vector was stored
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
+    notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
+    interactions     INTEGER NOT NULL DEFAULT 0,
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
 
@@ -349,6 +351,21 @@ CREATE TABLE handles (
 -- Who has an address. With connection_id in it, the index alone answers.
 CREATE INDEX handles_value ON handles (tenant_id, kind, normal_value, connection_id);
 
+-- What duplicates of a person would have, too: addresses, and the name with a current
+-- organisation, as hashes. find_duplicates compares people who share one.
+CREATE TABLE duplicate_keys (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    connection_id TEXT COLLATE "C" NOT NULL,
+    key           BIGINT NOT NULL,
+    shared        BOOLEAN NOT NULL,  -- others have or had it, too
+    PRIMARY KEY (tenant_id, key, connection_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The keys of a person.
+CREATE INDEX duplicate_keys_connection ON duplicate_keys (tenant_id, connection_id);
+-- The few people who share a key.
+CREATE INDEX duplicate_keys_shared ON duplicate_keys (tenant_id, connection_id) WHERE shared;
+
 -- An organisation that people work at.
 CREATE TABLE organizations (
     tenant_id   TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -399,7 +416,7 @@ CREATE TABLE important_dates (
 -- The dates of a person.
 CREATE INDEX important_dates_connection ON important_dates (tenant_id, connection_id);
 -- The dates in the coming days, of any year.
-CREATE INDEX important_dates_day ON important_dates (tenant_id, month, day);
+CREATE INDEX important_dates_day ON important_dates (tenant_id, month, day, id);
 
 -- How two people are related. type says what to_id is to from_id, such as their
 -- manager; the inverse is not stored.
@@ -735,10 +752,32 @@ CREATE TABLE sandbox_states (
 );
 
 
+-- Counts ------------------------------------------------------------------------------
+
+-- Triggers that count notes and interactions in tenant_states, once for each statement.
+CREATE FUNCTION kith_count_entries() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    sign integer := CASE WHEN TG_OP = 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    IF TG_TABLE_NAME = 'notes' THEN
+        UPDATE tenant_states s SET notes = s.notes + sign * c.entries
+            FROM (SELECT tenant_id, count(*) AS entries FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
+    ELSE
+        UPDATE tenant_states s SET interactions = s.interactions + sign * c.entries
+            FROM (SELECT tenant_id, count(*) AS entries FROM counted GROUP BY tenant_id) AS c WHERE s.tenant_id = c.tenant_id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER notes_inserted AFTER INSERT ON notes REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
+CREATE TRIGGER notes_deleted AFTER DELETE ON notes REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
+CREATE TRIGGER interactions_inserted AFTER INSERT ON interactions REFERENCING NEW TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
+CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions REFERENCING OLD TABLE AS counted FOR EACH STATEMENT EXECUTE FUNCTION kith_count_entries();
+
+
 -- Access ------------------------------------------------------------------------------
 
 -- Only kith_service reaches the tables without a tenant, and those of credentials.
-GRANT SELECT, INSERT, UPDATE, DELETE ON members, personal_tokens, login_sessions, mail_links, sign_ups, login_attempts,
+GRANT SELECT, INSERT, UPDATE, DELETE ON personal_tokens, login_sessions, mail_links, sign_ups, login_attempts,
     security_events, linked_identities, provider_attempts, clients, authorization_requests, consent_answers, grants,
     authorization_codes, access_tokens, refresh_tokens, sandbox_states TO kith_service;
 GRANT SELECT, INSERT, UPDATE ON sunsets TO kith_service;

@@ -43,6 +43,8 @@ CREATE TABLE tenant_states (
     removed_version  BIGINT NOT NULL DEFAULT 0,      -- data_version of the last deletion: older copies must be read anew
     embedded_version BIGINT NOT NULL DEFAULT 0,      -- data_version at which the last vector was stored
     jobs             INTEGER NOT NULL DEFAULT 0,     -- the number of the last job
+    notes            INTEGER NOT NULL DEFAULT 0,     -- how many notes and interactions there are: triggers count them
+    interactions     INTEGER NOT NULL DEFAULT 0,
     read_only        BOOLEAN NOT NULL DEFAULT FALSE  -- true for the demo account: triggers refuse every write
 );
 
@@ -331,6 +333,21 @@ CREATE TABLE handles (
 -- Who has an address. With connection_id in it, the index alone answers.
 CREATE INDEX handles_value ON handles (tenant_id, kind, normal_value, connection_id);
 
+-- What duplicates of a person would have, too: addresses, and the name with a current
+-- organisation, as hashes. find_duplicates compares people who share one.
+CREATE TABLE duplicate_keys (
+    tenant_id     TEXT NOT NULL,
+    connection_id TEXT NOT NULL,
+    key           BIGINT NOT NULL,
+    shared        BOOLEAN NOT NULL,  -- others have or had it, too
+    PRIMARY KEY (tenant_id, key, connection_id),
+    FOREIGN KEY (tenant_id, connection_id) REFERENCES connections (tenant_id, id) ON DELETE CASCADE
+);
+-- The keys of a person.
+CREATE INDEX duplicate_keys_connection ON duplicate_keys (tenant_id, connection_id);
+-- The few people who share a key.
+CREATE INDEX duplicate_keys_shared ON duplicate_keys (tenant_id, connection_id) WHERE shared;
+
 -- An organisation that people work at.
 CREATE TABLE organizations (
     tenant_id   TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
@@ -381,7 +398,7 @@ CREATE TABLE important_dates (
 -- The dates of a person.
 CREATE INDEX important_dates_connection ON important_dates (tenant_id, connection_id);
 -- The dates in the coming days, of any year.
-CREATE INDEX important_dates_day ON important_dates (tenant_id, month, day);
+CREATE INDEX important_dates_day ON important_dates (tenant_id, month, day, id);
 
 -- How two people are related. type says what to_id is to from_id, such as their
 -- manager; the inverse is not stored.
@@ -714,6 +731,23 @@ CREATE TABLE sandbox_states (
     username   TEXT NOT NULL,
     seeded_for TEXT NOT NULL
 );
+
+
+-- Counts ------------------------------------------------------------------------------
+
+-- Triggers that count notes and interactions in tenant_states.
+CREATE TRIGGER notes_inserted AFTER INSERT ON notes BEGIN
+    UPDATE tenant_states SET notes = notes + 1 WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER notes_deleted AFTER DELETE ON notes BEGIN
+    UPDATE tenant_states SET notes = notes - 1 WHERE tenant_id = OLD.tenant_id;
+END;
+CREATE TRIGGER interactions_inserted AFTER INSERT ON interactions BEGIN
+    UPDATE tenant_states SET interactions = interactions + 1 WHERE tenant_id = NEW.tenant_id;
+END;
+CREATE TRIGGER interactions_deleted AFTER DELETE ON interactions BEGIN
+    UPDATE tenant_states SET interactions = interactions - 1 WHERE tenant_id = OLD.tenant_id;
+END;
 
 
 -- Access ------------------------------------------------------------------------------

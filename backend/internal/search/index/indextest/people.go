@@ -16,23 +16,23 @@ const Size = 200
 // none.
 type Name struct{ Full, Short string }
 
-// Source is what the people of a set are made from.
+// Source has the words that the people of a set are made from.
 type Source struct {
 	Label                         string
 	Seed                          uint64
 	First                         []Name
 	Last                          []string
 	Places, Titles, Firms, Topics []string
-	// Events are where people were met, Studies what their bios tell of.
+	// Events are where people were met, Studies are subjects for their bios.
 	Events, Studies []string
 	// Meanings are titles and topics in other words.
 	Meanings map[string]string
 }
 
-// Sources returns those of the two sets.
+// Sources returns the sources of the two sets.
 func Sources() []Source { return []Source{Tuned(), Fresh()} }
 
-// Tuned is what the search was tuned on.
+// Tuned is the source of the set that the search was tuned on.
 func Tuned() Source {
 	return Source{
 		Label: "tuned", Seed: 7,
@@ -59,7 +59,7 @@ O'Sullivan MacAllister Vandenberg Rosenthal Abernathy Whitfield Kuznetsov Moreau
 	}
 }
 
-// Fresh is what the search was not tuned on.
+// Fresh is the source of the set that the search was not tuned on.
 func Fresh() Source {
 	return Source{
 		Label: "fresh", Seed: 20_261_121,

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// RecallAt is how many hits are looked at, RecallWanted which part of those who
-	// should be among them has to be.
+	// RecallAt is the number of first hits that count, RecallWanted the recall that a class must
+	// reach among them.
 	RecallAt     = 5
 	RecallWanted = .95
 )
 
-// Question is a query with those who should be among its first hits.
+// Question is a query with the people who should be among its first hits.
 type Question struct {
 	Text   string
 	Wanted []string
@@ -58,7 +58,7 @@ func (s *Source) Classes(people []index.Document) map[string][]Question {
 	return out
 }
 
-// Meaning are questions whose words are in no stored record.
+// Meaning returns questions whose words are in no stored record.
 func (s *Source) Meaning(people []index.Document) []Question {
 	var out []Question
 	for is, asked := range s.Meanings {
@@ -75,8 +75,8 @@ func (s *Source) Meaning(people []index.Document) []Question {
 	return out
 }
 
-// Recall is which part of those who are wanted find returns among its first hits,
-// on average.
+// Recall returns the average recall: the share of the wanted people that find returns among its
+// first hits.
 func Recall(questions []Question, find func(text string) (ids []string)) float64 {
 	sum := 0.0
 	for _, q := range questions {
@@ -91,7 +91,7 @@ func Recall(questions []Question, find func(text string) (ids []string)) float64
 	return sum / float64(len(questions))
 }
 
-// grouped asks every distinct text once and wants all that have it.
+// grouped returns a question for every distinct text, which wants all people with this text.
 func grouped(people []index.Document, text func(*index.Document) string) []Question {
 	at := map[string]int{}
 	var out []Question
@@ -106,7 +106,7 @@ func grouped(people []index.Document, text func(*index.Document) string) []Quest
 	return out
 }
 
-// nicknamed asks for nicknames alone, and for other forms of given names with the
+// nicknamed returns questions of a nickname alone, and of another form of the given name with the
 // surname.
 func (s *Source) nicknamed(people []index.Document) []Question {
 	var out []Question
@@ -122,7 +122,7 @@ func (s *Source) nicknamed(people []index.Document) []Question {
 	return out
 }
 
-// between is the part of a text after its beginning, up to an end.
+// between returns the part of a text between two delimiters.
 func between(text, begin, end string) string {
 	part, _, _ := strings.Cut(strings.TrimPrefix(text, begin), end)
 	return part
@@ -135,7 +135,7 @@ func reversed(name string) string {
 	return strings.ToUpper(last) + ", " + first
 }
 
-// beginning is the first three letters of each word.
+// beginning returns the first three letters of each word.
 func beginning(name string) string {
 	first, last, _ := strings.Cut(name, " ")
 	return string([]rune(first)[:3]) + " " + string([]rune(last)[:3])
@@ -166,7 +166,7 @@ func misspell(rng *rand.Rand, name string) string {
 	return strings.Join(words, " ")
 }
 
-// Plain is a name as typed on a keyboard without accents.
+// Plain returns a name as typed on a keyboard without accents.
 func Plain(s string) string {
 	s = strings.NewReplacer("Ł", "L", "ł", "l", "ø", "o", "ß", "ss", "ı", "i").Replace(s)
 	return strings.Map(func(r rune) rune {

@@ -1,4 +1,4 @@
-// Package indextest is the relevance set: people who are made up, questions about
-// them by class, and whom each should find. There are two sets of people from
-// different names and seeds; the search was tuned while looking at the first.
+// Package indextest is the relevance set: invented people, questions about them by class, and the
+// people whom each question should find. There are two sets of people, with different names and
+// seeds; the search was tuned on the first.
 package indextest

@@ -162,7 +162,7 @@ type Embeddings struct {
 	// Name of the model. That of the built-in provider compares spelling, not meaning.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Whether the member allowed the provider; always true for local.
-	Allowed       bool `protobuf:"varint,3,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	Allowed       *bool `protobuf:"varint,3,opt,name=allowed,proto3,oneof" json:"allowed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,8 +212,8 @@ func (x *Embeddings) GetModel() string {
 }
 
 func (x *Embeddings) GetAllowed() bool {
-	if x != nil {
-		return x.Allowed
+	if x != nil && x.Allowed != nil {
+		return *x.Allowed
 	}
 	return false
 }
@@ -224,11 +224,11 @@ type Credits struct {
 	// The month, YYYY-MM, UTC.
 	Period string `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
 	// Credits of the plan.
-	Allowance int32 `protobuf:"varint,2,opt,name=allowance,proto3" json:"allowance,omitempty"`
+	Allowance *int32 `protobuf:"varint,2,opt,name=allowance,proto3,oneof" json:"allowance,omitempty"`
 	// Credits spent.
-	Used int32 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	Used *int32 `protobuf:"varint,3,opt,name=used,proto3,oneof" json:"used,omitempty"`
 	// Credits left.
-	Remaining int32 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	Remaining *int32 `protobuf:"varint,4,opt,name=remaining,proto3,oneof" json:"remaining,omitempty"`
 	// When the next month's allowance begins.
 	ResetsAt      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=resets_at,proto3" json:"resets_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -273,22 +273,22 @@ func (x *Credits) GetPeriod() string {
 }
 
 func (x *Credits) GetAllowance() int32 {
-	if x != nil {
-		return x.Allowance
+	if x != nil && x.Allowance != nil {
+		return *x.Allowance
 	}
 	return 0
 }
 
 func (x *Credits) GetUsed() int32 {
-	if x != nil {
-		return x.Used
+	if x != nil && x.Used != nil {
+		return *x.Used
 	}
 	return 0
 }
 
 func (x *Credits) GetRemaining() int32 {
-	if x != nil {
-		return x.Remaining
+	if x != nil && x.Remaining != nil {
+		return *x.Remaining
 	}
 	return 0
 }
@@ -314,7 +314,9 @@ type Member struct {
 	// Whether all writes are refused, as in the sandbox.
 	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,proto3" json:"read_only,omitempty"`
 	// The member's today, YYYY-MM-DD, in their time zone.
-	Today         string `protobuf:"bytes,6,opt,name=today,proto3" json:"today,omitempty"`
+	Today string `protobuf:"bytes,6,opt,name=today,proto3" json:"today,omitempty"`
+	// BCP 47 locale, such as de-DE.
+	Locale        string `protobuf:"bytes,7,opt,name=locale,proto3" json:"locale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -387,6 +389,13 @@ func (x *Member) GetReadOnly() bool {
 func (x *Member) GetToday() string {
 	if x != nil {
 		return x.Today
+	}
+	return ""
+}
+
+func (x *Member) GetLocale() string {
+	if x != nil {
+		return x.Locale
 	}
 	return ""
 }
@@ -552,7 +561,7 @@ type ToolPrice struct {
 	// Name of the tool.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
 	// Credits for one successful call.
-	Credits       int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	Credits       *int32 `protobuf:"varint,2,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -595,30 +604,168 @@ func (x *ToolPrice) GetTool() string {
 }
 
 func (x *ToolPrice) GetCredits() int32 {
-	if x != nil {
-		return x.Credits
+	if x != nil && x.Credits != nil {
+		return *x.Credits
 	}
 	return 0
+}
+
+// The new settings. Fields left out stay as they are.
+type UpdateMySettingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// IANA name, such as Europe/Berlin.
+	Timezone *string `protobuf:"bytes,1,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
+	// BCP 47, such as de-DE.
+	Locale        *string `protobuf:"bytes,2,opt,name=locale,proto3,oneof" json:"locale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateMySettingsRequest) Reset() {
+	*x = UpdateMySettingsRequest{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateMySettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateMySettingsRequest) ProtoMessage() {}
+
+func (x *UpdateMySettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateMySettingsRequest.ProtoReflect.Descriptor instead.
+func (*UpdateMySettingsRequest) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UpdateMySettingsRequest) GetTimezone() string {
+	if x != nil && x.Timezone != nil {
+		return *x.Timezone
+	}
+	return ""
+}
+
+func (x *UpdateMySettingsRequest) GetLocale() string {
+	if x != nil && x.Locale != nil {
+		return *x.Locale
+	}
+	return ""
+}
+
+// The settings in force.
+type UpdateMySettingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// IANA time zone.
+	Timezone string `protobuf:"bytes,1,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	// BCP 47 locale.
+	Locale string `protobuf:"bytes,2,opt,name=locale,proto3" json:"locale,omitempty"`
+	// Today's date there, YYYY-MM-DD.
+	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
+	// For undo_change; absent if nothing changed.
+	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateMySettingsResponse) Reset() {
+	*x = UpdateMySettingsResponse{}
+	mi := &file_kith_account_v1_account_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateMySettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateMySettingsResponse) ProtoMessage() {}
+
+func (x *UpdateMySettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_account_v1_account_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateMySettingsResponse.ProtoReflect.Descriptor instead.
+func (*UpdateMySettingsResponse) Descriptor() ([]byte, []int) {
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *UpdateMySettingsResponse) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
+func (x *UpdateMySettingsResponse) GetLocale() string {
+	if x != nil {
+		return x.Locale
+	}
+	return ""
+}
+
+func (x *UpdateMySettingsResponse) GetToday() string {
+	if x != nil {
+		return x.Today
+	}
+	return ""
+}
+
+func (x *UpdateMySettingsResponse) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
 }
 
 // The changes to list.
 type ListChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only of this connection, note, group, ...
-	ObjectId *string `protobuf:"bytes,1,opt,name=object_id,proto3,oneof" json:"object_id,omitempty"`
+	// One change, with its objects.
+	ChangeId *string `protobuf:"bytes,1,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// Only by this credential.
 	Mine *bool `protobuf:"varint,2,opt,name=mine,proto3,oneof" json:"mine,omitempty"`
 	// 1-50, default 10.
 	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
-	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Cursor *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// Only about this person.
+	ConnectionId *string `protobuf:"bytes,5,opt,name=connection_id,proto3,oneof" json:"connection_id,omitempty"`
+	// Only by this tool.
+	Tool *string `protobuf:"bytes,6,opt,name=tool,proto3,oneof" json:"tool,omitempty"`
+	// Only by this actor: name or credential id.
+	Agent *string `protobuf:"bytes,7,opt,name=agent,proto3,oneof" json:"agent,omitempty"`
+	// From this day on (YYYY-MM-DD).
+	Since *string `protobuf:"bytes,8,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	// Before this day.
+	Until         *string `protobuf:"bytes,9,opt,name=until,proto3,oneof" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListChangesRequest) Reset() {
 	*x = ListChangesRequest{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[8]
+	mi := &file_kith_account_v1_account_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +777,7 @@ func (x *ListChangesRequest) String() string {
 func (*ListChangesRequest) ProtoMessage() {}
 
 func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[8]
+	mi := &file_kith_account_v1_account_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,12 +790,12 @@ func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChangesRequest.ProtoReflect.Descriptor instead.
 func (*ListChangesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{8}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *ListChangesRequest) GetObjectId() string {
-	if x != nil && x.ObjectId != nil {
-		return *x.ObjectId
+func (x *ListChangesRequest) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
 	}
 	return ""
 }
@@ -674,6 +821,41 @@ func (x *ListChangesRequest) GetCursor() string {
 	return ""
 }
 
+func (x *ListChangesRequest) GetConnectionId() string {
+	if x != nil && x.ConnectionId != nil {
+		return *x.ConnectionId
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetTool() string {
+	if x != nil && x.Tool != nil {
+		return *x.Tool
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetAgent() string {
+	if x != nil && x.Agent != nil {
+		return *x.Agent
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetSince() string {
+	if x != nil && x.Since != nil {
+		return *x.Since
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetUntil() string {
+	if x != nil && x.Until != nil {
+		return *x.Until
+	}
+	return ""
+}
+
 // A page of changes, latest first.
 type ListChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -689,7 +871,7 @@ type ListChangesResponse struct {
 
 func (x *ListChangesResponse) Reset() {
 	*x = ListChangesResponse{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[9]
+	mi := &file_kith_account_v1_account_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +883,7 @@ func (x *ListChangesResponse) String() string {
 func (*ListChangesResponse) ProtoMessage() {}
 
 func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[9]
+	mi := &file_kith_account_v1_account_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +896,7 @@ func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChangesResponse.ProtoReflect.Descriptor instead.
 func (*ListChangesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{9}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListChangesResponse) GetChanges() []*Change {
@@ -745,14 +927,16 @@ type Change struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The tool or page that made it.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// Who made it: the agent's or token's name, or the member.
+	// Who made it: an agent, token or member; absent if this credential.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Summary in one line.
+	// Summary in one line, with the names of the people.
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
-	// The objects that changed.
+	// The objects that changed, at most 100; only with change_id.
 	Objects []*ChangedObject `protobuf:"bytes,5,rep,name=objects,proto3" json:"objects,omitempty"`
-	// Whether undo_change can undo it.
-	Undoable bool `protobuf:"varint,6,opt,name=undoable,proto3" json:"undoable,omitempty"`
+	// How many objects of each kind changed, such as "12 connections"; absent for one.
+	Touched string `protobuf:"bytes,10,opt,name=touched,proto3" json:"touched,omitempty"`
+	// false if undo_change cannot undo it; absent if it can.
+	Undoable *bool `protobuf:"varint,6,opt,name=undoable,proto3,oneof" json:"undoable,omitempty"`
 	// The change that undid it; absent if none did.
 	UndoneBy *string `protobuf:"bytes,7,opt,name=undone_by,proto3,oneof" json:"undone_by,omitempty"`
 	// The change that it undid; only for undos.
@@ -765,7 +949,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[10]
+	mi := &file_kith_account_v1_account_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +961,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[10]
+	mi := &file_kith_account_v1_account_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +974,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{10}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Change) GetId() string {
@@ -828,9 +1012,16 @@ func (x *Change) GetObjects() []*ChangedObject {
 	return nil
 }
 
-func (x *Change) GetUndoable() bool {
+func (x *Change) GetTouched() string {
 	if x != nil {
-		return x.Undoable
+		return x.Touched
+	}
+	return ""
+}
+
+func (x *Change) GetUndoable() bool {
+	if x != nil && x.Undoable != nil {
+		return *x.Undoable
 	}
 	return false
 }
@@ -859,7 +1050,7 @@ func (x *Change) GetCreatedAt() *timestamppb.Timestamp {
 // An object that a change touched.
 type ChangedObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// connection, note, interaction, group, membership, reminder, relationship or profile.
+	// connection, note, interaction, group, membership, reminder, relationship, profile or settings.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -873,7 +1064,7 @@ type ChangedObject struct {
 
 func (x *ChangedObject) Reset() {
 	*x = ChangedObject{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[11]
+	mi := &file_kith_account_v1_account_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +1076,7 @@ func (x *ChangedObject) String() string {
 func (*ChangedObject) ProtoMessage() {}
 
 func (x *ChangedObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[11]
+	mi := &file_kith_account_v1_account_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1089,7 @@ func (x *ChangedObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangedObject.ProtoReflect.Descriptor instead.
 func (*ChangedObject) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{11}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ChangedObject) GetKind() string {
@@ -944,7 +1135,7 @@ type UndoChangeRequest struct {
 
 func (x *UndoChangeRequest) Reset() {
 	*x = UndoChangeRequest{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[12]
+	mi := &file_kith_account_v1_account_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1147,7 @@ func (x *UndoChangeRequest) String() string {
 func (*UndoChangeRequest) ProtoMessage() {}
 
 func (x *UndoChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[12]
+	mi := &file_kith_account_v1_account_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1160,7 @@ func (x *UndoChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoChangeRequest.ProtoReflect.Descriptor instead.
 func (*UndoChangeRequest) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{12}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UndoChangeRequest) GetChangeId() string {
@@ -1016,7 +1207,7 @@ type UndoChangeResponse struct {
 
 func (x *UndoChangeResponse) Reset() {
 	*x = UndoChangeResponse{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[13]
+	mi := &file_kith_account_v1_account_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1219,7 @@ func (x *UndoChangeResponse) String() string {
 func (*UndoChangeResponse) ProtoMessage() {}
 
 func (x *UndoChangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[13]
+	mi := &file_kith_account_v1_account_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1232,7 @@ func (x *UndoChangeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoChangeResponse.ProtoReflect.Descriptor instead.
 func (*UndoChangeResponse) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{13}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UndoChangeResponse) GetRestored() []*ChangedObject {
@@ -1089,7 +1280,7 @@ func (x *UndoChangeResponse) GetTaskId() int32 {
 // An object that was changed again since.
 type Conflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// connection, note, interaction, group, membership, reminder, relationship or profile.
+	// connection, note, interaction, group, membership, reminder, relationship, profile or settings.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -1101,7 +1292,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_kith_account_v1_account_proto_msgTypes[14]
+	mi := &file_kith_account_v1_account_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1304,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_account_v1_account_proto_msgTypes[14]
+	mi := &file_kith_account_v1_account_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1317,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{14}
+	return file_kith_account_v1_account_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Conflict) GetKind() string {
@@ -1166,18 +1357,25 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\v2\x18.kith.account.v1.CreditsR\acredits\x12;\n" +
 	"\n" +
 	"embeddings\x18\x06 \x01(\v2\x1b.kith.account.v1.EmbeddingsR\n" +
-	"embeddings\"l\n" +
+	"embeddings\"}\n" +
 	"\n" +
 	"Embeddings\x12$\n" +
 	"\bprovider\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x84\x02R\bprovider\x12\x1e\n" +
-	"\x05model\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xd2\x01R\x05model\x12\x18\n" +
-	"\aallowed\x18\x03 \x01(\bR\aallowed\"\xb4\x01\n" +
+	"\x05model\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xd2\x01R\x05model\x12\x1d\n" +
+	"\aallowed\x18\x03 \x01(\bH\x00R\aallowed\x88\x01\x01B\n" +
+	"\n" +
+	"\b_allowed\"\xe8\x01\n" +
 	"\aCredits\x12\x1f\n" +
-	"\x06period\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\aR\x06period\x12\x1c\n" +
-	"\tallowance\x18\x02 \x01(\x05R\tallowance\x12\x12\n" +
-	"\x04used\x18\x03 \x01(\x05R\x04used\x12\x1c\n" +
-	"\tremaining\x18\x04 \x01(\x05R\tremaining\x128\n" +
-	"\tresets_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresets_at\"\xc9\x01\n" +
+	"\x06period\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\aR\x06period\x12!\n" +
+	"\tallowance\x18\x02 \x01(\x05H\x00R\tallowance\x88\x01\x01\x12\x17\n" +
+	"\x04used\x18\x03 \x01(\x05H\x01R\x04used\x88\x01\x01\x12!\n" +
+	"\tremaining\x18\x04 \x01(\x05H\x02R\tremaining\x88\x01\x01\x128\n" +
+	"\tresets_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresets_atB\f\n" +
+	"\n" +
+	"_allowanceB\a\n" +
+	"\x05_usedB\f\n" +
+	"\n" +
+	"_remaining\"\xea\x01\n" +
 	"\x06Member\x12#\n" +
 	"\busername\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\busername\x12\x1b\n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
@@ -1185,7 +1383,8 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x04plan\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04plan\x12\x1c\n" +
 	"\tread_only\x18\x05 \x01(\bR\tread_only\x12\x1d\n" +
 	"\x05today\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x05today\"\xfd\x01\n" +
+	"R\x05today\x12\x1f\n" +
+	"\x06locale\x18\a \x01(\tB\a\xbaH\x04r\x02\x18#R\x06locale\"\xfd\x01\n" +
 	"\n" +
 	"Credential\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
@@ -1200,38 +1399,69 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\x0fUnavailableTool\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x1f\n" +
 	"\x06reason\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06reason\x128\n" +
-	"\x0frequired_scopes\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\"B\n" +
+	"\x0frequired_scopes\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x04\"\x04r\x02\x18(R\x0frequired_scopes\"S\n" +
 	"\tToolPrice\x12\x1b\n" +
-	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x18\n" +
-	"\acredits\x18\x02 \x01(\x05R\acredits\"\xf7\x01\n" +
-	"\x12ListChangesRequest\x12M\n" +
-	"\tobject_id\x18\x01 \x01(\tB*\xbaH'r%\x18\x1e2!^[a-z]{3}_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\tobject_id\x88\x01\x01\x12\x17\n" +
+	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x1d\n" +
+	"\acredits\x18\x02 \x01(\x05H\x00R\acredits\x88\x01\x01B\n" +
+	"\n" +
+	"\b_credits\"\xee\x01\n" +
+	"\x17UpdateMySettingsRequest\x12(\n" +
+	"\btimezone\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@H\x00R\btimezone\x88\x01\x01\x12$\n" +
+	"\x06locale\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18#H\x01R\x06locale\x88\x01\x01:k\xbaHh\x1af\n" +
+	"\x1cupdate_my_settings.something\x12\x1egive timezone, locale, or both\x1a&has(this.timezone) || has(this.locale)B\v\n" +
+	"\t_timezoneB\t\n" +
+	"\a_locale\"\xb9\x01\n" +
+	"\x18UpdateMySettingsResponse\x12#\n" +
+	"\btimezone\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12\x1f\n" +
+	"\x06locale\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18#R\x06locale\x12\x1d\n" +
+	"\x05today\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x05today\x12*\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\n" +
+	"_change_id\"\xf9\x04\n" +
+	"\x12ListChangesRequest\x12H\n" +
+	"\tchange_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^chg_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\tchange_id\x88\x01\x01\x12\x17\n" +
 	"\x04mine\x18\x02 \x01(\bH\x01R\x04mine\x88\x01\x01\x12$\n" +
 	"\x05limit\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x02R\x05limit\x88\x01\x01\x12'\n" +
 	"\x06cursor\x18\x04 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x03R\x06cursor\x88\x01\x01B\f\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x03R\x06cursor\x88\x01\x01\x12P\n" +
+	"\rconnection_id\x18\x05 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x04R\rconnection_id\x88\x01\x01\x12\"\n" +
+	"\x04tool\x18\x06 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\x05R\x04tool\x88\x01\x01\x12$\n" +
+	"\x05agent\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dH\x06R\x05agent\x88\x01\x01\x12W\n" +
+	"\x05since\x18\b \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\aR\x05since\x88\x01\x01\x12W\n" +
+	"\x05until\x18\t \x01(\tB<\xbaH9r7\x18\n" +
+	"23^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$H\bR\x05until\x88\x01\x01B\f\n" +
 	"\n" +
-	"_object_idB\a\n" +
+	"_change_idB\a\n" +
 	"\x05_mineB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xaf\x01\n" +
-	"\x13ListChangesResponse\x12;\n" +
-	"\achanges\x18\x01 \x03(\v2\x17.kith.account.v1.ChangeB\b\xbaH\x05\x92\x01\x02\x102R\achanges\x12\x1a\n" +
-	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
+	"\a_cursorB\x10\n" +
+	"\x0e_connection_idB\a\n" +
+	"\x05_toolB\b\n" +
+	"\x06_agentB\b\n" +
+	"\x06_sinceB\b\n" +
+	"\x06_until\"\xb9\x01\n" +
+	"\x13ListChangesResponse\x12?\n" +
+	"\achanges\x18\x01 \x03(\v2\x17.kith.account.v1.ChangeB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\achanges\x12 \n" +
+	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\x88\x03\n" +
+	"\f_next_cursor\"\xca\x03\n" +
 	"\x06Change\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
-	"\x04tool\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12\x1d\n" +
-	"\x05actor\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x05actor\x12\"\n" +
-	"\asummary\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\asummary\x12B\n" +
-	"\aobjects\x18\x05 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\aobjects\x12\x1a\n" +
-	"\bundoable\x18\x06 \x01(\bR\bundoable\x12*\n" +
-	"\tundone_by\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tundone_by\x88\x01\x01\x12$\n" +
-	"\x06undoes\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\x06undoes\x88\x01\x01\x12:\n" +
+	"\x04tool\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04tool\x12%\n" +
+	"\x05actor\x18\x03 \x01(\tB\x0f\xbaH\x04r\x02\x18d\xd8\xf3\x18\x01\xe0\xf3\x18\x01R\x05actor\x12&\n" +
+	"\asummary\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\asummary\x12B\n" +
+	"\aobjects\x18\x05 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\aobjects\x12\"\n" +
+	"\atouched\x18\n" +
+	" \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\atouched\x12\x1f\n" +
+	"\bundoable\x18\x06 \x01(\bH\x00R\bundoable\x88\x01\x01\x12*\n" +
+	"\tundone_by\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tundone_by\x88\x01\x01\x12$\n" +
+	"\x06undoes\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x02R\x06undoes\x88\x01\x01\x12:\n" +
 	"\n" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"created_atB\f\n" +
+	"created_atB\v\n" +
+	"\t_undoableB\f\n" +
 	"\n" +
 	"_undone_byB\t\n" +
 	"\a_undoes\"\x8e\x01\n" +
@@ -1250,25 +1480,26 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"_import_idB\n" +
 	"\n" +
-	"\b_dry_run\"\xdb\x02\n" +
-	"\x12UndoChangeResponse\x12D\n" +
-	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\b\xbaH\x05\x92\x01\x02\x10dR\brestored\x12&\n" +
-	"\x0erestored_count\x18\x02 \x01(\x05R\x0erestored_count\x12A\n" +
-	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12&\n" +
-	"\x0ealready_undone\x18\x04 \x01(\bR\x0ealready_undone\x12*\n" +
+	"\b_dry_run\"\xef\x02\n" +
+	"\x12UndoChangeResponse\x12H\n" +
+	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\f\xbaH\x05\x92\x01\x02\x10d\xe8\xf3\x18\x01R\brestored\x12,\n" +
+	"\x0erestored_count\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x0erestored_count\x12E\n" +
+	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\f\xbaH\x05\x92\x01\x02\x10d\xe8\xf3\x18\x01R\tconflicts\x12,\n" +
+	"\x0ealready_undone\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\x0ealready_undone\x12*\n" +
 	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12&\n" +
 	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
-	"\b_task_id\"b\n" +
+	"\b_task_id\"f\n" +
 	"\bConflict\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x17\n" +
-	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
-	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xac\x02R\x06reason2\xe9\x02\n" +
+	"\x02id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12$\n" +
+	"\x06reason\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\x06reason2\xf4\x03\n" +
 	"\x0eAccountService\x12s\n" +
 	"\n" +
-	"GetAccount\x12\".kith.account.v1.GetAccountRequest\x1a#.kith.account.v1.GetAccountResponse\"\x1c\xca\xf3\x18\x15\b\b\x12\x0fRead my account0\x01\x90\x02\x01\x12q\n" +
+	"GetAccount\x12\".kith.account.v1.GetAccountRequest\x1a#.kith.account.v1.GetAccountResponse\"\x1c\xca\xf3\x18\x15\b\b\x12\x0fRead my account0\x01\x90\x02\x01\x12\x88\x01\n" +
+	"\x10UpdateMySettings\x12(.kith.account.v1.UpdateMySettingsRequest\x1a).kith.account.v1.UpdateMySettingsResponse\"\x1f\xca\xf3\x18\x18\b\b\x12\x12Change my settings \x01\x90\x02\x02\x12q\n" +
 	"\vListChanges\x12#.kith.account.v1.ListChangesRequest\x1a$.kith.account.v1.ListChangesResponse\"\x17\xca\xf3\x18\x10\b\b\x12\fList changes\x90\x02\x01\x12o\n" +
 	"\n" +
 	"UndoChange\x12\".kith.account.v1.UndoChangeRequest\x1a#.kith.account.v1.UndoChangeResponse\"\x18\xca\xf3\x18\x11\b\b\x12\rUndo a change\x90\x02\x02B>Z<github.com/kith-crm/kith/proto/gen/kith/account/v1;accountv1b\x06proto3"
@@ -1285,24 +1516,26 @@ func file_kith_account_v1_account_proto_rawDescGZIP() []byte {
 	return file_kith_account_v1_account_proto_rawDescData
 }
 
-var file_kith_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_kith_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_kith_account_v1_account_proto_goTypes = []any{
-	(*GetAccountRequest)(nil),     // 0: kith.account.v1.GetAccountRequest
-	(*GetAccountResponse)(nil),    // 1: kith.account.v1.GetAccountResponse
-	(*Embeddings)(nil),            // 2: kith.account.v1.Embeddings
-	(*Credits)(nil),               // 3: kith.account.v1.Credits
-	(*Member)(nil),                // 4: kith.account.v1.Member
-	(*Credential)(nil),            // 5: kith.account.v1.Credential
-	(*UnavailableTool)(nil),       // 6: kith.account.v1.UnavailableTool
-	(*ToolPrice)(nil),             // 7: kith.account.v1.ToolPrice
-	(*ListChangesRequest)(nil),    // 8: kith.account.v1.ListChangesRequest
-	(*ListChangesResponse)(nil),   // 9: kith.account.v1.ListChangesResponse
-	(*Change)(nil),                // 10: kith.account.v1.Change
-	(*ChangedObject)(nil),         // 11: kith.account.v1.ChangedObject
-	(*UndoChangeRequest)(nil),     // 12: kith.account.v1.UndoChangeRequest
-	(*UndoChangeResponse)(nil),    // 13: kith.account.v1.UndoChangeResponse
-	(*Conflict)(nil),              // 14: kith.account.v1.Conflict
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*GetAccountRequest)(nil),        // 0: kith.account.v1.GetAccountRequest
+	(*GetAccountResponse)(nil),       // 1: kith.account.v1.GetAccountResponse
+	(*Embeddings)(nil),               // 2: kith.account.v1.Embeddings
+	(*Credits)(nil),                  // 3: kith.account.v1.Credits
+	(*Member)(nil),                   // 4: kith.account.v1.Member
+	(*Credential)(nil),               // 5: kith.account.v1.Credential
+	(*UnavailableTool)(nil),          // 6: kith.account.v1.UnavailableTool
+	(*ToolPrice)(nil),                // 7: kith.account.v1.ToolPrice
+	(*UpdateMySettingsRequest)(nil),  // 8: kith.account.v1.UpdateMySettingsRequest
+	(*UpdateMySettingsResponse)(nil), // 9: kith.account.v1.UpdateMySettingsResponse
+	(*ListChangesRequest)(nil),       // 10: kith.account.v1.ListChangesRequest
+	(*ListChangesResponse)(nil),      // 11: kith.account.v1.ListChangesResponse
+	(*Change)(nil),                   // 12: kith.account.v1.Change
+	(*ChangedObject)(nil),            // 13: kith.account.v1.ChangedObject
+	(*UndoChangeRequest)(nil),        // 14: kith.account.v1.UndoChangeRequest
+	(*UndoChangeResponse)(nil),       // 15: kith.account.v1.UndoChangeResponse
+	(*Conflict)(nil),                 // 16: kith.account.v1.Conflict
+	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
 }
 var file_kith_account_v1_account_proto_depIdxs = []int32{
 	4,  // 0: kith.account.v1.GetAccountResponse.member:type_name -> kith.account.v1.Member
@@ -1311,21 +1544,23 @@ var file_kith_account_v1_account_proto_depIdxs = []int32{
 	7,  // 3: kith.account.v1.GetAccountResponse.prices:type_name -> kith.account.v1.ToolPrice
 	3,  // 4: kith.account.v1.GetAccountResponse.credits:type_name -> kith.account.v1.Credits
 	2,  // 5: kith.account.v1.GetAccountResponse.embeddings:type_name -> kith.account.v1.Embeddings
-	15, // 6: kith.account.v1.Credits.resets_at:type_name -> google.protobuf.Timestamp
-	15, // 7: kith.account.v1.Credential.expires_at:type_name -> google.protobuf.Timestamp
-	10, // 8: kith.account.v1.ListChangesResponse.changes:type_name -> kith.account.v1.Change
-	11, // 9: kith.account.v1.Change.objects:type_name -> kith.account.v1.ChangedObject
-	15, // 10: kith.account.v1.Change.created_at:type_name -> google.protobuf.Timestamp
-	11, // 11: kith.account.v1.UndoChangeResponse.restored:type_name -> kith.account.v1.ChangedObject
-	14, // 12: kith.account.v1.UndoChangeResponse.conflicts:type_name -> kith.account.v1.Conflict
+	17, // 6: kith.account.v1.Credits.resets_at:type_name -> google.protobuf.Timestamp
+	17, // 7: kith.account.v1.Credential.expires_at:type_name -> google.protobuf.Timestamp
+	12, // 8: kith.account.v1.ListChangesResponse.changes:type_name -> kith.account.v1.Change
+	13, // 9: kith.account.v1.Change.objects:type_name -> kith.account.v1.ChangedObject
+	17, // 10: kith.account.v1.Change.created_at:type_name -> google.protobuf.Timestamp
+	13, // 11: kith.account.v1.UndoChangeResponse.restored:type_name -> kith.account.v1.ChangedObject
+	16, // 12: kith.account.v1.UndoChangeResponse.conflicts:type_name -> kith.account.v1.Conflict
 	0,  // 13: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
-	8,  // 14: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
-	12, // 15: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
-	1,  // 16: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
-	9,  // 17: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
-	13, // 18: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
-	16, // [16:19] is the sub-list for method output_type
-	13, // [13:16] is the sub-list for method input_type
+	8,  // 14: kith.account.v1.AccountService.UpdateMySettings:input_type -> kith.account.v1.UpdateMySettingsRequest
+	10, // 15: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
+	14, // 16: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
+	1,  // 17: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
+	9,  // 18: kith.account.v1.AccountService.UpdateMySettings:output_type -> kith.account.v1.UpdateMySettingsResponse
+	11, // 19: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
+	15, // 20: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
+	17, // [17:21] is the sub-list for method output_type
+	13, // [13:17] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -1336,19 +1571,24 @@ func file_kith_account_v1_account_proto_init() {
 	if File_kith_account_v1_account_proto != nil {
 		return
 	}
+	file_kith_account_v1_account_proto_msgTypes[2].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[5].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[9].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[10].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[11].OneofWrappers = []any{}
 	file_kith_account_v1_account_proto_msgTypes[12].OneofWrappers = []any{}
-	file_kith_account_v1_account_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[14].OneofWrappers = []any{}
+	file_kith_account_v1_account_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_account_v1_account_proto_rawDesc), len(file_kith_account_v1_account_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

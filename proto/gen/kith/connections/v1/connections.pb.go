@@ -58,7 +58,7 @@ type SearchConnectionsRequest struct {
 	LastContactAfter *string `protobuf:"bytes,13,opt,name=last_contact_after,proto3,oneof" json:"last_contact_after,omitempty"`
 	// Day; those never contacted pass too, unless never_contacted is false.
 	LastContactBefore *string `protobuf:"bytes,14,opt,name=last_contact_before,proto3,oneof" json:"last_contact_before,omitempty"`
-	// true: no contact on file; false: some.
+	// true: never contacted; false: contacted.
 	NeverContacted *bool `protobuf:"varint,15,opt,name=never_contacted,proto3,oneof" json:"never_contacted,omitempty"`
 	// true: keep-in-touch interval over by half; false: all others.
 	CadenceOverdue *bool `protobuf:"varint,16,opt,name=cadence_overdue,proto3,oneof" json:"cadence_overdue,omitempty"`
@@ -74,7 +74,7 @@ type SearchConnectionsRequest struct {
 	Mode *string `protobuf:"bytes,21,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
 	// Default relevance, or name without a query. Latest and strongest first.
 	Sort *string `protobuf:"bytes,22,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
-	// Turns the order of sort.
+	// Reverses the sort order.
 	Order *string `protobuf:"bytes,23,opt,name=order,proto3,oneof" json:"order,omitempty"`
 	// 0-1. By default, weak matches are left out beside strong ones; 0 shows all.
 	MinScore *float64 `protobuf:"fixed64,24,opt,name=min_score,proto3,oneof" json:"min_score,omitempty"`
@@ -633,13 +633,15 @@ func (x *ConnectionHit) GetMetHow() string {
 	return ""
 }
 
-// The connection to read.
+// The person or people to read, and what to add.
 type GetConnectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Connection id, con_...
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	// Lists to add; notes and interactions: the latest 10.
-	Include       []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
+	Include []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
+	// Up to 20, instead of id. Long lists and texts are cut to fit 32 KB.
+	Ids           []string `protobuf:"bytes,3,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -675,8 +677,8 @@ func (*GetConnectionRequest) Descriptor() ([]byte, []int) {
 }
 
 func (x *GetConnectionRequest) GetId() string {
-	if x != nil {
-		return x.Id
+	if x != nil && x.Id != nil {
+		return *x.Id
 	}
 	return ""
 }
@@ -688,17 +690,30 @@ func (x *GetConnectionRequest) GetInclude() []string {
 	return nil
 }
 
-// The connection, and the lists in include.
+func (x *GetConnectionRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+// connection for id, connections and missing for ids, and the lists in include.
 type GetConnectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The person.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
-	// Latest notes, if requested.
+	// Latest notes of each person, if requested.
 	Notes []*v1.Note `protobuf:"bytes,2,rep,name=notes,proto3" json:"notes,omitempty"`
-	// Latest interactions, if requested.
+	// Latest interactions of each person, if requested.
 	Interactions []*v1.Interaction `protobuf:"bytes,3,rep,name=interactions,proto3" json:"interactions,omitempty"`
 	// Positions, current ones first, if requested.
-	Positions     []*Position `protobuf:"bytes,4,rep,name=positions,proto3" json:"positions,omitempty"`
+	Positions []*Position `protobuf:"bytes,4,rep,name=positions,proto3" json:"positions,omitempty"`
+	// The people, in the requested order.
+	Connections []*Connection `protobuf:"bytes,5,rep,name=connections,proto3" json:"connections,omitempty"`
+	// Requested ids without a person.
+	Missing []*MissingConnection `protobuf:"bytes,6,rep,name=missing,proto3" json:"missing,omitempty"`
+	// true if lists or texts were cut; absent if not.
+	Shortened     *bool `protobuf:"varint,7,opt,name=shortened,proto3,oneof" json:"shortened,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -759,6 +774,100 @@ func (x *GetConnectionResponse) GetPositions() []*Position {
 		return x.Positions
 	}
 	return nil
+}
+
+func (x *GetConnectionResponse) GetConnections() []*Connection {
+	if x != nil {
+		return x.Connections
+	}
+	return nil
+}
+
+func (x *GetConnectionResponse) GetMissing() []*MissingConnection {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *GetConnectionResponse) GetShortened() bool {
+	if x != nil && x.Shortened != nil {
+		return *x.Shortened
+	}
+	return false
+}
+
+// An id without a person.
+type MissingConnection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The requested id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// not_found, in_bin or merged.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The person that they were merged into.
+	MergedInto *string `protobuf:"bytes,3,opt,name=merged_into,proto3,oneof" json:"merged_into,omitempty"`
+	// The deletion to undo, if they are in the bin.
+	ChangeId      *string `protobuf:"bytes,4,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MissingConnection) Reset() {
+	*x = MissingConnection{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MissingConnection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MissingConnection) ProtoMessage() {}
+
+func (x *MissingConnection) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MissingConnection.ProtoReflect.Descriptor instead.
+func (*MissingConnection) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *MissingConnection) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MissingConnection) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *MissingConnection) GetMergedInto() string {
+	if x != nil && x.MergedInto != nil {
+		return *x.MergedInto
+	}
+	return ""
+}
+
+func (x *MissingConnection) GetChangeId() string {
+	if x != nil && x.ChangeId != nil {
+		return *x.ChangeId
+	}
+	return ""
 }
 
 // A person in the member's network.
@@ -822,7 +931,7 @@ type Connection struct {
 
 func (x *Connection) Reset() {
 	*x = Connection{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +943,7 @@ func (x *Connection) String() string {
 func (*Connection) ProtoMessage() {}
 
 func (x *Connection) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[5]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +956,7 @@ func (x *Connection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connection.ProtoReflect.Descriptor instead.
 func (*Connection) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{5}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Connection) GetId() string {
@@ -1047,7 +1156,7 @@ type ImportantDate struct {
 
 func (x *ImportantDate) Reset() {
 	*x = ImportantDate{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1168,7 @@ func (x *ImportantDate) String() string {
 func (*ImportantDate) ProtoMessage() {}
 
 func (x *ImportantDate) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[6]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1181,7 @@ func (x *ImportantDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportantDate.ProtoReflect.Descriptor instead.
 func (*ImportantDate) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{6}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ImportantDate) GetKind() string {
@@ -1111,7 +1220,7 @@ type Relationship struct {
 
 func (x *Relationship) Reset() {
 	*x = Relationship{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1232,7 @@ func (x *Relationship) String() string {
 func (*Relationship) ProtoMessage() {}
 
 func (x *Relationship) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[7]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1245,7 @@ func (x *Relationship) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relationship.ProtoReflect.Descriptor instead.
 func (*Relationship) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{7}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Relationship) GetConnectionId() string {
@@ -1172,14 +1281,16 @@ type Position struct {
 	// End; empty if it continues or is unknown.
 	EndedOn string `protobuf:"bytes,4,opt,name=ended_on,proto3" json:"ended_on,omitempty"`
 	// Whether they still hold it.
-	Current       bool `protobuf:"varint,5,opt,name=current,proto3" json:"current,omitempty"`
+	Current bool `protobuf:"varint,5,opt,name=current,proto3" json:"current,omitempty"`
+	// Whose position it is, if several people were read.
+	ConnectionId  string `protobuf:"bytes,6,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1302,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[8]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1315,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{8}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Position) GetOrganization() string {
@@ -1240,6 +1351,13 @@ func (x *Position) GetCurrent() bool {
 		return x.Current
 	}
 	return false
+}
+
+func (x *Position) GetConnectionId() string {
+	if x != nil {
+		return x.ConnectionId
+	}
+	return ""
 }
 
 // The person to add. A name, an e-mail or a web address is required.
@@ -1283,7 +1401,7 @@ type CreateConnectionRequest struct {
 
 func (x *CreateConnectionRequest) Reset() {
 	*x = CreateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1295,7 +1413,7 @@ func (x *CreateConnectionRequest) String() string {
 func (*CreateConnectionRequest) ProtoMessage() {}
 
 func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[9]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1308,7 +1426,7 @@ func (x *CreateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{9}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateConnectionRequest) GetName() string {
@@ -1440,7 +1558,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1570,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[10]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1583,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{10}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Job) GetOrganization() string {
@@ -1515,7 +1633,7 @@ type CreateConnectionResponse struct {
 
 func (x *CreateConnectionResponse) Reset() {
 	*x = CreateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1645,7 @@ func (x *CreateConnectionResponse) String() string {
 func (*CreateConnectionResponse) ProtoMessage() {}
 
 func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[11]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1658,7 @@ func (x *CreateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*CreateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{11}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CreateConnectionResponse) GetConnection() *Connection {
@@ -1586,7 +1704,7 @@ type SameAddress struct {
 
 func (x *SameAddress) Reset() {
 	*x = SameAddress{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1716,7 @@ func (x *SameAddress) String() string {
 func (*SameAddress) ProtoMessage() {}
 
 func (x *SameAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[12]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1729,7 @@ func (x *SameAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SameAddress.ProtoReflect.Descriptor instead.
 func (*SameAddress) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{12}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SameAddress) GetId() string {
@@ -1700,7 +1818,7 @@ type UpdateConnectionRequest struct {
 
 func (x *UpdateConnectionRequest) Reset() {
 	*x = UpdateConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1712,7 +1830,7 @@ func (x *UpdateConnectionRequest) String() string {
 func (*UpdateConnectionRequest) ProtoMessage() {}
 
 func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[13]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1725,7 +1843,7 @@ func (x *UpdateConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{13}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateConnectionRequest) GetId() string {
@@ -1939,7 +2057,7 @@ type UpdateConnectionResponse struct {
 
 func (x *UpdateConnectionResponse) Reset() {
 	*x = UpdateConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1951,7 +2069,7 @@ func (x *UpdateConnectionResponse) String() string {
 func (*UpdateConnectionResponse) ProtoMessage() {}
 
 func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[14]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1964,7 +2082,7 @@ func (x *UpdateConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{14}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateConnectionResponse) GetConnection() *Connection {
@@ -1999,7 +2117,7 @@ type ResolvePeopleRequest struct {
 
 func (x *ResolvePeopleRequest) Reset() {
 	*x = ResolvePeopleRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2011,7 +2129,7 @@ func (x *ResolvePeopleRequest) String() string {
 func (*ResolvePeopleRequest) ProtoMessage() {}
 
 func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[15]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2024,7 +2142,7 @@ func (x *ResolvePeopleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleRequest.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{15}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResolvePeopleRequest) GetEntries() []string {
@@ -2045,7 +2163,7 @@ type ResolvePeopleResponse struct {
 
 func (x *ResolvePeopleResponse) Reset() {
 	*x = ResolvePeopleResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2175,7 @@ func (x *ResolvePeopleResponse) String() string {
 func (*ResolvePeopleResponse) ProtoMessage() {}
 
 func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[16]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2188,7 @@ func (x *ResolvePeopleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvePeopleResponse.ProtoReflect.Descriptor instead.
 func (*ResolvePeopleResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{16}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ResolvePeopleResponse) GetEntries() []*ResolvedEntry {
@@ -2095,7 +2213,7 @@ type ResolvedEntry struct {
 
 func (x *ResolvedEntry) Reset() {
 	*x = ResolvedEntry{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2225,7 @@ func (x *ResolvedEntry) String() string {
 func (*ResolvedEntry) ProtoMessage() {}
 
 func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[17]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2238,7 @@ func (x *ResolvedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedEntry.ProtoReflect.Descriptor instead.
 func (*ResolvedEntry) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{17}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResolvedEntry) GetEntry() string {
@@ -2161,7 +2279,7 @@ type ResolvedPerson struct {
 
 func (x *ResolvedPerson) Reset() {
 	*x = ResolvedPerson{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2291,7 @@ func (x *ResolvedPerson) String() string {
 func (*ResolvedPerson) ProtoMessage() {}
 
 func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[18]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2304,7 @@ func (x *ResolvedPerson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPerson.ProtoReflect.Descriptor instead.
 func (*ResolvedPerson) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{18}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResolvedPerson) GetId() string {
@@ -2234,7 +2352,7 @@ type ArchiveConnectionsRequest struct {
 
 func (x *ArchiveConnectionsRequest) Reset() {
 	*x = ArchiveConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2246,7 +2364,7 @@ func (x *ArchiveConnectionsRequest) String() string {
 func (*ArchiveConnectionsRequest) ProtoMessage() {}
 
 func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[19]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2259,7 +2377,7 @@ func (x *ArchiveConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{19}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ArchiveConnectionsRequest) GetIds() []string {
@@ -2307,7 +2425,7 @@ type ArchiveConnectionsResponse struct {
 
 func (x *ArchiveConnectionsResponse) Reset() {
 	*x = ArchiveConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2319,7 +2437,7 @@ func (x *ArchiveConnectionsResponse) String() string {
 func (*ArchiveConnectionsResponse) ProtoMessage() {}
 
 func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[20]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2332,7 +2450,7 @@ func (x *ArchiveConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{20}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ArchiveConnectionsResponse) GetChanged() int32 {
@@ -2376,7 +2494,7 @@ type DeleteConnectionRequest struct {
 
 func (x *DeleteConnectionRequest) Reset() {
 	*x = DeleteConnectionRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2506,7 @@ func (x *DeleteConnectionRequest) String() string {
 func (*DeleteConnectionRequest) ProtoMessage() {}
 
 func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[21]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2519,7 @@ func (x *DeleteConnectionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{21}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteConnectionRequest) GetId() string {
@@ -2437,7 +2555,7 @@ type DeleteConnectionResponse struct {
 
 func (x *DeleteConnectionResponse) Reset() {
 	*x = DeleteConnectionResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +2567,7 @@ func (x *DeleteConnectionResponse) String() string {
 func (*DeleteConnectionResponse) ProtoMessage() {}
 
 func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[22]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +2580,7 @@ func (x *DeleteConnectionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectionResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{22}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteConnectionResponse) GetDeleted() bool {
@@ -2515,7 +2633,7 @@ type FindDuplicatesRequest struct {
 
 func (x *FindDuplicatesRequest) Reset() {
 	*x = FindDuplicatesRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2645,7 @@ func (x *FindDuplicatesRequest) String() string {
 func (*FindDuplicatesRequest) ProtoMessage() {}
 
 func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[23]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2658,7 @@ func (x *FindDuplicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesRequest.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{23}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FindDuplicatesRequest) GetConnectionId() string {
@@ -2577,7 +2695,7 @@ type FindDuplicatesResponse struct {
 
 func (x *FindDuplicatesResponse) Reset() {
 	*x = FindDuplicatesResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2707,7 @@ func (x *FindDuplicatesResponse) String() string {
 func (*FindDuplicatesResponse) ProtoMessage() {}
 
 func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[24]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2720,7 @@ func (x *FindDuplicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindDuplicatesResponse.ProtoReflect.Descriptor instead.
 func (*FindDuplicatesResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{24}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *FindDuplicatesResponse) GetPairs() []*DuplicatePair {
@@ -2636,7 +2754,7 @@ type DuplicatePair struct {
 
 func (x *DuplicatePair) Reset() {
 	*x = DuplicatePair{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2648,7 +2766,7 @@ func (x *DuplicatePair) String() string {
 func (*DuplicatePair) ProtoMessage() {}
 
 func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[25]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2661,7 +2779,7 @@ func (x *DuplicatePair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuplicatePair.ProtoReflect.Descriptor instead.
 func (*DuplicatePair) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{25}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DuplicatePair) GetFirst() *ResolvedPerson {
@@ -2692,24 +2810,26 @@ func (x *DuplicatePair) GetReasons() []string {
 	return nil
 }
 
-// The people to merge.
+// Who is merged into whom: into_id with from_ids or selection, or pairs.
 type MergeConnectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who stays.
-	IntoId string `protobuf:"bytes,1,opt,name=into_id,proto3" json:"into_id,omitempty"`
+	IntoId *string `protobuf:"bytes,1,opt,name=into_id,proto3,oneof" json:"into_id,omitempty"`
 	// The other records of that person, 1-10.
 	FromIds []string `protobuf:"bytes,2,rep,name=from_ids,proto3" json:"from_ids,omitempty"`
 	// Default true: only show the result.
 	DryRun *bool `protobuf:"varint,3,opt,name=dry_run,proto3,oneof" json:"dry_run,omitempty"`
 	// From search_connections, up to 20 people, instead of from_ids.
-	Selection     *string `protobuf:"bytes,4,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
+	Selection *string `protobuf:"bytes,4,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
+	// Instead: up to 50 merges of several people at once.
+	Pairs         []*MergePair `protobuf:"bytes,5,rep,name=pairs,proto3" json:"pairs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MergeConnectionsRequest) Reset() {
 	*x = MergeConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2721,7 +2841,7 @@ func (x *MergeConnectionsRequest) String() string {
 func (*MergeConnectionsRequest) ProtoMessage() {}
 
 func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[26]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2734,12 +2854,12 @@ func (x *MergeConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{26}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MergeConnectionsRequest) GetIntoId() string {
-	if x != nil {
-		return x.IntoId
+	if x != nil && x.IntoId != nil {
+		return *x.IntoId
 	}
 	return ""
 }
@@ -2765,10 +2885,72 @@ func (x *MergeConnectionsRequest) GetSelection() string {
 	return ""
 }
 
-// The merged person, or the preview of a dry run.
+func (x *MergeConnectionsRequest) GetPairs() []*MergePair {
+	if x != nil {
+		return x.Pairs
+	}
+	return nil
+}
+
+// Two records of one person.
+type MergePair struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who stays.
+	KeepId string `protobuf:"bytes,1,opt,name=keep_id,proto3" json:"keep_id,omitempty"`
+	// Who is merged.
+	MergeId       string `protobuf:"bytes,2,opt,name=merge_id,proto3" json:"merge_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergePair) Reset() {
+	*x = MergePair{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergePair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergePair) ProtoMessage() {}
+
+func (x *MergePair) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergePair.ProtoReflect.Descriptor instead.
+func (*MergePair) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *MergePair) GetKeepId() string {
+	if x != nil {
+		return x.KeepId
+	}
+	return ""
+}
+
+func (x *MergePair) GetMergeId() string {
+	if x != nil {
+		return x.MergeId
+	}
+	return ""
+}
+
+// The merged people, or the preview of a dry run.
 type MergeConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The one that stays, with the data of the others.
+	// The one that stays, with the data of the others; absent for pairs.
 	Connection *Connection `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"`
 	// true if merged, false for a dry run.
 	Merged bool `protobuf:"varint,2,opt,name=merged,proto3" json:"merged,omitempty"`
@@ -2777,14 +2959,18 @@ type MergeConnectionsResponse struct {
 	// Number of notes, interactions, reminders and relationships that moved.
 	Moved int32 `protobuf:"varint,4,opt,name=moved,proto3" json:"moved,omitempty"`
 	// The recorded change, for undo_change; absent if nothing was written.
-	ChangeId      *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	ChangeId *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
+	// For pairs: those who stay.
+	People []*MergedPerson `protobuf:"bytes,6,rep,name=people,proto3" json:"people,omitempty"`
+	// For a dry run: that nothing was written, and what to pass.
+	Note          *string `protobuf:"bytes,7,opt,name=note,proto3,oneof" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MergeConnectionsResponse) Reset() {
 	*x = MergeConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2796,7 +2982,7 @@ func (x *MergeConnectionsResponse) String() string {
 func (*MergeConnectionsResponse) ProtoMessage() {}
 
 func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[27]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2809,7 +2995,7 @@ func (x *MergeConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*MergeConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{27}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MergeConnectionsResponse) GetConnection() *Connection {
@@ -2847,9 +3033,89 @@ func (x *MergeConnectionsResponse) GetChangeId() string {
 	return ""
 }
 
+func (x *MergeConnectionsResponse) GetPeople() []*MergedPerson {
+	if x != nil {
+		return x.People
+	}
+	return nil
+}
+
+func (x *MergeConnectionsResponse) GetNote() string {
+	if x != nil && x.Note != nil {
+		return *x.Note
+	}
+	return ""
+}
+
+// A person into whom others were merged.
+type MergedPerson struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the connection.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Full name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Names of those merged into them.
+	From          []string `protobuf:"bytes,3,rep,name=from,proto3" json:"from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergedPerson) Reset() {
+	*x = MergedPerson{}
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergedPerson) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergedPerson) ProtoMessage() {}
+
+func (x *MergedPerson) ProtoReflect() protoreflect.Message {
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergedPerson.ProtoReflect.Descriptor instead.
+func (*MergedPerson) Descriptor() ([]byte, []int) {
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *MergedPerson) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MergedPerson) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MergedPerson) GetFrom() []string {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
 // A value that a merge drops.
 type MergeConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who stays; only for pairs.
+	ConnectionId string `protobuf:"bytes,4,opt,name=connection_id,proto3" json:"connection_id,omitempty"`
 	// The field.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// The value that stays.
@@ -2862,7 +3128,7 @@ type MergeConflict struct {
 
 func (x *MergeConflict) Reset() {
 	*x = MergeConflict{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2874,7 +3140,7 @@ func (x *MergeConflict) String() string {
 func (*MergeConflict) ProtoMessage() {}
 
 func (x *MergeConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[28]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2887,7 +3153,14 @@ func (x *MergeConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeConflict.ProtoReflect.Descriptor instead.
 func (*MergeConflict) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{28}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *MergeConflict) GetConnectionId() string {
+	if x != nil {
+		return x.ConnectionId
+	}
+	return ""
 }
 
 func (x *MergeConflict) GetField() string {
@@ -2928,7 +3201,7 @@ type LinkConnectionsRequest struct {
 
 func (x *LinkConnectionsRequest) Reset() {
 	*x = LinkConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3213,7 @@ func (x *LinkConnectionsRequest) String() string {
 func (*LinkConnectionsRequest) ProtoMessage() {}
 
 func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[29]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3226,7 @@ func (x *LinkConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{29}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *LinkConnectionsRequest) GetFromId() string {
@@ -2997,7 +3270,7 @@ type LinkConnectionsResponse struct {
 
 func (x *LinkConnectionsResponse) Reset() {
 	*x = LinkConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3009,7 +3282,7 @@ func (x *LinkConnectionsResponse) String() string {
 func (*LinkConnectionsResponse) ProtoMessage() {}
 
 func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[30]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3022,7 +3295,7 @@ func (x *LinkConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*LinkConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{30}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LinkConnectionsResponse) GetRelationships() []*Relationship {
@@ -3048,7 +3321,7 @@ type ExportConnectionsRequest struct {
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	// From search_connections, instead of ids.
 	Selection *string `protobuf:"bytes,3,opt,name=selection,proto3,oneof" json:"selection,omitempty"`
-	// 1-200, default 50.
+	// 1-200: pages of at most 32 KB instead of a file.
 	Limit *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the previous page.
 	Cursor        *string `protobuf:"bytes,5,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
@@ -3058,7 +3331,7 @@ type ExportConnectionsRequest struct {
 
 func (x *ExportConnectionsRequest) Reset() {
 	*x = ExportConnectionsRequest{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3070,7 +3343,7 @@ func (x *ExportConnectionsRequest) String() string {
 func (*ExportConnectionsRequest) ProtoMessage() {}
 
 func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[31]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3083,7 +3356,7 @@ func (x *ExportConnectionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsRequest) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{31}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExportConnectionsRequest) GetFormat() string {
@@ -3121,26 +3394,30 @@ func (x *ExportConnectionsRequest) GetCursor() string {
 	return ""
 }
 
-// A page of exported people.
+// The exported people, a page of them, or the job that makes a file of them.
 type ExportConnectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The document; a CSV has its header on each page.
+	// The document; a CSV has its header on each page. Empty for a file.
 	Content string `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
 	// Its media type.
 	MediaType string `protobuf:"bytes,2,opt,name=media_type,proto3" json:"media_type,omitempty"`
-	// How many people are in it.
+	// How many people are in it, or in the file.
 	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	// Whether there is another page.
 	HasMore bool `protobuf:"varint,4,opt,name=has_more,proto3" json:"has_more,omitempty"`
 	// Pass as cursor for the next page; absent on the last page.
-	NextCursor    *string `protobuf:"bytes,5,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,5,opt,name=next_cursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// The job that makes the file; absent for a document.
+	TaskId *int32 `protobuf:"varint,6,opt,name=task_id,proto3,oneof" json:"task_id,omitempty"`
+	// Why it became a file, and what to do.
+	Note          string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExportConnectionsResponse) Reset() {
 	*x = ExportConnectionsResponse{}
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3152,7 +3429,7 @@ func (x *ExportConnectionsResponse) String() string {
 func (*ExportConnectionsResponse) ProtoMessage() {}
 
 func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kith_connections_v1_connections_proto_msgTypes[32]
+	mi := &file_kith_connections_v1_connections_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3165,7 +3442,7 @@ func (x *ExportConnectionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConnectionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConnectionsResponse) Descriptor() ([]byte, []int) {
-	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{32}
+	return file_kith_connections_v1_connections_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExportConnectionsResponse) GetContent() string {
@@ -3199,6 +3476,20 @@ func (x *ExportConnectionsResponse) GetHasMore() bool {
 func (x *ExportConnectionsResponse) GetNextCursor() string {
 	if x != nil && x.NextCursor != nil {
 		return *x.NextCursor
+	}
+	return ""
+}
+
+func (x *ExportConnectionsResponse) GetTaskId() int32 {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
+	}
+	return 0
+}
+
+func (x *ExportConnectionsResponse) GetNote() string {
+	if x != nil {
+		return x.Note
 	}
 	return ""
 }
@@ -3277,26 +3568,26 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_min_scoreB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\x8f\x03\n" +
-	"\x19SearchConnectionsResponse\x12@\n" +
-	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\b\xbaH\x05\x92\x01\x02\x102R\x04hits\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05count\x12+\n" +
-	"\tselection\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12\x1a\n" +
-	"\bhas_more\x18\x04 \x01(\bR\bhas_more\x12/\n" +
+	"\a_cursor\"\x9f\x03\n" +
+	"\x19SearchConnectionsResponse\x12D\n" +
+	"\x04hits\x18\x01 \x03(\v2\".kith.connections.v1.ConnectionHitB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\x04hits\x12\x1a\n" +
+	"\x05count\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x05count\x12+\n" +
+	"\tselection\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x00R\tselection\x88\x01\x01\x12 \n" +
+	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x01R\vnext_cursor\x88\x01\x01\x12>\n" +
 	"\tmode_used\x18\x06 \x01(\tB \xbaH\x1dr\x1bR\akeywordR\bsemanticR\x06hybridR\tmode_used\x12\x1c\n" +
 	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\x04note\x12$\n" +
 	"\rstale_vectors\x18\b \x01(\x05R\rstale_vectorsB\f\n" +
 	"\n" +
 	"_selectionB\x0e\n" +
-	"\f_next_cursor\"\xee\x06\n" +
+	"\f_next_cursor\"\x8e\a\n" +
 	"\rConnectionHit\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12$\n" +
-	"\bheadline\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bheadline\x12,\n" +
-	"\forganization\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\forganization\x12\x1e\n" +
-	"\x05email\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05email\x12#\n" +
-	"\blocation\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18xR\blocation\x126\n" +
+	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
+	"\bheadline\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\bheadline\x120\n" +
+	"\forganization\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\forganization\x12\x1e\n" +
+	"\x05email\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05email\x12'\n" +
+	"\blocation\x18\x06 \x01(\tB\v\xbaH\x04r\x02\x18x\xe0\xf3\x18\x01R\blocation\x126\n" +
 	"\x0flast_contact_on\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\x0flast_contact_on\x88\x01\x01\x12\x1a\n" +
 	"\bstrength\x18\b \x01(\x05R\bstrength\x12.\n" +
@@ -3306,50 +3597,64 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x02R\bbirthday\x88\x01\x01\x12-\n" +
 	"\x05score\x18\v \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x126\n" +
-	"\x0ematched_fields\x18\f \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x10\"\x04r\x02\x18(R\x0ematched_fields\x12\"\n" +
-	"\asnippet\x18\r \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\asnippet\x12'\n" +
+	"\x0ematched_fields\x18\f \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x10\"\x04r\x02\x18(R\x0ematched_fields\x12&\n" +
+	"\asnippet\x18\r \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\asnippet\x12'\n" +
 	"\x06emails\x18\x0e \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xfe\x01R\x06emails\x12&\n" +
 	"\x06phones\x18\x0f \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06phones\x12#\n" +
-	"\x04urls\x18\x10 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\x04urls\x12\"\n" +
-	"\x04tags\x18\x11 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18<R\x04tags\x12&\n" +
-	"\x06groups\x18\x12 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18PR\x06groups\x12\x1f\n" +
+	"\x04urls\x18\x10 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\x04urls\x12&\n" +
+	"\x04tags\x18\x11 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18<\xe0\xf3\x18\x01R\x04tags\x12*\n" +
+	"\x06groups\x18\x12 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\x06groups\x12\x1f\n" +
 	"\x06met_on\x18\x13 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x06met_on\x12\"\n" +
-	"\amet_how\x18\x14 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\amet_howB\x12\n" +
+	"R\x06met_on\x12&\n" +
+	"\amet_how\x18\x14 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_howB\x12\n" +
 	"\x10_last_contact_onB\x0e\n" +
 	"\f_next_due_onB\v\n" +
-	"\t_birthday\"\x9a\x01\n" +
-	"\x14GetConnectionRequest\x128\n" +
-	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12H\n" +
-	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\"\xac\x02\n" +
-	"\x15GetConnectionResponse\x12G\n" +
+	"\t_birthday\"\xbd\x02\n" +
+	"\x14GetConnectionRequest\x12:\n" +
+	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\x02id\x88\x01\x01\x12H\n" +
+	"\ainclude\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\x03\x18\x01\"\"r R\x05notesR\finteractionsR\tpositionsR\ainclude\x12@\n" +
+	"\x03ids\x18\x03 \x03(\tB.\xbaH+\x92\x01(\x10\x14\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x03ids:V\xbaHS\x1aQ\n" +
+	"\x12get_connection.one\x12\x15give either id or ids\x1a$has(this.id) != (size(this.ids) > 0)B\x05\n" +
+	"\x03_id\"\xf1\x03\n" +
+	"\x15GetConnectionResponse\x12?\n" +
 	"\n" +
-	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
-	"connection\x126\n" +
-	"\x05notes\x18\x02 \x03(\v2\x16.kith.timeline.v1.NoteB\b\xbaH\x05\x92\x01\x02\x10\n" +
-	"R\x05notes\x12K\n" +
-	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\b\xbaH\x05\x92\x01\x02\x10\n" +
-	"R\finteractions\x12E\n" +
-	"\tpositions\x18\x04 \x03(\v2\x1d.kith.connections.v1.PositionB\b\xbaH\x05\x92\x01\x02\x102R\tpositions\"\xc3\t\n" +
+	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionR\n" +
+	"connection\x127\n" +
+	"\x05notes\x18\x02 \x03(\v2\x16.kith.timeline.v1.NoteB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x05notes\x12L\n" +
+	"\finteractions\x18\x03 \x03(\v2\x1d.kith.timeline.v1.InteractionB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\finteractions\x12F\n" +
+	"\tpositions\x18\x04 \x03(\v2\x1d.kith.connections.v1.PositionB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tpositions\x12K\n" +
+	"\vconnections\x18\x05 \x03(\v2\x1f.kith.connections.v1.ConnectionB\b\xbaH\x05\x92\x01\x02\x10\x14R\vconnections\x12J\n" +
+	"\amissing\x18\x06 \x03(\v2&.kith.connections.v1.MissingConnectionB\b\xbaH\x05\x92\x01\x02\x10\x14R\amissing\x12!\n" +
+	"\tshortened\x18\a \x01(\bH\x00R\tshortened\x88\x01\x01B\f\n" +
+	"\n" +
+	"_shortened\"\xc7\x01\n" +
+	"\x11MissingConnection\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1f\n" +
+	"\x06reason\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x06reason\x12.\n" +
+	"\vmerged_into\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\vmerged_into\x88\x01\x01\x12*\n" +
+	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\x0e\n" +
+	"\f_merged_intoB\f\n" +
+	"\n" +
+	"_change_id\"\xeb\t\n" +
 	"\n" +
 	"Connection\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12#\n" +
-	"\bnickname\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\bnickname\x12$\n" +
-	"\bheadline\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bheadline\x12,\n" +
-	"\forganization\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\forganization\x12\x1e\n" +
-	"\x05title\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x01R\x05title\x12'\n" +
+	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12'\n" +
+	"\bnickname\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18d\xe0\xf3\x18\x01R\bnickname\x12(\n" +
+	"\bheadline\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\bheadline\x120\n" +
+	"\forganization\x18\x05 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\forganization\x12\"\n" +
+	"\x05title\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x01\xe0\xf3\x18\x01R\x05title\x12'\n" +
 	"\x06emails\x18\a \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xfe\x01R\x06emails\x12&\n" +
 	"\x06phones\x18\b \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06phones\x12#\n" +
-	"\x04urls\x18\t \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\x04urls\x12#\n" +
+	"\x04urls\x18\t \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xf4\x03R\x04urls\x12'\n" +
 	"\blocation\x18\n" +
-	" \x01(\tB\a\xbaH\x04r\x02\x18xR\blocation\x12\x1a\n" +
-	"\x03bio\x18\v \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x03bio\x12\"\n" +
-	"\x04tags\x18\f \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18<R\x04tags\x12\x18\n" +
+	" \x01(\tB\v\xbaH\x04r\x02\x18x\xe0\xf3\x18\x01R\blocation\x12\x1e\n" +
+	"\x03bio\x18\v \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\x03bio\x12&\n" +
+	"\x04tags\x18\f \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18<\xe0\xf3\x18\x01R\x04tags\x12\x18\n" +
 	"\astarred\x18\r \x01(\bR\astarred\x12\x1f\n" +
 	"\x06met_on\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\x06met_on\x12\"\n" +
-	"\amet_how\x18\x0f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\amet_how\x12\x1f\n" +
+	"R\x06met_on\x12&\n" +
+	"\amet_how\x18\x0f \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\amet_how\x12\x1f\n" +
 	"\x06source\x18\x10 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x06source\x12Q\n" +
 	"\x13last_interaction_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x13last_interaction_at\x88\x01\x01\x12\x18\n" +
 	"\aversion\x18\x12 \x01(\x05R\aversion\x12:\n" +
@@ -3359,33 +3664,34 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updated_at\x12V\n" +
-	"\x0fimportant_dates\x18\x15 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12&\n" +
-	"\x06groups\x18\x16 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18PR\x06groups\x12Q\n" +
+	"\x0fimportant_dates\x18\x15 \x03(\v2\".kith.connections.v1.ImportantDateB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0fimportant_dates\x12*\n" +
+	"\x06groups\x18\x16 \x03(\tB\x12\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18P\xe0\xf3\x18\x01R\x06groups\x12Q\n" +
 	"\rrelationships\x18\x17 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x102R\rrelationships\x12\"\n" +
 	"\fcadence_days\x18\x18 \x01(\x05R\fcadence_days\x12%\n" +
 	"\bstrength\x18\x19 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\bstrength\x12A\n" +
 	"\varchived_at\x18\x1a \x01(\v2\x1a.google.protobuf.TimestampH\x01R\varchived_at\x88\x01\x01B\x16\n" +
 	"\x14_last_interaction_atB\x0e\n" +
-	"\f_archived_at\"\xf0\x01\n" +
+	"\f_archived_at\"\xf4\x01\n" +
 	"\rImportantDate\x127\n" +
 	"\x04kind\x18\x01 \x01(\tB#\xbaH r\x1eR\bbirthdayR\vanniversaryR\x05otherR\x04kind\x12\x86\x01\n" +
 	"\x04date\x18\x02 \x01(\tBr\xbaHo\xc8\x01\x01rj\x18\n" +
-	"2f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$R\x04date\x12\x1d\n" +
-	"\x05label\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18PR\x05label\"x\n" +
+	"2f^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?|--(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$R\x04date\x12!\n" +
+	"\x05label\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x05label\"|\n" +
 	"\fRelationship\x12-\n" +
-	"\rconnection_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x1b\n" +
-	"\x04type\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04type\"\xc0\x01\n" +
-	"\bPosition\x12,\n" +
-	"\forganization\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\forganization\x12\x1e\n" +
-	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x01R\x05title\x12'\n" +
+	"\rconnection_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
+	"\x04type\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04type\"\xf7\x01\n" +
+	"\bPosition\x120\n" +
+	"\forganization\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\forganization\x12\"\n" +
+	"\x05title\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xa0\x01\xe0\xf3\x18\x01R\x05title\x12'\n" +
 	"\n" +
 	"started_on\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\n" +
 	"started_on\x12#\n" +
 	"\bended_on\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bended_on\x12\x18\n" +
-	"\acurrent\x18\x05 \x01(\bR\acurrent\"\xfd\b\n" +
+	"\acurrent\x18\x05 \x01(\bR\acurrent\x12-\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\"\xfd\b\n" +
 	"\x17CreateConnectionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12(\n" +
@@ -3445,10 +3751,10 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\fsame_address\x18\x04 \x03(\v2 .kith.connections.v1.SameAddressB\b\xbaH\x05\x92\x01\x02\x10\x05R\fsame_addressB\x0f\n" +
 	"\r_duplicate_ofB\f\n" +
 	"\n" +
-	"_change_id\"a\n" +
+	"_change_id\"e\n" +
 	"\vSameAddress\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x1b\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
 	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\"\xef\r\n" +
 	"\x17UpdateConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x128\n" +
@@ -3509,17 +3815,17 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_change_id\"E\n" +
 	"\x14ResolvePeopleRequest\x12-\n" +
-	"\aentries\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\xfe\x01R\aentries\"_\n" +
-	"\x15ResolvePeopleResponse\x12F\n" +
-	"\aentries\x18\x01 \x03(\v2\".kith.connections.v1.ResolvedEntryB\b\xbaH\x05\x92\x01\x02\x102R\aentries\"\x99\x01\n" +
+	"\aentries\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\xfe\x01R\aentries\"c\n" +
+	"\x15ResolvePeopleResponse\x12J\n" +
+	"\aentries\x18\x01 \x03(\v2\".kith.connections.v1.ResolvedEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\"\x99\x01\n" +
 	"\rResolvedEntry\x12\x1e\n" +
 	"\x05entry\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05entry\x12!\n" +
 	"\aoutcome\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\aoutcome\x12E\n" +
-	"\x06people\x18\x03 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\x06people\"\x96\x01\n" +
+	"\x06people\x18\x03 \x03(\v2#.kith.connections.v1.ResolvedPersonB\b\xbaH\x05\x92\x01\x02\x10\x05R\x06people\"\x9e\x01\n" +
 	"\x0eResolvedPerson\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12$\n" +
-	"\bheadline\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90\x03R\bheadline\x12'\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12(\n" +
+	"\bheadline\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x90\x03\xe0\xf3\x18\x01R\bheadline\x12'\n" +
 	"\n" +
 	"matched_by\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\n" +
 	"matched_by\"\xe1\x02\n" +
@@ -3534,21 +3840,21 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xb5\x01\n" +
-	"\x1aArchiveConnectionsResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\x05R\achanged\x12%\n" +
-	"\x05names\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xc8\x01R\x05names\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12*\n" +
+	"\b_dry_run\"\xc5\x01\n" +
+	"\x1aArchiveConnectionsResponse\x12\x1e\n" +
+	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
+	"\x05names\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12\"\n" +
+	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id\"\x86\x01\n" +
 	"\x17DeleteConnectionRequest\x128\n" +
 	"\x02id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x121\n" +
 	"\fconfirm_name\x18\x02 \x01(\tB\r\xbaH\n" +
-	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\x90\x02\n" +
-	"\x18DeleteConnectionResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\bR\adeleted\x12$\n" +
+	"\xc8\x01\x01r\x05\x10\x01\x18\xc8\x01R\fconfirm_name\"\x96\x02\n" +
+	"\x18DeleteConnectionResponse\x12\x1e\n" +
+	"\adeleted\x18\x01 \x01(\bB\x04\xe8\xf3\x18\x01R\adeleted\x12$\n" +
 	"\rnotes_deleted\x18\x02 \x01(\x05R\rnotes_deleted\x122\n" +
 	"\x14interactions_deleted\x18\x03 \x01(\x05R\x14interactions_deleted\x12*\n" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12F\n" +
@@ -3562,50 +3868,64 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\x0e_connection_idB\f\n" +
 	"\n" +
 	"_min_scoreB\b\n" +
-	"\x06_limit\"x\n" +
-	"\x16FindDuplicatesResponse\x12B\n" +
-	"\x05pairs\x18\x01 \x03(\v2\".kith.connections.v1.DuplicatePairB\b\xbaH\x05\x92\x01\x02\x102R\x05pairs\x12\x1a\n" +
-	"\bhas_more\x18\x02 \x01(\bR\bhas_more\"\xe1\x01\n" +
+	"\x06_limit\"\x82\x01\n" +
+	"\x16FindDuplicatesResponse\x12F\n" +
+	"\x05pairs\x18\x01 \x03(\v2\".kith.connections.v1.DuplicatePairB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\x05pairs\x12 \n" +
+	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\"\xe5\x01\n" +
 	"\rDuplicatePair\x129\n" +
 	"\x05first\x18\x01 \x01(\v2#.kith.connections.v1.ResolvedPersonR\x05first\x12;\n" +
 	"\x06second\x18\x02 \x01(\v2#.kith.connections.v1.ResolvedPersonR\x06second\x12-\n" +
-	"\x05score\x18\x03 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x12)\n" +
-	"\areasons\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xac\x02R\areasons\"\x87\x03\n" +
-	"\x17MergeConnectionsRequest\x12B\n" +
-	"\ainto_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\ainto_id\x12J\n" +
+	"\x05score\x18\x03 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05score\x12-\n" +
+	"\areasons\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xac\x02\xe0\xf3\x18\x01R\areasons\"\xe5\x04\n" +
+	"\x17MergeConnectionsRequest\x12D\n" +
+	"\ainto_id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\ainto_id\x88\x01\x01\x12J\n" +
 	"\bfrom_ids\x18\x02 \x03(\tB.\xbaH+\x92\x01(\x10\n" +
 	"\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\bfrom_ids\x12\x1d\n" +
-	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01\x12-\n" +
+	"\adry_run\x18\x03 \x01(\bH\x01R\adry_run\x88\x01\x01\x12-\n" +
 	"\tselection\x18\x04 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x01R\tselection\x88\x01\x01:t\xbaHq\x1ao\n" +
-	"\x18merge_connections.people\x12!give either from_ids or selection\x1a0(size(this.from_ids) > 0) != has(this.selection)B\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fH\x02R\tselection\x88\x01\x01\x12>\n" +
+	"\x05pairs\x18\x05 \x03(\v2\x1e.kith.connections.v1.MergePairB\b\xbaH\x05\x92\x01\x02\x102R\x05pairs:\x83\x02\xbaH\xff\x01\x1a\xfc\x01\n" +
+	"\x18merge_connections.people\x128give either into_id with from_ids or selection, or pairs\x1a\xa5\x01size(this.pairs) > 0 ? !has(this.into_id) && size(this.from_ids) == 0 && !has(this.selection) : has(this.into_id) && (size(this.from_ids) > 0) != has(this.selection)B\n" +
+	"\n" +
+	"\b_into_idB\n" +
 	"\n" +
 	"\b_dry_runB\f\n" +
 	"\n" +
-	"_selection\"\x97\x02\n" +
-	"\x18MergeConnectionsResponse\x12G\n" +
+	"_selection\"\x95\x01\n" +
+	"\tMergePair\x12B\n" +
+	"\akeep_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\akeep_id\x12D\n" +
+	"\bmerge_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\bmerge_id\"\x86\x03\n" +
+	"\x18MergeConnectionsResponse\x12?\n" +
 	"\n" +
-	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionB\x06\xbaH\x03\xc8\x01\x01R\n" +
-	"connection\x12\x16\n" +
-	"\x06merged\x18\x02 \x01(\bR\x06merged\x12J\n" +
+	"connection\x18\x01 \x01(\v2\x1f.kith.connections.v1.ConnectionR\n" +
+	"connection\x12\x1c\n" +
+	"\x06merged\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\x06merged\x12J\n" +
 	"\tconflicts\x18\x03 \x03(\v2\".kith.connections.v1.MergeConflictB\b\xbaH\x05\x92\x01\x02\x10dR\tconflicts\x12\x14\n" +
 	"\x05moved\x18\x04 \x01(\x05R\x05moved\x12*\n" +
-	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
+	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12C\n" +
+	"\x06people\x18\x06 \x03(\v2!.kith.connections.v1.MergedPersonB\b\xbaH\x05\x92\x01\x02\x102R\x06people\x12!\n" +
+	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04note\x88\x01\x01B\f\n" +
 	"\n" +
-	"_change_id\"p\n" +
-	"\rMergeConflict\x12\x1d\n" +
-	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x05field\x12\x1c\n" +
-	"\x04kept\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x04kept\x12\"\n" +
-	"\adropped\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\adropped\"\xb4\x02\n" +
+	"_change_idB\a\n" +
+	"\x05_note\"r\n" +
+	"\fMergedPerson\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\x12'\n" +
+	"\x04from\x18\x03 \x03(\tB\x13\xbaH\f\x92\x01\t\x102\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04from\"\xa7\x01\n" +
+	"\rMergeConflict\x12-\n" +
+	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12\x1d\n" +
+	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x05field\x12 \n" +
+	"\x04kept\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\x04kept\x12&\n" +
+	"\adropped\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\adropped\"\xb4\x02\n" +
 	"\x16LinkConnectionsRequest\x12B\n" +
 	"\afrom_id\x18\x01 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\afrom_id\x12>\n" +
 	"\x05to_id\x18\x02 \x01(\tB(\xbaH%\xc8\x01\x01r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x05to_id\x12n\n" +
 	"\x04type\x18\x03 \x01(\tBZ\xbaHW\xc8\x01\x01rRR\x06spouseR\x06parentR\x05childR\asiblingR\tcolleagueR\amanagerR\rintroduced_byR\x06friendR\x05otherR\x04type\x12\x1b\n" +
 	"\x06remove\x18\x04 \x01(\bH\x00R\x06remove\x88\x01\x01B\t\n" +
-	"\a_remove\"\xa6\x01\n" +
-	"\x17LinkConnectionsResponse\x12Q\n" +
-	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\b\xbaH\x05\x92\x01\x02\x10\x14R\rrelationships\x12*\n" +
+	"\a_remove\"\xaa\x01\n" +
+	"\x17LinkConnectionsResponse\x12U\n" +
+	"\rrelationships\x18\x01 \x03(\v2!.kith.connections.v1.RelationshipB\f\xbaH\x05\x92\x01\x02\x10\x14\xe8\xf3\x18\x01R\rrelationships\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id\"\xae\x03\n" +
@@ -3622,17 +3942,20 @@ const file_kith_connections_v1_connections_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xdd\x01\n" +
-	"\x19ExportConnectionsResponse\x12$\n" +
-	"\acontent\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x18\x80\x92\xf4\x01R\acontent\x12'\n" +
+	"\a_cursor\"\xc2\x02\n" +
+	"\x19ExportConnectionsResponse\x12+\n" +
+	"\acontent\x18\x01 \x01(\tB\x11\xbaH\x06r\x04\x18\x80\x80\x02\xe0\xf3\x18\x01\xe8\xf3\x18\x01R\acontent\x12'\n" +
 	"\n" +
 	"media_type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18PR\n" +
-	"media_type\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x1a\n" +
-	"\bhas_more\x18\x04 \x01(\bR\bhas_more\x12/\n" +
-	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor2\xc2\f\n" +
+	"media_type\x12\x1a\n" +
+	"\x05count\x18\x03 \x01(\x05B\x04\xe8\xf3\x18\x01R\x05count\x12 \n" +
+	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
+	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01\x12&\n" +
+	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01\x12\x1c\n" +
+	"\x04note\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04noteB\x0e\n" +
+	"\f_next_cursorB\n" +
+	"\n" +
+	"\b_task_id2\xc2\f\n" +
 	"\x11ConnectionService\x12\x96\x01\n" +
 	"\x11SearchConnections\x12-.kith.connections.v1.SearchConnectionsRequest\x1a..kith.connections.v1.SearchConnectionsResponse\"\"\xca\xf3\x18\x1b\b\x01\x12\x15Search my connections\x18\x01\x90\x02\x01\x12\x86\x01\n" +
 	"\rGetConnection\x12).kith.connections.v1.GetConnectionRequest\x1a*.kith.connections.v1.GetConnectionResponse\"\x1e\xca\xf3\x18\x17\b\x01\x12\x11Read a connection\x18\x01\x90\x02\x01\x12\x8b\x01\n" +
@@ -3658,104 +3981,111 @@ func file_kith_connections_v1_connections_proto_rawDescGZIP() []byte {
 	return file_kith_connections_v1_connections_proto_rawDescData
 }
 
-var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_kith_connections_v1_connections_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_kith_connections_v1_connections_proto_goTypes = []any{
 	(*SearchConnectionsRequest)(nil),   // 0: kith.connections.v1.SearchConnectionsRequest
 	(*SearchConnectionsResponse)(nil),  // 1: kith.connections.v1.SearchConnectionsResponse
 	(*ConnectionHit)(nil),              // 2: kith.connections.v1.ConnectionHit
 	(*GetConnectionRequest)(nil),       // 3: kith.connections.v1.GetConnectionRequest
 	(*GetConnectionResponse)(nil),      // 4: kith.connections.v1.GetConnectionResponse
-	(*Connection)(nil),                 // 5: kith.connections.v1.Connection
-	(*ImportantDate)(nil),              // 6: kith.connections.v1.ImportantDate
-	(*Relationship)(nil),               // 7: kith.connections.v1.Relationship
-	(*Position)(nil),                   // 8: kith.connections.v1.Position
-	(*CreateConnectionRequest)(nil),    // 9: kith.connections.v1.CreateConnectionRequest
-	(*Job)(nil),                        // 10: kith.connections.v1.Job
-	(*CreateConnectionResponse)(nil),   // 11: kith.connections.v1.CreateConnectionResponse
-	(*SameAddress)(nil),                // 12: kith.connections.v1.SameAddress
-	(*UpdateConnectionRequest)(nil),    // 13: kith.connections.v1.UpdateConnectionRequest
-	(*UpdateConnectionResponse)(nil),   // 14: kith.connections.v1.UpdateConnectionResponse
-	(*ResolvePeopleRequest)(nil),       // 15: kith.connections.v1.ResolvePeopleRequest
-	(*ResolvePeopleResponse)(nil),      // 16: kith.connections.v1.ResolvePeopleResponse
-	(*ResolvedEntry)(nil),              // 17: kith.connections.v1.ResolvedEntry
-	(*ResolvedPerson)(nil),             // 18: kith.connections.v1.ResolvedPerson
-	(*ArchiveConnectionsRequest)(nil),  // 19: kith.connections.v1.ArchiveConnectionsRequest
-	(*ArchiveConnectionsResponse)(nil), // 20: kith.connections.v1.ArchiveConnectionsResponse
-	(*DeleteConnectionRequest)(nil),    // 21: kith.connections.v1.DeleteConnectionRequest
-	(*DeleteConnectionResponse)(nil),   // 22: kith.connections.v1.DeleteConnectionResponse
-	(*FindDuplicatesRequest)(nil),      // 23: kith.connections.v1.FindDuplicatesRequest
-	(*FindDuplicatesResponse)(nil),     // 24: kith.connections.v1.FindDuplicatesResponse
-	(*DuplicatePair)(nil),              // 25: kith.connections.v1.DuplicatePair
-	(*MergeConnectionsRequest)(nil),    // 26: kith.connections.v1.MergeConnectionsRequest
-	(*MergeConnectionsResponse)(nil),   // 27: kith.connections.v1.MergeConnectionsResponse
-	(*MergeConflict)(nil),              // 28: kith.connections.v1.MergeConflict
-	(*LinkConnectionsRequest)(nil),     // 29: kith.connections.v1.LinkConnectionsRequest
-	(*LinkConnectionsResponse)(nil),    // 30: kith.connections.v1.LinkConnectionsResponse
-	(*ExportConnectionsRequest)(nil),   // 31: kith.connections.v1.ExportConnectionsRequest
-	(*ExportConnectionsResponse)(nil),  // 32: kith.connections.v1.ExportConnectionsResponse
-	(*v1.Note)(nil),                    // 33: kith.timeline.v1.Note
-	(*v1.Interaction)(nil),             // 34: kith.timeline.v1.Interaction
-	(*timestamppb.Timestamp)(nil),      // 35: google.protobuf.Timestamp
+	(*MissingConnection)(nil),          // 5: kith.connections.v1.MissingConnection
+	(*Connection)(nil),                 // 6: kith.connections.v1.Connection
+	(*ImportantDate)(nil),              // 7: kith.connections.v1.ImportantDate
+	(*Relationship)(nil),               // 8: kith.connections.v1.Relationship
+	(*Position)(nil),                   // 9: kith.connections.v1.Position
+	(*CreateConnectionRequest)(nil),    // 10: kith.connections.v1.CreateConnectionRequest
+	(*Job)(nil),                        // 11: kith.connections.v1.Job
+	(*CreateConnectionResponse)(nil),   // 12: kith.connections.v1.CreateConnectionResponse
+	(*SameAddress)(nil),                // 13: kith.connections.v1.SameAddress
+	(*UpdateConnectionRequest)(nil),    // 14: kith.connections.v1.UpdateConnectionRequest
+	(*UpdateConnectionResponse)(nil),   // 15: kith.connections.v1.UpdateConnectionResponse
+	(*ResolvePeopleRequest)(nil),       // 16: kith.connections.v1.ResolvePeopleRequest
+	(*ResolvePeopleResponse)(nil),      // 17: kith.connections.v1.ResolvePeopleResponse
+	(*ResolvedEntry)(nil),              // 18: kith.connections.v1.ResolvedEntry
+	(*ResolvedPerson)(nil),             // 19: kith.connections.v1.ResolvedPerson
+	(*ArchiveConnectionsRequest)(nil),  // 20: kith.connections.v1.ArchiveConnectionsRequest
+	(*ArchiveConnectionsResponse)(nil), // 21: kith.connections.v1.ArchiveConnectionsResponse
+	(*DeleteConnectionRequest)(nil),    // 22: kith.connections.v1.DeleteConnectionRequest
+	(*DeleteConnectionResponse)(nil),   // 23: kith.connections.v1.DeleteConnectionResponse
+	(*FindDuplicatesRequest)(nil),      // 24: kith.connections.v1.FindDuplicatesRequest
+	(*FindDuplicatesResponse)(nil),     // 25: kith.connections.v1.FindDuplicatesResponse
+	(*DuplicatePair)(nil),              // 26: kith.connections.v1.DuplicatePair
+	(*MergeConnectionsRequest)(nil),    // 27: kith.connections.v1.MergeConnectionsRequest
+	(*MergePair)(nil),                  // 28: kith.connections.v1.MergePair
+	(*MergeConnectionsResponse)(nil),   // 29: kith.connections.v1.MergeConnectionsResponse
+	(*MergedPerson)(nil),               // 30: kith.connections.v1.MergedPerson
+	(*MergeConflict)(nil),              // 31: kith.connections.v1.MergeConflict
+	(*LinkConnectionsRequest)(nil),     // 32: kith.connections.v1.LinkConnectionsRequest
+	(*LinkConnectionsResponse)(nil),    // 33: kith.connections.v1.LinkConnectionsResponse
+	(*ExportConnectionsRequest)(nil),   // 34: kith.connections.v1.ExportConnectionsRequest
+	(*ExportConnectionsResponse)(nil),  // 35: kith.connections.v1.ExportConnectionsResponse
+	(*v1.Note)(nil),                    // 36: kith.timeline.v1.Note
+	(*v1.Interaction)(nil),             // 37: kith.timeline.v1.Interaction
+	(*timestamppb.Timestamp)(nil),      // 38: google.protobuf.Timestamp
 }
 var file_kith_connections_v1_connections_proto_depIdxs = []int32{
 	2,  // 0: kith.connections.v1.SearchConnectionsResponse.hits:type_name -> kith.connections.v1.ConnectionHit
-	5,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	33, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
-	34, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
-	8,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
-	35, // 5: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
-	35, // 6: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
-	35, // 7: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
-	6,  // 8: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
-	7,  // 9: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
-	35, // 10: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
-	6,  // 11: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	10, // 12: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
-	5,  // 13: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	12, // 14: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
-	6,  // 15: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
-	6,  // 16: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
-	6,  // 17: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
-	10, // 18: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
-	10, // 19: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
-	5,  // 20: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
-	6,  // 21: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
-	17, // 22: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
-	18, // 23: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
-	35, // 24: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
-	25, // 25: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
-	18, // 26: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
-	18, // 27: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
-	5,  // 28: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
-	28, // 29: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
-	7,  // 30: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
-	0,  // 31: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
-	3,  // 32: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
-	9,  // 33: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
-	13, // 34: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
-	15, // 35: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
-	19, // 36: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
-	21, // 37: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
-	23, // 38: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
-	26, // 39: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
-	29, // 40: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
-	31, // 41: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
-	1,  // 42: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
-	4,  // 43: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
-	11, // 44: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
-	14, // 45: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
-	16, // 46: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
-	20, // 47: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
-	22, // 48: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
-	24, // 49: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
-	27, // 50: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
-	30, // 51: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
-	32, // 52: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
-	42, // [42:53] is the sub-list for method output_type
-	31, // [31:42] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	6,  // 1: kith.connections.v1.GetConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	36, // 2: kith.connections.v1.GetConnectionResponse.notes:type_name -> kith.timeline.v1.Note
+	37, // 3: kith.connections.v1.GetConnectionResponse.interactions:type_name -> kith.timeline.v1.Interaction
+	9,  // 4: kith.connections.v1.GetConnectionResponse.positions:type_name -> kith.connections.v1.Position
+	6,  // 5: kith.connections.v1.GetConnectionResponse.connections:type_name -> kith.connections.v1.Connection
+	5,  // 6: kith.connections.v1.GetConnectionResponse.missing:type_name -> kith.connections.v1.MissingConnection
+	38, // 7: kith.connections.v1.Connection.last_interaction_at:type_name -> google.protobuf.Timestamp
+	38, // 8: kith.connections.v1.Connection.created_at:type_name -> google.protobuf.Timestamp
+	38, // 9: kith.connections.v1.Connection.updated_at:type_name -> google.protobuf.Timestamp
+	7,  // 10: kith.connections.v1.Connection.important_dates:type_name -> kith.connections.v1.ImportantDate
+	8,  // 11: kith.connections.v1.Connection.relationships:type_name -> kith.connections.v1.Relationship
+	38, // 12: kith.connections.v1.Connection.archived_at:type_name -> google.protobuf.Timestamp
+	7,  // 13: kith.connections.v1.CreateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 14: kith.connections.v1.CreateConnectionRequest.positions:type_name -> kith.connections.v1.Job
+	6,  // 15: kith.connections.v1.CreateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	13, // 16: kith.connections.v1.CreateConnectionResponse.same_address:type_name -> kith.connections.v1.SameAddress
+	7,  // 17: kith.connections.v1.UpdateConnectionRequest.important_dates:type_name -> kith.connections.v1.ImportantDate
+	7,  // 18: kith.connections.v1.UpdateConnectionRequest.add_important_dates:type_name -> kith.connections.v1.ImportantDate
+	7,  // 19: kith.connections.v1.UpdateConnectionRequest.remove_important_dates:type_name -> kith.connections.v1.ImportantDate
+	11, // 20: kith.connections.v1.UpdateConnectionRequest.add_positions:type_name -> kith.connections.v1.Job
+	11, // 21: kith.connections.v1.UpdateConnectionRequest.remove_positions:type_name -> kith.connections.v1.Job
+	6,  // 22: kith.connections.v1.UpdateConnectionResponse.connection:type_name -> kith.connections.v1.Connection
+	7,  // 23: kith.connections.v1.UpdateConnectionResponse.removed_important_dates:type_name -> kith.connections.v1.ImportantDate
+	18, // 24: kith.connections.v1.ResolvePeopleResponse.entries:type_name -> kith.connections.v1.ResolvedEntry
+	19, // 25: kith.connections.v1.ResolvedEntry.people:type_name -> kith.connections.v1.ResolvedPerson
+	38, // 26: kith.connections.v1.DeleteConnectionResponse.restorable_until:type_name -> google.protobuf.Timestamp
+	26, // 27: kith.connections.v1.FindDuplicatesResponse.pairs:type_name -> kith.connections.v1.DuplicatePair
+	19, // 28: kith.connections.v1.DuplicatePair.first:type_name -> kith.connections.v1.ResolvedPerson
+	19, // 29: kith.connections.v1.DuplicatePair.second:type_name -> kith.connections.v1.ResolvedPerson
+	28, // 30: kith.connections.v1.MergeConnectionsRequest.pairs:type_name -> kith.connections.v1.MergePair
+	6,  // 31: kith.connections.v1.MergeConnectionsResponse.connection:type_name -> kith.connections.v1.Connection
+	31, // 32: kith.connections.v1.MergeConnectionsResponse.conflicts:type_name -> kith.connections.v1.MergeConflict
+	30, // 33: kith.connections.v1.MergeConnectionsResponse.people:type_name -> kith.connections.v1.MergedPerson
+	8,  // 34: kith.connections.v1.LinkConnectionsResponse.relationships:type_name -> kith.connections.v1.Relationship
+	0,  // 35: kith.connections.v1.ConnectionService.SearchConnections:input_type -> kith.connections.v1.SearchConnectionsRequest
+	3,  // 36: kith.connections.v1.ConnectionService.GetConnection:input_type -> kith.connections.v1.GetConnectionRequest
+	10, // 37: kith.connections.v1.ConnectionService.CreateConnection:input_type -> kith.connections.v1.CreateConnectionRequest
+	14, // 38: kith.connections.v1.ConnectionService.UpdateConnection:input_type -> kith.connections.v1.UpdateConnectionRequest
+	16, // 39: kith.connections.v1.ConnectionService.ResolvePeople:input_type -> kith.connections.v1.ResolvePeopleRequest
+	20, // 40: kith.connections.v1.ConnectionService.ArchiveConnections:input_type -> kith.connections.v1.ArchiveConnectionsRequest
+	22, // 41: kith.connections.v1.ConnectionService.DeleteConnection:input_type -> kith.connections.v1.DeleteConnectionRequest
+	24, // 42: kith.connections.v1.ConnectionService.FindDuplicates:input_type -> kith.connections.v1.FindDuplicatesRequest
+	27, // 43: kith.connections.v1.ConnectionService.MergeConnections:input_type -> kith.connections.v1.MergeConnectionsRequest
+	32, // 44: kith.connections.v1.ConnectionService.LinkConnections:input_type -> kith.connections.v1.LinkConnectionsRequest
+	34, // 45: kith.connections.v1.ConnectionService.ExportConnections:input_type -> kith.connections.v1.ExportConnectionsRequest
+	1,  // 46: kith.connections.v1.ConnectionService.SearchConnections:output_type -> kith.connections.v1.SearchConnectionsResponse
+	4,  // 47: kith.connections.v1.ConnectionService.GetConnection:output_type -> kith.connections.v1.GetConnectionResponse
+	12, // 48: kith.connections.v1.ConnectionService.CreateConnection:output_type -> kith.connections.v1.CreateConnectionResponse
+	15, // 49: kith.connections.v1.ConnectionService.UpdateConnection:output_type -> kith.connections.v1.UpdateConnectionResponse
+	17, // 50: kith.connections.v1.ConnectionService.ResolvePeople:output_type -> kith.connections.v1.ResolvePeopleResponse
+	21, // 51: kith.connections.v1.ConnectionService.ArchiveConnections:output_type -> kith.connections.v1.ArchiveConnectionsResponse
+	23, // 52: kith.connections.v1.ConnectionService.DeleteConnection:output_type -> kith.connections.v1.DeleteConnectionResponse
+	25, // 53: kith.connections.v1.ConnectionService.FindDuplicates:output_type -> kith.connections.v1.FindDuplicatesResponse
+	29, // 54: kith.connections.v1.ConnectionService.MergeConnections:output_type -> kith.connections.v1.MergeConnectionsResponse
+	33, // 55: kith.connections.v1.ConnectionService.LinkConnections:output_type -> kith.connections.v1.LinkConnectionsResponse
+	35, // 56: kith.connections.v1.ConnectionService.ExportConnections:output_type -> kith.connections.v1.ExportConnectionsResponse
+	46, // [46:57] is the sub-list for method output_type
+	35, // [35:46] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_kith_connections_v1_connections_proto_init() }
@@ -3766,29 +4096,32 @@ func file_kith_connections_v1_connections_proto_init() {
 	file_kith_connections_v1_connections_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[2].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[3].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[5].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[9].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[10].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[11].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[12].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[14].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[19].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[15].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[20].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[22].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[21].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[23].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[26].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[24].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[27].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[29].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[30].OneofWrappers = []any{}
-	file_kith_connections_v1_connections_proto_msgTypes[31].OneofWrappers = []any{}
 	file_kith_connections_v1_connections_proto_msgTypes[32].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[33].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[34].OneofWrappers = []any{}
+	file_kith_connections_v1_connections_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_connections_v1_connections_proto_rawDesc), len(file_kith_connections_v1_connections_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

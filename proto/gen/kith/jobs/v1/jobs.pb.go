@@ -34,12 +34,12 @@ type Job struct {
 	Object string `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// Number of the job, counted for each member; the task_id of a tool.
 	JobId int32 `protobuf:"varint,2,opt,name=job_id,proto3" json:"job_id,omitempty"`
-	// Kind of the job: file_import, undo_import or embed_objects.
+	// Kind of the job: file_import, undo_import, embed_objects or export.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// queued, running, succeeded, failed or cancelled.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	// Whether it has ended.
-	Terminal bool `protobuf:"varint,5,opt,name=terminal,proto3" json:"terminal,omitempty"`
+	Terminal *bool `protobuf:"varint,5,opt,name=terminal,proto3,oneof" json:"terminal,omitempty"`
 	// Its progress.
 	Progress *JobProgress `protobuf:"bytes,6,opt,name=progress,proto3" json:"progress,omitempty"`
 	// The result, once it succeeded.
@@ -47,7 +47,7 @@ type Job struct {
 	// Why it failed; absent if it did not.
 	Error *JobError `protobuf:"bytes,8,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	// Seconds to wait before reading it again; 0 if it has ended.
-	RetryAfter int32 `protobuf:"varint,9,opt,name=retry_after,proto3" json:"retry_after,omitempty"`
+	RetryAfter *int32 `protobuf:"varint,9,opt,name=retry_after,proto3,oneof" json:"retry_after,omitempty"`
 	// Its address over plain HTTP.
 	Poll string `protobuf:"bytes,10,opt,name=poll,proto3" json:"poll,omitempty"`
 	// When it was started.
@@ -119,8 +119,8 @@ func (x *Job) GetState() string {
 }
 
 func (x *Job) GetTerminal() bool {
-	if x != nil {
-		return x.Terminal
+	if x != nil && x.Terminal != nil {
+		return *x.Terminal
 	}
 	return false
 }
@@ -147,8 +147,8 @@ func (x *Job) GetError() *JobError {
 }
 
 func (x *Job) GetRetryAfter() int32 {
-	if x != nil {
-		return x.RetryAfter
+	if x != nil && x.RetryAfter != nil {
+		return *x.RetryAfter
 	}
 	return 0
 }
@@ -185,9 +185,9 @@ func (x *Job) GetImportId() string {
 type JobProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Units of work done, such as rows of a file, or changes undone.
-	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	Done *int32 `protobuf:"varint,1,opt,name=done,proto3,oneof" json:"done,omitempty"`
 	// Units in all; 0 while unknown.
-	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Total         *int32 `protobuf:"varint,2,opt,name=total,proto3,oneof" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -223,15 +223,15 @@ func (*JobProgress) Descriptor() ([]byte, []int) {
 }
 
 func (x *JobProgress) GetDone() int32 {
-	if x != nil {
-		return x.Done
+	if x != nil && x.Done != nil {
+		return *x.Done
 	}
 	return 0
 }
 
 func (x *JobProgress) GetTotal() int32 {
-	if x != nil {
-		return x.Total
+	if x != nil && x.Total != nil {
+		return *x.Total
 	}
 	return 0
 }
@@ -488,18 +488,18 @@ var File_kith_jobs_v1_jobs_proto protoreflect.FileDescriptor
 
 const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x89\x05\n" +
+	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xb6\x05\n" +
 	"\x03Job\x12\"\n" +
 	"\x06object\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05R\x03jobR\x06object\x12\x1f\n" +
 	"\x06job_id\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\x06job_id\x12\x1b\n" +
 	"\x04kind\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\x04kind\x12J\n" +
-	"\x05state\x18\x04 \x01(\tB4\xbaH1r/R\x06queuedR\arunningR\tsucceededR\x06failedR\tcancelledR\x05state\x12\x1a\n" +
-	"\bterminal\x18\x05 \x01(\bR\bterminal\x12=\n" +
-	"\bprogress\x18\x06 \x01(\v2\x19.kith.jobs.v1.JobProgressB\x06\xbaH\x03\xc8\x01\x01R\bprogress\x124\n" +
-	"\x06result\x18\a \x01(\v2\x17.google.protobuf.StructH\x00R\x06result\x88\x01\x01\x121\n" +
-	"\x05error\x18\b \x01(\v2\x16.kith.jobs.v1.JobErrorH\x01R\x05error\x88\x01\x01\x12+\n" +
-	"\vretry_after\x18\t \x01(\x05B\t\xbaH\x06\x1a\x04\x18<(\x00R\vretry_after\x12\x1c\n" +
+	"\x05state\x18\x04 \x01(\tB4\xbaH1r/R\x06queuedR\arunningR\tsucceededR\x06failedR\tcancelledR\x05state\x12\x1f\n" +
+	"\bterminal\x18\x05 \x01(\bH\x00R\bterminal\x88\x01\x01\x12=\n" +
+	"\bprogress\x18\x06 \x01(\v2\x19.kith.jobs.v1.JobProgressB\x06\xbaH\x03\xc8\x01\x01R\bprogress\x12:\n" +
+	"\x06result\x18\a \x01(\v2\x17.google.protobuf.StructB\x04\xe0\xf3\x18\x01H\x01R\x06result\x88\x01\x01\x121\n" +
+	"\x05error\x18\b \x01(\v2\x16.kith.jobs.v1.JobErrorH\x02R\x05error\x88\x01\x01\x120\n" +
+	"\vretry_after\x18\t \x01(\x05B\t\xbaH\x06\x1a\x04\x18<(\x00H\x03R\vretry_after\x88\x01\x01\x12\x1c\n" +
 	"\x04poll\x18\n" +
 	" \x01(\tB\b\xbaH\x05r\x03\x18\xac\x02R\x04poll\x12:\n" +
 	"\n" +
@@ -508,14 +508,18 @@ const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updated_at\x12*\n" +
-	"\timport_id\x18\r \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\timport_id\x88\x01\x01B\t\n" +
+	"\timport_id\x18\r \x01(\tB\a\xbaH\x04r\x02\x18(H\x04R\timport_id\x88\x01\x01B\v\n" +
+	"\t_terminalB\t\n" +
 	"\a_resultB\b\n" +
-	"\x06_errorB\f\n" +
+	"\x06_errorB\x0e\n" +
+	"\f_retry_afterB\f\n" +
 	"\n" +
-	"_import_id\"I\n" +
-	"\vJobProgress\x12\x1b\n" +
-	"\x04done\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04done\x12\x1d\n" +
-	"\x05total\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05total\"I\n" +
+	"_import_id\"f\n" +
+	"\vJobProgress\x12 \n" +
+	"\x04done\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\x04done\x88\x01\x01\x12\"\n" +
+	"\x05total\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x01R\x05total\x88\x01\x01B\a\n" +
+	"\x05_doneB\b\n" +
+	"\x06_total\"I\n" +
 	"\bJobError\x12\x1b\n" +
 	"\x04code\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x04code\x12 \n" +
 	"\x06detail\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06detail\"z\n" +
@@ -586,6 +590,7 @@ func file_kith_jobs_v1_jobs_proto_init() {
 		return
 	}
 	file_kith_jobs_v1_jobs_proto_msgTypes[0].OneofWrappers = []any{}
+	file_kith_jobs_v1_jobs_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_jobs_v1_jobs_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

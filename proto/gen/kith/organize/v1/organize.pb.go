@@ -37,7 +37,7 @@ type Group struct {
 	// Keep-in-touch interval of its people in days; 0 for none.
 	CadenceDays int32 `protobuf:"varint,4,opt,name=cadence_days,proto3" json:"cadence_days,omitempty"`
 	// Number of people in it, without archived ones.
-	People int32 `protobuf:"varint,5,opt,name=people,proto3" json:"people,omitempty"`
+	People *int32 `protobuf:"varint,5,opt,name=people,proto3,oneof" json:"people,omitempty"`
 	// Increases by one with each change.
 	Version       int32 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -103,8 +103,8 @@ func (x *Group) GetCadenceDays() int32 {
 }
 
 func (x *Group) GetPeople() int32 {
-	if x != nil {
-		return x.People
+	if x != nil && x.People != nil {
+		return *x.People
 	}
 	return 0
 }
@@ -122,7 +122,7 @@ type Tag struct {
 	// The tag.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Number of people who have it, without archived ones.
-	People        int32 `protobuf:"varint,2,opt,name=people,proto3" json:"people,omitempty"`
+	People        *int32 `protobuf:"varint,2,opt,name=people,proto3,oneof" json:"people,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,8 +165,8 @@ func (x *Tag) GetName() string {
 }
 
 func (x *Tag) GetPeople() int32 {
-	if x != nil {
-		return x.People
+	if x != nil && x.People != nil {
+		return *x.People
 	}
 	return 0
 }
@@ -714,22 +714,24 @@ var File_kith_organize_v1_organize_proto protoreflect.FileDescriptor
 
 const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/organize/v1/organize.proto\x12\x10kith.organize.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/tool.proto\"\xe9\x01\n" +
+	"\x1fkith/organize/v1/organize.proto\x12\x10kith.organize.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/tool.proto\"\x81\x02\n" +
 	"\x05Group\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1b\n" +
-	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18PR\x04name\x12*\n" +
-	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\vdescription\x12.\n" +
+	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1f\n" +
+	"\x04name\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18P\xe0\xf3\x18\x01R\x04name\x12.\n" +
+	"\vdescription\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\vdescription\x12.\n" +
 	"\fcadence_days\x18\x04 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xda\x05(\x00R\fcadence_days\x12\x16\n" +
-	"\x06people\x18\x05 \x01(\x05R\x06people\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x05R\aversion\":\n" +
-	"\x03Tag\x12\x1b\n" +
-	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18<R\x04name\x12\x16\n" +
-	"\x06people\x18\x02 \x01(\x05R\x06people\"\x13\n" +
-	"\x11ListGroupsRequest\"\x86\x01\n" +
-	"\x12ListGroupsResponse\x12:\n" +
-	"\x06groups\x18\x01 \x03(\v2\x17.kith.organize.v1.GroupB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x06groups\x124\n" +
-	"\x04tags\x18\x02 \x03(\v2\x15.kith.organize.v1.TagB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x04tags\"\xb4\x03\n" +
+	"\xbaH\a\x1a\x05\x18\xda\x05(\x00R\fcadence_days\x12\x1b\n" +
+	"\x06people\x18\x05 \x01(\x05H\x00R\x06people\x88\x01\x01\x12\x18\n" +
+	"\aversion\x18\x06 \x01(\x05R\aversionB\t\n" +
+	"\a_people\"N\n" +
+	"\x03Tag\x12\x1f\n" +
+	"\x04name\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18<\xe0\xf3\x18\x01R\x04name\x12\x1b\n" +
+	"\x06people\x18\x02 \x01(\x05H\x00R\x06people\x88\x01\x01B\t\n" +
+	"\a_people\"\x13\n" +
+	"\x11ListGroupsRequest\"\x8e\x01\n" +
+	"\x12ListGroupsResponse\x12>\n" +
+	"\x06groups\x18\x01 \x03(\v2\x17.kith.organize.v1.GroupB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x06groups\x128\n" +
+	"\x04tags\x18\x02 \x03(\v2\x15.kith.organize.v1.TagB\r\xbaH\x06\x92\x01\x03\x10\xc8\x01\xe8\xf3\x18\x01R\x04tags\"\xb4\x03\n" +
 	"\x10SaveGroupRequest\x12:\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^grp_[0-9A-HJKMNP-TV-Z]{26}$H\x00R\x02id\x88\x01\x01\x12\"\n" +
 	"\x04name\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18PH\x01R\x04name\x88\x01\x01\x12/\n" +
@@ -742,10 +744,10 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\x0f\n" +
 	"\r_cadence_daysB\x13\n" +
-	"\x11_expected_version\"\x9e\x01\n" +
+	"\x11_expected_version\"\xa4\x01\n" +
 	"\x11SaveGroupResponse\x125\n" +
-	"\x05group\x18\x01 \x01(\v2\x17.kith.organize.v1.GroupB\x06\xbaH\x03\xc8\x01\x01R\x05group\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\x12*\n" +
+	"\x05group\x18\x01 \x01(\v2\x17.kith.organize.v1.GroupB\x06\xbaH\x03\xc8\x01\x01R\x05group\x12\x1e\n" +
+	"\acreated\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\acreated\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id\"\xf8\x05\n" +
@@ -769,12 +771,12 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xb3\x01\n" +
-	"\x18UpdateMembershipResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\x05R\achanged\x12%\n" +
-	"\x05names\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xc8\x01R\x05names\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12*\n" +
+	"\b_dry_run\"\xc3\x01\n" +
+	"\x18UpdateMembershipResponse\x12\x1e\n" +
+	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
+	"\x05names\x18\x04 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12\"\n" +
+	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id\"}\n" +
@@ -783,11 +785,11 @@ const file_kith_organize_v1_organize_proto_rawDesc = "" +
 	"\x02to\x18\x02 \x01(\tB\f\xbaH\t\xc8\x01\x01r\x04\x10\x01\x18<R\x02to\x12\x1d\n" +
 	"\adry_run\x18\x03 \x01(\bH\x00R\adry_run\x88\x01\x01B\n" +
 	"\n" +
-	"\b_dry_run\"\x8e\x01\n" +
-	"\x11RenameTagResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\x05R\achanged\x12%\n" +
-	"\x05names\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xc8\x01R\x05names\x12*\n" +
+	"\b_dry_run\"\x98\x01\n" +
+	"\x11RenameTagResponse\x12\x1e\n" +
+	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12)\n" +
+	"\x05names\x18\x02 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12*\n" +
 	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id2\x8e\x04\n" +
@@ -847,6 +849,8 @@ func file_kith_organize_v1_organize_proto_init() {
 	if File_kith_organize_v1_organize_proto != nil {
 		return
 	}
+	file_kith_organize_v1_organize_proto_msgTypes[0].OneofWrappers = []any{}
+	file_kith_organize_v1_organize_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_organize_v1_organize_proto_msgTypes[6].OneofWrappers = []any{}

@@ -303,13 +303,13 @@ func (x *ListDueResponse) GetNextCursor() string {
 type DueCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Reminders.
-	Reminders int32 `protobuf:"varint,1,opt,name=reminders,proto3" json:"reminders,omitempty"`
+	Reminders *int32 `protobuf:"varint,1,opt,name=reminders,proto3,oneof" json:"reminders,omitempty"`
 	// Birthdays and other dates.
-	Dates int32 `protobuf:"varint,2,opt,name=dates,proto3" json:"dates,omitempty"`
+	Dates *int32 `protobuf:"varint,2,opt,name=dates,proto3,oneof" json:"dates,omitempty"`
 	// People to get in touch with.
-	Cadences int32 `protobuf:"varint,3,opt,name=cadences,proto3" json:"cadences,omitempty"`
+	Cadences *int32 `protobuf:"varint,3,opt,name=cadences,proto3,oneof" json:"cadences,omitempty"`
 	// Overdue entries of any kind.
-	Overdue       int32 `protobuf:"varint,4,opt,name=overdue,proto3" json:"overdue,omitempty"`
+	Overdue       *int32 `protobuf:"varint,4,opt,name=overdue,proto3,oneof" json:"overdue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,29 +345,29 @@ func (*DueCounts) Descriptor() ([]byte, []int) {
 }
 
 func (x *DueCounts) GetReminders() int32 {
-	if x != nil {
-		return x.Reminders
+	if x != nil && x.Reminders != nil {
+		return *x.Reminders
 	}
 	return 0
 }
 
 func (x *DueCounts) GetDates() int32 {
-	if x != nil {
-		return x.Dates
+	if x != nil && x.Dates != nil {
+		return *x.Dates
 	}
 	return 0
 }
 
 func (x *DueCounts) GetCadences() int32 {
-	if x != nil {
-		return x.Cadences
+	if x != nil && x.Cadences != nil {
+		return *x.Cadences
 	}
 	return 0
 }
 
 func (x *DueCounts) GetOverdue() int32 {
-	if x != nil {
-		return x.Overdue
+	if x != nil && x.Overdue != nil {
+		return *x.Overdue
 	}
 	return 0
 }
@@ -1042,10 +1042,10 @@ var File_kith_reminders_v1_reminders_proto protoreflect.FileDescriptor
 
 const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
-	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xcd\x02\n" +
+	"!kith/reminders/v1/reminders.proto\x12\x11kith.reminders.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xd1\x02\n" +
 	"\bReminder\x125\n" +
-	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1c\n" +
-	"\x04text\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04text\x12\x1f\n" +
+	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^rem_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12 \n" +
+	"\x04text\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xe0\xf3\x18\x01R\x04text\x12\x1f\n" +
 	"\x06due_on\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x06due_on\x12-\n" +
 	"\rconnection_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x12'\n" +
@@ -1068,29 +1068,35 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\x05_daysB\x10\n" +
 	"\x0e_connection_idB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xff\x01\n" +
-	"\x0fListDueResponse\x12:\n" +
-	"\x05items\x18\x01 \x03(\v2\x1a.kith.reminders.v1.DueItemB\b\xbaH\x05\x92\x01\x02\x102R\x05items\x12\x1d\n" +
+	"\a_cursor\"\x89\x02\n" +
+	"\x0fListDueResponse\x12>\n" +
+	"\x05items\x18\x01 \x03(\v2\x1a.kith.reminders.v1.DueItemB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\x05items\x12\x1d\n" +
 	"\x05today\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x05today\x124\n" +
-	"\x06counts\x18\x03 \x01(\v2\x1c.kith.reminders.v1.DueCountsR\x06counts\x12\x1a\n" +
-	"\bhas_more\x18\x04 \x01(\bR\bhas_more\x12/\n" +
+	"\x06counts\x18\x03 \x01(\v2\x1c.kith.reminders.v1.DueCountsR\x06counts\x12 \n" +
+	"\bhas_more\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"u\n" +
-	"\tDueCounts\x12\x1c\n" +
-	"\treminders\x18\x01 \x01(\x05R\treminders\x12\x14\n" +
-	"\x05dates\x18\x02 \x01(\x05R\x05dates\x12\x1a\n" +
-	"\bcadences\x18\x03 \x01(\x05R\bcadences\x12\x18\n" +
-	"\aoverdue\x18\x04 \x01(\x05R\aoverdue\"\xc0\x02\n" +
+	"\f_next_cursor\"\xba\x01\n" +
+	"\tDueCounts\x12!\n" +
+	"\treminders\x18\x01 \x01(\x05H\x00R\treminders\x88\x01\x01\x12\x19\n" +
+	"\x05dates\x18\x02 \x01(\x05H\x01R\x05dates\x88\x01\x01\x12\x1f\n" +
+	"\bcadences\x18\x03 \x01(\x05H\x02R\bcadences\x88\x01\x01\x12\x1d\n" +
+	"\aoverdue\x18\x04 \x01(\x05H\x03R\aoverdue\x88\x01\x01B\f\n" +
+	"\n" +
+	"_remindersB\b\n" +
+	"\x06_datesB\v\n" +
+	"\t_cadencesB\n" +
+	"\n" +
+	"\b_overdue\"\xc8\x02\n" +
 	"\aDueItem\x12\x1b\n" +
 	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12\x1f\n" +
 	"\x06due_on\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x06due_on\x12\x18\n" +
-	"\aoverdue\x18\x03 \x01(\bR\aoverdue\x12\x1c\n" +
-	"\x04text\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd8\x04R\x04text\x12)\n" +
+	"\aoverdue\x18\x03 \x01(\bR\aoverdue\x12 \n" +
+	"\x04text\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd8\x04\xe0\xf3\x18\x01R\x04text\x12)\n" +
 	"\vreminder_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\vreminder_id\x12-\n" +
-	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x122\n" +
-	"\x0fconnection_name\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0fconnection_name\x121\n" +
+	"\rconnection_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\rconnection_id\x126\n" +
+	"\x0fconnection_name\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x0fconnection_name\x121\n" +
 	"\x0flast_contact_on\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x0flast_contact_on\"\xdc\x02\n" +
 	"\x15CreateReminderRequest\x12!\n" +
@@ -1158,12 +1164,12 @@ const file_kith_reminders_v1_reminders_proto_rawDesc = "" +
 	"\n" +
 	"_selectionB\n" +
 	"\n" +
-	"\b_dry_run\"\xe4\x01\n" +
-	"\x12SetCadenceResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\x05R\achanged\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\x05R\tunchanged\x12%\n" +
-	"\x05names\x18\x03 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\n" +
-	"\"\x05r\x03\x18\xc8\x01R\x05names\x12(\n" +
+	"\b_dry_run\"\xf4\x01\n" +
+	"\x12SetCadenceResponse\x12\x1e\n" +
+	"\achanged\x18\x01 \x01(\x05B\x04\xe8\xf3\x18\x01R\achanged\x12\"\n" +
+	"\tunchanged\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\tunchanged\x12)\n" +
+	"\x05names\x18\x03 \x03(\tB\x13\xbaH\f\x92\x01\t\x10\n" +
+	"\"\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x05names\x12(\n" +
 	"\bnext_due\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x00R\bnext_due\x88\x01\x01\x12*\n" +
 	"\tchange_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x01R\tchange_id\x88\x01\x01B\v\n" +
@@ -1238,6 +1244,7 @@ func file_kith_reminders_v1_reminders_proto_init() {
 	}
 	file_kith_reminders_v1_reminders_proto_msgTypes[1].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[2].OneofWrappers = []any{}
+	file_kith_reminders_v1_reminders_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[5].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[7].OneofWrappers = []any{}
 	file_kith_reminders_v1_reminders_proto_msgTypes[8].OneofWrappers = []any{}

@@ -969,9 +969,9 @@ type UpdateInteractionRequest struct {
 	Summary *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
 	// 0-10080.
 	DurationMinutes *int32 `protobuf:"varint,5,opt,name=duration_minutes,proto3,oneof" json:"duration_minutes,omitempty"`
-	// Took part, too.
+	// To add.
 	AddConnectionIds []string `protobuf:"bytes,6,rep,name=add_connection_ids,proto3" json:"add_connection_ids,omitempty"`
-	// Did not take part.
+	// To remove.
 	RemoveConnectionIds []string `protobuf:"bytes,7,rep,name=remove_connection_ids,proto3" json:"remove_connection_ids,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -1362,11 +1362,11 @@ var File_kith_timeline_v1_timeline_proto protoreflect.FileDescriptor
 
 const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xbe\x02\n" +
+	"\x1fkith/timeline/v1/timeline.proto\x12\x10kith.timeline.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xc2\x02\n" +
 	"\x04Note\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^not_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x126\n" +
-	"\x0econnection_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x1eR\x0econnection_ids\x12\x1d\n" +
-	"\x04body\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x18\xa0\x9c\x01R\x04body\x12\x16\n" +
+	"\x0econnection_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18\x1eR\x0econnection_ids\x12!\n" +
+	"\x04body\x18\x03 \x01(\tB\r\xbaH\x06r\x04\x18\xa0\x9c\x01\xe0\xf3\x18\x01R\x04body\x12\x16\n" +
 	"\x06pinned\x18\x04 \x01(\bR\x06pinned\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\x05R\aversion\x12:\n" +
 	"\n" +
@@ -1374,15 +1374,15 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"created_at\x12:\n" +
 	"\n" +
 	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updated_at\"\x91\x03\n" +
+	"updated_at\"\x99\x03\n" +
 	"\vInteraction\x125\n" +
 	"\x02id\x18\x01 \x01(\tB%\xbaH\"r \x18\x1e2\x1c^int_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x126\n" +
 	"\x0econnection_ids\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18\x1eR\x0econnection_ids\x12<\n" +
 	"\voccurred_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\voccurred_at\x12*\n" +
-	"\x10duration_minutes\x18\x05 \x01(\x05R\x10duration_minutes\x12\"\n" +
-	"\asummary\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\asummary\x12,\n" +
-	"\fexternal_key\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\fexternal_key\x12:\n" +
+	"\x10duration_minutes\x18\x05 \x01(\x05R\x10duration_minutes\x12&\n" +
+	"\asummary\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xd0\x0f\xe0\xf3\x18\x01R\asummary\x120\n" +
+	"\fexternal_key\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\fexternal_key\x12:\n" +
 	"\n" +
 	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"created_at\"\x83\x04\n" +
@@ -1400,23 +1400,23 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\x06_sinceB\b\n" +
 	"\x06_untilB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xb8\x01\n" +
-	"\x14ListTimelineResponse\x12C\n" +
-	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\b\xbaH\x05\x92\x01\x02\x102R\aentries\x12\x1a\n" +
-	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
+	"\a_cursor\"\xc2\x01\n" +
+	"\x14ListTimelineResponse\x12G\n" +
+	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
+	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xb2\x02\n" +
+	"\f_next_cursor\"\xb6\x02\n" +
 	"\rTimelineEntry\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1b\n" +
 	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12<\n" +
-	"\voccurred_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\voccurred_at\x12\x1c\n" +
-	"\x04text\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd1\x0fR\x04text\x12K\n" +
+	"\voccurred_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\voccurred_at\x12 \n" +
+	"\x04text\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xd1\x0f\xe0\xf3\x18\x01R\x04text\x12K\n" +
 	"\fparticipants\x18\x05 \x03(\v2\x1d.kith.timeline.v1.ParticipantB\b\xbaH\x05\x92\x01\x02\x102R\fparticipants\x12*\n" +
 	"\x10duration_minutes\x18\x06 \x01(\x05R\x10duration_minutes\x12\x16\n" +
-	"\x06pinned\x18\a \x01(\bR\x06pinned\"D\n" +
+	"\x06pinned\x18\a \x01(\bR\x06pinned\"H\n" +
 	"\vParticipant\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\"\xb9\x01\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x1eR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe0\xf3\x18\x01R\x04name\"\xb9\x01\n" +
 	"\x0eAddNoteRequest\x12[\n" +
 	"\x0econnection_ids\x18\x01 \x03(\tB3\xbaH0\xc8\x01\x01\x92\x01*\b\x01\x10\x14\x18\x01\"\"r \x18\x1e2\x1c^con_[0-9A-HJKMNP-TV-Z]{26}$R\x0econnection_ids\x12\"\n" +
 	"\x04body\x18\x02 \x01(\tB\x0e\xbaH\v\xc8\x01\x01r\x06\x10\x01\x18\xa0\x9c\x01R\x04body\x12\x1b\n" +
@@ -1484,9 +1484,9 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\n" +
 	"_change_id\"\\\n" +
 	"\x1aDeleteTimelineEntryRequest\x12>\n" +
-	"\x02id\x18\x01 \x01(\tB.\xbaH+\xc8\x01\x01r&\x18\x1e2\"^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\"q\n" +
-	"\x1bDeleteTimelineEntryResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\bR\adeleted\x12*\n" +
+	"\x02id\x18\x01 \x01(\tB.\xbaH+\xc8\x01\x01r&\x18\x1e2\"^(not|int)_[0-9A-HJKMNP-TV-Z]{26}$R\x02id\"w\n" +
+	"\x1bDeleteTimelineEntryResponse\x12\x1e\n" +
+	"\adeleted\x18\x01 \x01(\bB\x04\xe8\xf3\x18\x01R\adeleted\x12*\n" +
 	"\tchange_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01B\f\n" +
 	"\n" +
 	"_change_id\"\x81\x02\n" +
@@ -1499,10 +1499,10 @@ const file_kith_timeline_v1_timeline_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x04H\x02R\x06cursor\x88\x01\x01B\x10\n" +
 	"\x0e_connection_idB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xb7\x01\n" +
-	"\x13SearchNotesResponse\x12C\n" +
-	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\b\xbaH\x05\x92\x01\x02\x102R\aentries\x12\x1a\n" +
-	"\bhas_more\x18\x02 \x01(\bR\bhas_more\x12/\n" +
+	"\a_cursor\"\xc1\x01\n" +
+	"\x13SearchNotesResponse\x12G\n" +
+	"\aentries\x18\x01 \x03(\v2\x1f.kith.timeline.v1.TimelineEntryB\f\xbaH\x05\x92\x01\x02\x102\xe8\xf3\x18\x01R\aentries\x12 \n" +
+	"\bhas_more\x18\x02 \x01(\bB\x04\xe8\xf3\x18\x01R\bhas_more\x12/\n" +
 	"\vnext_cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04H\x00R\vnext_cursor\x88\x01\x01B\x0e\n" +
 	"\f_next_cursor2\xa2\a\n" +
 	"\x0fTimelineService\x12}\n" +

@@ -283,6 +283,22 @@ var file_kith_tool_v1_tool_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,51003,opt,name=explained",
 		Filename:      "kith/tool/v1/tool.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         51004,
+		Name:          "kith.tool.v1.text_by_others",
+		Tag:           "varint,51004,opt,name=text_by_others",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         51005,
+		Name:          "kith.tool.v1.always",
+		Tag:           "varint,51005,opt,name=always",
+		Filename:      "kith/tool/v1/tool.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -306,6 +322,18 @@ var (
 	//
 	// optional bool explained = 51003;
 	E_Explained = &file_kith_tool_v1_tool_proto_extTypes[2]
+	// The field is free text that someone other than the member may have written, or that
+	// came from a file or a profile. Answers with such text say so: they begin with
+	// text_by_others, the names of these fields.
+	//
+	// optional bool text_by_others = 51004;
+	E_TextByOthers = &file_kith_tool_v1_tool_proto_extTypes[3]
+	// Keeps a field of an answer itself when it is zero, false or empty. Any other field,
+	// at every depth, is left out then: its absence says the same. Where a zero in a nested
+	// message says something, the field is optional and always set.
+	//
+	// optional bool always = 51005;
+	E_Always = &file_kith_tool_v1_tool_proto_extTypes[4]
 )
 
 var File_kith_tool_v1_tool_proto protoreflect.FileDescriptor
@@ -339,7 +367,9 @@ const file_kith_tool_v1_tool_proto_rawDesc = "" +
 	"\x11ACCESS_CREDENTIAL\x10\x02:H\n" +
 	"\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\xb9\x8e\x03 \x01(\v2\x12.kith.tool.v1.ToolR\x04tool:N\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xba\x8e\x03 \x01(\x0e2\x14.kith.tool.v1.AccessR\x06access:=\n" +
-	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplainedB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
+	"\texplained\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x8e\x03 \x01(\bR\texplained:E\n" +
+	"\x0etext_by_others\x12\x1d.google.protobuf.FieldOptions\x18\xbc\x8e\x03 \x01(\bR\ftextByOthers:7\n" +
+	"\x06always\x12\x1d.google.protobuf.FieldOptions\x18\xbd\x8e\x03 \x01(\bR\x06alwaysB8Z6github.com/kith-crm/kith/proto/gen/kith/tool/v1;toolv1b\x06proto3"
 
 var (
 	file_kith_tool_v1_tool_proto_rawDescOnce sync.Once
@@ -367,12 +397,14 @@ var file_kith_tool_v1_tool_proto_depIdxs = []int32{
 	3, // 1: kith.tool.v1.tool:extendee -> google.protobuf.MethodOptions
 	3, // 2: kith.tool.v1.access:extendee -> google.protobuf.MethodOptions
 	4, // 3: kith.tool.v1.explained:extendee -> google.protobuf.FieldOptions
-	2, // 4: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
-	1, // 5: kith.tool.v1.access:type_name -> kith.tool.v1.Access
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	4, // [4:6] is the sub-list for extension type_name
-	1, // [1:4] is the sub-list for extension extendee
+	4, // 4: kith.tool.v1.text_by_others:extendee -> google.protobuf.FieldOptions
+	4, // 5: kith.tool.v1.always:extendee -> google.protobuf.FieldOptions
+	2, // 6: kith.tool.v1.tool:type_name -> kith.tool.v1.Tool
+	1, // 7: kith.tool.v1.access:type_name -> kith.tool.v1.Access
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	6, // [6:8] is the sub-list for extension type_name
+	1, // [1:6] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
 }
 
@@ -388,7 +420,7 @@ func file_kith_tool_v1_tool_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kith_tool_v1_tool_proto_rawDesc), len(file_kith_tool_v1_tool_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   1,
-			NumExtensions: 3,
+			NumExtensions: 5,
 			NumServices:   0,
 		},
 		GoTypes:           file_kith_tool_v1_tool_proto_goTypes,

@@ -37,6 +37,9 @@ const (
 	// AccountServiceGetAccountProcedure is the fully-qualified name of the AccountService's GetAccount
 	// RPC.
 	AccountServiceGetAccountProcedure = "/kith.account.v1.AccountService/GetAccount"
+	// AccountServiceUpdateMySettingsProcedure is the fully-qualified name of the AccountService's
+	// UpdateMySettings RPC.
+	AccountServiceUpdateMySettingsProcedure = "/kith.account.v1.AccountService/UpdateMySettings"
 	// AccountServiceListChangesProcedure is the fully-qualified name of the AccountService's
 	// ListChanges RPC.
 	AccountServiceListChangesProcedure = "/kith.account.v1.AccountService/ListChanges"
@@ -51,8 +54,11 @@ type AccountServiceClient interface {
 	// are out of reach and why, and all prices. Use it when a call was refused, before
 	// you work out a date, or before long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
-	// List changes of the member's data, latest first, with who made them and by which
-	// tool. Use it to find the change_id to undo. Changes nothing.
+	// Set the member's time zone and locale. From then on, all days are days in that
+	// zone. Use it when the person asks, or has moved. Overwrites; undo with change_id.
+	UpdateMySettings(context.Context, *v1.UpdateMySettingsRequest) (*v1.UpdateMySettingsResponse, error)
+	// List changes, latest first: what was done to whom, when, by whom. Use it to find
+	// the change_id to undo. Changes nothing.
 	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
 	// Undo a change as a whole. If something changed since, nothing is undone, and
 	// conflicts lists it: undo the later change first. The undo can be undone.
@@ -79,6 +85,13 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		updateMySettings: connect.NewClient[v1.UpdateMySettingsRequest, v1.UpdateMySettingsResponse](
+			httpClient,
+			baseURL+AccountServiceUpdateMySettingsProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("UpdateMySettings")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 		listChanges: connect.NewClient[v1.ListChangesRequest, v1.ListChangesResponse](
 			httpClient,
 			baseURL+AccountServiceListChangesProcedure,
@@ -98,14 +111,24 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // accountServiceClient implements AccountServiceClient.
 type accountServiceClient struct {
-	getAccount  *connect.Client[v1.GetAccountRequest, v1.GetAccountResponse]
-	listChanges *connect.Client[v1.ListChangesRequest, v1.ListChangesResponse]
-	undoChange  *connect.Client[v1.UndoChangeRequest, v1.UndoChangeResponse]
+	getAccount       *connect.Client[v1.GetAccountRequest, v1.GetAccountResponse]
+	updateMySettings *connect.Client[v1.UpdateMySettingsRequest, v1.UpdateMySettingsResponse]
+	listChanges      *connect.Client[v1.ListChangesRequest, v1.ListChangesResponse]
+	undoChange       *connect.Client[v1.UndoChangeRequest, v1.UndoChangeResponse]
 }
 
 // GetAccount calls kith.account.v1.AccountService.GetAccount.
 func (c *accountServiceClient) GetAccount(ctx context.Context, req *v1.GetAccountRequest) (*v1.GetAccountResponse, error) {
 	response, err := c.getAccount.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UpdateMySettings calls kith.account.v1.AccountService.UpdateMySettings.
+func (c *accountServiceClient) UpdateMySettings(ctx context.Context, req *v1.UpdateMySettingsRequest) (*v1.UpdateMySettingsResponse, error) {
+	response, err := c.updateMySettings.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -136,8 +159,11 @@ type AccountServiceHandler interface {
 	// are out of reach and why, and all prices. Use it when a call was refused, before
 	// you work out a date, or before long work. Changes nothing.
 	GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error)
-	// List changes of the member's data, latest first, with who made them and by which
-	// tool. Use it to find the change_id to undo. Changes nothing.
+	// Set the member's time zone and locale. From then on, all days are days in that
+	// zone. Use it when the person asks, or has moved. Overwrites; undo with change_id.
+	UpdateMySettings(context.Context, *v1.UpdateMySettingsRequest) (*v1.UpdateMySettingsResponse, error)
+	// List changes, latest first: what was done to whom, when, by whom. Use it to find
+	// the change_id to undo. Changes nothing.
 	ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error)
 	// Undo a change as a whole. If something changed since, nothing is undone, and
 	// conflicts lists it: undo the later change first. The undo can be undone.
@@ -160,6 +186,13 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	accountServiceUpdateMySettingsHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceUpdateMySettingsProcedure,
+		svc.UpdateMySettings,
+		connect.WithSchema(accountServiceMethods.ByName("UpdateMySettings")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	accountServiceListChangesHandler := connect.NewUnaryHandlerSimple(
 		AccountServiceListChangesProcedure,
 		svc.ListChanges,
@@ -178,6 +211,8 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		switch r.URL.Path {
 		case AccountServiceGetAccountProcedure:
 			accountServiceGetAccountHandler.ServeHTTP(w, r)
+		case AccountServiceUpdateMySettingsProcedure:
+			accountServiceUpdateMySettingsHandler.ServeHTTP(w, r)
 		case AccountServiceListChangesProcedure:
 			accountServiceListChangesHandler.ServeHTTP(w, r)
 		case AccountServiceUndoChangeProcedure:
@@ -193,6 +228,10 @@ type UnimplementedAccountServiceHandler struct{}
 
 func (UnimplementedAccountServiceHandler) GetAccount(context.Context, *v1.GetAccountRequest) (*v1.GetAccountResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.account.v1.AccountService.GetAccount is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) UpdateMySettings(context.Context, *v1.UpdateMySettingsRequest) (*v1.UpdateMySettingsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kith.account.v1.AccountService.UpdateMySettings is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) ListChanges(context.Context, *v1.ListChangesRequest) (*v1.ListChangesResponse, error) {

@@ -78,8 +78,8 @@ type ConnectionServiceClient interface {
 	// embedding provider that the member allowed is sent the query. Changes nothing.
 	// Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
-	// Read one person in full: names, addresses, position, tags, how they met, last
-	// contact. Use it after search_connections. Changes nothing.
+	// Read a person, or up to 20, in full: names, addresses, position, tags, how they
+	// met, last contact. Use it after search_connections. Changes nothing.
 	GetConnection(context.Context, *v1.GetConnectionRequest) (*v1.GetConnectionResponse, error)
 	// Add a person whom search_connections does not find. Someone with the same
 	// address and a compatible name, or with the same name and organisation, is
@@ -101,24 +101,24 @@ type ConnectionServiceClient interface {
 	// people are found only with archived true, and are deleted for good after 30 days.
 	// Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
-	// Move one person to the bin, with all that is about no one else. They disappear
-	// from every tool; undo with change_id within 30 days, then they are deleted for
-	// good. To hide a person, use archive_connections.
+	// Move one person to the bin, with everything about only them. They disappear from every tool;
+	// undo with change_id within 30 days, then they are deleted for good. To hide a person, use
+	// archive_connections.
 	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
 	// Find people who may be stored twice, most certain first, with the reasons. Use
 	// it before merge_connections. Changes nothing.
 	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
-	// Merge records of one person: all moves to into_id, and the others are archived.
-	// Nothing is written unless dry_run is false. Where both have a value, into_id
-	// keeps its own, and conflicts lists the other. Undo with change_id.
+	// Merge duplicates: all data moves to the kept record; the others are archived. Nothing is
+	// written unless dry_run is false. If both have a value, the kept record's stays; conflicts lists
+	// the other. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
 	// Record how two people are related; the inverse is implied. remove deletes it.
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
 	// Export people as json (with notes, interactions, reminders and groups; can be
-	// imported again), csv, vcard or jscontact: by ids or selection, or all, page by
-	// page. For a large network, the member has an export on the settings page.
-	// Changes nothing.
+	// imported again), csv, vcard or jscontact: by ids or selection, or all. More than
+	// 32 KB becomes a file: task_id is its job, whose result has the address, for an
+	// hour. Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 
@@ -335,8 +335,8 @@ type ConnectionServiceHandler interface {
 	// embedding provider that the member allowed is sent the query. Changes nothing.
 	// Sees every earlier write.
 	SearchConnections(context.Context, *v1.SearchConnectionsRequest) (*v1.SearchConnectionsResponse, error)
-	// Read one person in full: names, addresses, position, tags, how they met, last
-	// contact. Use it after search_connections. Changes nothing.
+	// Read a person, or up to 20, in full: names, addresses, position, tags, how they
+	// met, last contact. Use it after search_connections. Changes nothing.
 	GetConnection(context.Context, *v1.GetConnectionRequest) (*v1.GetConnectionResponse, error)
 	// Add a person whom search_connections does not find. Someone with the same
 	// address and a compatible name, or with the same name and organisation, is
@@ -358,24 +358,24 @@ type ConnectionServiceHandler interface {
 	// people are found only with archived true, and are deleted for good after 30 days.
 	// Undo with change_id.
 	ArchiveConnections(context.Context, *v1.ArchiveConnectionsRequest) (*v1.ArchiveConnectionsResponse, error)
-	// Move one person to the bin, with all that is about no one else. They disappear
-	// from every tool; undo with change_id within 30 days, then they are deleted for
-	// good. To hide a person, use archive_connections.
+	// Move one person to the bin, with everything about only them. They disappear from every tool;
+	// undo with change_id within 30 days, then they are deleted for good. To hide a person, use
+	// archive_connections.
 	DeleteConnection(context.Context, *v1.DeleteConnectionRequest) (*v1.DeleteConnectionResponse, error)
 	// Find people who may be stored twice, most certain first, with the reasons. Use
 	// it before merge_connections. Changes nothing.
 	FindDuplicates(context.Context, *v1.FindDuplicatesRequest) (*v1.FindDuplicatesResponse, error)
-	// Merge records of one person: all moves to into_id, and the others are archived.
-	// Nothing is written unless dry_run is false. Where both have a value, into_id
-	// keeps its own, and conflicts lists the other. Undo with change_id.
+	// Merge duplicates: all data moves to the kept record; the others are archived. Nothing is
+	// written unless dry_run is false. If both have a value, the kept record's stays; conflicts lists
+	// the other. Undo with change_id.
 	MergeConnections(context.Context, *v1.MergeConnectionsRequest) (*v1.MergeConnectionsResponse, error)
 	// Record how two people are related; the inverse is implied. remove deletes it.
 	// Undo with change_id.
 	LinkConnections(context.Context, *v1.LinkConnectionsRequest) (*v1.LinkConnectionsResponse, error)
 	// Export people as json (with notes, interactions, reminders and groups; can be
-	// imported again), csv, vcard or jscontact: by ids or selection, or all, page by
-	// page. For a large network, the member has an export on the settings page.
-	// Changes nothing.
+	// imported again), csv, vcard or jscontact: by ids or selection, or all. More than
+	// 32 KB becomes a file: task_id is its job, whose result has the address, for an
+	// hour. Changes nothing.
 	ExportConnections(context.Context, *v1.ExportConnectionsRequest) (*v1.ExportConnectionsResponse, error)
 }
 

@@ -1,0 +1,71 @@
+// Package handlers makes the handlers of the features' RPCs. Package rpc serves them to
+// agents, and the pages of web call the same ones for people.
+package handlers
+
+import (
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/export"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/importer"
+	"github.com/kith-crm/kith/backend/internal/insights"
+	"github.com/kith-crm/kith/backend/internal/job"
+	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/reminders"
+	"github.com/kith-crm/kith/backend/internal/search"
+	"github.com/kith-crm/kith/backend/internal/timeline"
+)
+
+// Config is what the handlers need. All is required but BaseURL.
+type Config struct {
+	Store *db.DB
+	// Kinds are the kinds of objects whose changes can be undone.
+	Kinds   history.Kinds
+	Indexes *search.IndexCache
+	// Search searches by words and by similarity.
+	Search *search.Searcher
+	// Jobs wakes the workers of the queue, and notifies calls that wait for jobs.
+	Jobs job.Jobs
+	// BaseURL is the public address of the service; it may be empty.
+	BaseURL string
+	Now     func() time.Time
+}
+
+// Handlers has the handlers of each feature. They are safe for concurrent use.
+type Handlers struct {
+	Search     *search.RPC
+	People     *people.RPC
+	Timeline   *timeline.RPC
+	Groups     *groups.RPC
+	Reminders  *reminders.RPC
+	Insights   *insights.RPC
+	Exports    *export.RPC
+	Changes    *history.RPC
+	Imports    *importer.RPC
+	Embeddings *search.EmbedRPC
+	Jobs       *job.RPC
+	Account    *account.RPC
+}
+
+// New returns the handlers.
+func New(c Config) *Handlers {
+	searched := &search.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search}
+	selected := searched.Selected
+	return &Handlers{
+		Search:     searched,
+		People:     &people.RPC{DB: c.Store, Kinds: c.Kinds, Selected: selected},
+		Timeline:   &timeline.RPC{DB: c.Store},
+		Groups:     &groups.RPC{DB: c.Store, Selected: selected, Index: c.Indexes.OfCaller},
+		Reminders:  &reminders.RPC{DB: c.Store, Now: c.Now, Selected: selected, Index: c.Indexes.OfCaller},
+		Insights:   &insights.RPC{DB: c.Store, Index: c.Indexes, Search: c.Search, Now: c.Now},
+		Exports:    &export.RPC{DB: c.Store, Selected: selected, Jobs: c.Jobs},
+		Changes:    &history.RPC{DB: c.Store},
+		Imports:    &importer.RPC{Jobs: c.Jobs, Kinds: c.Kinds},
+		Embeddings: &search.EmbedRPC{Jobs: c.Jobs, Provider: c.Search.Provider()},
+		Jobs:       &job.RPC{DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now},
+		Account:    &account.RPC{DB: c.Store},
+	}
+}

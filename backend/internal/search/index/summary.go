@@ -1,0 +1,324 @@
+package index
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// Facet is a property by which a Summary counts people.
+type Facet uint8
+
+// The facets. Organizations are those of current positions; GroupIDs are the ids of Groups.
+const (
+	Tags Facet = iota
+	Groups
+	GroupIDs
+	Organizations
+	Locations
+	facets
+)
+
+// Count is a value of a facet and how many people have it.
+type Count struct {
+	Value  string
+	People int
+}
+
+const (
+	// MaxTop is how many values of a facet Top returns at most.
+	MaxTop = 10
+	// MaxTags is how many tags MostUsedTags returns at most.
+	MaxTags = 200
+)
+
+// Summary has counts and orders of all people in one state of the index, without archived ones.
+// Those that do not depend on the time are computed once for each state, and only once for each
+// segment.
+type Summary struct {
+	// People is the number of people who are not archived, Archived that of archived people in the
+	// index.
+	People, Archived int
+
+	parts  []summed
+	counts tally
+	top    [facets][]Count
+	tags   []Count
+}
+
+// summed is a segment with the documents that are left out: deleted and archived ones.
+type summed struct {
+	*segment
+
+	out bitset
+}
+
+// Summary returns the summary of the index at the time of the call.
+func (ix *Index) Summary() *Summary { return ix.state.Load().summary() }
+
+// newSnapshot returns a state of the views.
+func newSnapshot(views []*view) *snapshot {
+	return &snapshot{views: views, summary: sync.OnceValue(func() *Summary { return newSummary(views) })}
+}
+
+func newSummary(views []*view) *Summary {
+	s := &Summary{}
+	for _, v := range views {
+		p := summed{segment: v.seg, out: (&filter{}).excluded(v)}
+		s.parts = append(s.parts, p)
+		s.People += v.seg.len() - p.out.count()
+		s.Archived += v.archived().count()
+	}
+	for f := range facets {
+		s.counts[f] = map[string]int{}
+	}
+	for i, v := range views {
+		s.counts.addAll(&v.seg.numbers().counts, i == 0)
+		for d := range v.dead.all() {
+			if doc := v.seg.docs[d].doc; !doc.Archived {
+				s.counts.add(doc, -1)
+			}
+		}
+	}
+	for f := range facets {
+		s.top[f] = most(s.counts[f], MaxTop, cmp.Compare[string])
+	}
+	s.tags = most(s.counts[Tags], MaxTags, func(a, b string) int { return cmp.Compare(text.Fold(a), text.Fold(b)) })
+	return s
+}
+
+// Count returns how many people have a value of a facet.
+func (s *Summary) Count(f Facet, value string) int { return s.counts[f][value] }
+
+// Top returns the values of a facet that the most people have, MaxTop at most. Among
+// equals, values are in the order of their bytes. The result must not be changed.
+func (s *Summary) Top(f Facet) []Count { return s.top[f] }
+
+// MostUsedTags returns the tags that the most people have, MaxTags at most. Among
+// equals, tags are in alphabetical order. The result must not be changed.
+func (s *Summary) MostUsedTags() []Count { return s.tags }
+
+// tally counts the people who have each value of each facet.
+type tally [facets]map[string]int
+
+// add counts the values of a document n times.
+func (t *tally) add(d *Document, n int) {
+	for _, tag := range d.Tags {
+		t[Tags][tag] += n
+	}
+	for _, group := range d.Groups {
+		t[Groups][group] += n
+	}
+	for _, id := range d.GroupIDs {
+		t[GroupIDs][id] += n
+	}
+	current := d.Organizations[:d.CurrentJobs]
+	for i, organization := range current {
+		if !slices.Contains(current[:i], organization) {
+			t[Organizations][organization] += n
+		}
+	}
+	if d.Location != "" {
+		t[Locations][d.Location] += n
+	}
+}
+
+// addAll adds another tally; first says that t is empty.
+func (t *tally) addAll(other *tally, first bool) {
+	for f := range facets {
+		if first {
+			t[f] = maps.Clone(other[f])
+			continue
+		}
+		for value, people := range other[f] {
+			t[f][value] += people
+		}
+	}
+}
+
+// most returns the n values with the highest counts above 0; compare orders equal ones.
+func most(counts map[string]int, n int, compare func(a, b string) int) []Count {
+	var out []Count
+	order := func(a, b Count) int { return cmp.Or(cmp.Compare(b.People, a.People), compare(a.Value, b.Value)) }
+	full := false // out[n-1] is the last of the best so far
+	for value, people := range counts {
+		c := Count{value, people}
+		if people < 1 || full && order(c, out[n-1]) > 0 {
+			continue
+		}
+		if out = append(out, c); len(out) == 2*n {
+			slices.SortFunc(out, order)
+			out, full = out[:n], true
+		}
+	}
+	slices.SortFunc(out, order)
+	return out[:min(n, len(out))]
+}
+
+// numbers are the counts and orders of all documents of a segment; only counts leaves out archived
+// ones.
+type numbers struct {
+	counts tally
+	// created are the documents by CreatedAt, the latest first.
+	created []uint32
+	// closest and peaks are the documents with Ties, by Ties and by Peak, the highest first.
+	closest, peaks []uint32
+	// dates are the dates of all documents by the day of the year.
+	dates []dated
+}
+
+func newNumbers(docs []ranked) *numbers {
+	n := &numbers{created: make([]uint32, len(docs))}
+	for f := range facets {
+		n.counts[f] = map[string]int{}
+	}
+	for i := range docs {
+		d := docs[i].doc
+		n.created[i] = uint32(i)
+		if !d.Archived {
+			n.counts.add(d, 1)
+		}
+		if d.Ties > 0 {
+			n.closest = append(n.closest, uint32(i))
+		}
+		n.dates = appendDates(n.dates, uint32(i), d.Dates)
+	}
+	n.peaks = slices.Clone(n.closest)
+	sortBy(docs, n.created, func(a, b *Document) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	sortBy(docs, n.closest, compareTies)
+	sortBy(docs, n.peaks, comparePeak)
+	sortDates(n.dates)
+	return n
+}
+
+func sortBy(docs []ranked, order []uint32, compare func(a, b *Document) int) {
+	slices.SortFunc(order, func(a, b uint32) int { return compare(docs[a].doc, docs[b].doc) })
+}
+
+func compareTies(a, b *Document) int {
+	return cmp.Or(cmp.Compare(b.Ties, a.Ties), strings.Compare(a.ID, b.ID))
+}
+
+func comparePeak(a, b *Document) int {
+	return cmp.Or(cmp.Compare(b.Peak, a.Peak), strings.Compare(a.ID, b.ID))
+}
+
+// span is a range of document numbers.
+type span struct{ from, to int }
+
+// contactedSince returns the documents with a contact at a time or later. Documents are
+// ordered by compareRank, so there is one range of starred ones and one of others.
+func (s *segment) contactedSince(t time.Time) [2]span {
+	first := func(from, to int, holds func(d *Document) bool) int {
+		return from + sort.Search(to-from, func(i int) bool { return holds(s.docs[from+i].doc) })
+	}
+	earlier := func(d *Document) bool { return d.LastInteractionAt.Before(t) }
+	stars := first(0, len(s.docs), func(d *Document) bool { return !d.Starred })
+	return [2]span{{0, first(0, stars, earlier)}, {stars, first(stars, len(s.docs), earlier)}}
+}
+
+// ContactedSince counts the people with a contact at a time or later.
+func (s *Summary) ContactedSince(t time.Time) int {
+	n := 0
+	for _, p := range s.parts {
+		for _, in := range p.contactedSince(t) {
+			n += in.to - in.from - p.out.countIn(in)
+		}
+	}
+	return n
+}
+
+// NeverContacted counts the people without a contact.
+func (s *Summary) NeverContacted() int { return s.People - s.ContactedSince(time.Time{}.Add(1)) }
+
+// CreatedSince counts the people who were added at a time or later.
+func (s *Summary) CreatedSince(t time.Time) int {
+	n := 0
+	for _, p := range s.parts {
+		created := p.numbers().created
+		n += sort.Search(len(created), func(i int) bool { return p.docs[created[i]].doc.CreatedAt.Before(t) })
+		for d := range p.out.all() {
+			if !p.docs[d].doc.CreatedAt.Before(t) {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// ContactedAfter returns the people whose last contact is after a time. With the current time,
+// these are the people with a contact in the future.
+func (s *Summary) ContactedAfter(t time.Time) []*Document {
+	var out []*Document
+	for _, p := range s.parts {
+		for _, in := range p.contactedSince(t.Add(1)) {
+			for d := in.from; d < in.to; d++ {
+				if !p.out.has(d) {
+					out = append(out, p.docs[d].doc)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Closest returns the n people with the highest Ties, above 0, of those without a contact
+// after now.
+func (s *Summary) Closest(now time.Time, n int) []*Document {
+	return s.first(n, (*numbers).closestOf, compareTies, func(d *Document) (keep, stop bool) { return !d.LastInteractionAt.After(now), false })
+}
+
+// Fading returns the n people with the highest Peak, of those with a Peak of least or more and
+// their last contact before a time.
+func (s *Summary) Fading(least float64, before time.Time, n int) []*Document {
+	return s.first(n, (*numbers).peaksOf, comparePeak, func(d *Document) (keep, stop bool) {
+		return d.LastInteractionAt.Before(before), d.Peak < least
+	})
+}
+
+func (n *numbers) closestOf() []uint32 { return n.closest }
+func (n *numbers) peaksOf() []uint32   { return n.peaks }
+
+// first merges an order of each segment and returns the first n people.
+func (s *Summary) first(n int, order func(*numbers) []uint32, compare func(a, b *Document) int, choose func(*Document) (keep, stop bool)) []*Document {
+	var out []*Document
+	for _, p := range s.parts {
+		kept := 0
+		for _, d := range order(p.numbers()) {
+			doc := p.docs[d].doc
+			keep, stop := choose(doc)
+			if stop || kept == n {
+				break
+			}
+			if keep && !p.out.has(int(d)) {
+				out = append(out, doc)
+				kept++
+			}
+		}
+	}
+	slices.SortFunc(out, compare)
+	return out[:min(n, len(out))]
+}
+
+// countIn returns how many members of a range there are.
+func (b bitset) countIn(in span) int {
+	n := 0
+	for i := in.from / 64; i < len(b) && i*64 < in.to; i++ {
+		word := b[i]
+		if skip := in.from - i*64; skip > 0 {
+			word &= ^uint64(0) << skip
+		}
+		if rest := in.to - i*64; rest < 64 {
+			word &= 1<<rest - 1
+		}
+		n += bits.OnesCount64(word)
+	}
+	return n
+}

@@ -1,0 +1,42 @@
+// Package contacts serves the pages on which members see the people they know. The pages
+// call the same functions as the tools do, with the same arguments: the address of a page
+// is a request of the contract. They spend no credits.
+package contacts
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/kith-crm/kith/backend/internal/handlers"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Templates returns the templates of the pages, for page.New.
+func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
+
+// Pages are the pages about people. They are safe for concurrent use.
+type Pages struct{ *handlers.Handlers }
+
+// New returns the pages, which call the given handlers.
+func New(h *handlers.Handlers) *Pages { return &Pages{h} }
+
+// Routes returns the routes of the pages.
+func (p *Pages) Routes() []page.Route {
+	return []page.Route{
+		{Pattern: "GET " + page.PathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
+		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
+	}
+}
+
+// request is one request of a member.
+type request struct {
+	*page.Member
+	*Pages
+}
+
+func (p *Pages) with(handle func(*request) error) page.Handler {
+	return page.ForMember(func(m *page.Member) error { return handle(&request{m, p}) })
+}

@@ -1,0 +1,86 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+//go:embed assets
+var assetFiles embed.FS
+
+// asset is a file that pages load. Its version is part of its address, so that browsers
+// cache it without limit and still load a new version at once.
+type asset struct {
+	path, media, version string
+	data                 []byte
+}
+
+// The names of the scripts.
+const (
+	ScriptImports = "imports"
+	ScriptPeople  = "people"
+	ScriptZone    = "zone"
+)
+
+type assets struct {
+	stylesheet, icon asset
+	scripts          map[string]asset
+}
+
+func loadAssets() (assets, error) {
+	stylesheet, err := loadAsset("/assets/kith.css", "text/css; charset=utf-8")
+	if err != nil {
+		return assets{}, err
+	}
+	icon, err := loadAsset("/assets/kith.svg", "image/svg+xml")
+	if err != nil {
+		return assets{}, err
+	}
+	scripts := map[string]asset{}
+	for _, name := range []string{ScriptImports, ScriptPeople, ScriptZone} {
+		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
+			return assets{}, err
+		}
+	}
+	return assets{stylesheet: stylesheet, icon: icon, scripts: scripts}, nil
+}
+
+func loadAsset(path, media string) (asset, error) {
+	data, err := assetFiles.ReadFile(path[1:])
+	if err != nil {
+		return asset{}, fmt.Errorf("web: read asset: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return asset{path: path, media: media, version: hex.EncodeToString(sum[:6]), data: data}, nil
+}
+
+func (a asset) address() string { return a.path + "?v=" + a.version }
+
+func (s assets) mount(mux *http.ServeMux) {
+	mux.Handle("GET "+s.stylesheet.path, s.stylesheet)
+	mux.Handle("GET "+s.icon.path, s.icon)
+	for _, script := range s.scripts {
+		mux.Handle("GET "+script.path, script)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (a asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	keep := "no-cache" // the requested version may not be this one
+	if r.URL.Query().Get("v") == a.version {
+		keep = "public, max-age=31536000, immutable"
+	}
+	h := w.Header()
+	h.Set("Content-Type", a.media)
+	h.Set("Cache-Control", keep)
+	h.Set("ETag", `"`+a.version+`"`)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.data))
+}

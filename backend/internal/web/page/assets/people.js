@@ -1,0 +1,47 @@
+// Searches while the member types: it loads the page for the words and replaces the
+// results. Without this script the form does the same.
+const form = document.querySelector("form[data-live]");
+const results = document.getElementById("results");
+let waiting, latest = 0;
+
+async function search() {
+  const number = ++latest;
+  const address = new URL(form.action);
+  for (const [name, value] of new FormData(form)) {
+    if (value) address.searchParams.append(name, value);
+  }
+  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  if (!answer.ok || answer.redirected) {
+    form.submit(); // signed out, or a mistake to show
+    return;
+  }
+  const loaded = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (number !== latest) return; // an answer to older words
+  results.replaceChildren(...loaded.getElementById("results").childNodes);
+  history.replaceState(null, "", address);
+}
+
+form.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(search, 120);
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(waiting);
+  search();
+});
+
+// j and k go through the list, / to the search box.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.matches("input, textarea, select");
+  if (event.key === "/" && !typing) {
+    event.preventDefault();
+    form.elements.q.focus();
+  }
+  if (typing && event.key === "Escape") event.target.blur();
+  if (typing || (event.key !== "j" && event.key !== "k")) return;
+  const links = [...results.querySelectorAll("a.name")];
+  const at = links.indexOf(document.activeElement);
+  links[Math.max(0, Math.min(links.length - 1, at + (event.key === "j" ? 1 : -1)))]?.focus();
+});

@@ -1,0 +1,99 @@
+package page
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kith-crm/kith/backend/internal/fault"
+)
+
+// Field is one labelled input of a form.
+type Field struct {
+	Name, Label, Hint string
+	// Kind is the input's type; empty means text.
+	Kind         string
+	Value        string
+	Autocomplete string
+	// List is the id of a datalist with values to choose from.
+	List string
+	// Rows makes it a text area.
+	Rows     int
+	Required bool
+	// Plain is for names and addresses: no automatic capitals or corrections.
+	Plain bool
+	Error string
+}
+
+// DescribedBy returns the ids of the elements that describe the input.
+func (f Field) DescribedBy() string {
+	var ids []string
+	if f.Hint != "" {
+		ids = append(ids, f.Name+"-hint")
+	}
+	if f.Error != "" {
+		ids = append(ids, f.Name+"-error")
+	}
+	return strings.Join(ids, " ")
+}
+
+// FieldError is one line of the summary above a form with errors.
+type FieldError struct{ Name, Message string }
+
+// Mistakes collects the errors of a form, one sentence for each field.
+// Its zero value has none.
+type Mistakes struct{ List []FieldError }
+
+// Add adds the error of a field: one sentence.
+func (m *Mistakes) Add(name, message string) { m.List = append(m.List, FieldError{name, message}) }
+
+// Take adds a validation error under a field's name, and returns any other error.
+func (m *Mistakes) Take(name string, err error) error {
+	var coded *fault.Error
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &coded) || coded.Code != fault.Invalid {
+		return err
+	}
+	message := coded.Message
+	if len(coded.Fields) > 0 {
+		message = coded.Fields[0].Message
+	}
+	m.Add(name, Sentence(message))
+	return nil
+}
+
+// TakeAll adds the error of every invalid field, and returns any other error.
+func (m *Mistakes) TakeAll(err error) error {
+	var coded *fault.Error
+	if err == nil || !errors.As(err, &coded) || coded.Code != fault.Invalid {
+		return err
+	}
+	for _, f := range coded.Fields {
+		m.Add(f.Name, Sentence(f.Message))
+	}
+	return nil
+}
+
+// Of returns the error of a field.
+func (m *Mistakes) Of(name string) string {
+	for _, e := range m.List {
+		if e.Name == name {
+			return e.Message
+		}
+	}
+	return ""
+}
+
+// Sentence returns a message with a capital at the beginning and a full stop at the
+// end.
+func Sentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(first)) + s[size:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}

@@ -1,0 +1,134 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/kith-crm/kith/backend/internal/civil"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+)
+
+// Member is a request to a page that shows a member's data. The member is the caller of the
+// tools' handlers that the page calls; pages spend no credits.
+type Member struct {
+	*Request
+
+	// Ctx carries the member as the caller.
+	Ctx context.Context //nolint:containedctx // lives as long as the request
+	// Principal is the member.
+	Principal *tenant.Principal
+	// Zone is the member's time zone, At the time of the request.
+	Zone *time.Location
+	At   time.Time
+}
+
+// ForMember returns a handler that reads who the member is.
+func ForMember(handle func(m *Member) error) Handler {
+	return func(v *Request) error {
+		principal, err := oauth.Member(v.R.Context(), v.Store, v.Owner)
+		if err != nil {
+			return err
+		}
+		return handle(&Member{
+			Request: v, Ctx: tenant.WithPrincipal(v.R.Context(), principal), Principal: principal,
+			Zone: civil.Zone(principal.Timezone), At: v.Now(),
+		})
+	}
+}
+
+// Today returns the member's day.
+func (m *Member) Today() time.Time { return civil.Of(m.At, m.Zone) }
+
+// Data returns the member's data.
+func (m *Member) Data() *db.Tenant { return m.Store.Tenant(m.Principal.Tenant, m.Principal.ReadOnly) }
+
+// Read calls the handler of a tool that reads. If the request is wrong, it returns the
+// errors of its fields in place of an answer.
+func Read[Q proto.Message, A any](m *Member, req Q, handle func(context.Context, Q) (A, error)) (answer A, wrong []FieldError, err error) {
+	if wrong, err = m.Check(req); err != nil || len(wrong) > 0 {
+		return answer, wrong, err
+	}
+	answer, err = handle(m.Ctx, req)
+	wrong, err = fieldErrors(err)
+	return answer, wrong, err
+}
+
+// Write calls the handler of a tool that writes, in a transaction whose change is recorded
+// under the name of a page. If the request is wrong, nothing is written, and Write returns
+// the errors of its fields in place of an answer.
+func Write[Q proto.Message, A any](m *Member, from string, req Q, handle func(context.Context, *db.Tx, Q) (A, error)) (answer A, wrong []FieldError, err error) {
+	if wrong, err = m.Check(req); err != nil || len(wrong) > 0 {
+		return answer, wrong, err
+	}
+	err = m.Data().Write(m.Ctx, db.Actor{Tool: from}, func(ctx context.Context, tx *db.Tx) error {
+		answer, err = handle(ctx, tx, req)
+		return err
+	})
+	wrong, err = fieldErrors(err)
+	return answer, wrong, err
+}
+
+// Check returns what is wrong with a request of the contract, for each field.
+func (m *Member) Check(req proto.Message) ([]FieldError, error) {
+	found, err := m.checker.Check(req, m.Today().Format(time.DateOnly))
+	var wrong []FieldError
+	for _, p := range found {
+		wrong = append(wrong, FieldError{Name: p.Field(), Message: Sentence(p.Text)})
+	}
+	return wrong, err
+}
+
+// fieldErrors returns the errors of fields that a handler found, and any other error.
+func fieldErrors(err error) ([]FieldError, error) {
+	var coded *fault.Error
+	if !errors.As(err, &coded) || coded.Code != fault.Invalid || len(coded.Fields) == 0 {
+		return nil, err
+	}
+	var wrong []FieldError
+	for _, f := range coded.Fields {
+		wrong = append(wrong, FieldError{Name: f.Name, Message: Sentence(f.Message)})
+	}
+	return wrong, nil
+}
+
+// Fill sets the fields of a request of the contract from the parameters of an address or
+// of a form, by their names; q is the field query. It ignores empty parameters, and those that
+// the request does not know.
+func Fill(req proto.Message, given url.Values) {
+	message := req.ProtoReflect()
+	fields := message.Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		values := slices.DeleteFunc(slices.Clone(given[parameterOf(field.Name())]), func(s string) bool { return s == "" })
+		if len(values) == 0 {
+			continue
+		}
+		switch {
+		case field.IsList() && field.Kind() == protoreflect.StringKind:
+			list := message.Mutable(field).List()
+			for _, value := range values {
+				list.Append(protoreflect.ValueOfString(value))
+			}
+		case field.Kind() == protoreflect.StringKind:
+			message.Set(field, protoreflect.ValueOfString(values[0]))
+		case field.Kind() == protoreflect.BoolKind:
+			message.Set(field, protoreflect.ValueOfBool(values[0] == "true"))
+		}
+	}
+}
+
+func parameterOf(field protoreflect.Name) string {
+	if field == "query" {
+		return "q"
+	}
+	return string(field)
+}

@@ -1,0 +1,201 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/text"
+)
+
+// maxBody limits a form, in bytes. The longest is the profile: 4,000 characters of
+// biography may take 48,000 bytes on the wire.
+const maxBody = 256 << 10
+
+// Request is one browser request while it is handled.
+type Request struct {
+	*Site
+
+	W http.ResponseWriter
+	R *http.Request
+	// Login is the browser's session; nil if not signed in.
+	Login *account.LoginSession
+	// Owner is whose data the page shows; empty if it shows no member's.
+	Owner tenant.ID
+	// Base comes before the paths of the areas of the site; empty for a signed-in member.
+	Base string
+	// Secret is the secret, from a cookie, that this page's form tokens are derived
+	// from.
+	Secret string
+}
+
+// Handler answers a request, or returns an error, which is shown on a page.
+type Handler func(v *Request) error
+
+// Entrance prepares a request and returns whether to call the handler.
+type Entrance func(v *Request) (goOn bool, err error)
+
+// Route is one path and its handler.
+type Route struct {
+	// Pattern is one of http.ServeMux.
+	Pattern string
+	Enter   Entrance
+	Handle  Handler
+	// Upload reads a form with a file; nil means that the path takes none.
+	Upload Handler
+}
+
+// Mount registers routes on a mux.
+func (s *Site) Mount(mux *http.ServeMux, routes ...Route) {
+	for _, route := range routes {
+		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
+			v := &Request{Site: s, W: w, R: r}
+			SetHeaders(w.Header())
+			goOn, err := v.admit(route)
+			if err == nil && goOn {
+				err = route.Handle(v)
+			}
+			if err != nil {
+				v.fail(err)
+			}
+		})
+	}
+}
+
+// admit rejects anything but our own forms before other code reads it.
+func (v *Request) admit(route Route) (bool, error) {
+	if v.R.Method == http.MethodPost {
+		if err := v.crossOrigin.Check(v.R); err != nil {
+			return false, Refuse(http.StatusForbidden, "This form came from another site", "Nothing was done. Open the page on this site and try again.")
+		}
+		if err := v.readForm(route.Upload); err != nil {
+			return false, err
+		}
+	}
+	var err error
+	if v.Login, err = v.Current(v.R); err != nil {
+		return false, err
+	}
+	goOn, err := route.Enter(v)
+	if err != nil || !goOn || v.R.Method != http.MethodPost {
+		return goOn, err
+	}
+	if !validToken(v.Secret, v.R.PostForm.Get(tokenField)) {
+		return false, Refuse(http.StatusForbidden, "This form is out of date",
+			"Nothing was done. Go back, reload the page and try again. If that does not help, let your browser accept cookies of this site.")
+	}
+	return true, nil
+}
+
+func (v *Request) readForm(upload Handler) error {
+	media, _, err := mime.ParseMediaType(v.R.Header.Get("Content-Type"))
+	if err == nil && media == "multipart/form-data" && upload != nil {
+		return upload(v)
+	}
+	if err != nil || media != "application/x-www-form-urlencoded" {
+		return Refuse(http.StatusUnsupportedMediaType, "The form cannot be read", "Go back and try again.")
+	}
+	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxBody)
+	err = v.R.ParseForm()
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return Refuse(http.StatusRequestEntityTooLarge, "That is too much", "The form holds more than this page takes. Go back and shorten it.")
+	}
+	if err != nil {
+		return Refuse(http.StatusBadRequest, "The form cannot be read", "Go back and try again.")
+	}
+	return nil
+}
+
+// Anyone admits every visitor. The forms of these pages use a separate cookie, so that
+// signing in on another tab does not make them out of date.
+func Anyone(v *Request) (bool, error) {
+	var err error
+	v.Secret, err = v.FormSecret(v.W, v.R)
+	return true, err
+}
+
+// MembersOnly admits signed-in browsers and sends others to sign in first.
+func MembersOnly(v *Request) (bool, error) {
+	if v.Login == nil {
+		v.Redirect(v.SignIn(v.pageToReturnTo()))
+		return false, nil
+	}
+	SetAlone(v.W.Header())
+	v.Owner = v.Login.MemberID
+	v.Secret = v.SessionSecret(v.R)
+	return true, nil
+}
+
+// pageToReturnTo returns the requested page, or for a form the page that contains it.
+func (v *Request) pageToReturnTo() string {
+	if v.R.Method != http.MethodPost {
+		return v.R.URL.RequestURI()
+	}
+	if s, ok := sectionOf(v.R.URL.Path); ok {
+		return s.Path
+	}
+	if below(v.R.URL.Path, PathPeople) {
+		return PathPeople
+	}
+	return PathProfile
+}
+
+// Redirect sends the browser to a path of this site, with GET.
+func (v *Request) Redirect(path string) { http.Redirect(v.W, v.R, path, http.StatusSeeOther) }
+
+// To returns the address of a path of an area of the site.
+func (v *Request) To(path string) string { return v.Base + path }
+
+// RedirectDone redirects to a page that shows the notice with that name.
+func (v *Request) RedirectDone(path, notice string) {
+	v.Redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
+}
+
+// Line returns a form value as one clean line.
+func (v *Request) Line(name string) string { return text.Line(v.R.PostForm.Get(name)) }
+
+// Refusal is an error that is shown on its own page.
+type Refusal struct {
+	Status      int
+	Title, Text string
+	// Next is where to continue; the zero link means that it depends on the current
+	// page.
+	Next Link
+}
+
+func (e *Refusal) Error() string { return e.Title }
+
+// Refuse returns a refusal that leads to where the visitor may continue.
+func Refuse(status int, title, text string) *Refusal {
+	return &Refusal{Status: status, Title: title, Text: text}
+}
+
+// fail answers with a page that says what went wrong. An internal error is logged in
+// full and shown as one general sentence.
+func (v *Request) fail(err error) {
+	refused, ok := errors.AsType[*Refusal](err)
+	err = db.Coded(err) // a connection may break while rows are read
+	switch {
+	case ok:
+	case fault.Is(err, fault.NotFound):
+		refused = Refuse(http.StatusNotFound, "There is nothing here", "What you asked for does not exist, or not any more.")
+	case fault.Is(err, fault.Invalid): // forms show such errors at their fields: this is an address
+		refused = Refuse(http.StatusBadRequest, "This address is wrong", "Go back and try again, or begin at the start of the list.")
+	case fault.Is(err, fault.ReadOnly):
+		refused = Refuse(http.StatusForbidden, "This account is read-only", "Nothing was changed.")
+	case fault.Is(err, fault.Unavailable), errors.Is(err, context.Canceled): // or the client has disconnected
+		v.W.Header().Set("Retry-After", "1")
+		v.Logger.WarnContext(v.R.Context(), "page unavailable", "error", err)
+		refused = Refuse(http.StatusServiceUnavailable, "Kith cannot answer right now", "Nothing was lost. Try again in a moment.")
+	default:
+		v.Logger.ErrorContext(v.R.Context(), "page failed", "error", err)
+		refused = Refuse(http.StatusInternalServerError, "Something went wrong on our side", "It has been noted. Try again in a moment.")
+	}
+	v.RenderProblem(refused.Status, refused.Title, refused.Text, refused.Next)
+}

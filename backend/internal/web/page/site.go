@@ -1,0 +1,93 @@
+// Package page is what all pages for people share: the frame around them, sessions and
+// cookies, forms and their tokens, headers, and errors.
+//
+// A browser request goes through these steps; the first that rejects it answers with
+// a page:
+//
+//	headers   of every page: policy, no framing, no caching          (headers.go)
+//	origin    403 for a POST from another site                       (request.go)
+//	body      forms only, of limited size                            (request.go)
+//	session   the cookie's login session, from the store             (session.go)
+//	token     each POST carries the token of its browser's cookie    (cookie.go)
+//	handler   of the package that brings the route
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/rpc/arguments"
+)
+
+// The paths that pages of several folders lead to.
+const (
+	PathStart    = "/"
+	PathSignIn   = "/sign-in"
+	PathSignUp   = "/sign-up"
+	PathForgot   = "/forgot"
+	PathReset    = "/reset"
+	PathVerify   = "/verify"
+	PathPeople   = "/people"
+	PathSettings = "/settings"
+	PathProfile  = "/settings/profile"
+	PathMCP      = "/settings/mcp"
+	PathActivity = "/settings/activity"
+	PathBin      = "/settings/bin"
+	PathImports  = "/settings/imports"
+	PathSearch   = "/settings/search"
+	PathTime     = "/settings/time"
+	PathSecurity = "/settings/security"
+	PathAccount  = "/settings/account"
+)
+
+// Config is what every page needs.
+type Config struct {
+	// BaseURL is the public address of the service, without a slash at the end.
+	BaseURL string
+	Store   *db.DB
+	// MailOn is set if emails can be sent; SignUpOpen if people can create an account
+	// themselves.
+	MailOn, SignUpOpen bool
+	// SessionLifetime is how long a browser stays signed in.
+	SessionLifetime time.Duration
+	Now             func() time.Time
+	Logger          *slog.Logger
+}
+
+// Site renders pages and keeps the browsers' sessions. It is safe for concurrent use.
+type Site struct {
+	Config
+
+	secure      bool
+	crossOrigin *http.CrossOriginProtection
+	pages       map[string]*template.Template
+	assets      assets
+	checker     *arguments.Checker
+}
+
+// New returns a site with the pages of the given folders of templates, one *.html for
+// each page.
+func New(c Config, folders ...fs.FS) (*Site, error) {
+	s := &Site{Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), crossOrigin: http.NewCrossOriginProtection()}
+	if err := s.crossOrigin.AddTrustedOrigin(c.BaseURL); err != nil {
+		return nil, fmt.Errorf("web: the base URL is no origin: %w", err)
+	}
+	var err error
+	if s.pages, err = parsePages(folders); err != nil {
+		return nil, err
+	}
+	if s.checker, err = arguments.New(); err != nil {
+		return nil, err
+	}
+	s.assets, err = loadAssets()
+	return s, err
+}
+
+// MountAssets registers the stylesheet, the icon and the scripts on a mux.
+func (s *Site) MountAssets(mux *http.ServeMux) { s.assets.mount(mux) }

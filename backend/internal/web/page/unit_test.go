@@ -1,0 +1,78 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestPolicySource(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{
+		"https://a.example/cb":                            "",
+		"http://127.0.0.1:33418/cb":                       " http://127.0.0.1:33418",
+		"http://localhost/cb":                             " http://localhost",
+		"http://[::1]:33418/cb":                           " http:",
+		"cursor://callback":                               " cursor:",
+		"com.example.app:/cb":                             " com.example.app:",
+		"http://localhost; script-src *":                  "",
+		"http://localhost,script-src/cb":                  " http:",
+		"http://a;script-src 'unsafe-inline';x/":          "",
+		"http://a;script-src/cb":                          " http:",
+		"http://localhost:99999999/cb":                    " http:",
+		"://x":                                            "",
+		"":                                                "",
+		"http://user@localhost/cb":                        " http://localhost",
+		"https://a.example;script-src/cb":                 "",
+		"x" + strings.Repeat("y", 30) + "://a;b/'unsafe'": " x" + strings.Repeat("y", 30) + ":",
+	} {
+		if got := policySource(uri); got != want {
+			t.Errorf("%q: got %q", uri, got)
+		}
+		h := http.Header{}
+		AllowRedirect(h, uri)
+		policy := h.Get("Content-Security-Policy")
+		if strings.Count(policy, ";") != strings.Count(contentPolicy, ";") || strings.ContainsAny(policy, ",\r\n") {
+			t.Errorf("%q gets another directive in: %s", uri, policy)
+		}
+	}
+}
+
+// A browser that is sent to any return path stays on this site.
+func FuzzLocalPath(f *testing.F) {
+	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil", "/settings?\xff"} {
+		f.Add(seed)
+	}
+	base, err := url.Parse("https://kith.example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		got := LocalPath(raw)
+		if got == "" {
+			return
+		}
+		u, err := base.Parse(got)
+		if err != nil || u.Host != base.Host || u.Scheme != base.Scheme || u.User != nil || path.Clean(u.Path) != u.Path {
+			t.Fatalf("%q leads to %v", got, u)
+		}
+		if strings.HasPrefix(got, "//") || strings.ContainsAny(got, "\\\r\n\t") || !utf8.ValidString(got) || !strings.HasPrefix(got, "/settings") && !strings.HasPrefix(got, "/people") && !strings.HasPrefix(got, "/oauth/authorize") {
+			t.Fatalf("%q became %q", raw, got)
+		}
+		if again := LocalPath(got); again != got {
+			t.Fatalf("%q became %q, and that %q", raw, got, again)
+		}
+	})
+}
+
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"use 3": "Use 3.", "éa": "Éa.", "Done.": "Done.", `"x" is`: `"x" is.`} {
+		if got := Sentence(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Command fosite is a token endpoint by ory/fosite with its storage in memory and opaque
+// tokens. GET /seed?n=N returns N refresh tokens, from the password grant.
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kith-crm/kith/deploy/load/peers/data"
+	"github.com/ory/fosite"
+	"github.com/ory/fosite/compose"
+	"github.com/ory/fosite/storage"
+)
+
+func main() {
+	data.Load()
+	store := storage.NewMemoryStore()
+	store.Clients["web"] = &fosite.DefaultClient{ID: "web", Public: true, GrantTypes: fosite.Arguments{"password", "refresh_token"}, Scopes: fosite.Arguments{"offline"}}
+	store.Users["member"] = storage.MemoryUserRelation{Username: "member", Password: "password"}
+	config := &fosite.Config{GlobalSecret: []byte(rand.Text() + rand.Text())}
+	provider := compose.Compose(config, store, compose.NewOAuth2HMACStrategy(config),
+		compose.OAuth2ResourceOwnerPasswordCredentialsFactory, compose.OAuth2RefreshTokenGrantFactory)
+	token := func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		request, err := provider.NewAccessRequest(ctx, r, &fosite.DefaultSession{})
+		if err != nil {
+			provider.WriteAccessError(ctx, w, request, err)
+			return
+		}
+		for _, scope := range request.GetRequestedScopes() {
+			request.GrantScope(scope)
+		}
+		answer, err := provider.NewAccessResponse(ctx, request)
+		if err != nil {
+			provider.WriteAccessError(ctx, w, request, err)
+			return
+		}
+		provider.WriteAccessResponse(ctx, w, request, answer)
+	}
+	http.HandleFunc("POST /oauth/token", token)
+	http.HandleFunc("GET /seed", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
+		tokens := make([]string, n)
+		form := url.Values{"grant_type": {"password"}, "client_id": {"web"}, "username": {"member"}, "password": {"password"}, "scope": {"offline"}}
+		for i := range tokens {
+			login := httptest.NewRequest(http.MethodPost, "/oauth/token", strings.NewReader(form.Encode()))
+			login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			answer := httptest.NewRecorder()
+			token(answer, login)
+			var body struct {
+				Refresh string `json:"refresh_token"`
+			}
+			if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil || body.Refresh == "" {
+				http.Error(w, answer.Body.String(), http.StatusInternalServerError)
+				return
+			}
+			tokens[i] = body.Refresh
+		}
+		_ = json.NewEncoder(w).Encode(tokens)
+	})
+	data.Serve(http.DefaultServeMux)
+}
