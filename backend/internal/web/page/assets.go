@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"time"
 )
@@ -33,7 +34,7 @@ type assets struct {
 }
 
 func loadAssets() (assets, error) {
-	stylesheet, err := loadAsset("/assets/kith.css", "text/css; charset=utf-8")
+	stylesheet, err := loadStylesheet()
 	if err != nil {
 		return assets{}, err
 	}
@@ -55,8 +56,30 @@ func loadAsset(path, media string) (asset, error) {
 	if err != nil {
 		return asset{}, fmt.Errorf("web: read asset: %w", err)
 	}
+	return newAsset(path, media, data), nil
+}
+
+// loadStylesheet joins the files of assets/styles: 0-base.css, then one for each area of the
+// site, by name.
+func loadStylesheet() (asset, error) {
+	names, err := fs.Glob(assetFiles, "assets/styles/*.css")
+	if err != nil {
+		return asset{}, fmt.Errorf("web: list stylesheets: %w", err)
+	}
+	var all []byte
+	for _, name := range names {
+		data, err := assetFiles.ReadFile(name)
+		if err != nil {
+			return asset{}, fmt.Errorf("web: read stylesheet: %w", err)
+		}
+		all = append(all, data...)
+	}
+	return newAsset("/assets/kith.css", "text/css; charset=utf-8", all), nil
+}
+
+func newAsset(path, media string, data []byte) asset {
 	sum := sha256.Sum256(data)
-	return asset{path: path, media: media, version: hex.EncodeToString(sum[:6]), data: data}, nil
+	return asset{path: path, media: media, version: hex.EncodeToString(sum[:6]), data: data}
 }
 
 func (a asset) address() string { return a.path + "?v=" + a.version }
