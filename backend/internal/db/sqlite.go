@@ -45,7 +45,8 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	if err != nil {
 		return engine{}, err
 	}
-	if err := write.PingContext(ctx); err != nil {
+	lock := func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") }
+	if err := firstPing(ctx, write, lock); err != nil {
 		return engine{}, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), write.Close())
 	}
 	read, err := openSQLiteDB(path, "_pragma=query_only(1)", c.MaxConns)
@@ -55,8 +56,18 @@ func openSQLite(ctx context.Context, c Config) (engine, error) {
 	return engine{
 		name:        sqliteName,
 		serviceRead: read, serviceWrite: write, tenantRead: read, tenantWrite: write, admin: write,
-		lock: func(ctx context.Context) (func() error, error) { return lockFile(ctx, path+".lock") },
+		lock: lock,
 	}, nil
+}
+
+// firstPing opens the first connection, one process after the other: two that make a new
+// file a write-ahead one at the same time would fail without waiting for each other.
+func firstPing(ctx context.Context, write *bun.DB, lock func(context.Context) (func() error, error)) error {
+	unlock, err := lock(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write.PingContext(ctx), unlock())
 }
 
 // sqlitePath returns the path of the file in a database URL.

@@ -23,7 +23,7 @@ func readPage(ctx context.Context, q db.Reader, s *index.Summary, query DueQuery
 	if query.Wants(KindDate) {
 		recurrences := recurrences(query.Today, query.Until)
 		for _, r := range recurrences {
-			counts.Dates += s.Recurring(r.year, r.first, r.last)
+			counts.Dates += s.Recurring(r.since, r.year, r.first, r.last)
 		}
 		if counts.Dates > 0 {
 			if rows.Dates, err = datesDue(ctx, q, query, recurrences); err != nil {
@@ -109,9 +109,9 @@ func remindersDue(ctx context.Context, q db.Reader, query DueQuery) ([]ReminderR
 	return rows, err
 }
 
-// recurrence is a range of days of one year, on which dates of that year or earlier recur.
-// first and last are month * 100 + day.
-type recurrence struct{ year, first, last int }
+// recurrence is a range of days of one year, on which dates of the years from since to that
+// year recur. first and last are month * 100 + day.
+type recurrence struct{ since, year, first, last int }
 
 // dueOn returns the first and the last day of the range. In a common year, 29 February is
 // the 28th.
@@ -119,28 +119,44 @@ func (r recurrence) dueOn() (first, last time.Time) {
 	return civil.Clamped(r.year, time.Month(r.first/100), r.first%100), civil.Clamped(r.year, time.Month(r.last/100), r.last%100)
 }
 
+// isLeapDay reports whether the range is 29 February.
+func (r recurrence) isLeapDay() bool { return r.first == leapDay && r.last == leapDay }
+
 const leapDay = 229
 
-// recurrences returns the days from one to another, both included. Of more than a year it
-// returns the first year, in which every date recurs once. In a common year, 29 February is
-// a range of its own, so that the dates of each range are in the order of the day and the id.
+// recurrences returns the days from one to another, both included, which are at most two
+// years apart. Every date recurs within the first year, but for those of a later year: the
+// days after that are theirs.
 func recurrences(from, until time.Time) []recurrence {
-	leap := from.Month() == time.February && from.Day() == 29
-	if year := from.AddDate(1, 0, -1); until.After(year) {
-		until = year
+	second := from.AddDate(1, 0, 0)
+	if until.Before(second) {
+		return rangesOf(from, until)
 	}
+	out := rangesOf(from, second.AddDate(0, 0, -1))
+	for _, r := range rangesOf(second, until) {
+		r.since = r.year
+		out = append(out, r)
+	}
+	return out
+}
+
+// rangesOf returns the days from one to another, at most a year later. In a common year, 29
+// February is a range of its own, so that the dates of each range are in the order of the
+// day and the id.
+func rangesOf(from, until time.Time) []recurrence {
+	leap := from.Month() == time.February && from.Day() == 29
 	var out []recurrence
 	for !from.After(until) {
 		end := time.Date(from.Year(), time.December, 31, 0, 0, 0, 0, time.UTC)
 		if until.Before(end) {
 			end = until
 		}
-		all := recurrence{from.Year(), dayOfYear(from), dayOfYear(end)}
-		_, last := recurrence{from.Year(), leapDay, leapDay}.dueOn()
+		all := recurrence{year: from.Year(), first: dayOfYear(from), last: dayOfYear(end)}
+		_, last := recurrence{year: from.Year(), first: leapDay, last: leapDay}.dueOn()
 		if common := last.Day() == 28; common && all.first <= dayOfYear(last) && all.last >= dayOfYear(last) {
-			out = append(out, recurrence{all.year, all.first, dayOfYear(last)})
+			out = append(out, recurrence{year: all.year, first: all.first, last: dayOfYear(last)})
 			if !leap { // otherwise it is due today
-				out = append(out, recurrence{all.year, leapDay, leapDay})
+				out = append(out, recurrence{year: all.year, first: leapDay, last: leapDay})
 			}
 			all.first = 301
 		}
@@ -160,7 +176,7 @@ func datesDue(ctx context.Context, q db.Reader, query DueQuery, ranges []recurre
 	// table; to PostgreSQL it is a join like any other.
 	const columns = `SELECT * FROM (SELECT d.id, d.connection_id, d.kind, d.label, d.year, d.month, d.day, c.name FROM important_dates d CROSS JOIN connections c
 WHERE d.tenant_id = ? AND c.tenant_id = d.tenant_id AND c.id = d.connection_id AND c.archived_at IS NULL
-AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year <= ?`
+AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year >= ? AND d.year <= ?`
 	after, id := query.start(KindDate)
 	var parts []string
 	var args []any
@@ -170,14 +186,14 @@ AND (d.month, d.day) >= (?, ?) AND (d.month, d.day) <= (?, ?) AND d.year <= ?`
 			continue
 		}
 		part := columns
-		args = append(args, q.TenantID(), r.first/100, r.first%100, r.last/100, r.last%100, r.year)
+		args = append(args, q.TenantID(), r.first/100, r.first%100, r.last/100, r.last%100, r.since, r.year)
 		if query.ConnectionID != "" {
 			part += " AND d.connection_id = ?"
 			args = append(args, query.ConnectionID)
 		}
 		switch {
 		case after.Before(first):
-		case r.first == leapDay:
+		case r.isLeapDay(): // which is due with the 28th
 			part += " AND d.id > ?"
 			args = append(args, id)
 		default:

@@ -124,8 +124,8 @@ func sortDates(dates []dated) {
 }
 
 // Recurring counts the dates of people from one day of the year to another, both month * 100 + day,
-// without dates of later years than the given one.
-func (s *Summary) Recurring(year, first, last int) int {
+// that are of the years from since to year; a date without a year is of the year 0.
+func (s *Summary) Recurring(since, year, first, last int) int {
 	n := 0
 	for _, p := range s.parts {
 		dates := p.numbers().dates
@@ -133,7 +133,7 @@ func (s *Summary) Recurring(year, first, last int) int {
 			if int(d.on) > last {
 				break
 			}
-			if int(d.year) <= year && !p.out.has(int(d.doc)) {
+			if int(d.year) >= since && int(d.year) <= year && !p.out.has(int(d.doc)) {
 				n++
 			}
 		}
