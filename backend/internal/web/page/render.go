@@ -62,7 +62,7 @@ type frame struct {
 // parsePages returns a set of templates for each page: the layout, the shared parts and
 // the page's own.
 func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock}).
+	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock, "both": both}).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: parse layout: %w", err)
@@ -86,6 +86,10 @@ func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
 	}
 	return pages, nil
 }
+
+// both gives a template two values: the whole page, for the token of its forms, and the value
+// that the template shows.
+func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "Of": of} }
 
 func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
 func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
