@@ -37,10 +37,10 @@ test('a visitor gets the landing page, a member their own', async () => {
   const { page } = ada;
   await page.goto('/');
   await page.getByRole('link', { name: /sign in/i }).first().waitFor();
-  assert.equal(await page.getByRole('heading', { level: 1, name: /^Today/ }).count(), 0);
+  assert.equal(await page.getByRole('heading', { level: 1, name: 'Today', exact: true }).count(), 0);
   await page.goto('/sign-in');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
-  await page.getByRole('heading', { level: 1, name: /^Today/ }).waitFor();
+  await expectHeading(page, 'Today');
   assert.equal(new URL(page.url()).pathname, '/');
   await page.getByRole('main').getByRole('link', { name: 'Import your contacts' }).waitFor();
   await portray(page, 'today-empty', { everyView: true });
