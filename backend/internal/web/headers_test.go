@@ -18,14 +18,14 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	for name, p := range map[string]*webtest.Page{
 		"profile": b.Get("/settings/profile"), "mcp": b.Get("/settings/mcp"), "activity": b.Get("/settings/activity"), "no change": b.Get(undoPath("x")),
 		"security": b.Get("/settings/security"), "account": b.Get("/settings/account"), "refused": b.Post("/settings/account/delete", values("x", "y")),
-		"export": b.Get("/settings/account/export"), "today": b.Get("/"), "people": b.Get("/people"), "zone": b.Get("/settings/time"),
+		"today": b.Get("/"), "people": b.Get("/people"), "zone": b.Get("/settings/time"),
 	} {
 		checkHeaders(t, name, p, membersPolicy)
 	}
 	pages := map[string]*webtest.Page{
 		"sign-in": anonymous.Get("/sign-in"), "sign-up": anonymous.Get("/sign-up"), "forgot": anonymous.Get("/forgot"), "reset": anonymous.Get("/reset?link=x"),
 		"verify": anonymous.Get("/verify?link=x"), "redirect": anonymous.Get("/settings/profile"), "wrong": signIn(anonymous, "x", "y", ""),
-		"problem": b.Get("/oauth/authorize?client_id=x"),
+		"problem": b.Get("/oauth/authorize?client_id=x"), "export": b.Get("/settings/account/export"),
 	}
 	for name, p := range pages {
 		checkHeaders(t, name, p, ownPolicy)

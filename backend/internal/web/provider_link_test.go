@@ -109,7 +109,7 @@ func TestSuspendedMemberElsewhere(t *testing.T) {
 			t.Error("signed in")
 		}
 		statement(t, databaseURL, "UPDATE members SET suspended_at = NULL WHERE username = 'maria'")
-		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/")
 	})
 }
 
