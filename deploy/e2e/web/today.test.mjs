@@ -59,6 +59,7 @@ test('what is due is done, snoozed and logged with one click each, and undone', 
   for (const name of ['Grace Hopper', 'Mary <b>Somerville</b>', 'Annie Easley']) people.push((await tool('create_connection', { name })).connection.id);
   await tool('create_reminder', { text: 'Send Grace the paper', due_on: day(0), connection_id: people[0] });
   await tool('create_reminder', { text: 'Book a table', due_on: day(3) });
+  await tool('create_reminder', { text: 'Water the plants', due_on: day(2) });
   await tool('log_interaction', { connection_ids: [people[1]], kind: 'meeting', occurred_at: day(-40) });
   await tool('set_cadence', { connection_ids: [people[1]], days: 14 });
 
@@ -67,22 +68,22 @@ test('what is due is done, snoozed and logged with one click each, and undone', 
   assert.match(await page.getByRole('region', { name: 'What agents did this week' }).innerText(), /By assistant/);
   await portray(page, 'today', { everyView: true });
 
-  await page.getByRole('button', { name: 'Done: Send Grace the paper', exact: true }).click();
+  await page.getByRole('button', { name: 'Done with Send Grace the paper', exact: true }).click();
   await expectNotice(page, 'Done.');
   await portray(page, 'today-done');
-  assert.equal(await page.getByRole('button', { name: 'Done: Send Grace the paper', exact: true }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Done with Send Grace the paper', exact: true }).count(), 0);
   await press(page, 'Undo what was just done');
   await expectNotice(page, 'The change is undone.');
-  await page.getByRole('button', { name: 'Done: Send Grace the paper', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Done with Send Grace the paper', exact: true }).waitFor();
 
-  await page.getByRole('button', { name: 'Snooze for a week: Book a table', exact: true }).click();
+  await page.getByRole('button', { name: 'Snooze Book a table for a week', exact: true }).click();
   await expectNotice(page, 'Snoozed for a week.');
   assert.equal(await entry(page, 'Book a table').count(), 0);
 
   const mary = page.getByRole('region', { name: 'Overdue' });
   await mary.locator('summary').click();
-  await mary.getByLabel('What it was', { exact: true }).selectOption('Call');
-  await mary.getByLabel('What it was about').fill('The solar eclipse');
+  await mary.getByRole('combobox', { name: 'What it was', exact: true }).selectOption('Call');
+  await mary.getByRole('textbox', { name: 'What it was about' }).fill('The solar eclipse');
   await portray(page, 'today-log');
   await mary.getByRole('button', { name: 'Log it with Mary <b>Somerville</b>' }).click();
   await expectNotice(page, 'Logged.');
@@ -148,7 +149,7 @@ test('it works without script, and a stale session leads to sign-in', async () =
   const page = await context.newPage();
   await page.goto('/sign-in');
   await signIn(page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
-  await page.getByRole('button', { name: 'Done: Send Grace the paper', exact: true }).click();
+  await page.getByRole('button', { name: 'Done with Send Grace the paper', exact: true }).click();
   await expectNotice(page, 'Done.');
   await press(page, 'Undo what was just done');
   await expectNotice(page, 'The change is undone.');
@@ -158,9 +159,8 @@ test('it works without script, and a stale session leads to sign-in', async () =
   await page.getByRole('main').getByRole('link', { name: 'Grace Hopper' }).waitFor();
 
   await context.clearCookies();
-  const { hostname } = new URL(setting('BASE_URL'));
   const name = setting('BASE_URL').startsWith('https:') ? '__Host-kith_session' : 'kith_session';
-  await context.addCookies([{ name, value: 'A'.repeat(43), domain: hostname, path: '/', secure: name.startsWith('__Host') }]);
+  await context.addCookies([{ name, value: 'A'.repeat(43), url: setting('BASE_URL') }]);
   await page.goto('/');
   await expectHeading(page, 'Sign in');
   await page.goto('/');

@@ -50,7 +50,8 @@ function commands() {
 function choose(index) {
   chosen = Math.max(0, Math.min(shown.length - 1, index));
   [...list.children].forEach((row, i) => row.setAttribute("aria-selected", String(i === chosen)));
-  input.setAttribute("aria-activedescendant", shown.length > 0 ? `palette-${chosen}` : "");
+  if (shown.length > 0) input.setAttribute("aria-activedescendant", `palette-${chosen}`);
+  else input.removeAttribute("aria-activedescendant");
   list.children[chosen]?.scrollIntoView({ block: "nearest" });
 }
 
