@@ -28,7 +28,7 @@ const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase
 
 // The palette: people whom the list finds, pages, and what the page can do.
 const input = element("input", {
-  type: "search", role: "combobox", placeholder: "Find a person, a page or an action", maxLength: 256, autocomplete: "off", spellcheck: false,
+  type: "text", role: "combobox", placeholder: "Find a person, a page or an action", maxLength: 256, autocomplete: "off", spellcheck: false,
   "aria-label": "Find a person, a page or an action", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
 });
 const list = element("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
