@@ -70,8 +70,9 @@ func needs() map[string][]string {
 		"handlers": {"importer", "insights"}, // of all features, for rpc and web
 
 		"rpc":          {"demo", "handlers", "rpc/arguments", "sunset"},
-		"web":          {"account/password", "mail", "web/contacts"},
+		"web":          {"account/password", "mail", "web/contacts", "web/today"},
 		"web/contacts": {"handlers", "web/page"},
+		"web/today":    {"handlers", "web/page"},
 		"web/page":     {"oauth", "rpc/arguments"},
 	}
 }

@@ -190,6 +190,9 @@ type Query struct {
 	Since, Until time.Time
 	// ByAgents leaves out changes that the member made on a page.
 	ByAgents bool `json:",omitempty"`
+	// Lines reads changes without their effects, which may be large. They cannot be undone by
+	// what was read.
+	Lines bool `json:",omitempty"`
 	// InBin leaves out all but deletions that can still be undone.
 	InBin bool `json:",omitempty"`
 	// Before is the last change of the previous page; empty for the first page. Last is the

@@ -41,6 +41,9 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	if query.ByAgents {
 		wanted = wanted.Where("(credential_id <> '' OR credential_name <> '')")
 	}
+	if query.Lines {
+		wanted = wanted.ExcludeColumn("effects")
+	}
 	err := query.within(wanted).Scan(ctx)
 	return rows, err
 }

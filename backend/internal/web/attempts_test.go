@@ -31,7 +31,7 @@ func TestAttackerCannotLockAMemberOut(t *testing.T) {
 		s := webtest.Start(t, url, limited(nil, &address))
 		s.Member(t, "maria")
 		device := s.Browser(t)
-		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/settings/profile")
+		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/")
 		device.Submit(device.Get("/settings/security"), "/sign-out", nil)
 
 		address = "192.0.2.66"
@@ -54,11 +54,11 @@ func TestAttackerCannotLockAMemberOut(t *testing.T) {
 			t.Errorf("refused attempts wrote %d rows", n-rows)
 		}
 		// The member's device works even at the attacker's address.
-		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/settings/profile")
+		wantRedirect(t, signIn(device, "maria", webtest.Password, ""), "/")
 		address = "192.0.2.3"
 		fresh := s.Browser(t)
 		want(t, signIn(fresh, "maria", "mistyped", ""), http.StatusForbidden)
-		wantRedirect(t, signIn(fresh, "maria", webtest.Password, ""), "/settings/profile")
+		wantRedirect(t, signIn(fresh, "maria", webtest.Password, ""), "/")
 	})
 }
 
@@ -112,7 +112,7 @@ func TestKnownDeviceKeepsItsOwnBudget(t *testing.T) {
 		for range 9 {
 			want(t, try(known, "wrong"), http.StatusForbidden)
 		}
-		wantRedirect(t, try(known, webtest.Password), "/settings/profile")
+		wantRedirect(t, try(known, webtest.Password), "/")
 		want(t, try(known, webtest.Password), http.StatusTooManyRequests) // a stolen device cannot continue to guess
 	})
 }
@@ -169,7 +169,7 @@ func TestOwnPasswordHasItsOwnBudget(t *testing.T) {
 	for range 10 {
 		b.Submit(page, "/settings/security/password", change)
 	}
-	wantRedirect(t, signIn(s.Browser(t), "maria", webtest.Password, ""), "/settings/profile")
+	wantRedirect(t, signIn(s.Browser(t), "maria", webtest.Password, ""), "/")
 }
 
 // An attempt is counted on the address, the name and the account, or on none of them.

@@ -104,7 +104,7 @@ func TestSecurityEvents(t *testing.T) {
 		happened(account.SignInFailed)
 		want(t, signIn(b, "typed-by-mistake", webtest.Password, ""), http.StatusForbidden)
 		happened(account.SignInFailed)
-		wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+		wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
 		happened(account.SignedIn)
 		secrets := []string{webtest.Password, newPassword, "wrong-password-x", "typed-by-mistake", "maria", b.Cookie("kith_session"), b.Cookie("kith_device")}
 		made := makeToken(t, b, values("name", "my-script"))

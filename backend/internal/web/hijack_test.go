@@ -50,7 +50,7 @@ func TestPasswordIsChosenAfterTheProof(t *testing.T) {
 		b := s.Browser(t)
 		wantRedirect(t, b.Submit(b.Get(finish), "/verify", chosenPassword()), "/settings/profile?done=welcome")
 		want(t, signIn(s.Browser(t), "victim", webtest.Password, ""), http.StatusForbidden)
-		wantRedirect(t, signIn(s.Browser(t), "victim", newPassword, ""), "/settings/profile")
+		wantRedirect(t, signIn(s.Browser(t), "victim", newPassword, ""), "/")
 	})
 }
 

@@ -104,7 +104,7 @@ func (v *request) comeFromProvider() error {
 		return err
 	}
 	v.record(account.SignedIn, link.MemberID, "")
-	v.Redirect(orProfile(page.LocalPath(a.ReturnTo)))
+	v.Redirect(orStart(page.LocalPath(a.ReturnTo)))
 	return nil
 }
 

@@ -44,7 +44,7 @@ func TestLinkByPassword(t *testing.T) {
 		b.Submit(b.Get("/settings/security"), "/sign-out", nil)
 		form := merge(page.Form("/sign-in/provider/link"), values("password", webtest.Password, "form_token", tokenOf(b.Get("/sign-in"))))
 		want(t, b.Post("/sign-in/provider/link", form), http.StatusBadRequest, overWords)
-		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestSuspendedMemberElsewhere(t *testing.T) {
 	eachElsewhere(t, func(t *testing.T, s elsewhere, databaseURL string) {
 		s.linked(t, "maria")
 		b := s.Browser(t)
-		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/")
 		statement(t, databaseURL, "UPDATE members SET suspended_at = created_at WHERE username = 'maria'")
 		if isSignedIn(b) {
 			t.Error("the session still works")
@@ -109,7 +109,7 @@ func TestSuspendedMemberElsewhere(t *testing.T) {
 			t.Error("signed in")
 		}
 		statement(t, databaseURL, "UPDATE members SET suspended_at = NULL WHERE username = 'maria'")
-		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/")
 	})
 }
 
@@ -257,7 +257,7 @@ func TestUnlink(t *testing.T) {
 		anonymous := s.Browser(t)
 		want(t, anonymous.Follow(s.signInThere(t, anonymous, "")), http.StatusOK, "One more step")
 		s.op.Be(person("other"))
-		wantRedirect(t, s.signInThere(t, s.Browser(t), ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, s.Browser(t), ""), "/")
 	})
 }
 

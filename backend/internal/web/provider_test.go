@@ -135,7 +135,7 @@ func TestSignInElsewhere(t *testing.T) {
 		wantMember(t, b, "maria")
 		want(t, b.Get("/settings/security"), http.StatusOK, "Signing in elsewhere", "Example", "last used on "+s.Clock.Now().Format("2 January 2006"))
 		wantRedirect(t, b.Submit(b.Get("/settings/security"), "/sign-out", nil), "/sign-in?done=signed-out")
-		wantRedirect(t, s.signInThere(t, b, "https://evil.example"), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, "https://evil.example"), "/")
 	})
 }
 
@@ -152,7 +152,7 @@ func TestIdentityIsTheSubject(t *testing.T) {
 	} {
 		s.op.Be(p)
 		b := s.Browser(t)
-		wantRedirect(t, s.signInThere(t, b, ""), "/settings/profile")
+		wantRedirect(t, s.signInThere(t, b, ""), "/")
 		wantMember(t, b, "maria")
 		if t.Failed() {
 			t.Fatal(name)
@@ -186,7 +186,7 @@ func TestSessionBegunElsewhereIsNew(t *testing.T) {
 		}
 	}
 	victim.SetCookie("__Host-kith_session", planted)
-	wantRedirect(t, arrive(victim, s.answer(t, p.Header.Get("Location"))), "/settings/profile")
+	wantRedirect(t, arrive(victim, s.answer(t, p.Header.Get("Location"))), "/")
 	wantMember(t, victim, "maria")
 	if got := victim.Cookie("kith_session"); got == planted || got == "" || isSignedIn(attacker) {
 		t.Error("the attacker's session still works, or is now the victim's")
@@ -229,7 +229,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		planted := s.Browser(t)
 		planted.SetCookie("kith_provider", "")
 		want(t, arrive(planted, path), http.StatusBadRequest, overWords)
-		wantRedirect(t, arrive(attacker, path), "/settings/profile")
+		wantRedirect(t, arrive(attacker, path), "/")
 		attacker.Submit(attacker.Get("/settings/profile"), "/sign-out", nil)
 		want(t, arrive(attacker, path), http.StatusBadRequest, overWords) // a replay
 		mine := s.answer(t, own)
@@ -248,7 +248,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 			}
 		}
 		s.Clock.Advance(10*time.Minute - time.Second)
-		wantRedirect(t, arrive(busy, mine), "/settings/profile")
+		wantRedirect(t, arrive(busy, mine), "/")
 		late := s.Browser(t)
 		path = s.answer(t, s.leave(t, late, ""))
 		s.Clock.Advance(10 * time.Minute)
@@ -309,7 +309,7 @@ func TestProviderOutage(t *testing.T) {
 	page := b.Get("/sign-in")
 	want(t, page, http.StatusOK, "Sign in with Example")
 	checkOutage(t, b.Submit(page, "/sign-in/provider", nil))
-	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
 }
 
 func checkOutage(t *testing.T, p *webtest.Page) {
@@ -349,7 +349,7 @@ func TestLeavingIsLimited(t *testing.T) {
 		s.leave(t, b, "")
 	}
 	want(t, b.Submit(b.Get("/sign-in"), "/sign-in/provider", nil), http.StatusTooManyRequests, "Too many attempts")
-	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+	wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
 }
 
 func (s elsewhere) memberID(t *testing.T, username string) tenant.ID {

@@ -25,7 +25,7 @@ func TestSecretsAreKeptAsHashes(t *testing.T) {
 	b := s.Browser(t)
 	page := b.Get("/sign-in")
 	secrets := map[string]string{"password": webtest.Password, "form cookie": b.Cookie("kith_form"), "form token": tokenOf(page)}
-	wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/settings/profile")
+	wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/")
 	secrets["session"], secrets["form token of the session"] = b.Cookie("kith_session"), tokenOf(b.Get("/settings/mcp"))
 	made := makeToken(t, b, values("name", "script"))
 	_, secrets["personal token"], _ = strings.Cut(webtest.TextOf(made.ByID("made-token")), "kith_pat_")

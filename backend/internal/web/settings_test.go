@@ -117,7 +117,7 @@ func TestChangePassword(t *testing.T) {
 			t.Errorf("the agent lost its access: %v", err)
 		}
 		want(t, signIn(second, "maria", webtest.Password, ""), http.StatusForbidden)
-		wantRedirect(t, signIn(second, "maria", newPassword, ""), "/settings/profile")
+		wantRedirect(t, signIn(second, "maria", newPassword, ""), "/")
 	})
 }
 

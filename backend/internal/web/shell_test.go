@@ -16,7 +16,7 @@ func TestHeaderOfMembersPages(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "Maria <b>Silva</b>", "action", "save"))
 	b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Europe/Lisbon"))
-	for path, current := range map[string]string{"/people": "People", "/settings/activity": "Activity", "/settings/security": "Settings", "/people/nobody": "People", "/settings/activity/undo?change=x": "Activity"} {
+	for path, current := range map[string]string{"/": "Today", "/people": "People", "/settings/activity": "Activity", "/settings/security": "Settings", "/people/nobody": "People", "/settings/activity/undo?change=x": "Activity"} {
 		p := b.Get(path)
 		header := webtest.TextOf(p.All("header")[0])
 		for _, words := range []string{"Today People Activity Settings", "Maria <b>Silva</b>", "Europe/Lisbon", "Add a person"} {

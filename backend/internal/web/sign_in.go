@@ -21,16 +21,16 @@ type signInContent struct {
 func (v *request) showSignIn() error {
 	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
 	if v.Login != nil {
-		v.Redirect(orProfile(back))
+		v.Redirect(orStart(back))
 		return nil
 	}
 	v.renderSignIn(http.StatusOK, "", back, &page.Mistakes{})
 	return nil
 }
 
-func orProfile(path string) string {
+func orStart(path string) string {
 	if path == "" {
-		return page.PathProfile
+		return page.PathStart
 	}
 	return path
 }
@@ -72,7 +72,7 @@ func (v *request) signIn() error {
 		return err
 	}
 	v.record(account.SignedIn, m.ID, "")
-	v.Redirect(orProfile(back))
+	v.Redirect(orStart(back))
 	return nil
 }
 

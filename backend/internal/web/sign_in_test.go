@@ -19,9 +19,9 @@ func TestSignIn(t *testing.T) {
 		s.Member(t, "maria")
 		for _, login := range []string{"maria", "MARIA", " maria ", "maria@people.example", "Maria@People.example"} {
 			b := s.Browser(t)
-			wantRedirect(t, signIn(b, login, webtest.Password, ""), "/settings/profile")
+			wantRedirect(t, signIn(b, login, webtest.Password, ""), "/")
 			want(t, b.Get("/settings/profile"), http.StatusOK, "Your profile")
-			wantRedirect(t, b.Get("/sign-in"), "/settings/profile")
+			wantRedirect(t, b.Get("/sign-in"), "/")
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestLoginPolicy(t *testing.T) {
 			t.Errorf("Retry-After: %q, RateLimit-Reset: %q", p.Header.Get("Retry-After"), p.Header.Get("RateLimit-Reset"))
 		}
 		s.Clock.Advance(1400 * time.Millisecond)
-		wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+		wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
 	})
 }
 
@@ -168,7 +168,7 @@ func TestLoginPolicyByAddress(t *testing.T) {
 				t.Errorf("Retry-After: %q", p.Header.Get("Retry-After"))
 			}
 			address = addresses[2]
-			wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/settings/profile")
+			wantRedirect(t, signIn(b, "maria", webtest.Password, ""), "/")
 		})
 	}
 }
@@ -223,7 +223,7 @@ func TestSessionFixation(t *testing.T) {
 		victim := s.Browser(t)
 		page := victim.Get("/sign-in")
 		victim.SetCookie("kith_session", secret)
-		wantRedirect(t, victim.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/settings/profile")
+		wantRedirect(t, victim.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password)), "/")
 		if victim.Cookie("kith_session") == secret {
 			t.Errorf("%s: the secret did not change", name)
 		}
@@ -318,8 +318,8 @@ func TestOpenRedirect(t *testing.T) {
 			t.Errorf("the form keeps %q as %q", to, kept)
 		}
 		b.SetCookie("kith_form", formSecret)
-		wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password, "return_to", to)), "/settings/profile")
-		wantRedirect(t, b.Get(where), "/settings/profile")
+		wantRedirect(t, b.Submit(page, "/sign-in", values("login", "maria", "password", webtest.Password, "return_to", to)), "/")
+		wantRedirect(t, b.Get(where), "/")
 	}
 	for _, to := range tricky[:10] {
 		wantRedirect(t, b.Submit(b.Get("/settings/account"), "/sign-out", values("return_to", to)), "/sign-in?done=signed-out")

@@ -26,7 +26,7 @@ type signUpForm struct{ username, email, password, returnTo string }
 func (v *request) showSignUp() error {
 	back := page.LocalPath(v.R.URL.Query().Get(page.ReturnParameter))
 	if v.Login != nil {
-		v.Redirect(orProfile(back))
+		v.Redirect(orStart(back))
 		return nil
 	}
 	if !v.SignUpOpen {

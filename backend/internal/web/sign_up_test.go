@@ -28,9 +28,9 @@ func TestSignUp(t *testing.T) {
 		if err != nil || m.Username != "maria" || m.Plan != account.PlanFree || !m.EmailVerifiedAt.IsZero() {
 			t.Errorf("got %+v, %v", m, err)
 		}
-		wantRedirect(t, b.Get("/sign-up"), "/settings/profile")
+		wantRedirect(t, b.Get("/sign-up"), "/")
 		other := s.Browser(t)
-		wantRedirect(t, signIn(other, "maria", webtest.Password, ""), "/settings/profile")
+		wantRedirect(t, signIn(other, "maria", webtest.Password, ""), "/")
 	})
 }
 

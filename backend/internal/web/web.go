@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/today"
 )
 
 // The paths of the pages that only this folder leads to.
@@ -32,6 +33,7 @@ type Web struct {
 
 	site     *page.Site
 	contacts *contacts.Pages
+	today    *today.Pages
 	emails   *emails
 	events   *account.EventRecorder
 	// hashing holds a slot for each password that may be hashed at the same time: each
@@ -49,7 +51,7 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	web := &Web{Config: c, contacts: contacts.New(c.Handlers), verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
+	web := &Web{Config: c, contacts: contacts.New(c.Handlers), today: today.New(c.Handlers), verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		return nil, err
@@ -58,10 +60,14 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
+	start, err := today.Templates()
+	if err != nil {
+		return nil, err
+	}
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
 		Now: c.Now, Logger: c.Logger,
-	}, own, people)
+	}, own, people, start)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +148,7 @@ func (web *Web) Mount(mux *http.ServeMux) {
 		web.site.Mount(mux, mounted)
 	}
 	web.site.Mount(mux, web.contacts.Routes()...)
+	web.site.Mount(mux, web.today.Routes()...)
 	web.site.MountAssets(mux)
 }
 

@@ -23,7 +23,7 @@ before(async () => {
   ada = await newPerson(browser);
   await ada.page.goto('/sign-in');
   await signIn(ada.page, setting('MEMBER_USERNAME'), setting('MEMBER_PASSWORD'));
-  await expectHeading(ada.page, 'Your profile');
+  await expectHeading(ada.page, 'Today');
 });
 
 after(async () => {

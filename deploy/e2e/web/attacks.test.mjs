@@ -175,7 +175,7 @@ test('after all attacks, the member can sign in with the same password', async (
   const again = await newPerson(browser);
   await again.page.goto('/sign-in');
   await signIn(again.page, username, password);
-  await expectHeading(again.page, 'Your profile');
+  await expectHeading(again.page, 'Today');
   await again.leave();
 });
 

@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestMailedLinks|TestAtTheKeyboard|TestOtherSites'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestMailedLinks|TestToday|TestAtTheKeyboard|TestOtherSites'
 
 package web
 
@@ -35,6 +35,17 @@ func TestMailedLinks(t *testing.T) {
 		settings := s.NewPerson(t)
 		maps.Copy(settings, map[string]string{"SMTP_PORT": port, "SMTP_PASSWORD": password, "SCREENSHOTS": s.Screenshots(t)})
 		s.RunWithBrowser(t, "mail.test.mjs", settings)
+	})
+}
+
+// TestToday: a member sees what is due and acts on it, by mouse, by keyboard and without script,
+// with screenshots.
+func TestToday(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.Start()
+		settings := s.NewPerson(t)
+		settings["SCREENSHOTS"] = s.Screenshots(t)
+		s.RunWithBrowser(t, "today.test.mjs", settings)
 	})
 }
 

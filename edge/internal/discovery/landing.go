@@ -30,13 +30,13 @@ type endpoint struct {
 
 type entryLink struct{ Title, Path, Note string }
 
-// landingPage returns the handler of GET /. Callers that prefer Markdown get the
-// site index.
+// landingPage returns the handler of GET / for callers without a login session. Callers that
+// prefer Markdown get the site index.
 func (l *layout) landingPage(llms *httpapi.Document) (route.Handler, error) {
 	page, err := l.render(pageContent{
-		Title: "A personal CRM for AI agents", Path: pathHome, Landing: l.site.landing(), policy: tryPolicy,
+		Title: "A personal CRM for AI agents", Path: pathHome, Landing: l.site.landing(), policy: tryPolicy, vary: varyOnSession,
 	})
-	text := httpapi.NewDocument(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnAccept}})
+	text := httpapi.NewDocument(typeMarkdown, llms.Body(), http.Header{"Vary": {varyOnSession}})
 	return httpapi.Negotiate(l.site.Problems, page, text), err
 }
 

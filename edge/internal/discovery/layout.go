@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -18,6 +19,8 @@ const (
 	typeHTML     = "text/html; charset=utf-8"
 	typeMarkdown = "text/markdown; charset=utf-8"
 	varyOnAccept = "Accept, Accept-Encoding"
+	// varyOnSession is for the landing page, in whose place members get their own.
+	varyOnSession = "Accept, Accept-Encoding, Cookie"
 )
 
 // The content security policies. Neither allows inline code or frames. Only the landing
@@ -54,6 +57,7 @@ type pageContent struct {
 	Document template.HTML
 	Landing  *landing
 	policy   string
+	vary     string // varyOnAccept if empty
 }
 
 func newLayout(s *site, stylesheet, script asset) (*layout, error) {
@@ -104,7 +108,7 @@ func (l *layout) render(c pageContent) (*httpapi.Document, error) {
 		return nil, fmt.Errorf("render page %s: %w", c.Path, err)
 	}
 	return httpapi.NewDocument(typeHTML, b.Bytes(), http.Header{
-		"Vary":                       {varyOnAccept},
+		"Vary":                       {cmp.Or(c.vary, varyOnAccept)},
 		"Content-Security-Policy":    {c.policy},
 		"X-Frame-Options":            {"DENY"},
 		"Cross-Origin-Opener-Policy": {"same-origin"},

@@ -28,7 +28,7 @@ func Routes(o Options) []route.Route {
 		}
 	}
 	routes := []route.Route{
-		{Name: "landing", Pattern: pathHome, Summary: "The landing page, with sandbox requests to try in the browser.", Build: of((*Documents).Landing)},
+		{Name: "landing", Pattern: pathHome, SignedIn: "today", Summary: "The landing page, with sandbox requests to try in the browser.", Build: of((*Documents).Landing)},
 		{Name: "agent-index", Pattern: pathIndex, Summary: "The agent index: addresses, limits and deprecations as JSON.", Build: of((*Documents).AgentIndex)},
 		{Name: "openapi", Pattern: pathOpenAPI, Summary: "The OpenAPI 3.1 description of the live API.", Build: of((*Documents).OpenAPI)},
 		{Name: "llms", Pattern: pathLLMs, Summary: "A site index for agents.", Build: of((*Documents).LLMs)},

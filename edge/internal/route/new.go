@@ -41,7 +41,7 @@ func New(routes []Route, o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{options: o, matcher: m, entries: make(map[string]*entry, len(routes))}
+	t := &Table{options: o, matcher: m, entries: make(map[string]*entry, len(routes)), session: SessionCookie(o.BaseURL)}
 	for _, r := range routes {
 		base, _, _ := strings.Cut(r.Pattern, "{")
 		t.policies = append(t.policies, areaPolicy{strings.TrimSuffix(base, "/"), r.RatePolicy})
@@ -87,6 +87,9 @@ func check(routes []Route, o Options) error {
 			faults = append(faults, fmt.Errorf("route %q: is defined twice", r.Name))
 		}
 		seen[r.Name] = true
+		if r.SignedIn != "" && !slices.ContainsFunc(routes, func(other Route) bool { return other.Name == r.SignedIn }) {
+			faults = append(faults, fmt.Errorf("route %q: there is no route %q for signed-in members", r.Name, r.SignedIn))
+		}
 		if err := checkRoute(r, o); err != nil {
 			faults = append(faults, fmt.Errorf("route %q: %w", r.Name, err))
 		}
@@ -166,4 +169,13 @@ func checkLifecycle(r Route) error {
 	default:
 		return fmt.Errorf("state %q: must be %q or %q", r.State, Current, Deprecated)
 	}
+}
+
+// SessionCookie returns the name of the cookie with a member's login session. The backend sets
+// the cookie.
+func SessionCookie(baseURL string) string {
+	if strings.HasPrefix(baseURL, "https://") {
+		return "__Host-kith_session"
+	}
+	return "kith_session"
 }

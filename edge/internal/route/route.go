@@ -44,9 +44,11 @@ const (
 	// PathServerCard is where MCP reserves a place for the card of the current server
 	// (SEP-2127): its address and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"
-	// settingsPrefix and peoplePrefix begin the paths of the pages that need a member.
+	// settingsPrefix, peoplePrefix and todayPrefix begin the paths of the pages that need a
+	// member.
 	settingsPrefix = "/settings/"
 	peoplePrefix   = "/people/"
+	todayPrefix    = "/today/"
 )
 
 // Handler serves the requests of a route. argument is the value of the path's
@@ -77,6 +79,9 @@ type Route struct {
 	Query []string
 	// RatePolicy is the name of the rate policy that applies; "" for none.
 	RatePolicy string
+	// SignedIn is the name of the route that serves the path to browsers with the cookie of a
+	// login session; "" for none. Whether the session is valid, the backend decides.
+	SignedIn string
 	// Protocol is the shape of HTTP-level errors: it chooses the error writer.
 	Protocol Protocol
 	// Proxied paths are served by the backend; the edge forwards them.

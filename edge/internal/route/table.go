@@ -15,6 +15,7 @@ type Table struct {
 	matcher  *Matcher
 	entries  map[string]*entry // by the route's name
 	policies []areaPolicy
+	session  string // the name of the cookie with a login session
 }
 
 // entry is a route with its prepared handlers and headers.
@@ -99,10 +100,19 @@ func (t *Table) Match(r *http.Request) *Match {
 		return t.notFound(r, target.path)
 	}
 	e := t.entries[found.Name]
+	if members := t.entries[e.SignedIn]; members != nil && hasCookie(r, t.session) {
+		e = members
+	}
 	return &Match{
 		Name: e.Name, Errors: t.options.ErrorWriters[e.Protocol], Page: e.Protocol == Page, RatePolicy: e.RatePolicy,
 		Compressible: !e.Proxied, query: target.query, argument: argument, entry: e, now: t.options.Now,
 	}
+}
+
+// hasCookie reports whether a request has a cookie with a value.
+func hasCookie(r *http.Request, name string) bool {
+	c, err := r.Cookie(name)
+	return err == nil && c.Value != ""
 }
 
 func (t *Table) unmatched(path string, code httpapi.Code, detail string, fields ...httpapi.Field) *Match {
@@ -131,10 +141,10 @@ func (t *Table) notFound(r *http.Request, path string) *Match {
 	return m
 }
 
-// NeedsMember reports whether a path is below the pages that need a member: people and the
-// settings.
+// NeedsMember reports whether a path is below the pages that need a member: today's, people
+// and the settings.
 func NeedsMember(path string) bool {
-	return strings.HasPrefix(path, settingsPrefix) || strings.HasPrefix(path, peoplePrefix)
+	return strings.HasPrefix(path, settingsPrefix) || strings.HasPrefix(path, peoplePrefix) || strings.HasPrefix(path, todayPrefix)
 }
 
 func malformedPart(part string) httpapi.Field {

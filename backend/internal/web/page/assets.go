@@ -26,6 +26,7 @@ const (
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
 	ScriptZone    = "zone"
+	scriptShell   = "shell"
 )
 
 type assets struct {
@@ -43,7 +44,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptImports, ScriptPeople, ScriptZone} {
+	for _, name := range []string{ScriptImports, ScriptPeople, ScriptZone, scriptShell} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}

@@ -28,14 +28,9 @@ func SetHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// allowScript lets a page run one of our scripts. Those of the imports
-// and of the people may request the page again.
-func allowScript(h http.Header, script string) {
-	policy := contentPolicy + "; script-src 'self'"
-	if script != ScriptZone {
-		policy += "; connect-src 'self'"
-	}
-	h.Set("Content-Security-Policy", policy)
+// allowScripts lets a page run our scripts. They may request pages of this site.
+func allowScripts(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy+"; script-src 'self'; connect-src 'self'")
 }
 
 // SetAlone separates a page from the window that opened it. It is not used on the pages

@@ -77,6 +77,7 @@ func (v *Request) addNavigation(f *frame) {
 	if f.Area == PathSettings {
 		f.Width = "wide reading"
 	}
+	f.Settings = Sections()
 	f.Areas = placesOf(areas(), f.Area, current)
 	for i := range f.Areas {
 		f.Areas[i].Path = v.To(f.Areas[i].Path)

@@ -91,6 +91,10 @@ func notices() map[string]string {
 		"bin-deleted":           "The person is deleted for good.",
 		"bin-emptied":           "The bin is emptied. Those people are deleted for good.",
 		"bin-nothing":           "Nothing was deleted: the person was not in the bin any more.",
+		"reminder-done":         "Done. A repeating reminder moved to its next day.",
+		"snoozed":               "Snoozed for a week.",
+		"logged":                "Logged. It is the last contact now.",
+		"changed-meanwhile":     "Nothing was done: it changed in the meantime. This is how it is now.",
 		"undone-already":        "That was undone already. Nothing more was changed.",
 	}
 }

@@ -28,7 +28,8 @@ type Page struct {
 	Notice string
 	// Errors are the form fields with errors.
 	Errors []FieldError
-	// Script is the name of the script that the page may run; empty for none.
+	// Script is the name of the page's own script; empty for none. Pages with navigation run
+	// the one of the shell as well.
 	Script string
 	// Content is the data of the page's own template.
 	Content any
@@ -41,8 +42,8 @@ type frame struct {
 	// Base comes before the paths of the areas of the site; Home is the address of the first.
 	Base, Home       string
 	Stylesheet, Icon string
-	// ScriptAddress is the address of the page's script; empty if it has none.
-	ScriptAddress string
+	// Scripts are the addresses of the page's scripts.
+	Scripts []string
 	// Member is the name of the signed-in member, Zone their time zone; empty if not signed
 	// in.
 	Member, Zone string
@@ -50,6 +51,8 @@ type frame struct {
 	FormToken, SessionToken string
 	// Areas of the site and Sections of the settings; each is empty if the page shows none.
 	Areas, Sections []Place
+	// Settings are the pages of the settings, for the palette.
+	Settings []Section
 	// Width is the class of the page's width.
 	Width string
 	// Undo is the change that the notice offers to undo; it may be empty.
@@ -62,7 +65,7 @@ type frame struct {
 // parsePages returns a set of templates for each page: the layout, the shared parts and
 // the page's own.
 func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock}).
+	base, err := template.New("layout").Funcs(template.FuncMap{"day": dayOf, "moment": moment, "machine": machine, "clock": clock, "both": both}).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: parse layout: %w", err)
@@ -87,6 +90,10 @@ func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
 	return pages, nil
 }
 
+// both gives a template two values: the whole page, for the token of its forms, and the value
+// that the template shows.
+func both(whole, of any) map[string]any { return map[string]any{"Page": whole, "Of": of} }
+
 func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
 func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -107,10 +114,6 @@ func (v *Request) Render(status int, name string, p Page) {
 		Page: p, Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
 		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen,
 	}
-	if p.Script != "" {
-		f.ScriptAddress = v.assets.scripts[p.Script].address()
-		allowScript(v.W.Header(), p.Script)
-	}
 	if len(p.Errors) > 0 {
 		f.Title = "Error: " + f.Title
 	}
@@ -124,6 +127,7 @@ func (v *Request) Render(status int, name string, p Page) {
 		f.Notice, f.Undo = v.notice()
 	}
 	v.addNavigation(&f)
+	v.addScripts(&f)
 	var buf bytes.Buffer
 	set, ok := v.pages[name]
 	if !ok {
@@ -136,6 +140,23 @@ func (v *Request) Render(status int, name string, p Page) {
 	}
 	v.W.WriteHeader(status)
 	_, _ = v.W.Write(buf.Bytes()) // the browser may have gone
+}
+
+// addScripts adds the scripts of a page: its own, and that of the shell.
+func (v *Request) addScripts(f *frame) {
+	var names []string
+	if len(f.Areas) > 0 {
+		names = append(names, scriptShell)
+	}
+	if f.Script != "" {
+		names = append(names, f.Script)
+	}
+	for _, name := range names {
+		f.Scripts = append(f.Scripts, v.assets.scripts[name].address())
+	}
+	if len(names) > 0 {
+		allowScripts(v.W.Header())
+	}
 }
 
 // broken responds when a template cannot be executed, which is a bug.

@@ -90,12 +90,3 @@ func quota(p ratelimit.Policy) string {
 	}
 	return fmt.Sprintf("%d requests in %d seconds for %s", p.Quota, int(p.Window/time.Second), whom)
 }
-
-// sessionCookie returns the name of the cookie with a person's session. The backend
-// sets the cookie; an end-to-end test compares the names.
-func sessionCookie(baseURL string) string {
-	if strings.HasPrefix(baseURL, "https://") {
-		return secureCookie
-	}
-	return "kith_session"
-}

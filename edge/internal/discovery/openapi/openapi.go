@@ -96,7 +96,7 @@ func (o Options) fill(root *yaml.Node) {
 	}
 	replacer := strings.NewReplacer(
 		exampleBaseURL, o.BaseURL, exampleVersion, o.Version, exampleMember, member, examplePolicies, o.policyList(),
-		secureCookie, sessionCookie(o.BaseURL), exampleReads, list(batchable(o.Routes)),
+		secureCookie, route.SessionCookie(o.BaseURL), exampleReads, list(batchable(o.Routes)),
 	)
 	walk(root, func(n *yaml.Node) {
 		if n.Kind == yaml.ScalarNode {

@@ -30,18 +30,3 @@ form.addEventListener("submit", (event) => {
   clearTimeout(waiting);
   search();
 });
-
-// j and k go through the list, / to the search box.
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const typing = event.target.matches("input, textarea, select");
-  if (event.key === "/" && !typing) {
-    event.preventDefault();
-    form.elements.q.focus();
-  }
-  if (typing && event.key === "Escape") event.target.blur();
-  if (typing || (event.key !== "j" && event.key !== "k")) return;
-  const links = [...results.querySelectorAll("a.name")];
-  const at = links.indexOf(document.activeElement);
-  links[Math.max(0, Math.min(links.length - 1, at + (event.key === "j" ? 1 : -1)))]?.focus();
-});

@@ -1,0 +1,186 @@
+// The command palette and the shortcuts of every page of a member. What they do, the links and
+// forms of the page do as well.
+const find = document.querySelector(".find");
+const search = find.elements.q;
+const keysKey = "kith-keys";
+
+function element(name, properties, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key in made) made[key] = value;
+    else made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function dialog(label, ...children) {
+  const made = element("dialog", { className: "palette", "aria-label": label }, ...children);
+  made.addEventListener("click", (event) => {
+    if (event.target === made) made.close(); // the backdrop
+  });
+  document.body.append(made);
+  return made;
+}
+
+const nameOf = (node) => (node.getAttribute("aria-label") || node.title || node.textContent).replace(/\s+/g, " ").trim();
+const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+// The palette: people whom the list finds, pages, and what the page can do.
+const input = element("input", {
+  type: "text", role: "combobox", placeholder: "Find a person, a page or an action", maxLength: 256, autocomplete: "off", spellcheck: false,
+  "aria-label": "Find a person, a page or an action", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
+});
+const list = element("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
+const palette = dialog("Command palette", input, list);
+let people = [], shown = [], chosen = 0, waiting, latest = 0;
+
+function commands() {
+  const found = [];
+  for (const link of [...document.querySelectorAll(".areas a"), ...document.getElementById("places").content.querySelectorAll("a")]) {
+    found.push({ text: link.textContent, kind: "Page", run: () => location.assign(link.href) });
+  }
+  for (const act of document.querySelectorAll("[data-shortcut]:not(input)")) {
+    found.push({ text: nameOf(act), kind: "Action", run: () => act.click() });
+  }
+  found.push({ text: "Keyboard shortcuts", kind: "Action", run: () => help.showModal() });
+  return found;
+}
+
+function choose(index) {
+  chosen = Math.max(0, Math.min(shown.length - 1, index));
+  [...list.children].forEach((row, i) => row.setAttribute("aria-selected", String(i === chosen)));
+  if (shown.length > 0) input.setAttribute("aria-activedescendant", `palette-${chosen}`);
+  else input.removeAttribute("aria-activedescendant");
+  list.children[chosen]?.scrollIntoView({ block: "nearest" });
+}
+
+function show() {
+  const words = fold(input.value).split(/\s+/);
+  const matching = commands().filter((c) => words.every((word) => fold(c.text).includes(word)));
+  shown = [...people, ...matching].slice(0, 12);
+  list.replaceChildren(...shown.map((c, i) => {
+    const row = element("li", { id: `palette-${i}`, role: "option" }, element("bdi", { textContent: c.text }), element("span", { className: "small", textContent: c.kind }));
+    row.addEventListener("click", () => run(c));
+    return row;
+  }));
+  choose(0);
+}
+
+async function findPeople() {
+  const number = ++latest;
+  const address = new URL(find.action);
+  address.searchParams.set("q", input.value.trim());
+  let found = [];
+  if (input.value.trim() !== "") {
+    try {
+      const answer = await fetch(address, { headers: { Accept: "text/html" } });
+      if (answer.ok && !answer.redirected) {
+        const loaded = new DOMParser().parseFromString(await answer.text(), "text/html");
+        found = [...loaded.querySelectorAll("#results a.name")].slice(0, 7);
+      }
+    } catch {
+      // The pages can still be chosen.
+    }
+  }
+  if (number !== latest) return; // an answer to older words
+  people = found.map((link) => ({ text: link.textContent, kind: "Person", run: () => location.assign(link.getAttribute("href")) }));
+  show();
+}
+
+function run(command) {
+  palette.close();
+  command.run();
+}
+
+function open() {
+  if (document.querySelector("dialog[open]")) return;
+  input.value = "";
+  people = [];
+  show();
+  palette.showModal();
+  input.focus();
+}
+
+input.addEventListener("input", () => {
+  clearTimeout(waiting);
+  show();
+  waiting = setTimeout(findPeople, 120);
+});
+input.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) {
+    event.preventDefault();
+    choose(chosen + step);
+  }
+  if (event.key === "Enter" && !event.isComposing && shown[chosen]) {
+    event.preventDefault();
+    run(shown[chosen]);
+  }
+});
+
+// The help, in which the keys of one letter can be turned off.
+const keys = element("input", { type: "checkbox", id: "palette-keys" });
+try {
+  keys.checked = localStorage.getItem(keysKey) !== "off";
+} catch {
+  keys.checked = true; // the browser stores nothing
+}
+keys.addEventListener("change", () => {
+  try {
+    localStorage.setItem(keysKey, keys.checked ? "on" : "off");
+  } catch {
+    // Then the choice lasts as long as the page.
+  }
+});
+const meanings = [
+  ["Ctrl K or ⌘ K", "Find a person, a page or an action"], ["/", "Search people"], ["c", "Add a person"], ["j and k", "Next and previous in a list"],
+  ["x", "Select in a list"], ["e", "Edit"], ["z", "Undo what was just done"], ["?", "Show this"],
+];
+const help = dialog("Keyboard shortcuts",
+  element("h2", { textContent: "Keyboard shortcuts" }),
+  element("dl", {}, ...meanings.flatMap(([key, meaning]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: meaning })])),
+  element("p", { className: "radio" }, keys, element("label", { htmlFor: keys.id, textContent: "Use the keys of one letter" })),
+  element("form", { method: "dialog" }, element("button", { textContent: "Close" })));
+const offer = element("button", { type: "button", className: "text", textContent: "Keyboard shortcuts" });
+offer.addEventListener("click", () => help.showModal());
+document.querySelector(".bottom").append(" ", offer);
+
+// Lists: j and k focus the first link or button of a row, x ticks its box.
+const rows = () => [...document.querySelectorAll("[data-list] > li, .people > li")];
+const rowNow = () => rows().findIndex((row) => row.contains(document.activeElement));
+
+function move(step) {
+  const all = rows(), now = rowNow();
+  const next = all[now < 0 ? 0 : Math.max(0, Math.min(all.length - 1, now + step))];
+  next?.querySelector("a, button, summary")?.focus();
+}
+
+function press(key) {
+  switch (key) {
+    case "j": return move(1);
+    case "k": return move(-1);
+    case "x": return rows()[rowNow()]?.querySelector("input[type=checkbox]")?.click();
+    case "?": return help.showModal();
+    case "/": return (document.querySelector("form[data-live] input[type=search]") ?? search).focus();
+  }
+  const target = document.querySelector(`[data-shortcut="${CSS.escape(key)}"]`);
+  if (target?.matches("input, textarea, select")) target.focus();
+  else target?.click();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    event.preventDefault();
+    open();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (event.target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (event.key.length !== 1 || !keys.checked) return;
+  if (event.key === "/") event.preventDefault();
+  press(event.key);
+});

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/kith-crm/kith/edge/internal/backendtest"
+)
+
+// roundTrip is a transport of one function.
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A browser with the cookie of a session gets the backend's page at /, uncompressed and not
+// shared with other sites. Everybody else gets the landing page. Caches keep the two apart.
+func TestStartPage(t *testing.T) {
+	t.Parallel()
+	for base, name := range map[string]string{"http://kith.example": "kith_session", "https://kith.example": "__Host-kith_session"} {
+		c := testConfig(backendtest.New())
+		c.BaseURL = base
+		asked := 0
+		c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != "/" {
+				t.Errorf("the backend is asked for %s", r.URL.Path)
+			}
+			asked++
+			body := io.NopCloser(strings.NewReader("today " + strings.Repeat("x", 4000)))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Cache-Control": {"no-store"}, "Vary": {"Cookie"}}, Body: body, Request: r}, nil
+		})
+		h := newServer(t, c).Handler()
+		for cookie, member := range map[string]bool{
+			"": false, name + "=": false, name + "2=secret": false, "other=" + name: false, "kith_form=x": false,
+			name + "=secret": true, "kith_form=x; " + name + "=stale": true,
+		} {
+			before := asked
+			r := httptest.NewRequest(http.MethodGet, base+"/?done=undone", nil)
+			r.Header.Set("Accept", "text/html")
+			r.Header.Set("Accept-Encoding", "gzip")
+			r.Header.Set("Origin", "https://evil.example")
+			if cookie != "" {
+				r.Header.Set("Cookie", cookie)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			headers := w.Header()
+			vary := strings.Join(headers.Values("Vary"), ", ")
+			if w.Code != http.StatusOK || (asked > before) != member || !strings.Contains(vary, "Cookie") {
+				t.Errorf("%s, %q: %d, asked %t, Vary %q", base, cookie, w.Code, asked > before, vary)
+			}
+			private := headers.Get("Cache-Control") == "no-store" && headers.Get("Content-Encoding") == "" && headers.Get("Access-Control-Allow-Origin") == ""
+			if private != member {
+				t.Errorf("%s, %q: headers %v", base, cookie, headers)
+			}
+		}
+	}
+}
