@@ -21,9 +21,12 @@ async function search() {
   history.replaceState(null, "", address);
 }
 
-form.addEventListener("input", () => {
+form.elements.q.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(search, 120);
+});
+form.addEventListener("change", (event) => {
+  if (event.target !== form.elements.q) search();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
