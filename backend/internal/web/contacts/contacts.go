@@ -27,6 +27,7 @@ func New(h *handlers.Handlers) *Pages { return &Pages{h} }
 func (p *Pages) Routes() []page.Route {
 	return []page.Route{
 		{Pattern: "GET " + page.PathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
+		{Pattern: "POST " + pathAct, Enter: page.MembersOnly, Handle: p.with((*request).act)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
 	}
 }

@@ -20,8 +20,12 @@ type listContent struct {
 	Note          string
 	// Next and First are addresses of pages; empty if there is no such page.
 	Next, First string
-	// Plain is the address of the list without any filter.
-	Plain string
+	// Plain is the address of the list without any filter, Back its parameters.
+	Plain, Back string
+	// Acts are what can be done with the people who are chosen. Selection stands for everyone
+	// who matches; empty if that are too many.
+	Acts      []act
+	Selection string
 }
 
 // chip is a filter that is set, with the address of the list without it.
@@ -36,7 +40,7 @@ type option struct {
 type personRow struct {
 	Avatar
 
-	Path, Name, Headline, Location, Email, Snippet string
+	ID, Path, Name, Headline, Location, Email, Snippet string
 	LastContact                                    time.Time
 	Strength                                       int32
 }
@@ -47,7 +51,7 @@ const pageSize = 50
 func (v *request) showList() error {
 	search := searchIn(v.R.URL.Query())
 	content := listContent{
-		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Groups: filterGroups(),
+		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Groups: filterGroups(), Back: search.Encode(),
 		Sorts: sorts(search.Get(sortParameter)), Orders: orders(search.Get(orderParameter)),
 	}
 	wrong := content.fill(search)
@@ -92,9 +96,10 @@ func (v *request) find(search url.Values, content *listContent) ([]page.FieldErr
 		return wrong, err
 	}
 	content.Count, content.Note = found.GetCount(), found.GetNote()
+	content.Acts, content.Selection = actsFor(req.GetArchived()), found.GetSelection()
 	for _, hit := range found.GetHits() {
 		row := personRow{
-			Avatar: avatarOf(hit.GetId(), hit.GetName()), Path: v.To(page.PathPeople + "/" + hit.GetId()), Name: hit.GetName(),
+			Avatar: avatarOf(hit.GetId(), hit.GetName()), ID: hit.GetId(), Path: v.To(page.PathPeople + "/" + hit.GetId()), Name: hit.GetName(),
 			Headline: hit.GetHeadline(), Location: hit.GetLocation(), Email: hit.GetEmail(), Snippet: hit.GetSnippet(), Strength: hit.GetStrength(),
 		}
 		row.LastContact, _ = time.Parse(time.DateOnly, hit.GetLastContactOn()) // zero if there was none

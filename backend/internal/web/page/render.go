@@ -189,5 +189,16 @@ func notice(r *http.Request) string {
 		"bin-emptied":           "The bin is emptied. Those people are deleted for good.",
 		"bin-nothing":           "Nothing was deleted: the person was not in the bin any more.",
 		"undone-already":        "That was undone already. Nothing more was changed.",
+		"people-none":           "Choose at least one person first.",
+		"people-unchanged":      "Nothing was changed: it was like that already.",
+		"people-tagged":         "The tags are changed.",
+		"people-grouped":        "The groups are changed.",
+		"people-cadence":        "The keep-in-touch interval is changed.",
+		"people-archived":       "Archived.",
+		"people-restored":       "Restored: they are on your lists again.",
+		"people-merged":         "Merged into one person.",
+		"people-deleted":        "Moved to the bin. You can restore them for 30 days.",
+		"view-saved":            "The view is saved.",
+		"view-deleted":          "The view is deleted. Nobody in it was changed.",
 	}[r.URL.Query().Get(noticeParameter)]
 }
