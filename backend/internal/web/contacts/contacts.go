@@ -28,6 +28,10 @@ func (p *Pages) Routes() []page.Route {
 	return []page.Route{
 		{Pattern: "GET " + page.PathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
 		{Pattern: "POST " + pathAct, Enter: page.MembersOnly, Handle: p.with((*request).act)},
+		{Pattern: "GET " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).showViews)},
+		{Pattern: "POST " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).saveView)},
+		{Pattern: "POST " + pathViews + "/rename", Enter: page.MembersOnly, Handle: p.with((*request).renameView)},
+		{Pattern: "POST " + pathViews + "/delete", Enter: page.MembersOnly, Handle: p.with((*request).deleteView)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
 	}
 }

@@ -26,6 +26,9 @@ type listContent struct {
 	// who matches; empty if that are too many.
 	Acts      []act
 	Selection string
+	// Views are the saved views, and MayView is set if the filters may become one.
+	Views   []viewLink
+	MayView bool
 }
 
 // chip is a filter that is set, with the address of the list without it.
@@ -53,6 +56,9 @@ func (v *request) showList() error {
 	content := listContent{
 		Query: search.Get(queryParameter), Plain: v.To(page.PathPeople), Groups: filterGroups(), Back: search.Encode(),
 		Sorts: sorts(search.Get(sortParameter)), Orders: orders(search.Get(orderParameter)),
+	}
+	if err := v.addViews(&content); err != nil {
+		return err
 	}
 	wrong := content.fill(search)
 	if len(wrong) == 0 {
