@@ -10,9 +10,9 @@ import (
 	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
-	"github.com/kith-crm/kith/backend/internal/views"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/views"
 )
 
 // arranged is what a person may be arranged with.
@@ -107,14 +107,14 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"ReplaceGroup": func(ctx context.Context, v victim) (any, error) {
 			return nil, groups.ReplaceGroup(ctx, u, &groups.Group{TenantID: v.tenant, ID: v.group, Name: "stolen", Version: 2})
 		},
-		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
+		"ListViews": func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
 		"InsertView": func(ctx context.Context, v victim) (any, error) {
 			return nil, views.InsertView(ctx, u, &views.View{TenantID: v.tenant, ID: v.view, Name: "mine", FoldedName: fmt.Sprint("mine", u.Now())})
 		},
 		"RenameView": func(ctx context.Context, v victim) (any, error) {
 			return nil, views.RenameView(ctx, u, v.view, "stolen")
 		},
-		"DeleteView": func(ctx context.Context, v victim) (any, error) { return nil, views.DeleteView(ctx, u, v.view) },
+		"DeleteView":  func(ctx context.Context, v victim) (any, error) { return nil, views.DeleteView(ctx, u, v.view) },
 		"DeleteGroup": func(ctx context.Context, v victim) (any, error) { return nil, groups.DeleteGroup(ctx, u, v.group) },
 		"ListMemberships": func(ctx context.Context, v victim) (any, error) {
 			_, members, err := groups.ListMemberships(ctx, u, []string{v.connection})

@@ -44,8 +44,8 @@ type personRow struct {
 	Avatar
 
 	ID, Path, Name, Headline, Location, Email, Snippet string
-	LastContact                                    time.Time
-	Strength                                       int32
+	LastContact                                        time.Time
+	Strength                                           int32
 }
 
 // pageSize is how many people one page lists.

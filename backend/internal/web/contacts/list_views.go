@@ -126,7 +126,9 @@ func (v *request) renameView() error {
 	if err != nil {
 		return err
 	}
-	wrong, err := v.writeView(func(ctx context.Context, tx *db.Tx) error { return views.Rename(ctx, tx, view, v.R.PostForm.Get("name")) })
+	wrong, err := v.writeView(func(ctx context.Context, tx *db.Tx) error {
+		return views.Rename(ctx, tx, view, v.R.PostForm.Get("name"))
+	})
 	if err != nil {
 		return err
 	}
