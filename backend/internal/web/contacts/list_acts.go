@@ -184,11 +184,10 @@ func (v *request) act() error {
 	return nil
 }
 
-// backToList redirects to the list that the member came from, with a notice.
-func (v *request) backToList(notice, _ string) {
-	search := v.cameFrom()
-	search.Set("done", notice)
-	v.Redirect(join(v.To(page.PathPeople), search))
+// backToList redirects to the list that the member came from, with a notice that undoes the
+// change, if there is one.
+func (v *request) backToList(notice, changeID string) {
+	v.RedirectUndoable(join(v.To(page.PathPeople), v.cameFrom()), notice, changeID)
 }
 
 // cameFrom returns the parameters of the list that the member came from.
