@@ -21,19 +21,6 @@ async function search() {
   history.replaceState(null, "", address);
 }
 
-form.elements.q.addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(search, 120);
-});
-form.addEventListener("change", (event) => {
-  if (event.target !== form.elements.q) search();
-});
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  clearTimeout(waiting);
-  search();
-});
-
 // Choosing everyone who matches ticks the page too, and choosing one by one ends it. With
 // shift, a click ticks the people in between.
 let last;
@@ -51,6 +38,19 @@ results.addEventListener("click", (event) => {
   const [from, to] = [boxes.indexOf(last), boxes.indexOf(event.target)].sort((a, b) => a - b);
   if (event.shiftKey && from >= 0) for (const box of boxes.slice(from, to + 1)) box.checked = event.target.checked;
   last = event.target;
+});
+
+form.elements.q.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(search, 120);
+});
+form.addEventListener("change", (event) => {
+  if (event.target !== form.elements.q) search();
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(waiting);
+  search();
 });
 
 // j and k go through the list, / to the search box.
