@@ -249,7 +249,11 @@ func (v *request) do(a act, who chosen, dryRun bool) (outcome, []page.FieldError
 	}
 	req := &organizev1.UpdateMembershipRequest{ConnectionIds: ids, Selection: who.Selection, DryRun: &dryRun}
 	page.Fill(req, url.Values{a.Field.Name: {v.Line(a.Field.Name)}})
-	return outcomeOf(page.Write(v.Member, listTool, req, v.Groups.UpdateMembership))
+	done, wrong, err := outcomeOf(page.Write(v.Member, listTool, req, v.Groups.UpdateMembership))
+	if a.group() && fault.Is(err, fault.NotFound) { // the people were just read
+		return done, []page.FieldError{{Name: a.Field.Name, Message: page.Sentence(err.Error())}}, nil
+	}
+	return done, wrong, err
 }
 
 // group reports whether the value of the act is a group.
