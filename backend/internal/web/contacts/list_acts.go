@@ -37,6 +37,8 @@ type act struct {
 	// Archived says whether it is offered for archived people only, for others only, or for
 	// both.
 	Archived offered
+	// leaves is set if people may not match the list's filters any more.
+	leaves bool
 	// done is the name of the notice.
 	done string
 }
@@ -60,25 +62,25 @@ const (
 func acts() []act {
 	return []act{
 		{Name: "tag", Label: "Tag", Title: "Tag", Field: page.Field{Name: "add_tags", Label: "Tag", Required: true, List: "known", Hint: "A new one is created."}, done: "people-tagged"},
-		{Name: "untag", Label: "Remove tag", Title: "Remove a tag of", Field: page.Field{Name: "remove_tags", Label: "Tag", Required: true, List: "known"}, done: "people-tagged"},
+		{Name: "untag", Label: "Remove tag", Title: "Remove a tag of", Field: page.Field{Name: "remove_tags", Label: "Tag", Required: true, List: "known"}, leaves: true, done: "people-tagged"},
 		{Name: "group", Label: "Add to group", Title: "Add to a group", Field: page.Field{Name: "add_groups", Label: "Group", Required: true, List: "known"}, done: "people-grouped"},
-		{Name: "ungroup", Label: "Remove from group", Title: "Remove from a group", Field: page.Field{Name: "remove_groups", Label: "Group", Required: true, List: "known"}, done: "people-grouped"},
+		{Name: "ungroup", Label: "Remove from group", Title: "Remove from a group", Field: page.Field{Name: "remove_groups", Label: "Group", Required: true, List: "known"}, leaves: true, done: "people-grouped"},
 		{
 			Name: "cadence", Label: "Keep in touch", Title: "Keep in touch with",
 			Field: page.Field{Name: "days", Label: "Days between contacts", Kind: "number", Required: true, Hint: "From 1 to 730: 30 is about once a month. 0 leaves it to their groups."}, done: "people-cadence",
 		},
 		{
-			Name: "archive", Label: "Archive", Title: "Archive", Alarm: true, Archived: forOthers, done: "people-archived",
+			Name: "archive", Label: "Archive", Title: "Archive", Alarm: true, Archived: forOthers, leaves: true, done: "people-archived",
 			Text: "Archived people are not on lists any more, and are deleted for good after 30 days.",
 		},
-		{Name: "restore", Label: "Restore", Title: "Restore", Archived: forArchived, Text: "They are on your lists again.", done: "people-restored"},
+		{Name: "restore", Label: "Restore", Title: "Restore", Archived: forArchived, Text: "They are on your lists again.", leaves: true, done: "people-restored"},
 		{
 			Name: actMerge, Label: "Merge", Title: "Merge", Archived: forOthers, done: "people-merged", Alarm: true,
 			Text: "The person who stays gets everything of the others. The others are archived.",
 		},
 		{Name: actExport, Label: "Export", Title: "Export", Archived: forOthers, Field: page.Field{Name: "format", Label: "Format", Required: true}},
 		{
-			Name: actDelete, Label: "Delete", Title: "Delete", Alarm: true, done: "people-deleted",
+			Name: actDelete, Label: "Delete", Title: "Delete", Alarm: true, leaves: true, done: "people-deleted",
 			Text: "They go to the bin with the notes and interactions that are only about them. You can restore them for 30 days.",
 		},
 	}
@@ -179,6 +181,9 @@ func (v *request) act() error {
 	case done.ChangeID == "":
 		v.backToList("people-unchanged", "")
 	default:
+		if a.leaves && who.Selection != nil {
+			v.R.PostForm.Del("back") // nobody may match any more: go to the whole list
+		}
 		v.backToList(a.done, done.ChangeID)
 	}
 	return nil

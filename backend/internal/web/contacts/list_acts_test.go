@@ -223,10 +223,14 @@ func TestEveryoneWhoMatches(t *testing.T) {
 		add(t, s, b.Owner, people.Draft{Name: "Late", Tags: []string{"crowd"}}, "")
 		wantPage(t, b.Post(actPath, confirmed(confirm, "add_tags", "late")), http.StatusConflict, "Other people match by now", "Nothing was changed")
 
-		page := b.Get("/people")
+		page := b.Get("/people?order=asc")
 		form = actForm(page, "delete")
 		form.Set("selection", selectionOf(t, page))
-		wantDone(t, b.Post(actPath, confirmed(b.Post(actPath, form))), "people-deleted")
+		p := b.Post(actPath, confirmed(b.Post(actPath, form)))
+		wantDone(t, p, "people-deleted")
+		if strings.Contains(p.Header.Get("Location"), "order=") {
+			t.Errorf("back at filters that nobody matches: %s", p.Header.Get("Location"))
+		}
 		wantPage(t, b.Get("/people"), http.StatusOK, "You have nobody here yet.")
 		if change := latest(t, s, b.Owner); change.Summary != "Deleted Person A0 and 60 others" || change.FinalAt.IsZero() {
 			t.Errorf("recorded: %s, final %s", change.Summary, change.FinalAt)
