@@ -62,7 +62,7 @@ func filterGroups() []filterGroup {
 			choice("cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
 		}},
 		{"How you met", []filter{
-			text("met_how", "Words of how you met", ""), partOfDate("met_on_after", "Met after"), partOfDate("met_on_before", "Met before"),
+			text("met_how", "How you met", ""), partOfDate("met_on_after", "Met after"), partOfDate("met_on_before", "Met before"),
 			day("created_after", "Added after"),
 		}},
 		{"What you know", []filter{
@@ -76,7 +76,7 @@ func text(name, label, hint string) filter {
 }
 
 func list(name, label string) filter {
-	return filter{Field: page.Field{Name: name, Label: label, Hint: "People who have all of them."}, Shape: shapeList}
+	return filter{Field: page.Field{Name: name, Label: label}, Shape: shapeList}
 }
 
 func day(name, label string) filter {
@@ -87,7 +87,7 @@ func day(name, label string) filter {
 
 func partOfDate(name, label string) filter {
 	return filter{
-		Field: page.Field{Name: name, Label: label, Hint: "A year, a month or a day: 2024, 2024-05 or 2024-05-17."}, Shape: shapeText,
+		Field: page.Field{Name: name, Label: label, Hint: "Such as 2024 or 2024-05-17."}, Shape: shapeText,
 		text: func(value string) string { return label + " " + value },
 	}
 }

@@ -71,7 +71,7 @@ func TestEachFilter(t *testing.T) {
 		{"last_contact_before=2001-02-03", "Last contact before 3 February 2001", "Ben Okafor"},
 		{"never_contacted=true", "Never in touch", "Ben Okafor"},
 		{"never_contacted=false", "In touch before", "Ada Stone"},
-		{"met_how=tideline", "Words of how you met: tideline", "Ada Stone"},
+		{"met_how=tideline", "How you met: tideline", "Ada Stone"},
 		{"met_on_after=2025-01", "Met after 2025-01", "Ada Stone"},
 		{"met_on_before=2026", "Met before 2026", "Ada Stone"},
 		{"birthday_between=12-01&birthday_between=12-31", "Birthday between 1 December and 31 December", "Ada Stone"},
