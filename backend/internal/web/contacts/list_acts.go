@@ -146,9 +146,9 @@ func (v *request) chosen() (chosen, error) {
 	return who, err
 }
 
-// act does what a button of the list says with the people who are chosen. If they are several,
+// actOnPeople does what a button of the list says with the people who are chosen. If they are several,
 // or if it needs a value, it first shows a page that asks for confirmation.
-func (v *request) act() error {
+func (v *request) actOnPeople() error {
 	at := slices.IndexFunc(acts(), func(a act) bool { return a.Name == v.R.PostForm.Get("act") })
 	if at < 0 {
 		return fault.New(fault.NotFound, "there is no such act")
@@ -164,20 +164,20 @@ func (v *request) act() error {
 		v.backToList("people-none", "")
 		return nil
 	case a.Name == actMerge:
-		return v.merge(a, who, confirmed)
+		return v.mergePeople(a, who, confirmed)
 	case a.Name == actExport && confirmed:
 		return v.exportChosen(a, who)
 	case !confirmed && (len(who.IDs) > 1 || a.Field.Name != "" || a.Name == actDelete):
-		return v.confirm(http.StatusOK, a, who, confirmContent{}, nil)
+		return v.confirmAct(http.StatusOK, a, who, confirmContent{}, nil)
 	}
-	done, wrong, err := v.do(a, who, false)
+	done, wrong, err := v.doAct(a, who, false)
 	switch {
 	case fault.Is(err, fault.Conflict):
 		return page.Refuse(http.StatusConflict, "Somebody was merged or changed meanwhile", page.Sentence(err.Error()))
 	case err != nil:
 		return err
 	case len(wrong) > 0:
-		return v.confirm(http.StatusBadRequest, a, who, confirmContent{}, wrong)
+		return v.confirmAct(http.StatusBadRequest, a, who, confirmContent{}, wrong)
 	case done.ChangeID == "":
 		v.backToList("people-unchanged", "")
 	default:
@@ -224,8 +224,8 @@ func outcomeOf(r result, wrong []page.FieldError, err error) (outcome, []page.Fi
 	return outcome{int(r.GetChanged()), int(r.GetUnchanged()), r.GetChangeId()}, nil, nil
 }
 
-// do calls the tool of an act. It returns the errors of its value.
-func (v *request) do(a act, who chosen, dryRun bool) (outcome, []page.FieldError, error) {
+// doAct calls the tool of an act. It returns the errors of its value.
+func (v *request) doAct(a act, who chosen, dryRun bool) (outcome, []page.FieldError, error) {
 	ids := who.IDs
 	if who.Selection != nil {
 		ids = nil
@@ -272,7 +272,7 @@ func (v *request) exportChosen(a act, who chosen) error {
 		return err
 	}
 	if len(wrong) > 0 {
-		return v.confirm(http.StatusBadRequest, a, who, confirmContent{}, wrong)
+		return v.confirmAct(http.StatusBadRequest, a, who, confirmContent{}, wrong)
 	}
 	return v.Download(f.Name(v.At), f.MediaType(), v.writer(f), func() {})
 }

@@ -43,8 +43,8 @@ type stayRow struct {
 	Selected                  bool
 }
 
-// confirm shows the page that asks before an act, with the errors of its value.
-func (v *request) confirm(status int, a act, who chosen, content confirmContent, wrong []page.FieldError) error {
+// confirmAct shows the page that asks before an act, with the errors of its value.
+func (v *request) confirmAct(status int, a act, who chosen, content confirmContent, wrong []page.FieldError) error {
 	a.Field.Value = v.Line(a.Field.Name)
 	for _, w := range wrong {
 		if w.Name == a.Field.Name && a.Field.Name != "" {
@@ -67,7 +67,7 @@ func (v *request) confirm(status int, a act, who chosen, content confirmContent,
 		content.Known, err = v.known(a)
 	case a.Field.Name == "" && a.Name != actMerge:
 		var would outcome
-		if would, _, err = v.do(a, who, true); err == nil {
+		if would, _, err = v.doAct(a, who, true); err == nil {
 			content.Unchanged = would.Unchanged
 		}
 	}
@@ -118,9 +118,9 @@ func (v *request) writer(f export.File) func(io.Writer) error {
 // maxMerged is the most people of whom one page makes one.
 const maxMerged = 20
 
-// merge merges the people who are chosen into the one who stays. It first shows a page on
+// mergePeople merges the people who are chosen into the one who stays. It first shows a page on
 // which the member chooses who stays, and sees which values of the others are dropped.
-func (v *request) merge(a act, who chosen, confirmed bool) error {
+func (v *request) mergePeople(a act, who chosen, confirmed bool) error {
 	if len(who.IDs) < 2 || len(who.IDs) > maxMerged {
 		return page.Refuse(http.StatusBadRequest, "Choose from 2 to 20 people to merge", "Nothing was changed. Go back to the list and choose who is the same person.")
 	}
@@ -162,5 +162,5 @@ func (v *request) merge(a act, who chosen, confirmed bool) error {
 	if len(wrong) > 0 {
 		status = http.StatusBadRequest
 	}
-	return v.confirm(status, a, who, content, wrong)
+	return v.confirmAct(status, a, who, content, wrong)
 }

@@ -52,48 +52,48 @@ const (
 func filterGroups() []filterGroup {
 	return []filterGroup{
 		{"Who", []filter{
-			text("company", "Organisation", ""), text("title", "Job title", ""), text("location", "Place", "A city or a region."), text("country", "Country", ""),
-			list("tag", "Tag"), text("group", "Group", ""),
-			choice("starred", "Starred", "Starred", "Not starred"), choice("archived", "Archived", "Archived people", ""),
+			textFilter("company", "Organisation", ""), textFilter("title", "Job title", ""), textFilter("location", "Place", "A city or a region."), textFilter("country", "Country", ""),
+			listFilter("tag", "Tag"), textFilter("group", "Group", ""),
+			choiceFilter("starred", "Starred", "Starred", "Not starred"), choiceFilter("archived", "Archived", "Archived people", ""),
 		}},
 		{"In touch", []filter{
-			day("last_contact_before", "Last contact before"), day("last_contact_after", "Last contact after"),
-			choice("never_contacted", "Ever in touch", "Never in touch", "In touch before"),
-			choice("cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
+			dayFilter("last_contact_before", "Last contact before"), dayFilter("last_contact_after", "Last contact after"),
+			choiceFilter("never_contacted", "Ever in touch", "Never in touch", "In touch before"),
+			choiceFilter("cadence_overdue", "Keeping in touch", "Overdue to be in touch", "Not overdue"),
 		}},
 		{"How you met", []filter{
-			text("met_how", "How you met", ""), partOfDate("met_on_after", "Met after"), partOfDate("met_on_before", "Met before"),
-			day("created_after", "Added after"),
+			textFilter("met_how", "How you met", ""), partialDayFilter("met_on_after", "Met after"), partialDayFilter("met_on_before", "Met before"),
+			dayFilter("created_after", "Added after"),
 		}},
 		{"What you know", []filter{
-			birthdays(), set("has", "Has", "Has "), set("missing", "Is missing", "Has no "),
+			birthdayFilter(), setFilter("has", "Has", "Has "), setFilter("missing", "Is missing", "Has no "),
 		}},
 	}
 }
 
-func text(name, label, hint string) filter {
+func textFilter(name, label, hint string) filter {
 	return filter{Field: page.Field{Name: name, Label: label, Hint: hint}, Shape: shapeText}
 }
 
-func list(name, label string) filter {
+func listFilter(name, label string) filter {
 	return filter{Field: page.Field{Name: name, Label: label}, Shape: shapeList}
 }
 
-func day(name, label string) filter {
+func dayFilter(name, label string) filter {
 	return filter{Field: page.Field{Name: name, Label: label, Kind: "date"}, Shape: shapeText, text: func(value string) string {
 		return label + " " + longDay(time.DateOnly, "2 January 2006", value)
 	}}
 }
 
-func partOfDate(name, label string) filter {
+func partialDayFilter(name, label string) filter {
 	return filter{
 		Field: page.Field{Name: name, Label: label, Hint: "Such as 2024 or 2024-05-17."}, Shape: shapeText,
 		text: func(value string) string { return label + " " + value },
 	}
 }
 
-// choice is a filter of true and false. Without a text for false it offers only true.
-func choice(name, label, yes, no string) filter {
+// choiceFilter returns a filter of true and false. Without a text for false it offers only true.
+func choiceFilter(name, label, yes, no string) filter {
 	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeChoice, Options: []option{{Value: "", Label: "Any"}, {Value: "true", Label: yes}}}
 	if no != "" {
 		f.Options = append(f.Options, option{Value: "false", Label: no})
@@ -102,7 +102,7 @@ func choice(name, label, yes, no string) filter {
 	return f
 }
 
-func set(name, label, before string) filter {
+func setFilter(name, label, before string) filter {
 	f := filter{Field: page.Field{Name: name, Label: label}, Shape: shapeSet, Options: []option{
 		{Value: "email", Label: "e-mail address"}, {Value: "phone", Label: "phone number"}, {Value: "url", Label: "web address"},
 		{Value: "note", Label: "note"}, {Value: "interaction", Label: "interaction"}, {Value: "birthday", Label: "birthday"},
@@ -113,7 +113,7 @@ func set(name, label, before string) filter {
 	return f
 }
 
-func birthdays() filter {
+func birthdayFilter() filter {
 	return filter{
 		Field: page.Field{Name: "birthday_between", Label: "Birthday between", Hint: "Month and day, such as 12-01 and 12-31."}, Shape: shapePair,
 		Values: []string{"", ""}, text: func(value string) string { return longDay("01-02", "2 January", value) },
