@@ -53,10 +53,11 @@ func needs() map[string][]string {
 		"people":    {"history", "search/index"},
 		"groups":    {"people"},
 		"reminders": {"people"},
+		"views":     {"db", "text"},
 		"timeline":  {"people"},
 		"search":    {"groups", "job", "search/vector"},
 		"insights":  {"search", "timeline"},
-		"export":    {"groups", "job", "oauth", "oauth/signin", "reminders", "timeline"},
+		"export":    {"groups", "job", "oauth", "oauth/signin", "reminders", "timeline", "views"},
 
 		"importer/source": {"export"}, // reads the lossless export
 		"importer":        {"importer/source", "job"},

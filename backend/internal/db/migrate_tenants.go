@@ -27,7 +27,7 @@ func tenantTables() map[string][]tenantTable {
 			guarded("connections", "handles", "duplicate_keys", "organizations", "positions", "important_dates", "relationships",
 				"groups", "group_connections", "tags", "connection_tags",
 				"notes", "note_connections", "interactions", "interaction_connections",
-				"reminders", "changes", "embeddings", "files", "source_keys", "jobs"),
+				"saved_views", "reminders", "changes", "embeddings", "files", "source_keys", "jobs"),
 			tenantTable{Name: "tenant_states", Owner: tenantColumn, Grants: "SELECT, UPDATE (data_version, removed_version, jobs, embedded_version, notes, interactions)"},
 			tenantTable{Name: "members", Owner: "id", Grants: "SELECT (id, timezone, locale), UPDATE (timezone, locale, updated_at)"},
 			tenantTable{Name: "profiles", Owner: "member_id", Grants: "SELECT, UPDATE"},

@@ -14,6 +14,9 @@ import (
 // A connection that was opened while somebody waited for one shows the rows of who gets it.
 func TestConnectionOpenedForAWaiter(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL")
+	}
 	s, err := db.Open(t.Context(), db.Config{URL: dbtest.Postgres(t), MaxConns: 1})
 	if err != nil {
 		t.Fatal(err)

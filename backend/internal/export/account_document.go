@@ -11,11 +11,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/views"
 )
 
 // lists are the lists after the head, in the order of Data.Export.
 func lists() []string {
-	return []string{"connections", "organizations", "groups", "relationships", "reminders", "notes", "interactions", "changes"}
+	return []string{"connections", "organizations", "groups", "relationships", "reminders", "notes", "interactions", "saved_views", "changes"}
 }
 
 // document writes one JSON object, list by list. After an error it writes nothing more.
@@ -113,6 +114,8 @@ func shapeOf(object any) (list string, shape any) {
 		return "notes", newNoteRecord(o)
 	case *timeline.Interaction:
 		return "interactions", newInteractionRecord(o)
+	case *views.View:
+		return "saved_views", viewShape{o.ID, o.Name, o.Query, o.CreatedAt, o.UpdatedAt}
 	case *history.Change:
 		return "changes", changeShape{
 			o.ID, o.CredentialID, o.CredentialName, o.Tool, o.Summary, o.Effects, o.UndoneBy, o.Undoes, o.CreatedAt,

@@ -78,6 +78,13 @@ type (
 		Type      string    `json:"type"`
 		CreatedAt time.Time `json:"created_at"`
 	}
+	viewShape struct {
+		ID        string    `json:"id"`
+		Name      string    `json:"name"`
+		Query     string    `json:"query"`
+		CreatedAt time.Time `json:"created_at"`
+		UpdatedAt time.Time `json:"updated_at"`
+	}
 	changeShape struct {
 		ID             string           `json:"id"`
 		CredentialID   string           `json:"credential_id"`

@@ -10,6 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/views"
 )
 
 // How many rows of a table an export reads at a time. It reads fewer changes, since the
@@ -20,8 +21,8 @@ const (
 )
 
 // Export calls each with every object of the tenant: connections (archived ones too),
-// organisations, groups, relationships, reminders, notes, interactions and changes, each
-// kind in the order of its ids. It holds no transaction while each runs, so a slow reader
+// organisations, groups, relationships, reminders, notes, interactions, saved views and
+// changes, each kind in the order of its ids. It holds no transaction while each runs, so a slow reader
 // blocks no one. Data that is written meanwhile may or may not be included, but every
 // object is complete. An error from each ends the export. Jobs and the files that wait for
 // them are temporary and are left out.
@@ -42,6 +43,7 @@ func Export(ctx context.Context, q db.Reader, each func(object any) error) error
 				return timeline.FillInteractions(ctx, q, a1)
 			}, timeline.InteractionID, each)
 		},
+		func() error { return exportTable(ctx, q, exportPage, nil, viewID, each) },
 		func() error { return exportTable(ctx, q, exportPageChanges, nil, changeID, each) },
 	} {
 		if err := pages(); err != nil {
@@ -56,6 +58,7 @@ func organizationID(o *people.Organization) string { return o.ID }
 func groupID(g *groups.Group) string               { return g.ID }
 func relationshipID(r *people.Relationship) string { return r.ID }
 func reminderID(r *reminders.Reminder) string      { return r.ID }
+func viewID(v *views.View) string                  { return v.ID }
 func changeID(c *history.Change) string            { return c.ID }
 
 // exportTable reads one table page by page, fills each page with the lists of its rows,

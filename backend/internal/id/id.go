@@ -34,6 +34,7 @@ const (
 	File         = "fil"
 	Client       = "cli"
 	Grant        = "grt"
+	View         = "viw"
 )
 
 // Generator makes identifiers that grow strictly within one process. It is safe

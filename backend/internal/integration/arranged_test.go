@@ -12,10 +12,11 @@ import (
 	"github.com/kith-crm/kith/backend/internal/reminders"
 	"github.com/kith-crm/kith/backend/internal/search/index"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/views"
 )
 
 // arranged is what a person may be arranged with.
-type arranged struct{ group, reminder, relative string }
+type arranged struct{ group, reminder, relative, view string }
 
 // arrange gives a person a group, a tag, a date, a reminder and a friend, all of
 // them called by a word.
@@ -45,7 +46,11 @@ func arrange(ctx context.Context, u *db.Tx, connectionID, word string) (arranged
 		return out, err
 	}
 	r := people.Relationship{FromID: connectionID, ToID: friend.Connection.ID, Type: "friend", CreatedAt: u.Now()}
-	out = arranged{group: group.Group.ID, reminder: made.ID, relative: friend.Connection.ID}
+	view, err := views.Save(ctx, u, word, "tag="+word)
+	if err != nil {
+		return out, err
+	}
+	out = arranged{group: group.Group.ID, reminder: made.ID, relative: friend.Connection.ID, view: view.ID}
 	return out, people.InsertRelationship(ctx, u, &r)
 }
 
@@ -62,6 +67,7 @@ func within(all ...map[string]attempt) map[string]attempt {
 func arrangedReads(data *db.Tenant) map[string]attempt {
 	return map[string]attempt{
 		"ListGroups": func(ctx context.Context, _ victim) (any, error) { return groups.ListGroups(ctx, data) },
+		"ListViews":  func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, data) },
 		"ListTags":   func(ctx context.Context, _ victim) (any, error) { return groups.ListTags(ctx, data, 50) },
 		"FindGroup":  func(ctx context.Context, v victim) (any, error) { return groups.FindGroup(ctx, data, v.group) },
 		"List": func(ctx context.Context, v victim) (any, error) {
@@ -101,6 +107,14 @@ func arrangedWrites(u *db.Tx) map[string]attempt {
 		"ReplaceGroup": func(ctx context.Context, v victim) (any, error) {
 			return nil, groups.ReplaceGroup(ctx, u, &groups.Group{TenantID: v.tenant, ID: v.group, Name: "stolen", Version: 2})
 		},
+		"ListViews": func(ctx context.Context, _ victim) (any, error) { return views.ListViews(ctx, u) },
+		"InsertView": func(ctx context.Context, v victim) (any, error) {
+			return nil, views.InsertView(ctx, u, &views.View{TenantID: v.tenant, ID: v.view, Name: "mine", FoldedName: fmt.Sprint("mine", u.Now())})
+		},
+		"RenameView": func(ctx context.Context, v victim) (any, error) {
+			return nil, views.RenameView(ctx, u, v.view, "stolen")
+		},
+		"DeleteView":  func(ctx context.Context, v victim) (any, error) { return nil, views.DeleteView(ctx, u, v.view) },
 		"DeleteGroup": func(ctx context.Context, v victim) (any, error) { return nil, groups.DeleteGroup(ctx, u, v.group) },
 		"ListMemberships": func(ctx context.Context, v victim) (any, error) {
 			_, members, err := groups.ListMemberships(ctx, u, []string{v.connection})

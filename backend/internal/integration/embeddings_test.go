@@ -217,7 +217,7 @@ func TestVectorsOfDeletedPeopleAreGone(t *testing.T) {
 		embedAll(t, s, owner)
 		before := loadVectors(t, s, owner, -1)
 		err := write(t, s, owner, func(ctx context.Context, u *db.Tx) error {
-			_, err := people.DeleteConnection(ctx, u, kinds.All(), ids[0])
+			_, err := people.DeleteConnections(ctx, u, kinds.All(), ids[0])
 			return err
 		})
 		if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/timeline"
+	"github.com/kith-crm/kith/backend/internal/views"
 	"pgregory.net/rapid"
 )
 
@@ -332,7 +333,11 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings})
+	saved, err := views.ListViews(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal([]any{docs, entries, c, vectors, changes, settings, saved})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +347,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
-		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys", "embeddings", "jobs", "files", "source_keys"}
+		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -63,8 +63,8 @@ func actWrites(u *db.Tx) map[string]attempt {
 		"SetArchived": func(ctx context.Context, v victim) (any, error) {
 			return nil, people.SetArchived(ctx, u, []string{v.connection}, u.Now())
 		},
-		"DeleteConnection": func(ctx context.Context, v victim) (any, error) {
-			gone, err := people.DeleteConnection(ctx, u, kinds.All(), v.connection)
+		"DeleteConnections": func(ctx context.Context, v victim) (any, error) {
+			gone, err := people.DeleteConnections(ctx, u, kinds.All(), v.connection)
 			if gone.Notes+gone.Interactions > 0 {
 				return nil, errors.New("the victim's " + secret + " was deleted")
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 )
 
-// Removal is what DeleteConnection did.
+// Removal is what DeleteConnections did.
 type Removal struct {
 	Effects []history.EffectDraft
 	// Notes and Interactions are how many of these were deleted too.
@@ -41,12 +41,30 @@ func Delete(ctx context.Context, w *db.Tx, kinds history.Kinds, id, confirm stri
 	if text.Line(confirm) != text.Line(c.Name) {
 		return Deleted{}, fault.InvalidField("confirm_name", "is not the full name of %s, which get_connection returns; nothing was deleted", id)
 	}
-	gone, err := DeleteConnection(ctx, w, kinds, id)
+	gone, err := DeleteConnections(ctx, w, kinds, id)
 	if err != nil {
 		return Deleted{}, err
 	}
 	out := Deleted{Deleted: true, Notes: gone.Notes, Interactions: gone.Interactions, FinalAt: w.Now().Add(history.KeepDeleted)}
 	draft := history.Draft{Summary: "Deleted " + c.Name, Effects: gone.Effects, FinalAt: out.FinalAt}
+	out.ChangeID, err = history.Record(ctx, w, draft)
+	return out, err
+}
+
+// DeleteAll moves people, archived or not, into the bin as one change. It fails with
+// fault.NotFound, naming the id, when one of them does not exist; then no one is deleted.
+// With dryRun it writes nothing and only reports who would be deleted.
+func DeleteAll(ctx context.Context, w *db.Tx, kinds history.Kinds, ids []string, dryRun bool) (Acted, error) {
+	people, err := ListConnections(ctx, w, ids)
+	if err != nil || len(people) == 0 || dryRun {
+		return Acted{Changed: people}, err
+	}
+	gone, err := DeleteConnections(ctx, w, kinds, IDs(people, idOf)...)
+	if err != nil {
+		return Acted{}, err
+	}
+	out := Acted{Changed: people}
+	draft := history.Draft{Summary: "Deleted " + namesOf(people), Effects: gone.Effects, FinalAt: w.Now().Add(history.KeepDeleted)}
 	out.ChangeID, err = history.Record(ctx, w, draft)
 	return out, err
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// DeleteConnection removes a connection, and those merged into it, with their lists,
+// DeleteConnections removes connections, and those merged into them, with their lists,
 // dates, reminders and relationships. It also removes the notes and interactions that are
 // about no other person. It returns every effect, so that the deletion can be undone:
 // first the effects that need the people to exist, last the people. An undo runs in
 // reverse order.
-func DeleteConnection(ctx context.Context, tx *db.Tx, kinds history.Kinds, id string) (Removal, error) {
-	ids, err := mergedInto(ctx, tx, id)
+func DeleteConnections(ctx context.Context, tx *db.Tx, kinds history.Kinds, ids ...string) (Removal, error) {
+	ids, err := withMerged(ctx, tx, ids)
 	if err != nil {
 		return Removal{}, err
 	}
@@ -66,12 +66,13 @@ func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind str
 	case history.Interaction:
 		about, err = People(ctx, tx, "interaction_connections", "interaction_id", ids)
 	}
+	removed := setOf(peopleFound)
 	var touches []history.EffectDraft
 	for _, id := range ids {
 		switch object, there := whole[id]; {
 		case !there:
 		case about != nil:
-			touches = append(touches, withdrawal(kind, id, object, about[id], peopleFound))
+			touches = append(touches, withdrawal(kind, id, object, about[id], removed))
 		case kind == history.Membership:
 			if in := object.(Groups); len(in.Groups) > 0 { //nolint:forcetypeassert // its restorer is beside it
 				touches = append(touches, history.EffectDraft{Kind: kind, ID: id, Before: in, After: Groups{Groups: []string{}}})
@@ -83,26 +84,35 @@ func recordRemovals(ctx context.Context, tx *db.Tx, r history.Restorer, kind str
 	return touches, err
 }
 
-// mergedInto returns a connection, then those merged into it, then those merged into
-// these, and so on.
-func mergedInto(ctx context.Context, q db.Reader, id string) ([]string, error) {
-	ids := []string{id}
-	for next := ids; len(next) > 0; {
+// withMerged returns connections and those merged into them, those merged into these, and so
+// on. Each one comes after the one that it was merged into.
+func withMerged(ctx context.Context, q db.Reader, ids []string) ([]string, error) {
+	all := slices.Clone(ids)
+	for next, depth := ids, 0; len(next) > 0 && depth <= len(all); depth++ { // a chain of merges is never longer
 		var found []string
-		err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND merged_into IN (?) AND id NOT IN (?) ORDER BY id",
-			q.TenantID(), bun.List(next), bun.List(ids)).Scan(ctx, &found)
+		err := q.NewRaw("SELECT id FROM connections WHERE tenant_id = ? AND merged_into IN (?) ORDER BY id", q.TenantID(), bun.List(next)).Scan(ctx, &found)
 		if err != nil {
 			return nil, err
 		}
-		ids, next = append(ids, found...), found
+		later := setOf(found)
+		all = append(slices.DeleteFunc(all, func(id string) bool { return later[id] }), found...)
+		next = found
 	}
-	return ids, nil
+	return all, nil
+}
+
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // withdrawal is what happens to an entry when people are removed from it: the entry is
 // deleted unless it is about other people too.
-func withdrawal(kind, id string, whole any, ids, people []string) history.EffectDraft {
-	left := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return slices.Contains(people, one) })
+func withdrawal(kind, id string, whole any, ids []string, removed map[string]bool) history.EffectDraft {
+	left := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return removed[one] })
 	if len(left) == 0 {
 		return history.EffectDraft{Kind: kind, ID: id, Before: whole}
 	}

@@ -341,7 +341,7 @@ func TestUndoWithoutAWay(t *testing.T) {
 		grace, _ := added(t, s, b.Owner, "Grace Hopper")
 		bio := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("one")})
 		by(t, s, b.Owner, "delete_connection", func(ctx context.Context, u *db.Tx) (people.Removal, error) {
-			return people.DeleteConnection(ctx, u, kinds.All(), grace) // without a record, as the purge does
+			return people.DeleteConnections(ctx, u, kinds.All(), grace) // without a record, as the purge does
 		})
 		p := b.Get(undoPath(bio))
 		want(t, p, http.StatusOK, "This cannot be undone yet", "Person Grace Hopper: it is not on file any more.", "None of the later changes can be undone for it.")

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -17,10 +16,6 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-// exportBuffer is how much of a file is buffered, in bytes. If the store fails before
-// that, an error page can still be sent.
-const exportBuffer = 64 << 10
-
 // export sends all data of the member as one ZIP, while it is read.
 func (v *request) export() error {
 	ctx := v.R.Context()
@@ -29,7 +24,7 @@ func (v *request) export() error {
 		return err
 	}
 	name := "kith-export-" + v.Login.Username + "-" + v.Now().UTC().Format(time.DateOnly) + ".zip"
-	return v.download(name, "application/zip", func(out io.Writer) error {
+	return v.Download(name, "application/zip", func(out io.Writer) error {
 		return export.WriteAccount(ctx, out, of, v.data(), v.Now())
 	}, func() { v.record(account.AccountExported, v.Login.MemberID, "") })
 }
@@ -42,7 +37,7 @@ func (v *request) exportFile() error {
 	if err != nil {
 		return err
 	}
-	return v.download(f.Name(v.Now()), f.MediaType(), func(out io.Writer) error {
+	return v.Download(f.Name(v.Now()), f.MediaType(), func(out io.Writer) error {
 		_, err := f.Write(ctx, data, out)
 		return err
 	}, func() {})
@@ -78,49 +73,6 @@ func memberOrAgent(v *page.Request) (bool, error) {
 	}
 	v.Owner = p.Tenant
 	return true, nil
-}
-
-// download sends a file while write writes it, and calls sent if any of it was sent. If
-// write fails halfway, it closes the connection, so that the file is not taken for
-// complete.
-func (v *request) download(name, mediaType string, write func(out io.Writer) error, sent func()) error {
-	v.W.Header().Set("Content-Type", mediaType)
-	v.W.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	if v.R.Method == http.MethodHead {
-		return nil
-	}
-	body := &sentWriter{Writer: v.W}
-	out := bufio.NewWriterSize(body, exportBuffer)
-	err := write(out)
-	if err == nil {
-		err = out.Flush()
-	}
-	if err == nil || body.begun {
-		sent()
-	}
-	if err == nil {
-		return nil
-	}
-	if !body.begun {
-		v.W.Header().Del("Content-Disposition")
-		page.SetHeaders(v.W.Header())
-		page.SetAlone(v.W.Header())
-		return err
-	}
-	v.Logger.WarnContext(v.R.Context(), "export broken off", "error", err)
-	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to say "close the connection"
-}
-
-// sentWriter records whether anything was written.
-type sentWriter struct {
-	io.Writer
-
-	begun bool
-}
-
-func (w *sentWriter) Write(p []byte) (int, error) {
-	w.begun = true
-	return w.Writer.Write(p)
 }
 
 // account returns what is stored about the member.

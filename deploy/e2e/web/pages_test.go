@@ -1,4 +1,4 @@
-// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestMailedLinks|TestToday|TestAtTheKeyboard|TestOtherSites'
+// Run this file alone: deploy/e2e/with-services.sh go test ./deploy/e2e/web -run 'TestPages|TestToday|TestPeople|TestMailedLinks|TestAtTheKeyboard|TestOtherSites'
 
 package web
 
@@ -18,6 +18,18 @@ func TestPages(t *testing.T) {
 	harness.EachSite(t, func(t *testing.T, s *harness.Service) {
 		s.StartWith(map[string]string{"KITH_SIGN_UP": "true"})
 		s.RunWithBrowser(t, "pages.test.mjs", map[string]string{"SCREENSHOTS": s.Screenshots(t)})
+	})
+}
+
+// TestPeople: a member filters the list of people, acts on several at once and saves views, with
+// and without the script, with screenshots of every page.
+func TestPeople(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.Start()
+		settings := s.NewPerson(t)
+		m := &harness.Member{Service: s, Username: settings["MEMBER_USERNAME"]}
+		settings["BEARER"], settings["SCREENSHOTS"] = m.Token(t).Bearer, s.Screenshots(t)
+		s.RunWithBrowser(t, "people.test.mjs", settings)
 	})
 }
 

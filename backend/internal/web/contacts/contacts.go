@@ -27,6 +27,11 @@ func New(h *handlers.Handlers) *Pages { return &Pages{h} }
 func (p *Pages) Routes() []page.Route {
 	return []page.Route{
 		{Pattern: "GET " + page.PathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
+		{Pattern: "POST " + pathAct, Enter: page.MembersOnly, Handle: p.with((*request).actOnPeople)},
+		{Pattern: "GET " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).showViews)},
+		{Pattern: "POST " + pathViews, Enter: page.MembersOnly, Handle: p.with((*request).saveView)},
+		{Pattern: "POST " + pathViews + "/rename", Enter: page.MembersOnly, Handle: p.with((*request).renameView)},
+		{Pattern: "POST " + pathViews + "/delete", Enter: page.MembersOnly, Handle: p.with((*request).deleteView)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
 	}
 }

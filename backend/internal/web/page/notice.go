@@ -96,5 +96,16 @@ func notices() map[string]string {
 		"logged":                "Logged. It is the last contact now.",
 		"changed-meanwhile":     "Nothing was done: it changed in the meantime. This is how it is now.",
 		"undone-already":        "That was undone already. Nothing more was changed.",
+		"people-none":           "Choose at least one person first.",
+		"people-unchanged":      "Nothing was changed: it was like that already.",
+		"people-tagged":         "The tags are changed.",
+		"people-grouped":        "The groups are changed.",
+		"people-cadence":        "The keep-in-touch interval is changed.",
+		"people-archived":       "Archived.",
+		"people-restored":       "Restored: they are on your lists again.",
+		"people-merged":         "Merged into one person.",
+		"people-deleted":        "Moved to the bin. You can restore them for 30 days.",
+		"view-saved":            "The view is saved.",
+		"view-deleted":          "The view is deleted. Nobody in it was changed.",
 	}
 }

@@ -453,6 +453,19 @@ CREATE TABLE groups (
     UNIQUE (tenant_id, folded_name)
 );
 
+-- Names for filters of the list of people.
+CREATE TABLE saved_views (
+    tenant_id   TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT COLLATE "C" NOT NULL,
+    name        TEXT NOT NULL,
+    folded_name TEXT COLLATE "C" NOT NULL,
+    query       TEXT NOT NULL,  -- parameters of an address
+    created_at  TIMESTAMPTZ NOT NULL,
+    updated_at  TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+);
+
 -- Who is in which group.
 CREATE TABLE group_connections (
     tenant_id     TEXT COLLATE "C" NOT NULL,

@@ -435,6 +435,19 @@ CREATE TABLE groups (
     UNIQUE (tenant_id, folded_name)
 ) WITHOUT ROWID;
 
+-- Names for filters of the list of people.
+CREATE TABLE saved_views (
+    tenant_id   TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    id          TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    folded_name TEXT NOT NULL,
+    query       TEXT NOT NULL,  -- parameters of an address
+    created_at  TIMESTAMP NOT NULL,
+    updated_at  TIMESTAMP NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, folded_name)
+) WITHOUT ROWID;
+
 -- Who is in which group.
 CREATE TABLE group_connections (
     tenant_id     TEXT NOT NULL,

@@ -21,9 +21,31 @@ async function search() {
   history.replaceState(null, "", address);
 }
 
-form.addEventListener("input", () => {
+// Choosing everyone who matches ticks the page too, and choosing one by one ends it. With
+// shift, a click ticks the people in between.
+let last;
+results.addEventListener("change", ({ target }) => {
+  const everyone = results.querySelector("[data-everyone]");
+  if (target === everyone) {
+    for (const box of results.querySelectorAll("[data-choose]")) box.checked = everyone.checked;
+  } else if (target.matches("[data-choose]") && everyone) {
+    everyone.checked = false;
+  }
+});
+results.addEventListener("click", (event) => {
+  if (!event.target.matches("[data-choose]")) return;
+  const boxes = [...results.querySelectorAll("[data-choose]")];
+  const [from, to] = [boxes.indexOf(last), boxes.indexOf(event.target)].sort((a, b) => a - b);
+  if (event.shiftKey && from >= 0) for (const box of boxes.slice(from, to + 1)) box.checked = event.target.checked;
+  last = event.target;
+});
+
+form.elements.q.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(search, 120);
+});
+form.addEventListener("change", (event) => {
+  if (event.target !== form.elements.q) search();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
