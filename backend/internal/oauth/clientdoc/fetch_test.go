@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -182,6 +184,34 @@ func TestSlowAnswer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-over
+}
+
+// A request takes at most 5 seconds by the constant, too: here the name server does not answer.
+func TestSlowNameServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		silent := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		began := time.Now()
+		_, _, err := clientdoc.New(clientdoc.Options{Resolver: silent}).Fetch(t.Context(), "https://agent.example.com/client.json")
+		if took := time.Since(began); !fault.Is(err, fault.Invalid) || took != 5*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
+
+// A document may have 10 KB, and not a byte more.
+func TestLargestDocument(t *testing.T) {
+	t.Parallel()
+	for size, fits := range map[int]bool{10 << 10: true, 10<<10 + 1: false} {
+		host := clientdoctest.Start(t, chunks(strings.Repeat(" ", size)))
+		body, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json")
+		if (err == nil) != fits || fits && len(body) != size {
+			t.Errorf("%d bytes: %d, %v", size, len(body), err)
+		}
+	}
 }
 
 // Requests beyond the concurrency limit wait, and fail if they wait too long.
