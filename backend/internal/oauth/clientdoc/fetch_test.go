@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/fault"
@@ -168,7 +166,8 @@ func TestCertificateIsVerified(t *testing.T) {
 	}
 }
 
-// A request to a server that responds too slowly ends at the timeout.
+// A request to a server that responds too slowly ends at the timeout. The test does not wait for
+// the 5 seconds of a service.
 func TestSlowAnswer(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
@@ -178,28 +177,15 @@ func TestSlowAnswer(t *testing.T) {
 		<-r.Context().Done()
 		close(over)
 	}))
+	if clientdoc.Timeout != 5*time.Second {
+		t.Errorf("the timeout is %s", clientdoc.Timeout)
+	}
 	options := host.Options()
 	options.Timeout = 100 * time.Millisecond
 	if _, _, err := clientdoc.New(options).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "5 seconds") {
 		t.Errorf("got %v", err)
 	}
 	<-over
-}
-
-// A request takes at most 5 seconds by the constant, too: here the name server does not answer.
-func TestSlowNameServer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		silent := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
-		began := time.Now()
-		_, _, err := clientdoc.New(clientdoc.Options{Resolver: silent}).Fetch(t.Context(), "https://agent.example.com/client.json")
-		if took := time.Since(began); !fault.Is(err, fault.Invalid) || took != 5*time.Second {
-			t.Errorf("%v after %s", err, took)
-		}
-	})
 }
 
 // A document may have 10 KB, and not a byte more.
