@@ -18,7 +18,7 @@ date birthday locale merged_into touched due_on ended_on last_contact_on met_on 
 action code field fields kind matched_by matched_fields mode_used object outcome recurrence source state tie type visibility
 country email emails phones url urls avatar_url poll username
 media_type next_cursor selection entry note detail
-plan provider model scopes required_scopes tool tools`
+plan provider model scopes required_scopes tool tools arguments`
 
 // elsewhere are unmarked fields with the name of a marked field of another tool.
 var elsewhere = map[string][]string{"get_account": {"name", "reason"}, "get_connection": {"reason"}}

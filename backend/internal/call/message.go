@@ -72,6 +72,8 @@ type State struct {
 	// Effect is what a read writes besides its answer, such as a job that it starts; nil
 	// for none.
 	Effect Effect
+	// Allows reports whether the caller may call a tool.
+	Allows func(tool string) bool
 }
 
 // Effect writes in the transaction that charges for the call.

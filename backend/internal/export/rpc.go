@@ -73,7 +73,7 @@ func (h *RPC) start(ctx context.Context, tx *db.Tx, f File, res *connectionsv1.E
 	if err != nil {
 		return err
 	}
-	res.TaskId = &j.Number
+	res.TaskId, res.Next = &j.Number, job.Wait(ctx, j.Number)
 	if started {
 		tx.OnCommit(h.Jobs.Wake)
 		return nil

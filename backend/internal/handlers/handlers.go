@@ -65,7 +65,10 @@ func New(c Config) *Handlers {
 		Changes:    &history.RPC{DB: c.Store},
 		Imports:    &importer.RPC{Jobs: c.Jobs, Kinds: c.Kinds},
 		Embeddings: &search.EmbedRPC{Jobs: c.Jobs, Provider: c.Search.Provider()},
-		Jobs:       &job.RPC{DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now},
-		Account:    &account.RPC{DB: c.Store},
+		Jobs: &job.RPC{
+			DB: c.Store, Jobs: c.Jobs, BaseURL: c.BaseURL, Now: c.Now,
+			Next: map[string]job.Next{importer.JobKind: importer.Next},
+		},
+		Account: &account.RPC{DB: c.Store},
 	}
 }

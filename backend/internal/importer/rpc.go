@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 
 	"github.com/kith-crm/kith/backend/internal/call"
@@ -13,12 +14,13 @@ import (
 	"github.com/kith-crm/kith/backend/internal/text"
 	accountv1 "github.com/kith-crm/kith/proto/gen/kith/account/v1"
 	importsv1 "github.com/kith-crm/kith/proto/gen/kith/imports/v1"
+	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 )
 
-// UndoChange implements the RPC.
 // maxConflictReason bounds the reason of a conflict, in characters.
 const maxConflictReason = 299
 
+// UndoChange implements the RPC.
 func (h *RPC) UndoChange(ctx context.Context, u *db.Tx, req *accountv1.UndoChangeRequest) (*accountv1.UndoChangeResponse, error) {
 	var undone history.Undone
 	var err error
@@ -55,7 +57,7 @@ func (h *RPC) undoImport(ctx context.Context, u *db.Tx, importID string) (*accou
 	if started {
 		u.OnCommit(h.Jobs.Wake)
 	}
-	return &accountv1.UndoChangeResponse{TaskId: &j.Number}, nil
+	return &accountv1.UndoChangeResponse{TaskId: &j.Number, Next: job.Wait(ctx, j.Number)}, nil
 }
 
 // maxInline is the largest file, in bytes, that may be passed with the call.
@@ -64,6 +66,7 @@ const maxInline = 1 << 20
 // inlineName is the name of a file that was sent without a name.
 const inlineName = "a file"
 
+// RPC implements the RPCs that import people and undo changes.
 type RPC struct {
 	Jobs  job.Jobs
 	Kinds history.Kinds
@@ -90,7 +93,21 @@ func (h *RPC) ImportFile(ctx context.Context, u *db.Tx, req *importsv1.ImportFil
 	} else {
 		call.Waive(ctx)
 	}
-	return &importsv1.ImportFileResponse{TaskId: j.Number}, nil
+	return &importsv1.ImportFileResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, nil
+}
+
+// Next returns the calls that make sense after an import that has ended: to look at the duplicates
+// that it may have made, and at what an undo would do.
+func Next(ctx context.Context, ended *job.Job) []*toolv1.NextCall {
+	var r Report
+	if json.Unmarshal([]byte(ended.Result), &r) != nil || r.DryRun || r.Created+r.Updated == 0 {
+		return nil
+	}
+	var calls []*toolv1.NextCall
+	if r.Created > 0 {
+		calls = call.Next(ctx, "find_duplicates", nil)
+	}
+	return append(calls, call.Next(ctx, "undo_change", map[string]any{"import_id": r.ImportID, "dry_run": true})...)
 }
 
 // lines returns texts in the form in which they are stored.

@@ -11,6 +11,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/text"
 	jobsv1 "github.com/kith-crm/kith/proto/gen/kith/jobs/v1"
+	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -33,12 +34,18 @@ const pathJobs = "/api/jobs/"
 // otherProcesses is how often to read a job that another process may be running.
 const otherProcesses = time.Second
 
+// RPC implements the RPCs of jobs.
 type RPC struct {
 	DB      *db.DB
 	Jobs    Jobs
 	BaseURL string
 	Now     func() time.Time
+	// Next has the kinds of jobs after which calls make sense.
+	Next map[string]Next
 }
+
+// Next returns the calls that make sense after a job that has ended.
+type Next func(ctx context.Context, ended *Job) []*toolv1.NextCall
 
 // GetJob implements the RPC.
 func (h *RPC) GetJob(ctx context.Context, req *jobsv1.GetJobRequest) (*jobsv1.GetJobResponse, error) {
@@ -51,7 +58,7 @@ func (h *RPC) GetJob(ctx context.Context, req *jobsv1.GetJobRequest) (*jobsv1.Ge
 		j, err := GetJob(ctx, data, req.GetTaskId())
 		if err != nil || j.Terminal() || req.GetWaitSeconds() == 0 || !h.await(ctx, changed, wait.C) {
 			stop()
-			return h.answer(j, err)
+			return h.answer(ctx, j, err)
 		}
 		stop()
 	}
@@ -72,13 +79,32 @@ func (h *RPC) await(ctx context.Context, changed <-chan struct{}, end <-chan tim
 	return true
 }
 
-func (h *RPC) answer(j *Job, err error) (*jobsv1.GetJobResponse, error) {
+func (h *RPC) answer(ctx context.Context, j *Job, err error) (*jobsv1.GetJobResponse, error) {
 	if err != nil {
 		return nil, err
 	}
 	message, err := h.message(j)
-	return &jobsv1.GetJobResponse{Job: message}, err
+	return &jobsv1.GetJobResponse{Job: message, Next: h.next(ctx, j)}, err
 }
+
+// next returns the calls that make sense after reading a job.
+func (h *RPC) next(ctx context.Context, j *Job) []*toolv1.NextCall {
+	if !j.Terminal() {
+		return Wait(ctx, j.Number)
+	}
+	if after := h.Next[j.Kind]; after != nil {
+		return after(ctx, j)
+	}
+	return nil
+}
+
+// Wait returns the call that waits for a job, for the field next of an answer.
+func Wait(ctx context.Context, number int32) []*toolv1.NextCall {
+	return call.Next(ctx, "get_job", map[string]any{"task_id": number, "wait_seconds": longestWait})
+}
+
+// longestWait is the most seconds that get_job waits.
+const longestWait = 20
 
 // CancelJob implements the RPC.
 func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequest) (*jobsv1.CancelJobResponse, error) {
@@ -87,7 +113,7 @@ func (h *RPC) CancelJob(ctx context.Context, u *db.Tx, req *jobsv1.CancelJobRequ
 		return nil, err
 	}
 	message, err := h.message(j)
-	return &jobsv1.CancelJobResponse{Job: message}, err
+	return &jobsv1.CancelJobResponse{Job: message, Next: h.next(ctx, j)}, err
 }
 
 func (h *RPC) message(j *Job) (*jobsv1.Job, error) {

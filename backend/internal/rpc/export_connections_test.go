@@ -117,6 +117,7 @@ func TestExportBecomesFile(t *testing.T) {
 			t.Errorf("%v %v", got.body, got.header)
 		}
 		wantReplay(t, got, p.withKey(t, "k", exportPeople, whole))
+		wantNext(t, "an export as a job", got, "get_job map[task_id:1 wait_seconds:20]")
 		if again := p.call(t, exportPeople, whole); again.at("task_id") != 1.0 || again.header.Get(rpc.HeaderCharged) != "" {
 			t.Errorf("the same while it is made: %v %v", again.body, again.header)
 		}

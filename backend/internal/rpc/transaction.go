@@ -69,8 +69,12 @@ func (x *transactions) interceptor() connect.UnaryInterceptorFunc {
 			if err != nil {
 				return nil, err
 			}
-			call := &invocation{rule: rule, principal: p, request: req, next: next, key: key}
-			return x.run(ctx, call)
+			c := &invocation{rule: rule, principal: p, request: req, next: next, key: key}
+			c.state.Allows = func(tool string) bool {
+				other, ok := x.rpcs.Tool(tool)
+				return ok && permit(other, p) == nil
+			}
+			return x.run(ctx, c)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (h *EmbedRPC) EmbedObjects(ctx context.Context, u *db.Tx, req *importsv1.Em
 	} else {
 		call.Waive(ctx)
 	}
-	return &importsv1.EmbedObjectsResponse{TaskId: j.Number}, nil
+	return &importsv1.EmbedObjectsResponse{TaskId: j.Number, Next: job.Wait(ctx, j.Number)}, nil
 }
 
 // localHost is the name of the built-in provider in answers.

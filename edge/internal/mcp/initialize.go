@@ -48,8 +48,8 @@ var routing = []struct{ tool, line string }{
 	{"create_connection", "New and changed people: create_connection (it recognises duplicates), update_connection. Tags and groups of many: " +
 		"update_membership."},
 	{"undo_change", "Every write answers with a change_id that undo_change reverts; list_changes has earlier ones."},
-	{"get_job", "A task_id names a running job: get_job waits for it. get_account has the credits, the person's date and zone, " +
-		"and which tools are out of reach and why."},
+	{"get_job", "A task_id names a running job: get_job waits for it. next in an answer names calls that may follow. get_account has the " +
+		"credits, the person's date and zone, and which tools are out of reach and why."},
 }
 
 // instructions tell a model what holds for every tool, in 1,800 bytes; each tool's

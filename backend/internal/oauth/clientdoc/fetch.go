@@ -125,6 +125,9 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (body []byte, age t
 		return nil, 0, err
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, MaxBytes+1))
+	if err == nil {
+		err = ctx.Err() // the host may end its answer because the timeout closes the connection
+	}
 	if err != nil {
 		return nil, 0, noAnswer(err)
 	}

@@ -166,7 +166,8 @@ func TestCertificateIsVerified(t *testing.T) {
 	}
 }
 
-// A request to a server that responds too slowly ends at the timeout.
+// A request to a server that responds too slowly ends at the timeout. The test does not wait for
+// the 5 seconds of a service.
 func TestSlowAnswer(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
@@ -176,12 +177,27 @@ func TestSlowAnswer(t *testing.T) {
 		<-r.Context().Done()
 		close(over)
 	}))
+	if clientdoc.Timeout != 5*time.Second {
+		t.Errorf("the timeout is %s", clientdoc.Timeout)
+	}
 	options := host.Options()
 	options.Timeout = 100 * time.Millisecond
 	if _, _, err := clientdoc.New(options).Fetch(t.Context(), host.URL+"/client.json"); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "5 seconds") {
 		t.Errorf("got %v", err)
 	}
 	<-over
+}
+
+// A document may have 10 KB, and not a byte more.
+func TestLargestDocument(t *testing.T) {
+	t.Parallel()
+	for size, fits := range map[int]bool{10 << 10: true, 10<<10 + 1: false} {
+		host := clientdoctest.Start(t, chunks(strings.Repeat(" ", size)))
+		body, _, err := clientdoc.New(host.Options()).Fetch(t.Context(), host.URL+"/client.json")
+		if (err == nil) != fits || fits && len(body) != size {
+			t.Errorf("%d bytes: %d, %v", size, len(body), err)
+		}
+	}
 }
 
 // Requests beyond the concurrency limit wait, and fail if they wait too long.

@@ -10,7 +10,7 @@ package accountv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
-	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
+	v1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1200,7 +1200,9 @@ type UndoChangeResponse struct {
 	ChangeId *string `protobuf:"bytes,5,opt,name=change_id,proto3,oneof" json:"change_id,omitempty"`
 	// The job that undoes an import; absent for a change, a dry run, and an import
 	// that was undone before.
-	TaskId        *int32 `protobuf:"varint,6,opt,name=task_id,proto3,oneof" json:"task_id,omitempty"`
+	TaskId *int32 `protobuf:"varint,6,opt,name=task_id,proto3,oneof" json:"task_id,omitempty"`
+	// What to call next.
+	Next          []*v1.NextCall `protobuf:"bytes,7,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1277,6 +1279,13 @@ func (x *UndoChangeResponse) GetTaskId() int32 {
 	return 0
 }
 
+func (x *UndoChangeResponse) GetNext() []*v1.NextCall {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
 // An object that was changed again since.
 type Conflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1345,7 +1354,7 @@ var File_kith_account_v1_account_proto protoreflect.FileDescriptor
 
 const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\x13\n" +
+	"\x1dkith/account/v1/account.proto\x12\x0fkith.account.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\x13\n" +
 	"\x11GetAccountRequest\"\x9d\x03\n" +
 	"\x12GetAccountResponse\x127\n" +
 	"\x06member\x18\x01 \x01(\v2\x17.kith.account.v1.MemberB\x06\xbaH\x03\xc8\x01\x01R\x06member\x12C\n" +
@@ -1480,14 +1489,15 @@ const file_kith_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"_import_idB\n" +
 	"\n" +
-	"\b_dry_run\"\xef\x02\n" +
+	"\b_dry_run\"\xa5\x03\n" +
 	"\x12UndoChangeResponse\x12H\n" +
 	"\brestored\x18\x01 \x03(\v2\x1e.kith.account.v1.ChangedObjectB\f\xbaH\x05\x92\x01\x02\x10d\xe8\xf3\x18\x01R\brestored\x12,\n" +
 	"\x0erestored_count\x18\x02 \x01(\x05B\x04\xe8\xf3\x18\x01R\x0erestored_count\x12E\n" +
 	"\tconflicts\x18\x03 \x03(\v2\x19.kith.account.v1.ConflictB\f\xbaH\x05\x92\x01\x02\x10d\xe8\xf3\x18\x01R\tconflicts\x12,\n" +
 	"\x0ealready_undone\x18\x04 \x01(\bB\x04\xe8\xf3\x18\x01R\x0ealready_undone\x12*\n" +
 	"\tchange_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x1eH\x00R\tchange_id\x88\x01\x01\x12&\n" +
-	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01B\f\n" +
+	"\atask_id\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x01R\atask_id\x88\x01\x01\x124\n" +
+	"\x04next\x18\a \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04nextB\f\n" +
 	"\n" +
 	"_change_idB\n" +
 	"\n" +
@@ -1536,6 +1546,7 @@ var file_kith_account_v1_account_proto_goTypes = []any{
 	(*UndoChangeResponse)(nil),       // 15: kith.account.v1.UndoChangeResponse
 	(*Conflict)(nil),                 // 16: kith.account.v1.Conflict
 	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
+	(*v1.NextCall)(nil),              // 18: kith.tool.v1.NextCall
 }
 var file_kith_account_v1_account_proto_depIdxs = []int32{
 	4,  // 0: kith.account.v1.GetAccountResponse.member:type_name -> kith.account.v1.Member
@@ -1551,19 +1562,20 @@ var file_kith_account_v1_account_proto_depIdxs = []int32{
 	17, // 10: kith.account.v1.Change.created_at:type_name -> google.protobuf.Timestamp
 	13, // 11: kith.account.v1.UndoChangeResponse.restored:type_name -> kith.account.v1.ChangedObject
 	16, // 12: kith.account.v1.UndoChangeResponse.conflicts:type_name -> kith.account.v1.Conflict
-	0,  // 13: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
-	8,  // 14: kith.account.v1.AccountService.UpdateMySettings:input_type -> kith.account.v1.UpdateMySettingsRequest
-	10, // 15: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
-	14, // 16: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
-	1,  // 17: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
-	9,  // 18: kith.account.v1.AccountService.UpdateMySettings:output_type -> kith.account.v1.UpdateMySettingsResponse
-	11, // 19: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
-	15, // 20: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	18, // 13: kith.account.v1.UndoChangeResponse.next:type_name -> kith.tool.v1.NextCall
+	0,  // 14: kith.account.v1.AccountService.GetAccount:input_type -> kith.account.v1.GetAccountRequest
+	8,  // 15: kith.account.v1.AccountService.UpdateMySettings:input_type -> kith.account.v1.UpdateMySettingsRequest
+	10, // 16: kith.account.v1.AccountService.ListChanges:input_type -> kith.account.v1.ListChangesRequest
+	14, // 17: kith.account.v1.AccountService.UndoChange:input_type -> kith.account.v1.UndoChangeRequest
+	1,  // 18: kith.account.v1.AccountService.GetAccount:output_type -> kith.account.v1.GetAccountResponse
+	9,  // 19: kith.account.v1.AccountService.UpdateMySettings:output_type -> kith.account.v1.UpdateMySettingsResponse
+	11, // 20: kith.account.v1.AccountService.ListChanges:output_type -> kith.account.v1.ListChangesResponse
+	15, // 21: kith.account.v1.AccountService.UndoChange:output_type -> kith.account.v1.UndoChangeResponse
+	18, // [18:22] is the sub-list for method output_type
+	14, // [14:18] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_kith_account_v1_account_proto_init() }

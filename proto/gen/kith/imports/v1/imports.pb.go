@@ -10,7 +10,7 @@ package importsv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
-	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
+	v1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -156,7 +156,9 @@ func (x *ImportFileRequest) GetTags() []string {
 type ImportFileResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the job, for get_job.
-	TaskId        int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
+	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
+	// What to call next.
+	Next          []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -196,6 +198,13 @@ func (x *ImportFileResponse) GetTaskId() int32 {
 		return x.TaskId
 	}
 	return 0
+}
+
+func (x *ImportFileResponse) GetNext() []*v1.NextCall {
+	if x != nil {
+		return x.Next
+	}
+	return nil
 }
 
 // The vectors to make.
@@ -248,7 +257,9 @@ func (x *EmbedObjectsRequest) GetOnlyStale() bool {
 type EmbedObjectsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the job, for get_job. While a job is queued or running, its number is returned free of charge.
-	TaskId        int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
+	TaskId int32 `protobuf:"varint,1,opt,name=task_id,proto3" json:"task_id,omitempty"`
+	// What to call next.
+	Next          []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,11 +301,18 @@ func (x *EmbedObjectsResponse) GetTaskId() int32 {
 	return 0
 }
 
+func (x *EmbedObjectsResponse) GetNext() []*v1.NextCall {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
 var File_kith_imports_v1_imports_proto protoreflect.FileDescriptor
 
 const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/tool.proto\"\xce\a\n" +
+	"\x1dkith/imports/v1/imports.proto\x12\x0fkith.imports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xce\a\n" +
 	"\x11ImportFileRequest\x12+\n" +
 	"\bfilename\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01H\x00R\bfilename\x88\x01\x01\x12*\n" +
@@ -323,16 +341,18 @@ const file_kith_imports_v1_imports_proto_rawDesc = "" +
 	"\x0f_default_regionB\v\n" +
 	"\t_on_matchB\n" +
 	"\n" +
-	"\b_dry_run\".\n" +
+	"\b_dry_run\"d\n" +
 	"\x12ImportFileResponse\x12\x18\n" +
-	"\atask_id\x18\x01 \x01(\x05R\atask_id\"I\n" +
+	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\"I\n" +
 	"\x13EmbedObjectsRequest\x12#\n" +
 	"\n" +
 	"only_stale\x18\x01 \x01(\bH\x00R\n" +
 	"only_stale\x88\x01\x01B\r\n" +
-	"\v_only_stale\"0\n" +
+	"\v_only_stale\"f\n" +
 	"\x14EmbedObjectsResponse\x12\x18\n" +
-	"\atask_id\x18\x01 \x01(\x05R\atask_id2\xae\x02\n" +
+	"\atask_id\x18\x01 \x01(\x05R\atask_id\x124\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xae\x02\n" +
 	"\rImportService\x12\x87\x01\n" +
 	"\n" +
 	"ImportFile\x12\".kith.imports.v1.ImportFileRequest\x1a#.kith.imports.v1.ImportFileResponse\"0\xca\xf3\x18,\b\x06\x12\x19Import people from a file\x18\x05:\vfile_import\x12\x92\x01\n" +
@@ -356,17 +376,20 @@ var file_kith_imports_v1_imports_proto_goTypes = []any{
 	(*ImportFileResponse)(nil),   // 1: kith.imports.v1.ImportFileResponse
 	(*EmbedObjectsRequest)(nil),  // 2: kith.imports.v1.EmbedObjectsRequest
 	(*EmbedObjectsResponse)(nil), // 3: kith.imports.v1.EmbedObjectsResponse
+	(*v1.NextCall)(nil),          // 4: kith.tool.v1.NextCall
 }
 var file_kith_imports_v1_imports_proto_depIdxs = []int32{
-	0, // 0: kith.imports.v1.ImportService.ImportFile:input_type -> kith.imports.v1.ImportFileRequest
-	2, // 1: kith.imports.v1.ImportService.EmbedObjects:input_type -> kith.imports.v1.EmbedObjectsRequest
-	1, // 2: kith.imports.v1.ImportService.ImportFile:output_type -> kith.imports.v1.ImportFileResponse
-	3, // 3: kith.imports.v1.ImportService.EmbedObjects:output_type -> kith.imports.v1.EmbedObjectsResponse
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	4, // 0: kith.imports.v1.ImportFileResponse.next:type_name -> kith.tool.v1.NextCall
+	4, // 1: kith.imports.v1.EmbedObjectsResponse.next:type_name -> kith.tool.v1.NextCall
+	0, // 2: kith.imports.v1.ImportService.ImportFile:input_type -> kith.imports.v1.ImportFileRequest
+	2, // 3: kith.imports.v1.ImportService.EmbedObjects:input_type -> kith.imports.v1.EmbedObjectsRequest
+	1, // 4: kith.imports.v1.ImportService.ImportFile:output_type -> kith.imports.v1.ImportFileResponse
+	3, // 5: kith.imports.v1.ImportService.EmbedObjects:output_type -> kith.imports.v1.EmbedObjectsResponse
+	4, // [4:6] is the sub-list for method output_type
+	2, // [2:4] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_kith_imports_v1_imports_proto_init() }

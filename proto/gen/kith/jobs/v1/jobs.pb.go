@@ -10,7 +10,7 @@ package jobsv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
-	_ "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
+	v1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	structpb "google.golang.org/protobuf/types/known/structpb"
@@ -350,7 +350,9 @@ func (x *GetJobRequest) GetWaitSeconds() int32 {
 type GetJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job.
-	Job           *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What to call next.
+	Next          []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,6 +390,13 @@ func (*GetJobResponse) Descriptor() ([]byte, []int) {
 func (x *GetJobResponse) GetJob() *Job {
 	if x != nil {
 		return x.Job
+	}
+	return nil
+}
+
+func (x *GetJobResponse) GetNext() []*v1.NextCall {
+	if x != nil {
+		return x.Next
 	}
 	return nil
 }
@@ -442,7 +451,9 @@ func (x *CancelJobRequest) GetTaskId() int32 {
 type CancelJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job. A running job may take a moment to stop.
-	Job           *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What to call next.
+	Next          []*v1.NextCall `protobuf:"bytes,2,rep,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -484,11 +495,18 @@ func (x *CancelJobResponse) GetJob() *Job {
 	return nil
 }
 
+func (x *CancelJobResponse) GetNext() []*v1.NextCall {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
 var File_kith_jobs_v1_jobs_proto protoreflect.FileDescriptor
 
 const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\n" +
-	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/tool.proto\"\xb6\x05\n" +
+	"\x17kith/jobs/v1/jobs.proto\x12\fkith.jobs.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17kith/tool/v1/next.proto\x1a\x17kith/tool/v1/tool.proto\"\xb6\x05\n" +
 	"\x03Job\x12\"\n" +
 	"\x06object\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05R\x03jobR\x06object\x12\x1f\n" +
@@ -527,14 +545,16 @@ const file_kith_jobs_v1_jobs_proto_rawDesc = "" +
 	"\atask_id\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\xc8\x01\x01\x1a\x02(\x01R\atask_id\x122\n" +
 	"\fwait_seconds\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00H\x00R\fwait_seconds\x88\x01\x01B\x0f\n" +
-	"\r_wait_seconds\"=\n" +
+	"\r_wait_seconds\"s\n" +
 	"\x0eGetJobResponse\x12+\n" +
-	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\x06\xbaH\x03\xc8\x01\x01R\x03job\"8\n" +
+	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\x06\xbaH\x03\xc8\x01\x01R\x03job\x124\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next\"8\n" +
 	"\x10CancelJobRequest\x12$\n" +
 	"\atask_id\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\xc8\x01\x01\x1a\x02(\x01R\atask_id\"@\n" +
+	"\xbaH\a\xc8\x01\x01\x1a\x02(\x01R\atask_id\"v\n" +
 	"\x11CancelJobResponse\x12+\n" +
-	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\x06\xbaH\x03\xc8\x01\x01R\x03job2\xd5\x01\n" +
+	"\x03job\x18\x01 \x01(\v2\x11.kith.jobs.v1.JobB\x06\xbaH\x03\xc8\x01\x01R\x03job\x124\n" +
+	"\x04next\x18\x02 \x03(\v2\x16.kith.tool.v1.NextCallB\b\xbaH\x05\x92\x01\x02\x10\x02R\x04next2\xd5\x01\n" +
 	"\n" +
 	"JobService\x12^\n" +
 	"\x06GetJob\x12\x1b.kith.jobs.v1.GetJobRequest\x1a\x1c.kith.jobs.v1.GetJobResponse\"\x19\xca\xf3\x18\x12\b\b\x12\n" +
@@ -564,24 +584,27 @@ var file_kith_jobs_v1_jobs_proto_goTypes = []any{
 	(*CancelJobResponse)(nil),     // 6: kith.jobs.v1.CancelJobResponse
 	(*structpb.Struct)(nil),       // 7: google.protobuf.Struct
 	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*v1.NextCall)(nil),           // 9: kith.tool.v1.NextCall
 }
 var file_kith_jobs_v1_jobs_proto_depIdxs = []int32{
-	1, // 0: kith.jobs.v1.Job.progress:type_name -> kith.jobs.v1.JobProgress
-	7, // 1: kith.jobs.v1.Job.result:type_name -> google.protobuf.Struct
-	2, // 2: kith.jobs.v1.Job.error:type_name -> kith.jobs.v1.JobError
-	8, // 3: kith.jobs.v1.Job.created_at:type_name -> google.protobuf.Timestamp
-	8, // 4: kith.jobs.v1.Job.updated_at:type_name -> google.protobuf.Timestamp
-	0, // 5: kith.jobs.v1.GetJobResponse.job:type_name -> kith.jobs.v1.Job
-	0, // 6: kith.jobs.v1.CancelJobResponse.job:type_name -> kith.jobs.v1.Job
-	3, // 7: kith.jobs.v1.JobService.GetJob:input_type -> kith.jobs.v1.GetJobRequest
-	5, // 8: kith.jobs.v1.JobService.CancelJob:input_type -> kith.jobs.v1.CancelJobRequest
-	4, // 9: kith.jobs.v1.JobService.GetJob:output_type -> kith.jobs.v1.GetJobResponse
-	6, // 10: kith.jobs.v1.JobService.CancelJob:output_type -> kith.jobs.v1.CancelJobResponse
-	9, // [9:11] is the sub-list for method output_type
-	7, // [7:9] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	1,  // 0: kith.jobs.v1.Job.progress:type_name -> kith.jobs.v1.JobProgress
+	7,  // 1: kith.jobs.v1.Job.result:type_name -> google.protobuf.Struct
+	2,  // 2: kith.jobs.v1.Job.error:type_name -> kith.jobs.v1.JobError
+	8,  // 3: kith.jobs.v1.Job.created_at:type_name -> google.protobuf.Timestamp
+	8,  // 4: kith.jobs.v1.Job.updated_at:type_name -> google.protobuf.Timestamp
+	0,  // 5: kith.jobs.v1.GetJobResponse.job:type_name -> kith.jobs.v1.Job
+	9,  // 6: kith.jobs.v1.GetJobResponse.next:type_name -> kith.tool.v1.NextCall
+	0,  // 7: kith.jobs.v1.CancelJobResponse.job:type_name -> kith.jobs.v1.Job
+	9,  // 8: kith.jobs.v1.CancelJobResponse.next:type_name -> kith.tool.v1.NextCall
+	3,  // 9: kith.jobs.v1.JobService.GetJob:input_type -> kith.jobs.v1.GetJobRequest
+	5,  // 10: kith.jobs.v1.JobService.CancelJob:input_type -> kith.jobs.v1.CancelJobRequest
+	4,  // 11: kith.jobs.v1.JobService.GetJob:output_type -> kith.jobs.v1.GetJobResponse
+	6,  // 12: kith.jobs.v1.JobService.CancelJob:output_type -> kith.jobs.v1.CancelJobResponse
+	11, // [11:13] is the sub-list for method output_type
+	9,  // [9:11] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_kith_jobs_v1_jobs_proto_init() }

@@ -1,0 +1,26 @@
+package call
+
+import (
+	"context"
+
+	toolv1 "github.com/kith-crm/kith/proto/gen/kith/tool/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Next returns a call for the field next of an answer, or nothing if the caller may not make it.
+// The arguments are texts, numbers, booleans, and lists and maps of these.
+func Next(ctx context.Context, tool string, arguments map[string]any) []*toolv1.NextCall {
+	s, ok := ctx.Value(stateKey{}).(*State)
+	if !ok || s.Allows == nil || !s.Allows(tool) {
+		return nil
+	}
+	next := &toolv1.NextCall{Tool: tool}
+	if len(arguments) > 0 {
+		given, err := structpb.NewStruct(arguments)
+		if err != nil {
+			return nil
+		}
+		next.Arguments = given
+	}
+	return []*toolv1.NextCall{next}
+}
