@@ -190,6 +190,8 @@ type Query struct {
 	Since, Until time.Time
 	// ByAgents leaves out changes that the member made on a page.
 	ByAgents bool `json:",omitempty"`
+	// InForce leaves out changes that were undone, and those that can no longer be.
+	InForce bool `json:",omitempty"`
 	// InBin leaves out all but deletions that can still be undone.
 	InBin bool `json:",omitempty"`
 	// Before is the last change of the previous page; empty for the first page. Last is the

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/review"
 )
 
 // mcpContent is the content of the settings page for agents.
@@ -20,7 +22,7 @@ type mcpContent struct {
 	Agents  []agentRow
 	Tokens  []tokenRow
 	// Changes are the latest changes of agents; Activity is the address of all of them.
-	Changes  []changeRow
+	Changes  []review.Row
 	Activity string
 	Credits  *Credits
 	// Form creates a new token.
@@ -87,7 +89,7 @@ func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 		return content, err
 	}
 	content.Agents, content.Tokens = agentRows(grants), v.tokenRows(tokens)
-	if content.Changes, err = v.changeRows(ctx, changes); err != nil {
+	if content.Changes, err = v.review.Rows(ctx, v.data(), civil.Zone(v.Login.Timezone), changes); err != nil {
 		return content, err
 	}
 	content.Credits, err = v.Credits(ctx, v.Login.MemberID)

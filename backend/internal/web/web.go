@@ -8,10 +8,12 @@ import (
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/review"
 )
 
 // The paths of the pages that only this folder leads to.
@@ -20,7 +22,6 @@ const (
 	pathProviderCallback = "/sign-in/provider/callback"
 	pathProviderLink     = "/sign-in/provider/link"
 	pathSignOut          = "/sign-out"
-	pathActivityUndo     = "/settings/activity/undo"
 )
 
 //go:embed templates
@@ -32,6 +33,7 @@ type Web struct {
 
 	site     *page.Site
 	contacts *contacts.Pages
+	review   *review.Pages
 	emails   *emails
 	events   *account.EventRecorder
 	// hashing holds a slot for each password that may be hashed at the same time: each
@@ -54,14 +56,19 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
+	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion})
 	people, err := contacts.Templates()
+	if err != nil {
+		return nil, err
+	}
+	reviewed, err := review.Templates()
 	if err != nil {
 		return nil, err
 	}
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
 		Now: c.Now, Logger: c.Logger,
-	}, own, people)
+	}, own, people, reviewed)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +88,9 @@ type request struct {
 	*page.Request
 }
 
+// data returns the data of the member.
+func (v *request) data() *db.Tenant { return v.Data(v.Login.MemberID) }
+
 // route is one path and its handler.
 type route struct {
 	pattern string
@@ -90,7 +100,7 @@ type route struct {
 
 // routes returns all routes except the assets.
 func routes() []route {
-	return append(append(importRoutes(), binRoutes()...), []route{
+	return append(importRoutes(), []route{
 		{"GET " + page.PathSignIn, page.Anyone, (*request).showSignIn},
 		{"POST " + page.PathSignIn, page.Anyone, (*request).signIn},
 		{"POST " + pathProvider, page.Anyone, (*request).goToProvider},
@@ -113,9 +123,6 @@ func routes() []route {
 		{"POST " + page.PathMCP + "/tokens", page.MembersOnly, (*request).createToken},
 		{"POST " + page.PathMCP + "/tokens/revoke", page.MembersOnly, (*request).revokeToken},
 		{"POST " + page.PathMCP + "/agents/revoke", page.MembersOnly, (*request).revokeAgent},
-		{"GET " + page.PathActivity, page.MembersOnly, (*request).showActivity},
-		{"GET " + pathActivityUndo, page.MembersOnly, (*request).showUndo},
-		{"POST " + pathActivityUndo, page.MembersOnly, (*request).undo},
 		{"GET " + page.PathSearch, page.MembersOnly, (*request).showSearch},
 		{"POST " + page.PathSearch, page.MembersOnly, (*request).saveSearch},
 		{"GET " + page.PathTime, page.MembersOnly, (*request).showTime},
@@ -142,6 +149,7 @@ func (web *Web) Mount(mux *http.ServeMux) {
 		web.site.Mount(mux, mounted)
 	}
 	web.site.Mount(mux, web.contacts.Routes()...)
+	web.site.Mount(mux, web.review.Routes()...)
 	web.site.MountAssets(mux)
 }
 

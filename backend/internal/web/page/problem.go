@@ -30,11 +30,12 @@ func (v *Request) RenderProblem(status int, title, text string, next Link) {
 func (v *Request) next() Link {
 	path := v.R.URL.Path
 	section, inSettings := sectionOf(path)
+	area, inArea := areaOf(path)
 	switch {
 	case v.Login != nil && inSettings:
 		return Link{section.Path, "Back to " + section.Title}
-	case v.Login != nil && below(path, PathPeople):
-		return Link{PathPeople, "Go to your people"}
+	case v.Login != nil && inArea && area.Path != PathSettings:
+		return Link{area.Path, "Back to " + area.Title}
 	case v.Login != nil:
 		return Link{PathSettings, "Go to your settings"}
 	case path == PathReset && v.MailOn:
@@ -50,6 +51,16 @@ func sectionOf(path string) (Section, bool) {
 	for _, s := range Sections() {
 		if below(path, s.Path) {
 			return s, true
+		}
+	}
+	return Section{}, false
+}
+
+// areaOf returns the area of the site that a path belongs to.
+func areaOf(path string) (Section, bool) {
+	for _, a := range areas() {
+		if below(path, a.Path) {
+			return a, true
 		}
 	}
 	return Section{}, false

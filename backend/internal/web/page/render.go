@@ -58,13 +58,13 @@ type Section struct{ Path, Title string }
 
 // areas returns the areas of the site, in the order of their navigation.
 func areas() []Section {
-	return []Section{{PathPeople, "People"}, {PathSettings, "Settings"}}
+	return []Section{{PathPeople, "People"}, {PathGroups, "Groups"}, {PathActivity, "Activity"}, {PathSettings, "Settings"}}
 }
 
 // Sections returns the pages of the settings, in the order of their navigation.
 func Sections() []Section {
 	return []Section{
-		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathActivity, "Activity"}, {PathBin, "Bin"}, {PathImports, "Imports"}, {PathSearch, "Search"},
+		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
 		{PathTime, "Time zone"}, {PathSecurity, "Security"}, {PathAccount, "Account"},
 	}
 }
@@ -100,6 +100,9 @@ func parsePages(folders []fs.FS) (map[string]*template.Template, error) {
 func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
 func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Clock formats a time in its time zone, for texts that are not of a template.
+func Clock(t time.Time) string { return clock(t) }
 
 // clock formats a time in its time zone. A zone without a name is shown as its offset
 // from UTC.
@@ -184,6 +187,7 @@ func notice(r *http.Request) string {
 		"sending-stopped":       "Nothing is sent any more.",
 		"agent-revoked":         "The agent is disconnected. Its access ended at once.",
 		"undone":                "The change is undone. If you did not mean it, you can undo that too.",
+		"undone-several":        "The changes are undone. Each undo is in the list, and you can undo it too.",
 		"restored":              "The person is restored, with everything that was deleted with them.",
 		"bin-deleted":           "The person is deleted for good.",
 		"bin-emptied":           "The bin is emptied. Those people are deleted for good.",

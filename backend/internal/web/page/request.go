@@ -140,8 +140,8 @@ func (v *Request) pageToReturnTo() string {
 	if s, ok := sectionOf(v.R.URL.Path); ok {
 		return s.Path
 	}
-	if below(v.R.URL.Path, PathPeople) {
-		return PathPeople
+	if a, ok := areaOf(v.R.URL.Path); ok && a.Path != PathSettings {
+		return a.Path
 	}
 	return PathProfile
 }
