@@ -19,7 +19,7 @@ func posts() map[string]string {
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
-		"/settings/activity/undo": "/settings/activity", "/settings/bin/restore": "/settings/bin", "/settings/bin/delete": "/settings/bin", "/settings/search": "/settings/search",
+		"/activity/undo": "/activity", "/people/bin/restore": "/people/bin", "/people/bin/delete": "/people/bin", "/settings/search": "/settings/search",
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
 		"/settings/imports": "/settings/imports", "/settings/imports/start": "/settings/imports",
 		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",
@@ -134,8 +134,8 @@ func TestFormsHoldTheirToken(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	_, settings := tokensOf(b)
-	_, changeID := added(t, s, b.Owner, "Grace Hopper")
-	for _, path := range []string{"/settings/profile", "/settings/mcp", undoPath(changeID), "/settings/security", "/settings/account"} {
+	_, changeID := webtest.Added(t, s, b.Owner, "Grace Hopper")
+	for _, path := range []string{"/settings/profile", "/settings/mcp", webtest.UndoPath(changeID), "/settings/security", "/settings/account"} {
 		p := b.Get(path)
 		forms := p.All("form")
 		for _, form := range forms {

@@ -17,7 +17,7 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	pages := map[string]*webtest.Page{
 		"sign-in": anonymous.Get("/sign-in"), "sign-up": anonymous.Get("/sign-up"), "forgot": anonymous.Get("/forgot"), "reset": anonymous.Get("/reset?link=x"),
 		"verify": anonymous.Get("/verify?link=x"), "redirect": anonymous.Get("/settings/profile"), "profile": b.Get("/settings/profile"),
-		"mcp": b.Get("/settings/mcp"), "activity": b.Get("/settings/activity"), "no change": b.Get(undoPath("x")), "security": b.Get("/settings/security"), "account": b.Get("/settings/account"),
+		"mcp": b.Get("/settings/mcp"), "activity": b.Get("/activity"), "no change": b.Get(webtest.UndoPath("x")), "security": b.Get("/settings/security"), "account": b.Get("/settings/account"),
 		"refused": b.Post("/settings/account/delete", values("x", "y")), "wrong": signIn(anonymous, "x", "y", ""),
 		"problem": b.Get("/oauth/authorize?client_id=x"), "export": b.Get("/settings/account/export"),
 	}
@@ -70,7 +70,7 @@ func TestWindowsOfClientsComeBack(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/activity", "/settings/security", "/settings/account"} {
+	for _, path := range []string{"/settings/profile", "/settings/mcp", "/activity", "/settings/security", "/settings/account"} {
 		if got := b.Get(path).Header.Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
 			t.Errorf("%s: %q", path, got)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
+	"github.com/kith-crm/kith/backend/internal/web/grouping"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 	"github.com/kith-crm/kith/backend/internal/web/review"
 )
@@ -33,6 +34,7 @@ type Web struct {
 
 	site     *page.Site
 	contacts *contacts.Pages
+	grouping *grouping.Pages
 	review   *review.Pages
 	emails   *emails
 	events   *account.EventRecorder
@@ -51,13 +53,17 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	web := &Web{Config: c, contacts: contacts.New(c.Handlers), verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
+	web := &Web{Config: c, contacts: contacts.New(c.Handlers), grouping: grouping.New(c.Handlers), verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		return nil, err
 	}
 	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion})
 	people, err := contacts.Templates()
+	if err != nil {
+		return nil, err
+	}
+	grouped, err := grouping.Templates()
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +74,7 @@ func New(c Config) (*Web, error) {
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
 		Now: c.Now, Logger: c.Logger,
-	}, own, people, reviewed)
+	}, own, people, grouped, reviewed)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +155,7 @@ func (web *Web) Mount(mux *http.ServeMux) {
 		web.site.Mount(mux, mounted)
 	}
 	web.site.Mount(mux, web.contacts.Routes()...)
+	web.site.Mount(mux, web.grouping.Routes()...)
 	web.site.Mount(mux, web.review.Routes()...)
 	web.site.MountAssets(mux)
 }

@@ -131,10 +131,10 @@ func (t *Table) notFound(r *http.Request, path string) *Match {
 	return m
 }
 
-// NeedsMember reports whether a path is below the pages that need a member: people and the
-// settings.
+// NeedsMember reports whether a path is below the pages that need a member: those of the
+// areas of the site.
 func NeedsMember(path string) bool {
-	return strings.HasPrefix(path, settingsPrefix) || strings.HasPrefix(path, peoplePrefix)
+	return slices.ContainsFunc([]string{"/settings/", "/people/", "/activity/", "/groups/"}, func(area string) bool { return strings.HasPrefix(path, area) })
 }
 
 func malformedPart(part string) httpapi.Field {

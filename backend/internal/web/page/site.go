@@ -28,15 +28,17 @@ import (
 // The paths that pages of several folders lead to.
 const (
 	PathStart    = "/"
+	PathToday    = "/today"
 	PathSignIn   = "/sign-in"
 	PathSignUp   = "/sign-up"
 	PathForgot   = "/forgot"
 	PathReset    = "/reset"
 	PathVerify   = "/verify"
 	PathPeople   = "/people"
+	PathAdd      = "/people/new"
 	PathBin      = "/people/bin"
-	PathActivity = "/activity"
 	PathGroups   = "/groups"
+	PathActivity = "/activity"
 	PathSettings = "/settings"
 	PathProfile  = "/settings/profile"
 	PathMCP      = "/settings/mcp"

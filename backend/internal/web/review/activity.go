@@ -100,7 +100,7 @@ func (v *request) showActivity() error {
 		return err
 	}
 	content := activityContent{
-		Plain: v.To(page.PathActivity), Undo: v.To(pathUndo), Bin: v.To(page.PathBin), MaxUndo: history.MaxUndo, AllReads: v.To(pathReads), Filtered: len(filterOf(address)) > 0,
+		Plain: v.To(page.PathActivity), Undo: v.To(pathUndo), Bin: v.To(page.PathBin), MaxUndo: history.MaxUndo, AllReads: v.To(PathReads), Filtered: len(filterOf(address)) > 0,
 	}
 	status := http.StatusBadRequest
 	if len(wrong) == 0 {

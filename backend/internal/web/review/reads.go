@@ -43,6 +43,13 @@ func (a *AgentReads) add(title string, reads int) {
 	a.Tools = append(a.Tools, ToolReads{title, reads})
 }
 
+// AddAll adds the reads of another credential of the agent.
+func (a *AgentReads) AddAll(other AgentReads) {
+	for _, tool := range other.Tools {
+		a.add(tool.Title, tool.Reads)
+	}
+}
+
 // readsContent is the content of the page of what agents read.
 type readsContent struct {
 	Days []readDay

@@ -21,10 +21,12 @@ var templates embed.FS
 // Templates returns the templates of the pages, for page.New.
 func Templates() (fs.FS, error) { return fs.Sub(templates, "templates") }
 
-// The paths of the pages.
+// PathReads is the path of the page of what agents read.
+const PathReads = page.PathActivity + "/reads"
+
+// The paths of the other pages.
 const (
 	pathUndo       = page.PathActivity + "/undo"
-	pathReads      = page.PathActivity + "/reads"
 	pathBinRestore = page.PathBin + "/restore"
 	pathBinDelete  = page.PathBin + "/delete"
 )
@@ -49,7 +51,7 @@ func New(c Config) *Pages { return &Pages{c} }
 func (p *Pages) Routes() []page.Route {
 	routes := []page.Route{
 		{Pattern: "GET " + page.PathActivity, Enter: page.MembersOnly, Handle: p.with((*request).showActivity)},
-		{Pattern: "GET " + pathReads, Enter: page.MembersOnly, Handle: p.with((*request).showReads)},
+		{Pattern: "GET " + PathReads, Enter: page.MembersOnly, Handle: p.with((*request).showReads)},
 		{Pattern: "GET " + pathUndo, Enter: page.MembersOnly, Handle: p.with((*request).showUndo)},
 		{Pattern: "POST " + pathUndo, Enter: page.MembersOnly, Handle: p.with((*request).undo)},
 		{Pattern: "GET " + page.PathBin, Enter: page.MembersOnly, Handle: p.with((*request).showBin)},

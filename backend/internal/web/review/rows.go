@@ -3,7 +3,8 @@ package review
 import (
 	"cmp"
 	"context"
-	"strings"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -86,11 +87,12 @@ func (p *Pages) toolTitle(name string) string {
 	if rpc, ok := p.Catalog.Tool(name); ok {
 		return rpc.Tool.Title
 	}
-	own := []page.Section{{Path: page.PathBin, Title: "Bin"}, {Path: page.PathActivity, Title: "Activity"}, {Path: page.PathGroups, Title: "Groups"}, {Path: page.PathPeople, Title: "People"}}
-	for _, s := range append(own, page.Sections()...) {
-		if "/"+name == s.Path || strings.HasPrefix("/"+name, s.Path+"/") {
-			return s.Title + " page"
-		}
+	path := "/" + name
+	if path == page.PathBin {
+		return "Bin page"
+	}
+	if place, ok := page.PlaceOf(path); ok && path != page.PathStart {
+		return place.Title + " page"
 	}
 	return ""
 }
@@ -102,8 +104,9 @@ func (v *request) rows(changes []history.Change, objects, values int) ([]Row, er
 		return nil, err
 	}
 	var shown []history.Effect
-	for _, c := range changes {
-		shown = append(shown, c.Effects[:min(len(c.Effects), objects)]...)
+	for i := range changes {
+		changes[i].Effects = slices.DeleteFunc(changes[i].Effects, forgotten)
+		shown = append(shown, changes[i].Effects[:min(len(changes[i].Effects), objects)]...)
 	}
 	names, err := v.namesOf(shown)
 	if err != nil {
@@ -117,6 +120,12 @@ func (v *request) rows(changes []history.Change, objects, values int) ([]Row, er
 		rows[i].More = len(c.Effects) - len(shown)
 	}
 	return rows, nil
+}
+
+// forgotten reports whether nothing is left of an effect: its object was deleted for good.
+func forgotten(e history.Effect) bool {
+	missing := func(state json.RawMessage) bool { return len(state) == 0 || string(state) == "null" }
+	return missing(e.Before) && missing(e.After)
 }
 
 // local returns a time in a time zone; the zero time stays zero.

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -71,7 +72,8 @@ func (v *request) showUndo() error {
 }
 
 // undo undoes changes, or shows why they were not undone. If a change is already undone,
-// the page says so.
+// the page says so. After one it leads back to the page that the form names, or to the list
+// of changes.
 func (v *request) undo() error {
 	if asked := v.R.PostForm[changeParameter]; len(asked) > 1 {
 		return v.undoMany(asked)
@@ -80,7 +82,8 @@ func (v *request) undo() error {
 	if err != nil {
 		return err
 	}
-	return v.takeBack(c, undoTool, v.To(page.PathActivity), "undone")
+	back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))
+	return v.takeBack(c, undoTool, cmp.Or(back, v.To(page.PathActivity)), "undone")
 }
 
 // takeBack undoes a change under a page's name and redirects to a path with a notice,
