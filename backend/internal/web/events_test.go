@@ -125,7 +125,7 @@ func TestSecurityEvents(t *testing.T) {
 		happened(account.AccountExported)
 		secrets = append(secrets, "Ada Lovelace", "Grace Hopper")
 		ada, _ := webtest.Added(t, s, owner, "Ada Lovelace")
-		confirm := b.Get("/people/bin/delete?change="+webtest.Deleted(t, s, owner, ada))
+		confirm := b.Get("/people/bin/delete?change=" + webtest.Deleted(t, s, owner, ada))
 		for range 2 { // the second finds nothing to delete
 			b.Submit(confirm, "/people/bin/delete", nil)
 		}

@@ -54,7 +54,7 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"activity": b.Get("/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/activity"),
 		"undo": plain, "undo, in the way": b.Get(webtest.UndoPath(addition)), "undo, done": b.Get(webtest.UndoPath(first)), "problem, no change": b.Get(webtest.UndoPath("x")),
 		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),
-		"bin-delete": b.Get(binDeletePath(deletion)), "bin-delete, all": b.Get(binDelete), "problem, not in the bin": b.Get(binDeletePath("x")),
+		"bin-delete": b.Get("/people/bin/delete?change=" + deletion), "bin-delete, all": b.Get("/people/bin/delete"), "problem, not in the bin": b.Get("/people/bin/delete?change=x"),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
 		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
 		"search":          b.Get("/settings/search"),
