@@ -53,7 +53,7 @@ test('what an agent did is shown, and taken back at once', async () => {
   for (const text of ['address book', 'Brought a nanosecond.', 'Admiral', 'Note about Grace <b>Hopper</b>: added']) {
     assert.ok((await session.innerText()).includes(text), `${text} is missing in ${await session.innerText()}`);
   }
-  assert.match(await page.getByRole('main').innerText(), /address book: .*Search connections 1/);
+  assert.match(await page.getByRole('main').innerText(), /address book: .*Search my connections 1/);
   await portray(page, 'review', { everyView: true });
 
   for (const what of ['Added a note', 'Changed Grace']) await page.getByRole('checkbox', { name: new RegExp(`Tick “${what}`) }).check();

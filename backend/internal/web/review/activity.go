@@ -158,11 +158,16 @@ const dayParameter = "day"
 func filterOf(address url.Values) url.Values {
 	set := url.Values{}
 	for _, name := range []string{agentParameter, "tool", "connection_id", dayParameter} {
-		if value := address.Get(name); value != "" {
+		if value := storable(address.Get(name)); value != "" {
 			set.Set(name, value)
 		}
 	}
 	return set
+}
+
+// storable returns a text without what no database stores.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
 }
 
 // isMember reports whether an actor's name is the member's.

@@ -273,7 +273,14 @@ func TestUndoOfAgent(t *testing.T) {
 		want(t, b.Get(agent+"&since="+since.Add(-time.Minute).Format("2006-01-02T15:04")), http.StatusOK, "1 change would be undone", "Added Ada Lovelace")
 		want(t, b.Get(agent+"&since="+since.Add(time.Hour).Format("2006-01-02T15:04")), http.StatusOK, "There is nothing to undo")
 		want(t, b.Get(webtest.UndoForm+"?agent="), http.StatusBadRequest, "This address is wrong")
-		want(t, b.Get(webtest.UndoForm+"?agent="+broken+"&since=2001-01-01T00:00"), http.StatusBadRequest)
+		for _, strange := range []string{broken, "%ff", "%00", "%27", "%25"} {
+			if p := b.Get(webtest.UndoForm + "?agent=" + url.QueryEscape(strange) + "&since=2001-01-01T00:00"); p.Status >= http.StatusInternalServerError {
+				t.Errorf("%q: %d", strange, p.Status)
+			}
+			if p := b.Get("/activity?agent=" + strange + "&tool=" + strange); p.Status >= http.StatusInternalServerError {
+				t.Errorf("%q: %d", strange, p.Status)
+			}
+		}
 	})
 }
 
@@ -297,12 +304,12 @@ func TestReads(t *testing.T) {
 		read(b.Owner, "grt_2", "Robot", "get_connection")
 		read(other.Owner, "grt_3", "Theirs", "get_connection")
 		p := b.Get("/activity")
-		want(t, p, http.StatusOK, s.Clock.Now().Format("2 January 2006")+" Robot: Get a connection 1, Search connections 2")
+		want(t, p, http.StatusOK, s.Clock.Now().Format("2 January 2006")+" Robot: Read a connection 1, Search my connections 2")
 		if strings.Contains(p.Text(), "script") || strings.Contains(p.Text(), "Theirs") {
 			t.Error("older reads, or another member's, are shown")
 		}
 		p = b.Get(webtest.LinkTo(p, "Everything that agents read"))
-		want(t, p, http.StatusOK, "for 90 days", "Robot: ", "<script>alert(1)</script>: Search connections 1")
+		want(t, p, http.StatusOK, "for 90 days", "Robot: ", "<script>alert(1)</script>: Search my connections 1")
 		if strings.Contains(p.Body, "<script>alert") || strings.Contains(p.Text(), "Theirs") {
 			t.Error("markup, or another member's reads, are shown")
 		}

@@ -69,7 +69,7 @@ func (v *request) showUndoOfMany(asked []string) error {
 // showUndoOfAgent shows what undoing everything by one agent since a time would do. Without
 // a time it asks for one.
 func (v *request) showUndoOfAgent() error {
-	agent, given := v.R.URL.Query().Get(agentParameter), v.R.URL.Query().Get(sinceParameter)
+	agent, given := storable(v.R.URL.Query().Get(agentParameter)), v.R.URL.Query().Get(sinceParameter)
 	content := manyContent{
 		Agent: agent, Since: page.Field{Name: sinceParameter, Label: "Since", Kind: "datetime-local", Value: given, Required: true, Hint: "In your time zone, " + v.Zone.String() + "."},
 	}
