@@ -16,9 +16,7 @@ import (
 	"github.com/kith-crm/kith/backend/internal/people"
 	"github.com/kith-crm/kith/backend/internal/search"
 	"github.com/kith-crm/kith/backend/internal/tenant"
-	"github.com/kith-crm/kith/backend/internal/timeline"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
-	"golang.org/x/net/html"
 )
 
 // undoable returns the changes that a page offers to undo, in the page's order.
