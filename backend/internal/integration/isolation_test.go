@@ -52,6 +52,10 @@ type victim struct {
 func newVictim(t *testing.T, s *db.DB) victim {
 	t.Helper()
 	v := victim{ledger: dbtest.Ledger(t, s), keys: dbtest.Keys(t, s), tenant: dbtest.Member(t, s, "victim"), email: "xylophone@victim.example", externalKey: secret + "-event"}
+	read := billing.Charge{Tenant: v.tenant, Tool: "search_connections", Price: 1, CredentialID: "grt_1", CredentialName: secret}
+	if _, err := v.ledger.Charge(t.Context(), []billing.Charge{read}); err != nil {
+		t.Fatal(err)
+	}
 	err := write(t, s, v.tenant, func(ctx context.Context, u *db.Tx) error {
 		made, err := people.Create(ctx, u, people.Draft{
 			Name: secret, Organization: secret, Title: secret, Emails: []string{v.email}, Phones: []string{"+1 212 555 0100"},

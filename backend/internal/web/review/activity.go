@@ -139,6 +139,11 @@ func (v *request) queryOf(address url.Values) (q history.Query, wrong []page.Fie
 	req := &accountv1.ListChangesRequest{}
 	page.Fill(req, filterOf(address))
 	if wrong, err = v.Check(req); err != nil || len(wrong) > 0 {
+		for i := range wrong {
+			if wrong[i].Name == "connection_id" {
+				wrong[i].Message = "This address does not name a person."
+			}
+		}
 		return q, wrong, err
 	}
 	q = history.Query{ConnectionID: req.GetConnectionId(), Tool: req.GetTool(), Agent: req.GetAgent(), ByMember: v.isMember(req.GetAgent())}
@@ -271,13 +276,14 @@ func (v *request) filters(address url.Values, wrong []page.FieldError) (filters,
 		Day:    page.Field{Name: dayParameter, Label: "On", Kind: "date", Value: address.Get(dayParameter), Error: mistakes.Of(dayParameter)},
 		Person: address.Get("connection_id"),
 	}
-	if f.Person == "" || !id.Valid(id.Connection, f.Person) {
+	without := filterOf(address)
+	without.Del("connection_id")
+	f.NoPerson = join(v.To(page.PathActivity), without)
+	if !id.Valid(id.Connection, f.Person) {
 		return f, nil
 	}
 	names, err := people.ListNames(v.Ctx, v.Data(), []string{f.Person})
-	without := filterOf(address)
-	without.Del("connection_id")
-	f.PersonName, f.NoPerson = names[f.Person], join(v.To(page.PathActivity), without)
+	f.PersonName = names[f.Person]
 	return f, err
 }
 

@@ -110,7 +110,7 @@ func TestFilters(t *testing.T) {
 			}
 		}
 		for address, words := range map[string]string{
-			"day=tomorrow": "Enter a day as YYYY-MM-DD.", "connection_id=x": "connection_id", "tool=" + strings.Repeat("t", 65): "64", "cursor=x": "This link is broken",
+			"day=tomorrow": "Enter a day as YYYY-MM-DD.", "connection_id=x": "This address does not name a person.", "tool=" + strings.Repeat("t", 65): "64", "cursor=x": "This link is broken",
 		} {
 			p := b.Get("/activity?" + address)
 			want(t, p, http.StatusBadRequest, words)
