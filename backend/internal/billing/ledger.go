@@ -42,11 +42,14 @@ type Balance struct {
 // Used is how much of the allowance is spent.
 func (b Balance) Used() int { return max(0, b.Allowance-b.Remaining) }
 
-// Charge is the price of one call.
+// Charge is the price of one call that reads.
 type Charge struct {
 	Tenant tenant.ID
 	Tool   string
 	Price  int
+	// CredentialID and CredentialName are the credential of the call, whose reads are
+	// counted.
+	CredentialID, CredentialName string
 }
 
 // Receipt is what a call cost and what is left.

@@ -221,9 +221,10 @@ type bill struct {
 	charges  []Charge
 	outcomes []Outcome
 	// entries are the new lines of the ledger, balances the rows of VALUES with the new
-	// balances and their tenants.
+	// balances and their tenants, reads the calls to count.
 	entries  []Entry
 	balances []any
+	reads    readCounts
 }
 
 // refuse sets the same error for several calls, given as indexes of the charges.
@@ -244,6 +245,7 @@ func (b *bill) settle(owner tenant.ID, calls []int, have Balance) {
 			continue
 		}
 		have.Remaining -= c.Price
+		b.reads.add(c, b.at)
 		b.outcomes[i].Receipt = Receipt{Charged: c.Price, Remaining: have.Remaining, ResetsAt: b.month.ResetsAt}
 		at := slices.IndexFunc(b.entries[first:], func(e Entry) bool { return e.Tool == c.Tool })
 		if at < 0 {
@@ -260,15 +262,14 @@ func (b *bill) settle(owner tenant.ID, calls []int, have Balance) {
 	}
 }
 
-// keepBill writes the changed balances and the ledger's new entries.
+// keepBill writes the changed balances, the ledger's new entries and the counts of reads.
 func (l *Ledger) keepBill(ctx context.Context, tx db.Querier, b *bill) error {
 	if len(b.entries) == 0 {
 		return nil
 	}
 	rows := strings.Repeat(", (?, ?)", len(b.balances)/2)[2:]
-	_, err := tx.NewRaw("UPDATE credit_balances SET balance = new.column2 FROM (VALUES "+rows+") AS new WHERE tenant_id = new.column1 AND period = ?",
-		append(b.balances, b.month.Period)...).Exec(ctx)
-	if err != nil {
+	update := "UPDATE credit_balances SET balance = new.column2 FROM (VALUES " + rows + ") AS new WHERE tenant_id = new.column1 AND period = ?"
+	if err := b.reads.storeWith(ctx, tx, update, append(b.balances, b.month.Period)); err != nil {
 		return err
 	}
 	return l.insertEntries(ctx, tx, b.entries...)

@@ -148,6 +148,9 @@ func isPostgres(q interface{ Dialect() schema.Dialect }) bool {
 	return q.Dialect().Name() == dialect.PG
 }
 
+// OnPostgres reports whether a transaction is one of PostgreSQL.
+func OnPostgres(q Querier) bool { return isPostgres(q) }
+
 // LockRows returns the clause that keeps selected rows from changing until the end
 // of the transaction, such as "FOR UPDATE". SQLite has one writer and needs none.
 func LockRows(q Querier, clause string) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/oauth/signin"
@@ -28,6 +29,8 @@ type Account struct {
 	Grants  []oauth.Grant
 	Tokens  []account.PersonalToken
 	Links   []signin.LinkedIdentity
+	// Reads are how often agents read, by day.
+	Reads []billing.Reads
 }
 
 // WriteAccount writes the ZIP. After an error, the output is not a valid ZIP.

@@ -12,7 +12,7 @@ const readmeText = `Everything that Kith keeps for %s, %s.
 
 account.json             all of it: your people, notes, interactions, groups, reminders,
                          relationships, saved views and changes, your profile, agents and
-                         tokens
+                         tokens, and how often agents read
 contacts.json            your people, archived ones too, with notes, interactions,
                          reminders and groups; Kith reads it back, on the page Imports
                          or by import_file. Its list left_out says what is not in it.

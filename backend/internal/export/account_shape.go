@@ -65,6 +65,13 @@ type (
 		CreatedAt  time.Time `json:"created_at"`
 		LastUsedAt time.Time `json:"last_used_at"`
 	}
+	readsShape struct {
+		Day            string `json:"day"`
+		CredentialID   string `json:"credential_id"`
+		CredentialName string `json:"credential_name"`
+		Tool           string `json:"tool"`
+		Reads          int    `json:"reads"`
+	}
 	organizationShape struct {
 		ID        string    `json:"id"`
 		Name      string    `json:"name"`
@@ -117,6 +124,10 @@ func (a Account) objects(now time.Time) []named {
 	for _, link := range a.Links {
 		identities = append(identities, identityShape{link.Issuer, link.Subject, link.CreatedAt, link.LastUsedAt})
 	}
+	reads := []readsShape{}
+	for _, r := range a.Reads {
+		reads = append(reads, readsShape{r.Day, r.CredentialID, r.CredentialName, r.Tool, r.Reads})
+	}
 	return []named{
 		{"format", AccountFormat},
 		{"exported_at", now.UTC()},
@@ -128,5 +139,6 @@ func (a Account) objects(now time.Time) []named {
 		{"agents", agents},
 		{"personal_tokens", tokens},
 		{"linked_identities", identities},
+		{"agent_reads", reads},
 	}
 }

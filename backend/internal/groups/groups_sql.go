@@ -7,8 +7,10 @@ import (
 	"fmt"
 
 	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
+	"github.com/kith-crm/kith/backend/internal/text"
 )
 
 // ListGroups returns all groups by their folded names, without the number of their people.
@@ -26,6 +28,18 @@ JOIN connections c ON c.tenant_id = l.tenant_id AND c.id = l.connection_id AND c
 WHERE l.tenant_id = ? GROUP BY l.tag_id) AS n
 JOIN tags t ON t.tenant_id = ? AND t.id = n.tag_id ORDER BY n.people DESC, t.folded_name LIMIT ?`, q.TenantID(), q.TenantID(), limit).Scan(ctx, &tags)
 	return tags, err
+}
+
+// FindTag returns the stored spelling of a tag that somebody has, archived people too, or
+// fault.NotFound.
+func FindTag(ctx context.Context, q db.Reader, name string) (string, error) {
+	var found string
+	err := q.NewRaw(`SELECT t.name FROM tags t WHERE t.tenant_id = ? AND t.folded_name = ?
+AND EXISTS (SELECT 1 FROM connection_tags l WHERE l.tenant_id = t.tenant_id AND l.tag_id = t.id)`, q.TenantID(), text.Fold(text.Clean(name))).Scan(ctx, &found)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fault.New(fault.NotFound, "there is no tag %q", name)
+	}
+	return found, err
 }
 
 // GetGroup returns a group, or fault.NotFound.

@@ -23,6 +23,13 @@ func RenameTag(ctx context.Context, tx *db.Tx, from, to string, dryRun bool) (pe
 	if text.Fold(from) == text.Fold(to) {
 		return people.Acted{}, fault.InvalidField("to", "is the same tag: case and accents do not count")
 	}
+	rename := step{removeTags: []string{from}, addTags: []string{to}}
+	return replaceTag(ctx, tx, rename, dryRun, fmt.Sprintf("Renamed the tag %s to %s", from, to))
+}
+
+// replaceTag applies a step to everyone who has the tag that it removes.
+func replaceTag(ctx context.Context, tx *db.Tx, replace step, dryRun bool, summary string) (people.Acted, error) {
+	from := replace.removeTags[0]
 	ids, err := tagged(ctx, tx, from)
 	if err != nil {
 		return people.Acted{}, err
@@ -38,8 +45,7 @@ func RenameTag(ctx context.Context, tx *db.Tx, from, to string, dryRun bool) (pe
 	if err != nil {
 		return people.Acted{}, err
 	}
-	rename := step{removeTags: []string{from}, addTags: []string{to}}
-	return rename.act(ctx, tx, persons, before, dryRun, func(int) string { return fmt.Sprintf("Renamed the tag %s to %s", from, to) })
+	return replace.act(ctx, tx, persons, before, dryRun, func(int) string { return summary })
 }
 
 // tagged returns the ids of the people who have a tag, in order.

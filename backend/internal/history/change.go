@@ -193,6 +193,8 @@ type Query struct {
 	// Lines reads changes without their effects, which may be large. They cannot be undone by
 	// what was read.
 	Lines bool `json:",omitempty"`
+	// InForce leaves out changes that were undone, and those that can no longer be.
+	InForce bool `json:",omitempty"`
 	// InBin leaves out all but deletions that can still be undone.
 	InBin bool `json:",omitempty"`
 	// Before is the last change of the previous page; empty for the first page. Last is the

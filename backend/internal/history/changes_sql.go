@@ -38,6 +38,9 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	if query.InBin {
 		wanted = wanted.Where(inBin)
 	}
+	if query.InForce {
+		wanted = wanted.Where("undone_by IS NULL AND NOT final")
+	}
 	if query.ByAgents {
 		wanted = wanted.Where("(credential_id <> '' OR credential_name <> '')")
 	}
@@ -46,6 +49,21 @@ func ListChanges(ctx context.Context, q db.Reader, query Query) ([]Change, error
 	}
 	err := query.within(wanted).Scan(ctx)
 	return rows, err
+}
+
+// ListPage returns a page of changes, the latest first, and the id that the next page comes
+// before; empty if there is none. A page of a narrowed list may be short, since only so many
+// changes are looked at: the next one goes on where it stopped looking.
+func ListPage(ctx context.Context, q db.Reader, query Query) (changes []Change, last string, err error) {
+	if query.Last, err = scanEnd(ctx, q, query); err != nil {
+		return nil, "", err
+	}
+	size := query.Limit
+	query.Limit++ // one more shows whether there is a next page
+	if changes, err = ListChanges(ctx, q, query); err != nil || len(changes) <= size {
+		return changes, query.Last, err
+	}
+	return changes[:size], changes[size-1].ID, nil
 }
 
 // within limits a statement to the ids and the times of a query.
@@ -100,6 +118,56 @@ func UndoChange(ctx context.Context, t *db.Tenant, kinds Kinds, page, id string,
 		}
 		out = undone
 		return err
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return out, err
+}
+
+// MaxUndo is how many changes can be undone at once.
+const MaxUndo = 100
+
+// UndoneChange is what the undo of one of several changes did, or would do.
+type UndoneChange struct {
+	Change
+
+	Undone
+
+	// Never is true for a change that can no longer be undone.
+	Never bool
+}
+
+// UndoChanges undoes several changes as the member, on a page: at most MaxUndo, the latest
+// first, so that one does not stand in the way of an earlier one. Each is undone as a whole
+// or not at all, and those with conflicts stay as they are. Ids of no change are skipped.
+// With dryRun it returns what it would do, and writes nothing.
+func UndoChanges(ctx context.Context, t *db.Tenant, kinds Kinds, page string, ids []string, dryRun bool) (out []UndoneChange, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if len(ids) > MaxUndo {
+		return nil, fault.New(fault.Invalid, "at most %d changes can be undone at once", MaxUndo)
+	}
+	err = t.Write(ctx, db.Actor{Tool: page}, func(ctx context.Context, tx *db.Tx) error {
+		changes, err := ListChanges(ctx, tx, Query{IDs: ids, Limit: MaxUndo})
+		if err != nil {
+			return err
+		}
+		out = make([]UndoneChange, len(changes))
+		for i, c := range changes {
+			out[i].Change = c
+			if out[i].Never = c.Final || len(c.Effects) == 0; out[i].Never {
+				continue
+			}
+			if out[i].Undone, err = Undo(ctx, tx, kinds, c.ID, false); err != nil {
+				return err
+			}
+		}
+		if dryRun {
+			return errDryRun
+		}
+		return nil
 	})
 	if errors.Is(err, errDryRun) {
 		err = nil

@@ -102,3 +102,36 @@ func handlesOf(list any, kinds []string) any {
 	}
 	return out
 }
+
+// FieldChange is a field that a write changed, with its recorded values; nil is no value.
+type FieldChange struct {
+	// Name is as tools spell it.
+	Name          string
+	Before, After any
+}
+
+// Changed returns the fields that a write changed, in alphabetical order, without those that
+// change by themselves. For an object that was created or removed, these are all the fields
+// that had a value.
+func (e Effect) Changed() []FieldChange {
+	before, errBefore := decode(e.Before)
+	after, errAfter := decode(e.After)
+	if errBefore != nil || errAfter != nil {
+		return nil
+	}
+	names := append(differing(before, after), differing(after, before)...)
+	slices.Sort(names)
+	var out []FieldChange
+	for _, name := range slices.Compact(names) {
+		out = append(out, FieldChange{Name: wireName(name), Before: valueOf(before[name]), After: valueOf(after[name])})
+	}
+	return out
+}
+
+// valueOf returns a recorded value, or nil for an empty one.
+func valueOf(v any) any {
+	if empty(v) {
+		return nil
+	}
+	return v
+}

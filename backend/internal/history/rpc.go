@@ -35,24 +35,11 @@ func (h *RPC) ListChanges(ctx context.Context, req *accountv1.ListChangesRequest
 			return nil, err
 		}
 	}
-	if q.Last, err = scanEnd(ctx, data, q); err != nil {
-		return nil, err
-	}
-	size := q.Limit
-	q.Limit++ // one more shows whether there is a next page
-	changes, err := ListChanges(ctx, data, q)
+	changes, last, err := ListPage(ctx, data, q)
 	if err != nil {
 		return nil, err
 	}
-	res, last := &accountv1.ListChangesResponse{}, ""
-	switch {
-	case len(changes) > size:
-		changes = changes[:size]
-		last = changes[size-1].ID
-	case q.Last != "":
-		// The page may be short: the next one goes on where this one stopped looking.
-		last = q.Last
-	}
+	res := &accountv1.ListChangesResponse{}
 	if last != "" {
 		next, err := cursor.Encode(order, last)
 		if err != nil {

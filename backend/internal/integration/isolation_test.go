@@ -53,6 +53,10 @@ type victim struct {
 func newVictim(t *testing.T, s *db.DB) victim {
 	t.Helper()
 	v := victim{ledger: dbtest.Ledger(t, s), keys: dbtest.Keys(t, s), tenant: dbtest.Member(t, s, "victim"), email: "xylophone@victim.example", externalKey: secret + "-event"}
+	read := billing.Charge{Tenant: v.tenant, Tool: "search_connections", Price: 1, CredentialID: "grt_1", CredentialName: secret}
+	if _, err := v.ledger.Charge(t.Context(), []billing.Charge{read}); err != nil {
+		t.Fatal(err)
+	}
 	err := write(t, s, v.tenant, func(ctx context.Context, u *db.Tx) error {
 		made, err := people.Create(ctx, u, people.Draft{
 			Name: secret, Organization: secret, Title: secret, Emails: []string{v.email}, Phones: []string{"+1 212 555 0100"},
@@ -347,7 +351,7 @@ func picture(t *testing.T, s *db.DB, owner tenant.ID) string {
 func tenantTables() []string {
 	return []string{"connections", "handles", "duplicate_keys", "organizations", "positions", "tags", "connection_tags", "notes",
 		"note_connections", "interactions", "interaction_connections", "changes", "groups", "group_connections",
-		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views"}
+		"important_dates", "relationships", "reminders", "credit_balances", "credit_entries", "agent_reads", "idempotency_keys", "embeddings", "jobs", "files", "source_keys", "saved_views"}
 }
 
 // Row-level security: a tenant's role sees the rows of the tenant that is set, none when

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/importer"
@@ -30,7 +31,7 @@ const (
 type SweepResult struct {
 	LoginSessions, Requests, Codes, Grants, RefreshTokens, PersonalTokens,
 	MailLinks, SignUps, ProviderAttempts, LoginAttempts, Clients,
-	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents,
+	Connections, Notes, Interactions, Keys, Jobs, Files, SecurityEvents, Reads,
 	// Deletions is how many deletions became final.
 	Deletions int64
 }
@@ -39,7 +40,7 @@ type SweepResult struct {
 func (r SweepResult) Total() int64 {
 	return r.LoginSessions + r.Requests + r.Codes + r.Grants + r.RefreshTokens + r.PersonalTokens +
 		r.MailLinks + r.SignUps + r.ProviderAttempts + r.LoginAttempts + r.Clients +
-		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Deletions
+		r.Connections + r.Notes + r.Interactions + r.Keys + r.Jobs + r.Files + r.SecurityEvents + r.Reads + r.Deletions
 }
 
 // The statements of a sweep. A grant ends with its current refresh token, or
@@ -88,6 +89,7 @@ func Sweep(ctx context.Context, s *db.DB, now time.Time) (SweepResult, error) {
 		{&r.Jobs, job.SweepJobs, []any{now.Add(-job.KeepJobs)}},
 		{&r.Files, importer.SweepFiles, []any{now.Add(-importer.KeepFiles)}},
 		{&r.SecurityEvents, "DELETE FROM security_events WHERE at <= ?", []any{now.Add(-account.KeepSecurityEvents)}},
+		{&r.Reads, billing.SweepReads, []any{billing.ReadDay(now.AddDate(0, 0, -billing.KeepReadDays))}},
 		{&r.Clients, idleClients, []any{now.Add(-keepIdleClients), now.Add(-keepIdleDocuments)}},
 	} {
 		result, err := s.NewWrite(step.statement, step.args...).Exec(ctx)

@@ -102,7 +102,10 @@ func (c *invocation) price() int {
 }
 
 func (c *invocation) charge() billing.Charge {
-	return billing.Charge{Tenant: c.principal.Tenant, Tool: c.rule.Tool.Name, Price: c.price()}
+	return billing.Charge{
+		Tenant: c.principal.Tenant, Tool: c.rule.Tool.Name, Price: c.price(),
+		CredentialID: c.principal.Credential.ID, CredentialName: c.principal.Credential.Name,
+	}
 }
 
 func (c *invocation) actor() db.Actor {
@@ -169,8 +172,11 @@ func (x *transactions) writeAfter(ctx context.Context, c *invocation, res connec
 			return err
 		}
 		receipt, err := x.ledger.ChargeTx(ctx, u, month, c.price())
+		if err != nil {
+			return err
+		}
 		tellReceipt(res.Header(), receipt)
-		return err
+		return billing.CountRead(ctx, u)
 	}
 	if c.key == nil {
 		if err := data.Write(ctx, c.actor(), run); err != nil {

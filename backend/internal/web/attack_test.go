@@ -19,14 +19,18 @@ func posts() map[string]string {
 		"/sign-in": "/sign-in", "/sign-up": "/sign-up", "/sign-out": "/settings/profile", "/settings/profile": "/settings/profile",
 		"/settings/mcp/tokens": "/settings/mcp", "/settings/mcp/tokens/revoke": "/settings/mcp", "/settings/mcp/agents/revoke": "/settings/mcp",
 		"/settings/security/password": "/settings/security", "/settings/security/sign-out": "/settings/security",
-		"/settings/activity/undo": "/settings/activity", "/settings/bin/restore": "/settings/bin", "/settings/bin/delete": "/settings/bin", "/settings/search": "/settings/search",
+		"/activity/undo": "/activity", "/people/bin/restore": "/people", "/people/bin/delete": "/people", "/settings/search": "/settings/search",
 		"/settings/security/verify": "/settings/security", "/settings/account/delete": "/settings/account", "/settings/time": "/settings/time",
 		"/settings/imports": "/settings/imports", "/settings/imports/start": "/settings/imports",
 		"/settings/imports/cancel": "/settings/imports", "/settings/imports/undo": "/settings/imports",
+		"/groups/save": "/groups", "/groups/merge": "/groups", "/groups/delete": "/groups", "/groups/tag/rename": "/groups", "/groups/tag/remove": "/groups",
 		"/forgot": "/sign-in", "/reset": "/sign-in", "/verify": "/sign-in",
 		"/sign-in/provider": "/sign-in", "/sign-in/provider/link": "/sign-in", "/settings/security/provider/unlink": "/settings/security",
 	}
 }
+
+// forMembers reports whether the forms of a page need a session.
+func forMembers(page string) bool { return !strings.HasPrefix(page, "/sign-") }
 
 func TestEveryFormIsAttacked(t *testing.T) {
 	t.Parallel()
@@ -77,7 +81,7 @@ func TestCrossSitePost(t *testing.T) {
 	} {
 		for action, page := range posts() {
 			who, token := anonymous, formToken
-			if strings.HasPrefix(page, "/settings") {
+			if forMembers(page) {
 				who, token = b, settingsToken
 			}
 			r := who.Request(http.MethodPost, action, values("form_token", token, "username", "x"))
@@ -109,7 +113,7 @@ func TestFormTokens(t *testing.T) {
 	}
 	for action, page := range posts() {
 		who, own, anothers, otherKind := b, settingsToken, othersToken, anonymousToken
-		if !strings.HasPrefix(page, "/settings") {
+		if !forMembers(page) {
 			who, own, anothers, otherKind = anonymous, anonymousToken, otherToken, settingsToken
 		}
 		for name, token := range map[string]string{
@@ -134,8 +138,8 @@ func TestFormsHoldTheirToken(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
 	_, settings := tokensOf(b)
-	_, changeID := added(t, s, b.Owner, "Grace Hopper")
-	for _, path := range []string{"/settings/profile", "/settings/mcp", undoPath(changeID), "/settings/security", "/settings/account"} {
+	_, changeID := webtest.Added(t, s, b.Owner, "Grace Hopper")
+	for _, path := range []string{"/settings/profile", "/settings/mcp", webtest.UndoPath(changeID), "/settings/security", "/settings/account"} {
 		p := b.Get(path)
 		forms := p.All("form")
 		for _, form := range forms {

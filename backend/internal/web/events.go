@@ -3,12 +3,18 @@ package web
 import (
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/tenant"
+	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
 // record records a security event of a member; object is the credential, client or
 // deletion that it concerns, or empty.
 func (v *request) record(kind account.EventKind, owner tenant.ID, object string) {
 	v.events.Record(v.R.Context(), account.SecurityEvent{Kind: kind, TenantID: owner, Address: v.addressBucket(), ObjectID: object})
+}
+
+// recordDeletion records that people were deleted for good, on the pages of package review.
+func (web *Web) recordDeletion(v *page.Request, kind account.EventKind, deletion string) {
+	(&request{Web: web, Request: v}).record(kind, v.Owner, deletion)
 }
 
 // recordFailure records a wrong password, for a member or for an unknown login name.

@@ -124,17 +124,17 @@ func TestSecurityEvents(t *testing.T) {
 		want(t, b.Get("/settings/account/export"), http.StatusOK)
 		happened(account.AccountExported)
 		secrets = append(secrets, "Ada Lovelace", "Grace Hopper")
-		ada, _ := added(t, s, owner, "Ada Lovelace")
-		confirm := b.Get(binDeletePath(deleted(t, s, owner, ada)))
+		ada, _ := webtest.Added(t, s, owner, "Ada Lovelace")
+		confirm := b.Get("/people/bin/delete?change=" + webtest.Deleted(t, s, owner, ada))
 		for range 2 { // the second finds nothing to delete
-			b.Submit(confirm, binDelete, nil)
+			b.Submit(confirm, "/people/bin/delete", nil)
 		}
 		happened(account.DeletedForGood)
-		grace, _ := added(t, s, owner, "Grace Hopper")
-		deleted(t, s, owner, grace)
-		confirm = b.Get(binDelete)
+		grace, _ := webtest.Added(t, s, owner, "Grace Hopper")
+		webtest.Deleted(t, s, owner, grace)
+		confirm = b.Get("/people/bin/delete")
 		for range 2 {
-			b.Submit(confirm, binDelete, nil)
+			b.Submit(confirm, "/people/bin/delete", nil)
 		}
 		happened(account.DeletedForGood)
 		mistyped := merge(chosenPassword(), values("password", "wrong-password-x"))

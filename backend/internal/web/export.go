@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/billing"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/fault"
 	"github.com/kith-crm/kith/backend/internal/oauth"
@@ -91,6 +92,9 @@ func (v *request) account(ctx context.Context) (export.Account, error) {
 	if a.Tokens, err = account.ListPersonalTokens(ctx, v.Store, v.Login.MemberID); err != nil {
 		return a, err
 	}
-	a.Links, err = signin.ListIdentities(ctx, v.Store, v.Login.MemberID)
+	if a.Links, err = signin.ListIdentities(ctx, v.Store, v.Login.MemberID); err != nil {
+		return a, err
+	}
+	a.Reads, err = billing.ListReads(ctx, v.data(), time.Time{})
 	return a, err
 }

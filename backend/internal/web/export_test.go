@@ -1,8 +1,16 @@
 package web
 
-// Routes returns the patterns of all routes except the assets.
+import (
+	"github.com/kith-crm/kith/backend/internal/web/grouping"
+	"github.com/kith-crm/kith/backend/internal/web/review"
+)
+
+// Routes returns the patterns of all routes except the assets and those of package contacts.
 func Routes() []string {
 	var patterns []string
+	for _, r := range append((&grouping.Pages{}).Routes(), (&review.Pages{}).Routes()...) {
+		patterns = append(patterns, r.Pattern)
+	}
 	for _, r := range routes() {
 		patterns = append(patterns, r.pattern)
 	}

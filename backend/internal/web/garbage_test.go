@@ -64,7 +64,7 @@ func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) m
 	t.Helper()
 	makeToken(t, b, values("name", "x"))
 	grantOf(t, s, b)
-	_, changeID := added(t, s, b.Owner, "Grace Hopper")
+	_, changeID := webtest.Added(t, s, b.Owner, "Grace Hopper")
 	reset, _, finish := links(t, s, b.Owner)
 	forms := map[string]filled{}
 	for action, c := range map[string]struct {
@@ -74,7 +74,7 @@ func formsToFill(t *testing.T, s *webtest.Site, b, anonymous *webtest.Browser) m
 		"/sign-in": {anonymous, "/sign-in"}, "/sign-up": {anonymous, "/sign-up"}, "/reset": {anonymous, reset}, "/verify": {anonymous, finish},
 		"/settings/profile": {b, "/settings/profile"}, "/settings/mcp/tokens": {b, "/settings/mcp"},
 		"/settings/mcp/tokens/revoke": {b, "/settings/mcp"}, "/settings/mcp/agents/revoke": {b, "/settings/mcp"},
-		undoForm: {b, undoPath(changeID)}, "/settings/security/password": {b, "/settings/security"}, "/settings/account/delete": {b, "/settings/account"},
+		webtest.UndoForm: {b, webtest.UndoPath(changeID)}, "/settings/security/password": {b, "/settings/security"}, "/settings/account/delete": {b, "/settings/account"},
 	} {
 		form := c.who.Get(c.page).Form(action)
 		forms[action] = filled{c.who, action, func() url.Values { return form }}
@@ -89,7 +89,7 @@ func garbageInAddresses(t *testing.T, browsers map[string]*webtest.Browser) {
 	for who, b := range browsers {
 		for _, path := range []string{
 			"/sign-in?return_to=", "/sign-up?return_to=", "/reset?link=", "/verify?link=", "/settings/profile?done=", "/settings/mcp?",
-			"/settings/activity?cursor=", "/settings/activity/undo?change=",
+			"/activity?cursor=", "/activity/undo?change=",
 			"/sign-in/provider/callback?state=",
 		} {
 			for kind, value := range garbage() {

@@ -16,7 +16,7 @@ func TestHeadersOfEveryPage(t *testing.T) {
 	s := webtest.New(t, webtest.Options{})
 	b, anonymous := s.SignedIn(t, "maria"), s.Browser(t)
 	for name, p := range map[string]*webtest.Page{
-		"profile": b.Get("/settings/profile"), "mcp": b.Get("/settings/mcp"), "activity": b.Get("/settings/activity"), "no change": b.Get(undoPath("x")),
+		"profile": b.Get("/settings/profile"), "mcp": b.Get("/settings/mcp"), "activity": b.Get("/activity"), "no change": b.Get(webtest.UndoPath("x")),
 		"security": b.Get("/settings/security"), "account": b.Get("/settings/account"), "refused": b.Post("/settings/account/delete", values("x", "y")),
 		"today": b.Get("/"), "people": b.Get("/people"), "zone": b.Get("/settings/time"),
 	} {
@@ -86,7 +86,7 @@ func TestWindowsOfClientsComeBack(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/activity", "/settings/security", "/settings/account"} {
+	for _, path := range []string{"/settings/profile", "/settings/mcp", "/activity", "/settings/security", "/settings/account"} {
 		if got := b.Get(path).Header.Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
 			t.Errorf("%s: %q", path, got)
 		}

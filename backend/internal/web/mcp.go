@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/account"
+	"github.com/kith-crm/kith/backend/internal/civil"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/review"
 )
 
 // mcpContent is the content of the settings page for agents.
@@ -20,8 +22,10 @@ type mcpContent struct {
 	Agents  []agentRow
 	Tokens  []tokenRow
 	// Changes are the latest changes of agents; Activity is the address of all of them.
-	Changes  []changeRow
+	Changes  []review.Row
 	Activity string
+	// AllReads is the address of what agents read, by day.
+	AllReads string
 	Credits  *Credits
 	// Form creates a new token.
 	Form tokenForm
@@ -45,6 +49,8 @@ type agentRow struct {
 	// LastUsedAt when any of them was last used.
 	Grants                int
 	CreatedAt, LastUsedAt time.Time
+	// Reads are what it read in the days that reads are kept.
+	Reads review.AgentReads
 }
 
 type tokenRow struct {
@@ -53,6 +59,7 @@ type tokenRow struct {
 	Tools                            []string
 	CreatedAt, ExpiresAt, LastUsedAt time.Time
 	Expired                          bool
+	Reads                            review.AgentReads
 }
 
 // recentChanges is how many of the agents' latest changes are shown.
@@ -73,7 +80,7 @@ func (v *request) renderMCP(status int, form tokenForm, m *page.Mistakes) error 
 }
 
 func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
-	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: page.PathActivity}
+	content := mcpContent{Address: v.BaseURL + "/mcp/v1", Activity: page.PathActivity, AllReads: review.PathReads}
 	grants, err := oauth.ListGrants(ctx, v.Store, v.Login.MemberID)
 	if err != nil {
 		return content, err
@@ -86,8 +93,12 @@ func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 	if err != nil {
 		return content, err
 	}
-	content.Agents, content.Tokens = agentRows(grants), v.tokenRows(tokens)
-	if content.Changes, err = v.changeRows(ctx, changes); err != nil {
+	reads, err := v.review.ReadsByCredential(ctx, v.data())
+	if err != nil {
+		return content, err
+	}
+	content.Agents, content.Tokens = agentRows(grants, reads), v.tokenRows(tokens, reads)
+	if content.Changes, err = v.review.Rows(ctx, v.data(), civil.Zone(v.Login.Timezone), changes); err != nil {
 		return content, err
 	}
 	content.Credits, err = v.Credits(ctx, v.Login.MemberID)
@@ -95,7 +106,7 @@ func (v *request) mcpContent(ctx context.Context) (mcpContent, error) {
 }
 
 // agentRows returns one row for each client, in the order of their newest grants.
-func agentRows(grants []oauth.Grant) []agentRow {
+func agentRows(grants []oauth.Grant, reads map[string]review.AgentReads) []agentRow {
 	var rows []agentRow
 	scopes := map[string][]string{}
 	for _, g := range grants {
@@ -111,6 +122,7 @@ func agentRows(grants []oauth.Grant) []agentRow {
 		}
 		row := &rows[at]
 		row.Grants++
+		row.Reads.AddAll(reads[g.ID])
 		if g.CreatedAt.Before(row.CreatedAt) {
 			row.CreatedAt = g.CreatedAt
 		}
@@ -143,7 +155,7 @@ func destinations(uris []string) (places []oauth.Destination, unknown bool) {
 }
 
 // tokenRows returns the tokens that are not revoked.
-func (v *request) tokenRows(tokens []account.PersonalToken) []tokenRow {
+func (v *request) tokenRows(tokens []account.PersonalToken, reads map[string]review.AgentReads) []tokenRow {
 	var rows []tokenRow
 	for _, t := range tokens {
 		if !t.RevokedAt.IsZero() {
@@ -151,7 +163,7 @@ func (v *request) tokenRows(tokens []account.PersonalToken) []tokenRow {
 		}
 		rows = append(rows, tokenRow{
 			ID: t.ID, Name: t.Name, Scopes: namesOf(strings.Fields(t.Scopes)), Tools: strings.Fields(t.Tools), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
-			LastUsedAt: t.LastUsedAt, Expired: !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(v.Now()),
+			LastUsedAt: t.LastUsedAt, Expired: !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(v.Now()), Reads: reads[t.ID],
 		})
 	}
 	return rows

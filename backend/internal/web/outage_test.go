@@ -114,7 +114,7 @@ type request func(t *testing.T, username string) (*http.Request, *webtest.Browse
 // visits are requests that succeed if the store works.
 func requests(s *webtest.Site) map[string]request {
 	all := map[string]request{}
-	for _, path := range []string{"/settings/profile", "/settings/mcp", "/settings/activity", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {
+	for _, path := range []string{"/settings/profile", "/settings/mcp", "/activity", "/settings/security", "/settings/account", "/settings/account/export", "/sign-in", "/sign-up"} {
 		all["GET "+path] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 			b := s.SignedIn(t, username)
 			return b.Request(http.MethodGet, path, nil), b
@@ -174,8 +174,8 @@ func addConsentRequests(s *webtest.Site, all map[string]request) {
 func addUndoRequests(s *webtest.Site, all map[string]request) {
 	prepare := func(t *testing.T, username string) (*webtest.Browser, string) {
 		b := s.SignedIn(t, username)
-		_, changeID := added(t, s, b.Owner, "Grace Hopper")
-		return b, undoPath(changeID)
+		_, changeID := webtest.Added(t, s, b.Owner, "Grace Hopper")
+		return b, webtest.UndoPath(changeID)
 	}
 	all["GET the page to undo"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 		b, path := prepare(t, username)
@@ -183,7 +183,7 @@ func addUndoRequests(s *webtest.Site, all map[string]request) {
 	}
 	all["POST the form to undo"] = func(t *testing.T, username string) (*http.Request, *webtest.Browser) {
 		b, path := prepare(t, username)
-		return b.Request(http.MethodPost, undoForm, b.Get(path).Fill(undoForm, nil)), b
+		return b.Request(http.MethodPost, webtest.UndoForm, b.Get(path).Fill(webtest.UndoForm, nil)), b
 	}
 }
 

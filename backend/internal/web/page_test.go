@@ -27,13 +27,13 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 	s := webtest.New(t, options)
 	b, anonymous, leaving := s.SignedIn(t, "maria"), s.Browser(t), s.SignedIn(t, "leaving")
 	grantOf(t, s, b)
-	grace, addition := added(t, s, b.Owner, "Grace Hopper")
-	plain := b.Get(undoPath(addition))
-	first := changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("x")})
-	undone := b.Submit(b.Get(undoPath(first)), undoForm, nil)
-	changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("y")})
-	ada, _ := added(t, s, b.Owner, "Ada Lovelace")
-	deletion := deleted(t, s, b.Owner, ada)
+	grace, addition := webtest.Added(t, s, b.Owner, "Grace Hopper")
+	plain := b.Get(webtest.UndoPath(addition))
+	first := webtest.Changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("x")})
+	undone := b.Submit(b.Get(webtest.UndoPath(first)), webtest.UndoForm, nil)
+	webtest.Changed(t, s, b.Owner, people.Patch{ID: grace, Bio: new("y")})
+	ada, _ := webtest.Added(t, s, b.Owner, "Ada Lovelace")
+	deletion := webtest.Deleted(t, s, b.Owner, ada)
 	c := s.Client(t, "Agent", "https://a.example/cb")
 	signUp, security, agents, account := anonymous.Get("/sign-up"), b.Get("/settings/security"), b.Get("/settings/mcp"), b.Get("/settings/account")
 	reset, verify, finish := links(t, s, b.Owner)
@@ -51,10 +51,10 @@ func everyPage(t *testing.T) map[string]*webtest.Page {
 		"profile":          b.Get("/settings/profile"), "profile, wrong": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "", "link_url", "x", "country", "x")),
 		"profile, preview": b.Submit(b.Get("/settings/profile"), "/settings/profile", values("action", "preview", "visibility", "public", "link_url", "https://a.example", "visibility_links", "public")),
 		"mcp":              agents, "mcp, made": makeToken(t, b, values("name", "x")), "mcp, wrong": b.Submit(agents, "/settings/mcp/tokens", map[string][]string{"scope": nil, "name": nil, "expires": nil}),
-		"activity": b.Get("/settings/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/settings/activity"),
-		"undo": plain, "undo, in the way": b.Get(undoPath(addition)), "undo, done": b.Get(undoPath(first)), "problem, no change": b.Get(undoPath("x")),
-		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/settings/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/settings/bin"),
-		"bin-delete": b.Get(binDeletePath(deletion)), "bin-delete, all": b.Get(binDelete), "problem, not in the bin": b.Get(binDeletePath("x")),
+		"activity": b.Get("/activity"), "activity, done": b.Follow(undone), "activity, empty": s.SignedIn(t, "newby").Get("/activity"),
+		"undo": plain, "undo, in the way": b.Get(webtest.UndoPath(addition)), "undo, done": b.Get(webtest.UndoPath(first)), "problem, no change": b.Get(webtest.UndoPath("x")),
+		"time": b.Get("/settings/time"), "time, wrong": b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Nowhere", "locale", "x")), "bin": b.Get("/people/bin"), "bin, empty": s.SignedIn(t, "tidy").Get("/people/bin"),
+		"bin-delete": b.Get("/people/bin/delete?change=" + deletion), "bin-delete, all": b.Get("/people/bin/delete"), "problem, not in the bin": b.Get("/people/bin/delete?change=x"),
 		"security": security, "security, done": b.Get("/settings/security?done=password-changed"),
 		"security, wrong": b.Submit(security, "/settings/security/password", values("password", "x", "new_password", "x")),
 		"search":          b.Get("/settings/search"),

@@ -16,10 +16,10 @@ func TestHeaderOfMembersPages(t *testing.T) {
 	b := s.SignedIn(t, "maria")
 	b.Submit(b.Get("/settings/profile"), "/settings/profile", values("name", "Maria <b>Silva</b>", "action", "save"))
 	b.Submit(b.Get("/settings/time"), "/settings/time", values("timezone", "Europe/Lisbon"))
-	for path, current := range map[string]string{"/": "Today", "/people": "People", "/settings/activity": "Activity", "/settings/security": "Settings", "/people/nobody": "People", "/settings/activity/undo?change=x": "Activity"} {
+	for path, current := range map[string]string{"/": "Today", "/people": "People", "/activity": "Activity", "/settings/security": "Settings", "/people/nobody": "People", "/activity/undo?change=x": "Activity"} {
 		p := b.Get(path)
 		header := webtest.TextOf(p.All("header")[0])
-		for _, words := range []string{"Today People Activity Settings", "Maria <b>Silva</b>", "Europe/Lisbon", "Add a person"} {
+		for _, words := range []string{"Today People Groups Activity Settings", "Maria <b>Silva</b>", "Europe/Lisbon", "Add a person"} {
 			if !strings.Contains(header, words) {
 				t.Errorf("%s: no %q in the header: %s", path, words, header)
 			}
@@ -33,7 +33,7 @@ func TestHeaderOfMembersPages(t *testing.T) {
 		if len(marked) == 0 || marked[0] != current {
 			t.Errorf("%s: marked as current: %v", path, marked)
 		}
-		if !strings.Contains(p.Body, `<form class="find" method="get" action="/people"`) || linkTo(p, "+Add a person") != "/people/new" {
+		if !strings.Contains(p.Body, `<form class="find" method="get" action="/people"`) || webtest.LinkTo(p, "+Add a person") != "/people/new" {
 			t.Errorf("%s: no search, or nothing to add a person with", path)
 		}
 	}
@@ -53,33 +53,33 @@ func TestNoticeUndoes(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "tomas")
-	grace, addition := added(t, s, b.Owner, "Grace Hopper")
+	grace, addition := webtest.Added(t, s, b.Owner, "Grace Hopper")
 	for _, wrong := range []string{"x", "", broken, grace, strings.ToLower(addition), addition + "'", "chg_%"} {
 		p := b.Get("/people?" + values("done", "saved", "change", wrong).Encode())
 		want(t, p, http.StatusOK, "Your profile is saved.")
-		if len(p.Forms(undoForm)) > 0 {
+		if len(p.Forms(webtest.UndoForm)) > 0 {
 			t.Errorf("%q can be undone", wrong)
 		}
 	}
 	for _, path := range []string{"/people?change=" + addition, "/people?done=nonsense&change=" + addition} {
-		if p := b.Get(path); len(p.Forms(undoForm)) > 0 || strings.Contains(p.Text(), "nonsense") {
+		if p := b.Get(path); len(p.Forms(webtest.UndoForm)) > 0 || strings.Contains(p.Text(), "nonsense") {
 			t.Errorf("%s offers an undo without a notice", path)
 		}
 	}
 	shown := "/people?" + values("done", "saved", "change", addition, "q", "grace").Encode()
-	want(t, other.Submit(other.Get(shown), undoForm, nil), http.StatusNotFound, "There is nothing here")
-	p := b.Submit(b.Get(shown), undoForm, values("return_to", "https://evil.example/"))
-	wantRedirect(t, p, "/settings/activity?done=undone")
-	b.Submit(b.Get(undoPath(list(t, s, b.Owner)[0].ID)), undoForm, nil) // undo the undo
-	if findPerson(t, s, b.Owner, grace) == nil {
+	want(t, other.Submit(other.Get(shown), webtest.UndoForm, nil), http.StatusNotFound, "There is nothing here")
+	p := b.Submit(b.Get(shown), webtest.UndoForm, values("return_to", "https://evil.example/"))
+	wantRedirect(t, p, "/activity?done=undone")
+	b.Submit(b.Get(webtest.UndoPath(webtest.Changes(t, s, b.Owner)[0].ID)), webtest.UndoForm, nil) // undo the undo
+	if webtest.FindPerson(t, s, b.Owner, grace) == nil {
 		t.Fatal("the person is not back")
 	}
-	_, another := added(t, s, b.Owner, "Another Person")
+	_, another := webtest.Added(t, s, b.Owner, "Another Person")
 	shown = "/people?" + values("done", "saved", "change", another, "q", "grace").Encode()
-	p = b.Submit(b.Get(shown), undoForm, nil)
+	p = b.Submit(b.Get(shown), webtest.UndoForm, nil)
 	wantRedirect(t, p, "/people?done=undone&q=grace")
 	want(t, b.Follow(p), http.StatusOK, "The change is undone.", "Grace Hopper")
-	if list(t, s, b.Owner)[0].Undoes != another {
+	if webtest.Changes(t, s, b.Owner)[0].Undoes != another {
 		t.Error("nothing was undone")
 	}
 }

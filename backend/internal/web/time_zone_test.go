@@ -44,15 +44,15 @@ func TestTimeZone(t *testing.T) {
 			t.Errorf("the other's: %+v, %v", theirs, err)
 		}
 
-		activity := b.Get("/settings/activity")
+		activity := b.Get("/activity")
 		want(t, activity, http.StatusOK, "Set the time zone to Asia/Tokyo and the locale to ja-JP You · Time zone page · "+in("Asia/Tokyo")+" JST")
 		changes, err := history.ListChanges(t.Context(), s.Store.Tenant(b.Owner, true), history.Query{Limit: 2})
 		if err != nil || len(changes) != 1 {
 			t.Fatalf("the same settings are a change: %v, %v", changes, err)
 		}
-		undo := b.Get(undoPath(changes[0].ID))
+		undo := b.Get(webtest.UndoPath(changes[0].ID))
 		want(t, undo, http.StatusOK, "Your settings: will be as before (locale, time zone).")
-		b.Submit(undo, "/settings/activity/undo", nil)
+		b.Submit(undo, "/activity/undo", nil)
 		if now, err := account.GetSettings(t.Context(), s.Store.Tenant(b.Owner, true)); err != nil || now != (account.Settings{Timezone: "UTC", Locale: "en"}) {
 			t.Errorf("undone: %+v, %v", now, err)
 		}

@@ -142,7 +142,7 @@ func (v *request) expiry(lifetime string) (time.Time, bool) {
 
 func (v *request) checkTokenCount(m *page.Mistakes) error {
 	tokens, err := account.ListPersonalTokens(v.R.Context(), v.Store, v.Login.MemberID)
-	if live := v.tokenRows(tokens); len(live) >= maxTokens {
+	if live := v.tokenRows(tokens, nil); len(live) >= maxTokens {
 		m.Add("name", "You have "+strconv.Itoa(len(live))+" tokens. Revoke one that you do not use any more.")
 	}
 	return err

@@ -5,13 +5,17 @@ import (
 	"io/fs"
 	"net/http"
 	"runtime"
+	"slices"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/account/password"
+	"github.com/kith-crm/kith/backend/internal/db"
 	"github.com/kith-crm/kith/backend/internal/export"
 	"github.com/kith-crm/kith/backend/internal/oauth"
 	"github.com/kith-crm/kith/backend/internal/web/contacts"
+	"github.com/kith-crm/kith/backend/internal/web/grouping"
 	"github.com/kith-crm/kith/backend/internal/web/page"
+	"github.com/kith-crm/kith/backend/internal/web/review"
 	"github.com/kith-crm/kith/backend/internal/web/today"
 )
 
@@ -21,7 +25,6 @@ const (
 	pathProviderCallback = "/sign-in/provider/callback"
 	pathProviderLink     = "/sign-in/provider/link"
 	pathSignOut          = "/sign-out"
-	pathActivityUndo     = "/settings/activity/undo"
 )
 
 //go:embed templates
@@ -31,11 +34,11 @@ var templates embed.FS
 type Web struct {
 	Config
 
-	site     *page.Site
-	contacts *contacts.Pages
-	today    *today.Pages
-	emails   *emails
-	events   *account.EventRecorder
+	site *page.Site
+	// areas are the routes of the areas of the site that have a folder of their own.
+	areas  []page.Route
+	emails *emails
+	events *account.EventRecorder
 	// hashing holds a slot for each password that may be hashed at the same time: each
 	// needs 19 MiB and a processor.
 	hashing chan struct{}
@@ -51,23 +54,28 @@ func New(c Config) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	web := &Web{Config: c, contacts: contacts.New(c.Handlers), today: today.New(c.Handlers), verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
+	web := &Web{Config: c, verifyHash: password.Verify, events: account.NewEventRecorder(c.Store, c.Logger)}
+	web.review = review.New(review.Config{Catalog: c.Catalog, Kinds: c.Kinds, Record: web.recordDeletion})
+	web.areas = slices.Concat(
+		today.New(c.Handlers).Routes(), contacts.New(c.Handlers).Routes(), grouping.New(c.Handlers).Routes(),
+		web.review.Routes(),
+	)
 	own, err := fs.Sub(templates, "templates")
 	if err != nil {
 		return nil, err
 	}
-	people, err := contacts.Templates()
-	if err != nil {
-		return nil, err
-	}
-	start, err := today.Templates()
-	if err != nil {
-		return nil, err
+	folders := []fs.FS{own}
+	for _, area := range []func() (fs.FS, error){today.Templates, contacts.Templates, grouping.Templates, review.Templates} {
+		folder, err := area()
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, folder)
 	}
 	web.site, err = page.New(page.Config{
 		BaseURL: c.BaseURL, Store: c.Store, MailOn: c.Mailer != nil, SignUpOpen: c.SignUpOpen, SessionLifetime: c.SessionLifetime,
 		Now: c.Now, Logger: c.Logger,
-	}, own, people, start)
+	}, folders...)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +95,9 @@ type request struct {
 	*page.Request
 }
 
+// data returns the data of the member.
+func (v *request) data() *db.Tenant { return v.Data(v.Login.MemberID) }
+
 // route is one path and its handler.
 type route struct {
 	pattern string
@@ -96,7 +107,7 @@ type route struct {
 
 // routes returns all routes except the assets.
 func routes() []route {
-	return append(append(importRoutes(), binRoutes()...), []route{
+	return append(importRoutes(), []route{
 		{"GET " + page.PathSignIn, page.Anyone, (*request).showSignIn},
 		{"POST " + page.PathSignIn, page.Anyone, (*request).signIn},
 		{"POST " + pathProvider, page.Anyone, (*request).goToProvider},
@@ -119,9 +130,6 @@ func routes() []route {
 		{"POST " + page.PathMCP + "/tokens", page.MembersOnly, (*request).createToken},
 		{"POST " + page.PathMCP + "/tokens/revoke", page.MembersOnly, (*request).revokeToken},
 		{"POST " + page.PathMCP + "/agents/revoke", page.MembersOnly, (*request).revokeAgent},
-		{"GET " + page.PathActivity, page.MembersOnly, (*request).showActivity},
-		{"GET " + pathActivityUndo, page.MembersOnly, (*request).showUndo},
-		{"POST " + pathActivityUndo, page.MembersOnly, (*request).undo},
 		{"GET " + page.PathSearch, page.MembersOnly, (*request).showSearch},
 		{"POST " + page.PathSearch, page.MembersOnly, (*request).saveSearch},
 		{"GET " + page.PathTime, page.MembersOnly, (*request).showTime},
@@ -147,8 +155,7 @@ func (web *Web) Mount(mux *http.ServeMux) {
 		}
 		web.site.Mount(mux, mounted)
 	}
-	web.site.Mount(mux, web.contacts.Routes()...)
-	web.site.Mount(mux, web.today.Routes()...)
+	web.site.Mount(mux, web.areas...)
 	web.site.MountAssets(mux)
 }
 

@@ -86,9 +86,9 @@ test('from sign-in to the code', async () => {
 test('from a change to its undo', async () => {
   const { page } = ada;
   const { message: { result } } = await callWith(bearer, 'create_connection', { name: 'Grace Hopper' });
-  await page.goto('/settings/activity');
+  await page.goto('/activity');
   await expectHeading(page, 'Activity');
-  await tabTo(page, page.getByRole('button', { name: /^Undo “Added Grace Hopper” of / }));
+  await tabTo(page, page.getByRole('link', { name: /^Undo “Added Grace Hopper” of / }));
   await page.keyboard.press('Enter');
   await expectHeading(page, 'Undo this change?');
   await tabTo(page, page.getByRole('button', { name: 'Undo “Added Grace Hopper”', exact: true }));

@@ -69,6 +69,16 @@ func TestAtTheKeyboard(t *testing.T) {
 	})
 }
 
+// TestReview: a member looks over what an agent did, and undoes it; the bin, groups and tags.
+func TestReview(t *testing.T) {
+	harness.SplitSite(t, func(t *testing.T, s *harness.Service) {
+		s.Start()
+		settings := s.NewPerson(t)
+		settings["SCREENSHOTS"] = s.Screenshots(t)
+		s.RunWithBrowser(t, "activity.test.mjs", settings)
+	})
+}
+
 // TestOtherSites: pages of other origins, in the browser of a signed-in member, can neither
 // change nor read anything.
 func TestOtherSites(t *testing.T) {

@@ -44,11 +44,6 @@ const (
 	// PathServerCard is where MCP reserves a place for the card of the current server
 	// (SEP-2127): its address and "/server-card".
 	PathServerCard = PathMCPCurrent + "/server-card"
-	// settingsPrefix, peoplePrefix and todayPrefix begin the paths of the pages that need a
-	// member.
-	settingsPrefix = "/settings/"
-	peoplePrefix   = "/people/"
-	todayPrefix    = "/today/"
 )
 
 // Handler serves the requests of a route. argument is the value of the path's

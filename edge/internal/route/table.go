@@ -141,10 +141,10 @@ func (t *Table) notFound(r *http.Request, path string) *Match {
 	return m
 }
 
-// NeedsMember reports whether a path is below the pages that need a member: today's, people
-// and the settings.
+// NeedsMember reports whether a path is below the pages that need a member: those of the
+// areas of the site.
 func NeedsMember(path string) bool {
-	return strings.HasPrefix(path, settingsPrefix) || strings.HasPrefix(path, peoplePrefix) || strings.HasPrefix(path, todayPrefix)
+	return slices.ContainsFunc([]string{"/settings/", "/people/", "/today/", "/activity/", "/groups/"}, func(area string) bool { return strings.HasPrefix(path, area) })
 }
 
 func malformedPart(part string) httpapi.Field {

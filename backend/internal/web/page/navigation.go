@@ -16,13 +16,13 @@ type Place struct {
 
 // areas returns the areas of the site, in the order of their navigation.
 func areas() []Section {
-	return []Section{{PathStart, "Today"}, {PathPeople, "People"}, {PathActivity, "Activity"}, {PathSettings, "Settings"}}
+	return []Section{{PathStart, "Today"}, {PathPeople, "People"}, {PathGroups, "Groups"}, {PathActivity, "Activity"}, {PathSettings, "Settings"}}
 }
 
 // Sections returns the pages of the settings, in the order of their navigation.
 func Sections() []Section {
 	return []Section{
-		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathBin, "Bin"}, {PathImports, "Imports"}, {PathSearch, "Search"},
+		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathImports, "Imports"}, {PathSearch, "Search"},
 		{PathTime, "Time zone"}, {PathSecurity, "Security"}, {PathAccount, "Account"},
 	}
 }

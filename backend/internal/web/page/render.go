@@ -98,6 +98,9 @@ func dayOf(t time.Time) string   { return t.UTC().Format("2 January 2006") }
 func moment(t time.Time) string  { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
+// Clock formats a time in its time zone, for texts that are not of a template.
+func Clock(t time.Time) string { return clock(t) }
+
 // clock formats a time in its time zone. A zone without a name is shown as its offset
 // from UTC.
 func clock(t time.Time) string {

@@ -727,6 +727,21 @@ CREATE TABLE credit_entries (
 );
 
 
+-- How often agents called tools that read, by day. Written with the charge of the calls, and
+-- kept for 90 days.
+CREATE TABLE agent_reads (
+    tenant_id       TEXT COLLATE "C" NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    day             TEXT COLLATE "C" NOT NULL,  -- YYYY-MM-DD, in UTC
+    credential_id   TEXT COLLATE "C" NOT NULL,
+    tool            TEXT COLLATE "C" NOT NULL,
+    credential_name TEXT NOT NULL,  -- at the last call
+    reads           INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, day, credential_id, tool)
+);
+-- Deletes old counts.
+CREATE INDEX agent_reads_day ON agent_reads (day);
+
+
 -- Every call --------------------------------------------------------------------------
 
 -- The response to a request with an idempotency key, which a repeat gets again.

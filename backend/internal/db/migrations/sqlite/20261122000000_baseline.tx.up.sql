@@ -708,6 +708,21 @@ CREATE TABLE credit_entries (
 ) WITHOUT ROWID;
 
 
+-- How often agents called tools that read, by day. Written with the charge of the calls, and
+-- kept for 90 days.
+CREATE TABLE agent_reads (
+    tenant_id       TEXT NOT NULL REFERENCES members (id) ON DELETE CASCADE,
+    day             TEXT NOT NULL,  -- YYYY-MM-DD, in UTC
+    credential_id   TEXT NOT NULL,
+    tool            TEXT NOT NULL,
+    credential_name TEXT NOT NULL,  -- at the last call
+    reads           INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, day, credential_id, tool)
+) WITHOUT ROWID;
+-- Deletes old counts.
+CREATE INDEX agent_reads_day ON agent_reads (day);
+
+
 -- Every call --------------------------------------------------------------------------
 
 -- The response to a request with an idempotency key, which a repeat gets again.

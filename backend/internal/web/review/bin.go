@@ -1,7 +1,6 @@
-package web
+package review
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -12,26 +11,12 @@ import (
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
 
-const (
-	pathBinRestore = "/settings/bin/restore"
-	pathBinDelete  = "/settings/bin/delete"
-)
-
 // binTool is the name under which changes made on the page are recorded.
-const binTool = "settings/bin"
+const binTool = "people/bin"
 
 // lastParameter names the latest deletion that was in the bin when the member was asked
 // whether to empty it.
 const lastParameter = "last"
-
-func binRoutes() []route {
-	return []route{
-		{"GET " + page.PathBin, page.MembersOnly, (*request).showBin},
-		{"POST " + pathBinRestore, page.MembersOnly, (*request).restoreFromBin},
-		{"GET " + pathBinDelete, page.MembersOnly, (*request).confirmBinDelete},
-		{"POST " + pathBinDelete, page.MembersOnly, (*request).binDelete},
-	}
-}
 
 // binContent is the content of the page of deleted people.
 type binContent struct {
@@ -39,11 +24,13 @@ type binContent struct {
 	// Older is the address of the next page, Latest of the first; empty if there is no
 	// such page or if it is this one.
 	Older, Latest string
+	// Restore and Delete are the addresses of the forms, People that of the list of people.
+	Restore, Delete, People string
 }
 
 // binRow is one deletion.
 type binRow struct {
-	changeRow
+	Row
 
 	// Until is when the deletion becomes final, in the member's time zone, and DaysLeft
 	// is how many days that is from now, rounded up.
@@ -51,33 +38,32 @@ type binRow struct {
 	DaysLeft int
 }
 
-// binOrder is the order that the page's cursors belong to.
-const binOrder = "bin"
-
 func (v *request) showBin() error {
-	list, err := v.changesPage(page.PathBin, binOrder, history.Query{InBin: true})
+	list, err := v.changesPage(page.PathBin, history.Query{InBin: true}, nil)
 	if err != nil {
 		return err
 	}
-	rows, err := v.binRows(v.R.Context(), list.changes)
+	rows, err := v.binRows(list.changes)
 	if err != nil {
 		return err
 	}
-	content := binContent{Deletions: rows, Older: list.older, Latest: list.latest}
-	v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Section: page.PathBin, Content: content})
+	content := binContent{
+		Deletions: rows, Older: list.older, Latest: list.latest, Restore: v.To(pathBinRestore), Delete: v.To(pathBinDelete), People: v.To(page.PathPeople),
+	}
+	v.Render(http.StatusOK, "bin", page.Page{Title: "Bin", Area: page.PathPeople, Content: content})
 	return nil
 }
 
-func (v *request) binRows(ctx context.Context, changes []history.Change) ([]binRow, error) {
-	rows, err := v.changeRows(ctx, changes)
+func (v *request) binRows(changes []history.Change) ([]binRow, error) {
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]binRow, len(rows))
 	for i, row := range rows {
-		left := changes[i].FinalAt.Sub(v.Now())
+		left := changes[i].FinalAt.Sub(v.At)
 		out[i] = binRow{
-			changeRow: row, Until: local(changes[i].FinalAt, row.At.Location()),
+			Row: row, Until: local(changes[i].FinalAt, row.At.Location()),
 			DaysLeft: max(0, int((left+24*time.Hour-1)/(24*time.Hour))),
 		}
 	}
@@ -99,7 +85,7 @@ func (v *request) restoreFromBin() error {
 	if err != nil {
 		return err
 	}
-	return v.takeBack(c, binTool, page.PathBin, "restored")
+	return v.takeBack(c, binTool, v.To(page.PathBin), "restored")
 }
 
 // binDeleteContent is the content of the page that asks for confirmation before people
@@ -108,23 +94,23 @@ type binDeleteContent struct {
 	// One is the deletion to make final; nil to empty the bin.
 	One *binRow
 	// Last is the latest deletion in the bin.
-	Last, Back string
+	Last, Back, Delete string
 }
 
 func (v *request) confirmBinDelete() error {
-	ctx, content := v.R.Context(), binDeleteContent{Back: page.PathBin}
+	content := binDeleteContent{Back: v.To(page.PathBin), Delete: v.To(pathBinDelete)}
 	asked := v.R.URL.Query()
 	if !asked.Has(changeParameter) {
-		latest, err := history.ListChanges(ctx, v.data(), history.Query{InBin: true, Limit: 1})
+		latest, err := history.ListChanges(v.Ctx, v.Data(), history.Query{InBin: true, Limit: 1})
 		if err != nil {
 			return err
 		}
 		if len(latest) == 0 {
-			v.Redirect(page.PathBin)
+			v.Redirect(v.To(page.PathBin))
 			return nil
 		}
 		content.Last = latest[0].ID
-		v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Empty the bin?", Section: page.PathBin, Content: content})
+		v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Empty the bin?", Area: page.PathPeople, Content: content})
 		return nil
 	}
 	c, err := v.deletion(asked.Get(changeParameter))
@@ -132,15 +118,15 @@ func (v *request) confirmBinDelete() error {
 		return err
 	}
 	if !c.Undoable() { // restored or permanently deleted in the meantime
-		v.Redirect(page.PathBin)
+		v.Redirect(v.To(page.PathBin))
 		return nil
 	}
-	rows, err := v.binRows(ctx, []history.Change{*c})
+	rows, err := v.binRows([]history.Change{*c})
 	if err != nil {
 		return err
 	}
 	content.One = &rows[0]
-	v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Delete for good?", Section: page.PathBin, Content: content})
+	v.Render(http.StatusOK, "bin-delete", page.Page{Title: "Delete for good?", Area: page.PathPeople, Content: content})
 	return nil
 }
 
@@ -148,34 +134,33 @@ func (v *request) confirmBinDelete() error {
 // the bin when the member was asked. People who were deleted after that stay in the
 // bin.
 func (v *request) binDelete() error {
-	ctx := v.R.Context()
 	if last := v.R.PostForm.Get(lastParameter); last != "" {
 		if !id.Valid(id.Change, last) {
 			return fault.New(fault.NotFound, "there is no such deletion")
 		}
-		ended, err := history.EmptyBin(ctx, v.data(), binTool, last)
+		ended, err := history.EmptyBin(v.Ctx, v.Data(), binTool, last)
 		if err != nil {
 			return err
 		}
 		if ended > 0 {
-			v.record(account.DeletedForGood, v.Login.MemberID, "")
+			v.Record(v.Request, account.DeletedForGood, "")
 		}
-		v.RedirectDone(page.PathBin, "bin-emptied")
+		v.RedirectDone(v.To(page.PathBin), "bin-emptied")
 		return nil
 	}
 	c, err := v.deletion(v.R.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
 	}
-	err = history.EndDeletion(ctx, v.data(), binTool, c.ID)
+	err = history.EndDeletion(v.Ctx, v.Data(), binTool, c.ID)
 	if fault.Is(err, fault.NotFound) { // restored or permanently deleted in the meantime
-		v.RedirectDone(page.PathBin, "bin-nothing")
+		v.RedirectDone(v.To(page.PathBin), "bin-nothing")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v.record(account.DeletedForGood, v.Login.MemberID, c.ID)
-	v.RedirectDone(page.PathBin, "bin-deleted")
+	v.Record(v.Request, account.DeletedForGood, c.ID)
+	v.RedirectDone(v.To(page.PathBin), "bin-deleted")
 	return nil
 }

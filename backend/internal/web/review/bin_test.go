@@ -1,4 +1,4 @@
-package web_test
+package review_test
 
 import (
 	"context"
@@ -11,39 +11,25 @@ import (
 	"time"
 
 	"github.com/kith-crm/kith/backend/internal/db"
-	"github.com/kith-crm/kith/backend/internal/kinds"
 	"github.com/kith-crm/kith/backend/internal/people"
-	"github.com/kith-crm/kith/backend/internal/tenant"
 	"github.com/kith-crm/kith/backend/internal/web/webtest"
 )
 
 // The forms of the bin.
 const (
-	binRestore = "/settings/bin/restore"
-	binDelete  = "/settings/bin/delete"
+	binRestore = "/people/bin/restore"
+	binDelete  = "/people/bin/delete"
 )
 
 func binDeletePath(changeID string) string {
 	return binDelete + "?" + url.Values{"change": {changeID}}.Encode()
 }
 
-// deleted deletes a person, as an agent, and returns the change.
-func deleted(t *testing.T, s *webtest.Site, owner tenant.ID, id string) string {
-	t.Helper()
-	return by(t, s, owner, "delete_connection", func(ctx context.Context, u *db.Tx) (people.Deleted, error) {
-		c, err := people.GetConnection(ctx, u, id)
-		if err != nil {
-			return people.Deleted{}, err
-		}
-		return people.Delete(ctx, u, kinds.All(), id, c.Name)
-	}).ChangeID
-}
-
 // inBin returns the deletions that a member's page offers to restore, in the page's
 // order.
 func inBin(b *webtest.Browser) []string {
 	var ids []string
-	for _, form := range b.Get("/settings/bin").Forms(binRestore) {
+	for _, form := range b.Get("/people/bin").Forms(binRestore) {
 		ids = append(ids, form.Get("change"))
 	}
 	return ids
@@ -55,46 +41,43 @@ func TestBin(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		want(t, b.Get("/settings/bin"), http.StatusOK, "The bin is empty.")
-		wantRedirect(t, b.Get(binDelete), "/settings/bin")
-		grace, _ := added(t, s, b.Owner, "Grace Hopper")
-		ada, _ := added(t, s, b.Owner, "Ada Lovelace")
-		mary, _ := added(t, s, b.Owner, "Mary Somerville")
-		noted(t, s, b.Owner, grace, "compilers")
-		ofGrace := deleted(t, s, b.Owner, grace)
-		page := b.Get("/settings/bin")
+		want(t, b.Get("/people/bin"), http.StatusOK, "The bin is empty.")
+		wantRedirect(t, b.Get(binDelete), "/people/bin")
+		grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
+		ada, _ := webtest.Added(t, s, b.Owner, "Ada Lovelace")
+		mary, _ := webtest.Added(t, s, b.Owner, "Mary Somerville")
+		webtest.Noted(t, s, b.Owner, grace, "compilers")
+		ofGrace := webtest.Deleted(t, s, b.Owner, grace)
+		page := b.Get("/people/bin")
 		want(t, page, http.StatusOK, "Deleted Grace Hopper", "By Claude", "Delete a person", "30 days left")
-		if linkTo(page, "Bin") != "/settings/bin" {
-			t.Error("the navigation does not link to the bin")
-		}
 		s.Clock.Advance(29*24*time.Hour + time.Minute)
 		b = s.BrowserOf(t, b.Owner)
-		want(t, b.Get("/settings/bin"), http.StatusOK, "Deleted Grace Hopper", "1 day left")
-		wantRedirect(t, b.Submit(b.Get("/settings/bin"), binRestore, nil), "/settings/bin?done=restored")
-		want(t, b.Get("/settings/bin?done=restored"), http.StatusOK, "The person is restored", "The bin is empty.")
-		if c := findPerson(t, s, b.Owner, grace); c == nil || c.Name != "Grace Hopper" {
+		want(t, b.Get("/people/bin"), http.StatusOK, "Deleted Grace Hopper", "1 day left")
+		wantRedirect(t, b.Submit(b.Get("/people/bin"), binRestore, nil), "/people/bin?done=restored")
+		want(t, b.Get("/people/bin?done=restored"), http.StatusOK, "The person is restored", "The bin is empty.")
+		if c := webtest.FindPerson(t, s, b.Owner, grace); c == nil || c.Name != "Grace Hopper" {
 			t.Errorf("restored: %+v", c)
 		}
-		if undo := list(t, s, b.Owner)[0]; undo.Undoes != ofGrace || undo.Tool != "settings/bin" {
+		if undo := webtest.Changes(t, s, b.Owner)[0]; undo.Undoes != ofGrace || undo.Tool != "people/bin" {
 			t.Errorf("recorded: %+v", undo)
 		}
 
-		ofAda, ofMary := deleted(t, s, b.Owner, ada), deleted(t, s, b.Owner, mary)
+		ofAda, ofMary := webtest.Deleted(t, s, b.Owner, ada), webtest.Deleted(t, s, b.Owner, mary)
 		confirm := b.Get(binDeletePath(ofAda))
 		want(t, confirm, http.StatusOK, "Delete for good?", "Deleted Ada Lovelace", "Nobody can restore them")
 		if got := inBin(b); len(got) != 2 {
 			t.Errorf("showing the page deletes: %v", got)
 		}
-		wantRedirect(t, b.Submit(confirm, binDelete, nil), "/settings/bin?done=bin-deleted")
-		wantRedirect(t, b.Submit(confirm, binDelete, nil), "/settings/bin?done=bin-nothing")
-		wantRedirect(t, b.Get(binDeletePath(ofAda)), "/settings/bin")
+		wantRedirect(t, b.Submit(confirm, binDelete, nil), "/people/bin?done=bin-deleted")
+		wantRedirect(t, b.Submit(confirm, binDelete, nil), "/people/bin?done=bin-nothing")
+		wantRedirect(t, b.Get(binDeletePath(ofAda)), "/people/bin")
 		if got := inBin(b); len(got) != 1 || got[0] != ofMary {
 			t.Errorf("left: %v", got)
 		}
 		empty := b.Get(binDelete)
 		want(t, empty, http.StatusOK, "Empty the bin?", "Everyone in the bin will be gone")
-		later := deleted(t, s, b.Owner, grace) // by an agent, while the member reads
-		wantRedirect(t, b.Submit(empty, binDelete, nil), "/settings/bin?done=bin-emptied")
+		later := webtest.Deleted(t, s, b.Owner, grace) // by an agent, while the member reads
+		wantRedirect(t, b.Submit(empty, binDelete, nil), "/people/bin?done=bin-emptied")
 		if got := inBin(b); len(got) != 1 || got[0] != later {
 			t.Errorf("after emptying the bin: %v", got)
 		}
@@ -107,20 +90,20 @@ func TestRestoreInTheWay(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		grace, _ := added(t, s, b.Owner, "Grace Hopper")
-		ada, _ := added(t, s, b.Owner, "Ada Lovelace")
-		by(t, s, b.Owner, "link_connections", func(ctx context.Context, u *db.Tx) (string, error) {
+		grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
+		ada, _ := webtest.Added(t, s, b.Owner, "Ada Lovelace")
+		webtest.By(t, s, b.Owner, "link_connections", func(ctx context.Context, u *db.Tx) (string, error) {
 			_, changeID, err := people.Link(ctx, u, grace, ada, people.RelationFriend, false)
 			return changeID, err
 		})
-		ofGrace := deleted(t, s, b.Owner, grace)
-		deleted(t, s, b.Owner, ada)
-		form := b.Get("/settings/bin").Forms(binRestore)[1]
+		ofGrace := webtest.Deleted(t, s, b.Owner, grace)
+		webtest.Deleted(t, s, b.Owner, ada)
+		form := b.Get("/people/bin").Forms(binRestore)[1]
 		if form.Get("change") != ofGrace {
 			t.Fatalf("%v", form)
 		}
 		want(t, b.Post(binRestore, form), http.StatusConflict, "This cannot be undone yet", "Nothing was undone")
-		if findPerson(t, s, b.Owner, grace) != nil || len(inBin(b)) != 2 {
+		if webtest.FindPerson(t, s, b.Owner, grace) != nil || len(inBin(b)) != 2 {
 			t.Error("something was restored")
 		}
 	})
@@ -131,16 +114,16 @@ func TestPagesOfTheBin(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{})
 	b := s.SignedIn(t, "maria")
-	for n := range 25 {
-		id, _ := added(t, s, b.Owner, fmt.Sprintf("Person %d", n))
-		deleted(t, s, b.Owner, id)
+	for n := range 55 {
+		id, _ := webtest.Added(t, s, b.Owner, fmt.Sprintf("Person %d", n))
+		webtest.Deleted(t, s, b.Owner, id)
 	}
-	first := b.Get("/settings/bin")
-	second := b.Get(linkTo(first, "Older"))
-	if len(first.Forms(binRestore)) != 20 || len(second.Forms(binRestore)) != 5 || linkTo(second, "Latest") != "/settings/bin" {
+	first := b.Get("/people/bin")
+	second := b.Get(webtest.LinkTo(first, "Older"))
+	if len(first.Forms(binRestore)) != 50 || len(second.Forms(binRestore)) != 5 || webtest.LinkTo(second, "Latest") != "/people/bin" {
 		t.Errorf("%d and %d", len(first.Forms(binRestore)), len(second.Forms(binRestore)))
 	}
-	want(t, b.Get("/settings/bin?cursor=x"), http.StatusBadRequest, "This link is broken")
+	want(t, b.Get("/people/bin?cursor=x"), http.StatusBadRequest, "This link is broken")
 }
 
 // A deletion of another member, and a change that is not a deletion, can be neither
@@ -150,10 +133,10 @@ func TestAnotherMembersBin(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		victim, attacker := s.SignedIn(t, "victim"), s.SignedIn(t, "attacker")
-		grace, addition := added(t, s, victim.Owner, "Grace Hopper")
-		theirs := deleted(t, s, victim.Owner, grace)
-		mine, own := added(t, s, attacker.Owner, "Somebody Else")
-		deleted(t, s, attacker.Owner, mine)
+		grace, addition := webtest.Added(t, s, victim.Owner, "Grace Hopper")
+		theirs := webtest.Deleted(t, s, victim.Owner, grace)
+		mine, own := webtest.Added(t, s, attacker.Owner, "Somebody Else")
+		webtest.Deleted(t, s, attacker.Owner, mine)
 		token := attacker.Get(binDelete).Form(binDelete).Get("form_token")
 		var seen []string
 		for _, changeID := range map[string]string{
@@ -177,7 +160,7 @@ func TestAnotherMembersBin(t *testing.T) {
 		for _, last := range []string{"x", broken, "chg_%", strings.ToLower(theirs)} {
 			want(t, attacker.Post(binDelete, values("form_token", token, "last", last)), http.StatusNotFound, "There is nothing here")
 		}
-		wantRedirect(t, attacker.Post(binDelete, values("form_token", token, "last", "chg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")), "/settings/bin?done=bin-emptied")
+		wantRedirect(t, attacker.Post(binDelete, values("form_token", token, "last", "chg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")), "/people/bin?done=bin-emptied")
 		if got := inBin(victim); len(got) != 1 || got[0] != theirs || len(inBin(attacker)) != 0 {
 			t.Errorf("the victim's bin: %v", got)
 		}
@@ -190,9 +173,9 @@ func TestBinNeedsItsForms(t *testing.T) {
 	t.Parallel()
 	s := webtest.New(t, webtest.Options{TLS: true})
 	b, other := s.SignedIn(t, "maria"), s.SignedIn(t, "other")
-	grace, _ := added(t, s, b.Owner, "Grace Hopper")
-	deletion := deleted(t, s, b.Owner, grace)
-	token := b.Get("/settings/bin").Form(binRestore).Get("form_token")
+	grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
+	deletion := webtest.Deleted(t, s, b.Owner, grace)
+	token := b.Get("/people/bin").Form(binRestore).Get("form_token")
 	strange := tokenOf(other.Get("/settings/profile"))
 	for _, path := range []string{binRestore, binDelete} {
 		for _, fields := range [][]string{{"change", deletion}, {"last", deletion}} {
@@ -215,11 +198,11 @@ func TestBinNeedsItsForms(t *testing.T) {
 			}
 		}
 	}
-	wantRedirect(t, s.Browser(t).Get("/settings/bin"), "/sign-in?return_to=%2Fsettings%2Fbin")
-	if got := inBin(b); len(got) != 1 || findPerson(t, s, b.Owner, grace) != nil {
+	wantRedirect(t, s.Browser(t).Get("/people/bin"), "/sign-in?return_to=%2Fpeople%2Fbin")
+	if got := inBin(b); len(got) != 1 || webtest.FindPerson(t, s, b.Owner, grace) != nil {
 		t.Errorf("something was done: %v", got)
 	}
-	wantRedirect(t, b.Submit(b.Get("/settings/bin"), binRestore, nil), "/settings/bin?done=restored")
+	wantRedirect(t, b.Submit(b.Get("/people/bin"), binRestore, nil), "/people/bin?done=restored")
 }
 
 // Of ten clicks at once, half to restore and half to delete permanently, one wins.
@@ -227,9 +210,9 @@ func TestRestoreAndDeleteForGoodAtOnce(t *testing.T) {
 	t.Parallel()
 	webtest.Each(t, webtest.Options{}, func(t *testing.T, s *webtest.Site) {
 		b := s.SignedIn(t, "maria")
-		grace, _ := added(t, s, b.Owner, "Grace Hopper")
-		deletion := deleted(t, s, b.Owner, grace)
-		form := values("change", deletion, "form_token", b.Get("/settings/bin").Form(binRestore).Get("form_token"))
+		grace, _ := webtest.Added(t, s, b.Owner, "Grace Hopper")
+		deletion := webtest.Deleted(t, s, b.Owner, grace)
+		form := values("change", deletion, "form_token", b.Get("/people/bin").Form(binRestore).Get("form_token"))
 		told := map[string]int{}
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -246,8 +229,8 @@ func TestRestoreAndDeleteForGoodAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		restored, ended := told["303/settings/bin?done=restored"], told["303/settings/bin?done=bin-deleted"]
-		c := findPerson(t, s, b.Owner, grace)
+		restored, ended := told["303/people/bin?done=restored"], told["303/people/bin?done=bin-deleted"]
+		c := webtest.FindPerson(t, s, b.Owner, grace)
 		if restored+ended != 1 || (c != nil) != (restored == 1) || len(inBin(b)) != 0 {
 			t.Errorf("%v; %+v", told, c)
 		}

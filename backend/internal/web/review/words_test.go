@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"encoding/json"
@@ -54,23 +54,20 @@ func TestConflictsInPlainWords(t *testing.T) {
 // Objects are shown by their names, people by their current names.
 func TestNamesOfObjects(t *testing.T) {
 	t.Parallel()
-	names := objectNames{people: map[string]string{"con_1": "Ada", "con_2": "Grace"}, states: map[string]recorded{}}
-	for key, state := range map[string]string{
-		"connectioncon_1": `{"Name":"Ada who was"}`, "connectioncon_3": `{"Name":"Gone"}`, "notenot_1": `{"Body":"One\n  line ` + strings.Repeat("x", 100) + `"}`,
-		"reminderrem_1": `{"Text":"Call","ConnectionID":"con_1"}`, "relationshiprel_1": `{"FromID":"con_1","ToID":"con_2"}`, "membershipcon_2": `{"Groups":[]}`,
+	names := objectNames{people: map[string]string{"con_1": "Ada", "con_2": "Grace"}}
+	var effects []history.Effect
+	for key, state := range map[[2]string]string{
+		{"connection", "con_1"}: `{"Name":"Ada who was"}`, {"connection", "con_3"}: `{"Name":"Gone"}`, {"note", "not_1"}: `{"Body":"One\n  line ` + strings.Repeat("x", 100) + `"}`,
+		{"reminder", "rem_1"}: `{"Text":"Call","ConnectionID":"con_1"}`, {"relationship", "rel_1"}: `{"FromID":"con_1","ToID":"con_2"}`, {"membership", "con_2"}: `{"Groups":[]}`,
 	} {
-		var r recorded
-		if err := json.Unmarshal([]byte(state), &r); err != nil {
-			t.Fatal(err)
-		}
-		names.states[key] = r
+		effects = append(effects, history.Effect{Kind: key[0], ID: key[1], After: json.RawMessage(state)})
 	}
 	for want, object := range map[string][2]string{
 		"Person Ada": {"connection", "con_1"}, "Person Gone": {"connection", "con_3"}, "Note One line " + strings.Repeat("x", 51) + "…": {"note", "not_1"},
 		"Reminder Call": {"reminder", "rem_1"}, "Relation Ada and Grace": {"relationship", "rel_1"}, "Groups of Grace": {"membership", "con_2"},
 		"Person ": {"connection", "con_9"}, "Something ": {"spell", "spl_1"}, "Your profile ": {"profile", "mem_1"},
 	} {
-		if got := names.row(object[0], object[1], ""); got.Kind+" "+got.Name != want {
+		if got := names.effectRow(object[0], object[1], effects, ""); got.Kind+" "+got.Name != want {
 			t.Errorf("got %q, not %q", got.Kind+" "+got.Name, want)
 		}
 	}

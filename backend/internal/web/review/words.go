@@ -1,12 +1,12 @@
-package web
+package review
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/groups"
 	"github.com/kith-crm/kith/backend/internal/history"
 	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/people"
@@ -18,62 +18,89 @@ import (
 type recorded struct {
 	Name, Text, Body, Summary string
 	FromID, ToID              string
+	ConnectionID              string
+	ConnectionIDs             []string
 }
 
-// objectNames are the names of the objects of one change.
-type objectNames struct {
-	// people are the names of the connections that exist.
-	people map[string]string
-	states map[string]recorded
+// recordedOf returns the fields that name the object of an effect; the later state counts.
+func recordedOf(e history.Effect) (r recorded) {
+	for _, state := range []json.RawMessage{e.Before, e.After} {
+		if len(state) > 0 {
+			_ = json.Unmarshal(state, &r) // a state of another shape has no name for people
+		}
+	}
+	return r
 }
 
-// namesIn looks up the names of the objects of a change that are shown: people by their
-// stored name, all others by what was recorded.
-func (v *request) namesIn(ctx context.Context, c *history.Change, restored []history.Object, conflicts []history.Conflict) (objectNames, error) {
-	shown := map[string]bool{}
-	for _, o := range restored {
-		shown[o.ID] = true
-	}
-	for _, o := range conflicts {
-		shown[o.ID] = true
-	}
-	names := objectNames{states: map[string]recorded{}}
+// objectNames are the names of the people and groups that exist, by id.
+type objectNames struct{ people, groups map[string]string }
+
+// maxNamed is how many people one page looks up.
+const maxNamed = 1000
+
+// namesOf looks up the people and the groups that effects name: at most two statements.
+func (v *request) namesOf(effects []history.Effect) (objectNames, error) {
 	var persons []string
-	for _, e := range c.Effects {
-		if !shown[e.ID] {
-			continue
+	names, inGroups := objectNames{groups: map[string]string{}}, false
+	for _, e := range effects {
+		persons = append(persons, e.ID)
+		for _, state := range []json.RawMessage{e.Before, e.After} {
+			persons = append(persons, idPattern.FindAllString(string(state), -1)...)
 		}
-		var r recorded
-		for _, state := range []json.RawMessage{e.Before, e.After} { // the later state counts
-			if len(state) > 0 {
-				_ = json.Unmarshal(state, &r) // a state of another shape has no name for people
-			}
-		}
-		names.states[e.Kind+e.ID] = r
-		persons = append(persons, e.ID, r.FromID, r.ToID)
+		inGroups = inGroups || e.Kind == history.Membership
 	}
 	persons = slices.DeleteFunc(persons, func(one string) bool { return !id.Valid(id.Connection, one) })
 	slices.Sort(persons)
+	persons = slices.Compact(persons)
 	var err error
-	names.people, err = people.ListNames(ctx, v.data(), slices.Compact(persons))
+	if names.people, err = people.ListNames(v.Ctx, v.Data(), persons[:min(len(persons), maxNamed)]); err != nil || !inGroups {
+		return names, err
+	}
+	all, err := groups.ListGroups(v.Ctx, v.Data())
+	for _, g := range all {
+		names.groups[g.ID] = g.Name
+	}
 	return names, err
 }
 
 // maxName is how much of a note is shown as its name, in characters.
 const maxName = 60
 
-func (n objectNames) row(kind, objectID, words string) effectRow {
-	r := n.states[kind+objectID]
-	row := effectRow{Kind: kindWord(kind), Text: words}
+// nameOf returns what people call an object: people by their stored name, all others by what
+// was recorded; empty if not known.
+func (n objectNames) nameOf(objectID string, r recorded) string {
+	if from, to := n.people[r.FromID], n.people[r.ToID]; from != "" && to != "" {
+		return from + " and " + to
+	}
 	for _, name := range []string{n.people[objectID], r.Name, r.Text, r.Body, r.Summary} {
-		if name = text.Line(name); name != "" && row.Name == "" {
-			row.Name = text.Truncate(name, maxName)
+		if name = text.Line(name); name != "" {
+			return text.Truncate(name, maxName)
 		}
 	}
-	if from, to := n.people[r.FromID], n.people[r.ToID]; from != "" && to != "" {
-		row.Name = from + " and " + to
+	return ""
+}
+
+// effectsOf returns the effects of a change on objects, by kind and id.
+func effectsOf(c *history.Change, shown map[string]bool) []history.Effect {
+	return slices.DeleteFunc(slices.Clone(c.Effects), func(e history.Effect) bool { return !shown[e.Kind+e.ID] })
+}
+
+// effectRow is one object of an undo.
+type effectRow struct {
+	// Kind is the kind of object, Name what the member calls it; empty if not known.
+	Kind, Name string
+	Text       string
+}
+
+// effectRow returns an object of an undo with words about it.
+func (n objectNames) effectRow(kind, objectID string, effects []history.Effect, words string) effectRow {
+	var r recorded
+	for _, e := range effects {
+		if e.Kind == kind && e.ID == objectID {
+			r = recordedOf(e)
+		}
 	}
-	return row
+	return effectRow{Kind: kindWord(kind), Name: n.nameOf(objectID, r), Text: words}
 }
 
 // kindWord returns the word for a kind of object.
@@ -128,13 +155,24 @@ var (
 
 func objectIDs(reason string) []string { return idPattern.FindAllString(reason, -1) }
 
-// whichFields names fields in words for people, after a sentence about them. A page.Field
+// whichFields names fields in words for people, after a sentence about them. A field
 // that is not in the list keeps the name that tools use. A membership has only one
 // field.
 func whichFields(kind string, fields []string) string {
 	if kind == history.Membership || len(fields) == 0 {
 		return ""
 	}
+	var words []string
+	for _, name := range fields {
+		if word := fieldWord(name); !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// fieldWord returns the words for a field, as tools spell it.
+func fieldWord(name string) string {
 	special := map[string]string{
 		"archived_at": "whether it is archived", "avatar_url": "picture", "body": "text", "cadence_days": "how often to be in touch",
 		"connection_id": "whom it is about", "connection_ids": "whom it is about", "due_on": "due date", "duration_minutes": "how long it took",
@@ -144,15 +182,8 @@ func whichFields(kind string, fields []string) string {
 		"positions": "job", "snoozed_until": "until when it is snoozed", "starts_on": "first date", "timezone": "time zone", "to_id": "who is related", "urls": "links",
 		"visibility": "who sees it",
 	}
-	var words []string
-	for _, name := range fields {
-		word, ok := special[name]
-		if !ok {
-			word = strings.ReplaceAll(name, "_", " ")
-		}
-		if !slices.Contains(words, word) {
-			words = append(words, word)
-		}
+	if word, ok := special[name]; ok {
+		return word
 	}
-	return " (" + strings.Join(words, ", ") + ")"
+	return strings.ReplaceAll(name, "_", " ")
 }

@@ -1,8 +1,7 @@
-package web
+package review
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // undoContent is the content of the page that undoes a change.
 type undoContent struct {
-	Change changeRow
+	Change Row
 	// Effects are what the undo would restore, More is how many more there are.
 	Effects []effectRow
 	More    int
@@ -23,16 +22,9 @@ type undoContent struct {
 	// there are, First are the changes to undo before this one, the latest first.
 	Conflicts     []effectRow
 	MoreConflicts int
-	First         []changeRow
-	// Back is the address of the list of changes.
-	Back string
-}
-
-// effectRow describes one object.
-type effectRow struct {
-	// Kind is the kind of object, Name what the member calls it; empty if not known.
-	Kind, Name string
-	Text       string
+	First         []Row
+	// Undo is the address of the form, Back that of the list of changes.
+	Undo, Back string
 }
 
 // Limits on how much of one undo is shown.
@@ -42,21 +34,34 @@ const (
 	// maxLater is how many later changes of an object are searched for a conflicting
 	// one.
 	maxLater = 50
+	// wholeText is how much of a value the page of one change shows, in characters.
+	wholeText = 4000
 )
 
 // undoTool is the name under which the page's undos are recorded.
-const undoTool = "settings/activity"
+const undoTool = "activity"
 
-// showUndo shows what an undo would restore, or why it is refused. It changes nothing.
+// showUndo shows what an undo would restore, or why it is refused: of one change, of several
+// that were ticked, or of everything by one agent since a time. It changes nothing.
 func (v *request) showUndo() error {
-	c, err := v.change(v.R.URL.Query().Get(changeParameter))
+	address := v.R.URL.Query()
+	asked := address[changeParameter]
+	switch {
+	case address.Has(agentParameter):
+		return v.showUndoOfAgent()
+	case len(asked) > 1:
+		return v.showUndoOfMany(asked)
+	case len(asked) == 0 && address.Has(severalParameter):
+		return page.Refuse(http.StatusBadRequest, "Nothing is ticked", "Go back and tick the changes that you want to undo.")
+	}
+	c, err := v.change(address.Get(changeParameter))
 	if err != nil {
 		return err
 	}
 	if !c.Undoable() {
 		return v.renderUndo(http.StatusOK, c, history.Undone{})
 	}
-	would, err := history.UndoChange(v.R.Context(), v.data(), v.Kinds, undoTool, c.ID, true)
+	would, err := history.UndoChange(v.Ctx, v.Data(), v.Kinds, undoTool, c.ID, true)
 	if err == nil && would.AlreadyUndone { // in the meantime
 		c, err = v.change(c.ID)
 	}
@@ -66,16 +71,19 @@ func (v *request) showUndo() error {
 	return v.renderUndo(http.StatusOK, c, would)
 }
 
-// undo undoes a whole change, or shows why nothing was undone. If the change is already
-// undone, the page says so. It leads back to the page that the form names, or to the list of
-// changes.
+// undo undoes changes, or shows why they were not undone. If a change is already undone,
+// the page says so. After one it leads back to the page that the form names, or to the list
+// of changes.
 func (v *request) undo() error {
+	if asked := v.R.PostForm[changeParameter]; len(asked) > 1 {
+		return v.undoMany(asked)
+	}
 	c, err := v.change(v.R.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
 	}
 	back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))
-	return v.takeBack(c, undoTool, cmp.Or(back, page.PathActivity), "undone")
+	return v.takeBack(c, undoTool, cmp.Or(back, v.To(page.PathActivity)), "undone")
 }
 
 // takeBack undoes a change under a page's name and redirects to a path with a notice,
@@ -84,7 +92,7 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 	if !c.Undoable() && c.UndoneBy == "" {
 		return v.renderUndo(http.StatusConflict, c, history.Undone{})
 	}
-	undone, err := history.UndoChange(v.R.Context(), v.data(), v.Kinds, tool, c.ID, false)
+	undone, err := history.UndoChange(v.Ctx, v.Data(), v.Kinds, tool, c.ID, false)
 	switch {
 	case err != nil:
 		return err
@@ -101,44 +109,63 @@ func (v *request) takeBack(c *history.Change, tool, path, notice string) error {
 // change returns one change of the member. For a change of another member, one that
 // does not exist and an invalid id it returns the same fault.NotFound.
 func (v *request) change(changeID string) (*history.Change, error) {
-	missing := fault.New(fault.NotFound, "there is no such change")
-	if !id.Valid(id.Change, changeID) {
-		return nil, missing
-	}
-	found, err := history.ListChanges(v.R.Context(), v.data(), history.Query{IDs: []string{changeID}, Limit: 1})
+	found, err := v.changes([]string{changeID})
 	if err != nil {
 		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, missing
 	}
 	return &found[0], nil
 }
 
+// changes returns changes of the member, the latest first. It fails as change does.
+func (v *request) changes(ids []string) ([]history.Change, error) {
+	missing := fault.New(fault.NotFound, "there is no such change")
+	if slices.ContainsFunc(ids, func(one string) bool { return !id.Valid(id.Change, one) }) {
+		return nil, missing
+	}
+	found, err := history.ListChanges(v.Ctx, v.Data(), history.Query{IDs: ids, Limit: len(ids)})
+	if err == nil && len(found) < len(ids) {
+		err = missing
+	}
+	return found, err
+}
+
 func (v *request) renderUndo(status int, c *history.Change, undone history.Undone) error {
-	ctx := v.R.Context()
-	rows, err := v.changeRows(ctx, []history.Change{*c})
-	if err != nil {
-		return err
-	}
-	content := undoContent{Change: rows[0], Back: page.PathActivity}
 	restored, conflicts := undone.Restored[:min(len(undone.Restored), maxEffects)], undone.Conflicts[:min(len(undone.Conflicts), maxConflicts)]
-	names, err := v.namesIn(ctx, c, restored, conflicts)
+	rows, err := v.rows([]history.Change{*c}, maxEffects, wholeText)
 	if err != nil {
 		return err
 	}
-	for _, o := range restored {
-		content.Effects = append(content.Effects, names.row(o.Kind, o.ID, effectText(o)))
+	content := undoContent{
+		Change: rows[0], Undo: v.To(pathUndo), Back: v.To(page.PathActivity), More: len(undone.Restored) - len(restored), MoreConflicts: len(undone.Conflicts) - len(conflicts),
 	}
-	for _, o := range conflicts {
-		content.Conflicts = append(content.Conflicts, names.row(o.Kind, o.ID, conflictText(o)))
+	if content.Effects, content.Conflicts, err = v.effectRows(c, restored, conflicts); err != nil {
+		return err
 	}
-	content.More, content.MoreConflicts = len(undone.Restored)-len(restored), len(undone.Conflicts)-len(conflicts)
-	if content.First, err = v.undoFirst(ctx, c, conflicts); err != nil {
+	if content.First, err = v.undoFirst(c, conflicts); err != nil {
 		return err
 	}
 	v.Render(status, "undo", page.Page{Title: undoTitle(content), Area: page.PathActivity, Content: content})
 	return nil
+}
+
+// effectRows returns the objects of the undo of a change, and those in its way.
+func (v *request) effectRows(c *history.Change, restored []history.Object, conflicts []history.Conflict) (effects, inTheWay []effectRow, err error) {
+	shown := map[string]bool{}
+	for _, o := range restored {
+		shown[o.Kind+o.ID] = true
+	}
+	for _, o := range conflicts {
+		shown[o.Kind+o.ID] = true
+	}
+	recorded := effectsOf(c, shown)
+	names, err := v.namesOf(recorded)
+	for _, o := range restored {
+		effects = append(effects, names.effectRow(o.Kind, o.ID, recorded, effectText(o)))
+	}
+	for _, o := range conflicts {
+		inTheWay = append(inTheWay, names.effectRow(o.Kind, o.ID, recorded, conflictText(o)))
+	}
+	return effects, inTheWay, err
 }
 
 func undoTitle(c undoContent) string {
@@ -155,7 +182,7 @@ func undoTitle(c undoContent) string {
 
 // undoFirst returns the conflicting changes, the latest first. They can be undone one
 // by one in that order.
-func (v *request) undoFirst(ctx context.Context, c *history.Change, conflicts []history.Conflict) ([]changeRow, error) {
+func (v *request) undoFirst(c *history.Change, conflicts []history.Conflict) ([]Row, error) {
 	var found []history.Change
 	for _, conflict := range conflicts {
 		objects := objectIDs(conflict.Reason)
@@ -163,7 +190,7 @@ func (v *request) undoFirst(ctx context.Context, c *history.Change, conflicts []
 			objects = []string{conflict.ID}
 		}
 		for _, object := range objects {
-			changes, err := history.ListChanges(ctx, v.data(), history.Query{ObjectID: object, Limit: maxLater})
+			changes, err := history.ListChanges(v.Ctx, v.Data(), history.Query{ObjectID: object, Limit: maxLater})
 			if err != nil {
 				return nil, err
 			}
@@ -174,5 +201,5 @@ func (v *request) undoFirst(ctx context.Context, c *history.Change, conflicts []
 	}
 	slices.SortFunc(found, func(a, b history.Change) int { return strings.Compare(b.ID, a.ID) })
 	found = slices.CompactFunc(found, func(a, b history.Change) bool { return a.ID == b.ID })
-	return v.changeRows(ctx, found)
+	return v.Rows(v.Ctx, v.Data(), v.Zone, found)
 }

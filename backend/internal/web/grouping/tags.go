@@ -1,0 +1,106 @@
+package grouping
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/fault"
+	"github.com/kith-crm/kith/backend/internal/groups"
+	"github.com/kith-crm/kith/backend/internal/text"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+	organizev1 "github.com/kith-crm/kith/proto/gen/kith/organize/v1"
+)
+
+// tagRow is a tag with the addresses of its page and of its people.
+type tagRow struct {
+	Name          string
+	People        int32
+	Path, Members string
+}
+
+// tagContent is the content of the page of one tag.
+type tagContent struct {
+	tagRow
+
+	// To is the input with the new name, Others the tags that it may be merged into.
+	To     page.Field
+	Others []string
+	// Rename and Remove are the addresses of the forms, Back that of all tags.
+	Rename, Remove, Back string
+}
+
+// nameParameter is the parameter with the name of a tag.
+const nameParameter = "name"
+
+func (v *request) tagRow(t *organizev1.Tag) tagRow {
+	return tagRow{t.GetName(), t.GetPeople(), v.link(pathTag, nameParameter, t.GetName()), v.link(page.PathPeople, "tag", t.GetName())}
+}
+
+func (v *request) showTag() error {
+	return v.renderTag(http.StatusOK, v.R.URL.Query().Get(nameParameter), nil)
+}
+
+// renderTag shows the forms of a tag. Archived people may be the only ones who have it.
+func (v *request) renderTag(status int, name string, wrong []page.FieldError) error {
+	shown, err := groups.FindTag(v.Ctx, v.Data(), name)
+	if err != nil {
+		return err
+	}
+	list, err := v.list()
+	if err != nil {
+		return err
+	}
+	tag := &organizev1.Tag{Name: shown}
+	m := page.Mistakes{List: wrong}
+	content := tagContent{
+		To:     page.Field{Name: "to", Label: "New name", Value: v.R.PostForm.Get("to"), List: "other-tags", Required: true, Autocomplete: "off", Error: m.Of("to")},
+		Rename: v.To(pathTagRename), Remove: v.To(pathTagRemove), Back: v.To(page.PathGroups),
+	}
+	for _, other := range list.GetTags() {
+		if text.Fold(other.GetName()) == text.Fold(shown) {
+			tag.People = other.People
+		} else {
+			content.Others = append(content.Others, other.GetName())
+		}
+	}
+	content.tagRow = v.tagRow(tag)
+	v.Render(status, "tag", page.Page{Title: shown, Area: page.PathGroups, Errors: wrong, Content: content})
+	return nil
+}
+
+// renameTag renames a tag, or merges it into another one.
+func (v *request) renameTag() error {
+	from := v.R.PostForm.Get("from")
+	if _, err := groups.FindTag(v.Ctx, v.Data(), from); err != nil {
+		return err
+	}
+	to := v.Line("to")
+	if !text.Visible(to) {
+		return v.renderTag(http.StatusUnprocessableEntity, from, []page.FieldError{{Name: "to", Message: "Enter a name."}})
+	}
+	renamed, wrong, err := page.Write(v.Member, tool, &organizev1.RenameTagRequest{From: from, To: to}, v.Groups.RenameTag)
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return v.renderTag(http.StatusUnprocessableEntity, from, wrong)
+	}
+	v.RedirectUndoable(v.To(page.PathGroups), "tag-renamed", renamed.GetChangeId())
+	return nil
+}
+
+// removeTag takes a tag off everybody who has it.
+func (v *request) removeTag() error {
+	tag, err := groups.FindTag(v.Ctx, v.Data(), v.R.PostForm.Get("from"))
+	if err != nil {
+		return err
+	}
+	return v.act("tag-removed", func(ctx context.Context, tx *db.Tx) (string, error) {
+		removed, err := groups.RemoveTag(ctx, tx, tag)
+		if fault.Is(err, fault.Invalid) { // in the meantime
+			err = fault.New(fault.NotFound, "there is no such tag")
+		}
+		return removed.ChangeID, err
+	})
+}

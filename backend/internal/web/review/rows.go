@@ -1,0 +1,137 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/kith-crm/kith/backend/internal/db"
+	"github.com/kith-crm/kith/backend/internal/history"
+	"github.com/kith-crm/kith/backend/internal/oauth"
+	"github.com/kith-crm/kith/backend/internal/web/page"
+)
+
+// Row is one change, as pages show it. Its times are in the member's time zone.
+type Row struct {
+	ID string
+	At time.Time
+	// What is the change's own summary.
+	What string
+	// Who is the name of the agent or token; empty for the member.
+	Who string
+	// Tool is the title of the tool, or the name of the page.
+	Tool string
+	// Undone is set if the change was undone, and UndoneAt is when, if still known.
+	Undone   bool
+	UndoneAt time.Time
+	// Undid is the time of the change that this one undid; zero for others.
+	Undid time.Time
+	// Undoable is set if the change can be undone now, Final if it never can be.
+	Undoable, Final bool
+	// Objects are what the change did, object by object, the first ones only. More is how
+	// many more there are. Rows has none.
+	Objects []objectRow
+	More    int
+}
+
+// Rows returns changes as pages show them, without their objects. It makes one more query
+// for the times of the changes that undid them or that they undid.
+func (p *Pages) Rows(ctx context.Context, data db.Reader, zone *time.Location, changes []history.Change) ([]Row, error) {
+	var others []string
+	for _, c := range changes {
+		for _, id := range []string{c.UndoneBy, c.Undoes} {
+			if id != "" {
+				others = append(others, id)
+			}
+		}
+	}
+	madeAt := map[string]time.Time{}
+	if len(others) > 0 {
+		found, err := history.ListChanges(ctx, data, history.Query{IDs: others, Limit: len(others)})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			madeAt[c.ID] = c.CreatedAt
+		}
+	}
+	rows := make([]Row, len(changes))
+	for i, c := range changes {
+		rows[i] = p.row(&c, madeAt, zone)
+	}
+	return rows, nil
+}
+
+func (p *Pages) row(c *history.Change, madeAt map[string]time.Time, zone *time.Location) Row {
+	row := Row{
+		ID: c.ID, At: local(c.CreatedAt, zone), What: c.Summary, Who: nameOf(c.CredentialID, c.CredentialName), Tool: p.toolTitle(c.Tool),
+		Undone: c.UndoneBy != "", UndoneAt: local(madeAt[c.UndoneBy], zone), Undid: local(madeAt[c.Undoes], zone), Undoable: c.Undoable(),
+	}
+	row.Final = !row.Undoable && !row.Undone
+	return row
+}
+
+// nameOf returns the name of an agent; empty for the member.
+func nameOf(credentialID, name string) string {
+	if credentialID == "" && name == "" {
+		return ""
+	}
+	return cmp.Or(oauth.ShownName(name), "an application without a name")
+}
+
+// toolTitle returns the title of a tool, or the name of a page. For an unknown name it
+// returns the empty string.
+func (p *Pages) toolTitle(name string) string {
+	if rpc, ok := p.Catalog.Tool(name); ok {
+		return rpc.Tool.Title
+	}
+	path := "/" + name
+	if path == page.PathBin {
+		return "Bin page"
+	}
+	if place, ok := page.PlaceOf(path); ok && path != page.PathStart {
+		return place.Title + " page"
+	}
+	return ""
+}
+
+// rows returns changes as they are shown to the member, each with its first objects.
+func (v *request) rows(changes []history.Change, objects, values int) ([]Row, error) {
+	rows, err := v.Rows(v.Ctx, v.Data(), v.Zone, changes)
+	if err != nil {
+		return nil, err
+	}
+	var shown []history.Effect
+	for i := range changes {
+		changes[i].Effects = slices.DeleteFunc(changes[i].Effects, forgotten)
+		shown = append(shown, changes[i].Effects[:min(len(changes[i].Effects), objects)]...)
+	}
+	names, err := v.namesOf(shown)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range changes {
+		shown := c.Effects[:min(len(c.Effects), objects)]
+		for j, o := range (&history.Change{Effects: shown, Undoes: c.Undoes}).Objects() {
+			rows[i].Objects = append(rows[i].Objects, v.objectRow(&names, o, shown[j], values))
+		}
+		rows[i].More = len(c.Effects) - len(shown)
+	}
+	return rows, nil
+}
+
+// forgotten reports whether nothing is left of an effect: its object was deleted for good.
+func forgotten(e history.Effect) bool {
+	missing := func(state json.RawMessage) bool { return len(state) == 0 || string(state) == "null" }
+	return missing(e.Before) && missing(e.After)
+}
+
+// local returns a time in a time zone; the zero time stays zero.
+func local(t time.Time, zone *time.Location) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.In(zone)
+}
