@@ -28,6 +28,8 @@ func (p *Pages) Routes() []page.Route {
 	return []page.Route{
 		{Pattern: "GET " + page.PathPeople, Enter: page.MembersOnly, Handle: p.with((*request).showList)},
 		{Pattern: "GET " + page.PathPeople + "/{id}", Enter: page.MembersOnly, Handle: p.with((*request).showPerson)},
+		{Pattern: "GET " + page.PathPeople + "/{id}/merge", Enter: page.MembersOnly, Handle: p.with((*request).showMerge)},
+		{Pattern: "POST " + page.PathPeople + "/{id}/{form}", Enter: page.MembersOnly, Handle: p.with((*request).act)},
 	}
 }
 
