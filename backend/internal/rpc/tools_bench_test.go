@@ -171,7 +171,7 @@ func newBenched(b *testing.B, url string, size int) *benched {
 			m.run(b, fmt.Sprintf("INSERT INTO group_connections (tenant_id, group_id, connection_id) VALUES ('%s', 'grp_000000000000000000000000%d', '%s')", m.member, i%30+10, id))
 		}
 	}
-	m.run(b, "ANALYZE") //nolint:misspell // of tables that were just filled, PostgreSQL may think that they are empty
+	m.store.LearnTables(b.Context()) // as after an import
 	m.handler = newHandlerThat(b, m.rpcs, m.store, m.credits, m.time, vector.Local{}, slog.New(slog.DiscardHandler))
 	m.remind(b)
 	return m

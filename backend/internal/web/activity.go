@@ -68,7 +68,7 @@ func (v *request) showActivity() error {
 		return err
 	}
 	content := activityContent{Days: byDay(rows), Older: list.older, Latest: list.latest}
-	v.Render(http.StatusOK, "activity", page.Page{Title: "Activity", Section: page.PathActivity, Content: content})
+	v.Render(http.StatusOK, "activity", page.Page{Title: "Activity", Area: page.PathActivity, Content: content})
 	return nil
 }
 
@@ -167,16 +167,14 @@ func (v *request) changeRow(c *history.Change, madeAt map[string]time.Time, zone
 	return row
 }
 
-// toolTitle returns the title of a tool. A page has its name in the settings. For an
+// toolTitle returns the title of a tool. A page has its name in the navigation. For an
 // unknown name it returns the empty string.
 func (v *request) toolTitle(name string) string {
 	if rpc, ok := v.Catalog.Tool(name); ok {
 		return rpc.Tool.Title
 	}
-	for _, s := range page.Sections() {
-		if s.Path == "/"+name {
-			return s.Title + " page"
-		}
+	if place, ok := page.PlaceOf("/" + name); ok && place.Path == "/"+name {
+		return place.Title + " page"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -66,13 +67,15 @@ func (v *request) showUndo() error {
 }
 
 // undo undoes a whole change, or shows why nothing was undone. If the change is already
-// undone, the page says so.
+// undone, the page says so. It leads back to the page that the form names, or to the list of
+// changes.
 func (v *request) undo() error {
 	c, err := v.change(v.R.PostForm.Get(changeParameter))
 	if err != nil {
 		return err
 	}
-	return v.takeBack(c, undoTool, page.PathActivity, "undone")
+	back := page.LocalPath(v.R.PostForm.Get(page.ReturnParameter))
+	return v.takeBack(c, undoTool, cmp.Or(back, page.PathActivity), "undone")
 }
 
 // takeBack undoes a change under a page's name and redirects to a path with a notice,
@@ -134,7 +137,7 @@ func (v *request) renderUndo(status int, c *history.Change, undone history.Undon
 	if content.First, err = v.undoFirst(ctx, c, conflicts); err != nil {
 		return err
 	}
-	v.Render(status, "undo", page.Page{Title: undoTitle(content), Section: page.PathActivity, Content: content})
+	v.Render(status, "undo", page.Page{Title: undoTitle(content), Area: page.PathActivity, Content: content})
 	return nil
 }
 

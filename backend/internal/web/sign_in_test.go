@@ -305,7 +305,7 @@ func TestOpenRedirect(t *testing.T) {
 		"/%2F/evil.example", "/%2f%2fevil.example", "/%5Cevil.example", "/settings/..//evil.example", "/settings/../../evil.example",
 		"/settings/%2e%2e/sign-out", "/settings//evil.example", "/settings/\\evil.example", "/settings/%5c", "/settings@evil.example",
 		"javascript:alert(1)", "data:text/html,x", "settings/mcp", "evil.example", ".evil.example", "@evil.example", "/oauth/authorize@evil.example",
-		"/oauth/authorize/../../..//evil.example", "/oauth/authorises", "/oauth/token", "/oauth/consent", "/sign-out", "/sign-in", "/", "",
+		"/oauth/authorize/../../..//evil.example", "/oauth/authorises", "/oauth/token", "/oauth/consent", "/sign-out", "/sign-in", "",
 		"/settingsX", "/settings/mcp#x", "https:/evil.example", "https:evil.example", "/settings/mcp\r\nSet-Cookie: x=y", "/settings/" + strings.Repeat("a", 5000),
 		"//settings/mcp", "/oauth/authorize\x00", "http://" + strings.TrimPrefix(s.URL, "http://") + "@evil.example/settings/mcp", "?/settings/mcp",
 	}
@@ -325,7 +325,7 @@ func TestOpenRedirect(t *testing.T) {
 		wantRedirect(t, b.Submit(b.Get("/settings/account"), "/sign-out", values("return_to", to)), "/sign-in?done=signed-out")
 		signIn(b, "maria", webtest.Password, "")
 	}
-	for _, to := range []string{"/settings", "/settings/mcp", "/settings/mcp?done=x", "/oauth/authorize?client_id=a&redirect_uri=https%3A%2F%2Fa.example%2Fcb&state=%2F%2F"} {
+	for _, to := range []string{"/", "/people/new", "/settings", "/settings/mcp", "/settings/mcp?done=x", "/oauth/authorize?client_id=a&redirect_uri=https%3A%2F%2Fa.example%2Fcb&state=%2F%2F"} {
 		b := s.Browser(t)
 		wantRedirect(t, signIn(b, "maria", webtest.Password, to), to)
 	}

@@ -22,37 +22,29 @@ func (v *Request) RenderProblem(status int, title, text string, next Link) {
 	if next == (Link{}) {
 		next = v.next()
 	}
-	v.Render(status, "problem", Page{Title: title, Content: problemContent{Text: text, Next: next}})
+	p := Page{Title: title, Content: problemContent{Text: text, Next: next}}
+	if v.Login != nil {
+		p.Area = areaOf(v.R.URL.Path)
+	}
+	v.Render(status, "problem", p)
 }
 
-// next returns where visitors can continue after an error: the section of the settings
-// that they were in, the sign-in page, or the start page.
+// next returns where visitors can continue after an error: the place of the site that they
+// were in, the sign-in page, or the start page.
 func (v *Request) next() Link {
 	path := v.R.URL.Path
-	section, inSettings := sectionOf(path)
+	place, ok := PlaceOf(path)
 	switch {
-	case v.Login != nil && inSettings:
-		return Link{section.Path, "Back to " + section.Title}
-	case v.Login != nil && below(path, PathPeople):
-		return Link{PathPeople, "Go to your people"}
+	case v.Login != nil && ok && path != PathStart:
+		return Link{place.Path, "Back to " + place.Title}
 	case v.Login != nil:
-		return Link{PathSettings, "Go to your settings"}
+		return Link{PathStart, "Go to Today"}
 	case path == PathReset && v.MailOn:
 		return Link{PathForgot, "Ask for a new link"}
 	case path == oauth.PathAuthorize:
 		return Link{PathStart, "Go to the start page"}
 	}
 	return Link{PathSignIn, "Sign in"}
-}
-
-// sectionOf returns the section of the settings that a path belongs to.
-func sectionOf(path string) (Section, bool) {
-	for _, s := range Sections() {
-		if below(path, s.Path) {
-			return s, true
-		}
-	}
-	return Section{}, false
 }
 
 // Problem writes a page with one message, for a path that another package serves.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -23,7 +24,7 @@ type Page struct {
 	// Area is the path of the area of the site that the page belongs to, such as
 	// PathPeople; empty for the settings and for pages without navigation.
 	Area string
-	// Notice says what was just done.
+	// Notice says what was just done. Without it the page shows the notice of a redirect.
 	Notice string
 	// Errors are the form fields with errors.
 	Errors []FieldError
@@ -37,36 +38,25 @@ type Page struct {
 type frame struct {
 	Page
 
-	// Base comes before the paths of the areas of the site.
-	Base             string
+	// Base comes before the paths of the areas of the site; Home is the address of the first.
+	Base, Home       string
 	Stylesheet, Icon string
 	// ScriptAddress is the address of the page's script; empty if it has none.
 	ScriptAddress string
-	// Username is the signed-in member; empty if not signed in.
-	Username string
+	// Member is the name of the signed-in member, Zone their time zone; empty if not signed
+	// in.
+	Member, Zone string
 	// FormToken is for the page's forms, SessionToken for those that end the session.
 	FormToken, SessionToken string
-	// Areas of the site and Sections of the settings.
-	Areas, Sections []Section
+	// Areas of the site and Sections of the settings; each is empty if the page shows none.
+	Areas, Sections []Place
+	// Width is the class of the page's width.
+	Width string
+	// Undo is the change that the notice offers to undo; it may be empty.
+	Undo undoForm
 	// MailOn is set if emails can be sent; SignUpOpen if people can create an account
 	// themselves.
 	MailOn, SignUpOpen bool
-}
-
-// Section is a page of the settings, or an area of the site.
-type Section struct{ Path, Title string }
-
-// areas returns the areas of the site, in the order of their navigation.
-func areas() []Section {
-	return []Section{{PathPeople, "People"}, {PathSettings, "Settings"}}
-}
-
-// Sections returns the pages of the settings, in the order of their navigation.
-func Sections() []Section {
-	return []Section{
-		{PathProfile, "Profile"}, {PathMCP, "Agents"}, {PathActivity, "Activity"}, {PathBin, "Bin"}, {PathImports, "Imports"}, {PathSearch, "Search"},
-		{PathTime, "Time zone"}, {PathSecurity, "Security"}, {PathAccount, "Account"},
-	}
 }
 
 // parsePages returns a set of templates for each page: the layout, the shared parts and
@@ -114,7 +104,7 @@ func clock(t time.Time) string {
 // render writes a page. Every page shows who is signed in.
 func (v *Request) Render(status int, name string, p Page) {
 	f := frame{
-		Page: p, Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(), Areas: areas(), Sections: Sections(),
+		Page: p, Base: v.Base, Stylesheet: v.assets.stylesheet.address(), Icon: v.assets.icon.address(),
 		MailOn: v.MailOn, SignUpOpen: v.SignUpOpen,
 	}
 	if p.Script != "" {
@@ -128,14 +118,12 @@ func (v *Request) Render(status int, name string, p Page) {
 		f.FormToken = formToken(v.Secret)
 	}
 	if v.Login != nil {
-		f.Username, f.SessionToken = v.Login.Username, formToken(v.SessionSecret(v.R))
-	}
-	if f.Area == "" && f.Section != "" {
-		f.Area = PathSettings
+		f.Member, f.Zone, f.SessionToken = cmp.Or(v.Login.Name, v.Login.Username), v.Login.Timezone, formToken(v.SessionSecret(v.R))
 	}
 	if f.Notice == "" {
-		f.Notice = notice(v.R)
+		f.Notice, f.Undo = v.notice()
 	}
+	v.addNavigation(&f)
 	var buf bytes.Buffer
 	set, ok := v.pages[name]
 	if !ok {
@@ -156,38 +144,4 @@ func (v *Request) Broken(err error) {
 	v.W.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	v.W.WriteHeader(http.StatusInternalServerError)
 	_, _ = v.W.Write([]byte("Something went wrong on our side. Try again in a moment.\n"))
-}
-
-const noticeParameter = "done"
-
-// notice returns the message for the name in a redirect. Any other text in the
-// parameter is not shown.
-func notice(r *http.Request) string {
-	return map[string]string{
-		"signed-out":            "You are signed out.",
-		"signed-out-everywhere": "You are signed out of every browser.",
-		"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
-		"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
-		"verified":              "Your e-mail address is confirmed.",
-		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
-		"provider-linked":       "The two are connected: from now on you can sign in without your password.",
-		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
-		"import-started":        "The import has begun.",
-		"import-kept":           "The file is kept for a day. Your agent can import it now.",
-		"import-cancelled":      "The import stops. What it did so far stays until you take it back.",
-		"import-undone":         "The import is being taken back.",
-		"saved":                 "Your profile is saved.",
-		"time-saved":            "Your time zone and your language are saved.",
-		"password-changed":      "Your password is changed, and every other browser is signed out.",
-		"token-revoked":         "The token is revoked. It stopped working at once.",
-		"sending-allowed":       "Texts may be sent now. Have an agent start embed_objects.",
-		"sending-stopped":       "Nothing is sent any more.",
-		"agent-revoked":         "The agent is disconnected. Its access ended at once.",
-		"undone":                "The change is undone. If you did not mean it, you can undo that too.",
-		"restored":              "The person is restored, with everything that was deleted with them.",
-		"bin-deleted":           "The person is deleted for good.",
-		"bin-emptied":           "The bin is emptied. Those people are deleted for good.",
-		"bin-nothing":           "Nothing was deleted: the person was not in the bin any more.",
-		"undone-already":        "That was undone already. Nothing more was changed.",
-	}[r.URL.Query().Get(noticeParameter)]
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"net/url"
 
 	"github.com/kith-crm/kith/backend/internal/account"
 	"github.com/kith-crm/kith/backend/internal/db"
@@ -137,24 +136,21 @@ func (v *Request) pageToReturnTo() string {
 	if v.R.Method != http.MethodPost {
 		return v.R.URL.RequestURI()
 	}
-	if s, ok := sectionOf(v.R.URL.Path); ok {
-		return s.Path
+	if place, ok := PlaceOf(v.R.URL.Path); ok {
+		return place.Path
 	}
-	if below(v.R.URL.Path, PathPeople) {
-		return PathPeople
-	}
-	return PathProfile
+	return PathStart
 }
 
 // Redirect sends the browser to a path of this site, with GET.
 func (v *Request) Redirect(path string) { http.Redirect(v.W, v.R, path, http.StatusSeeOther) }
 
 // To returns the address of a path of an area of the site.
-func (v *Request) To(path string) string { return v.Base + path }
-
-// RedirectDone redirects to a page that shows the notice with that name.
-func (v *Request) RedirectDone(path, notice string) {
-	v.Redirect(path + "?" + url.Values{noticeParameter: {notice}}.Encode())
+func (v *Request) To(path string) string {
+	if v.Base != "" && path == PathStart {
+		return v.Base
+	}
+	return v.Base + path
 }
 
 // Line returns a form value as one clean line.

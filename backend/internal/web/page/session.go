@@ -46,19 +46,16 @@ func WithReturn(path, returnTo string) string {
 const maxReturn = 4096
 
 // LocalPath returns a path of this site that a browser may be sent to after it signed
-// in, or nothing. It accepts the authorization endpoint, and the pages of people and
-// settings, by their full path, and never another host in any notation.
+// in, or nothing. It accepts the authorization endpoint and the pages of the areas of the
+// site, by their full path, and never another host in any notation.
 func LocalPath(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxReturn || !utf8.ValidString(raw) || !strings.HasPrefix(raw, "/") || u.IsAbs() || u.Host != "" || u.User != nil ||
 		u.Fragment != "" || u.RawPath != "" || path.Clean(u.Path) != u.Path || strings.Contains(raw, "\\") {
 		return ""
 	}
-	if u.Path != oauth.PathAuthorize && !below(u.Path, PathSettings) && !below(u.Path, PathPeople) {
+	if _, ok := PlaceOf(u.Path); !ok && u.Path != oauth.PathAuthorize {
 		return ""
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
-
-// below reports whether a path is another one, or is below it.
-func below(path, of string) bool { return path == of || strings.HasPrefix(path, of+"/") }

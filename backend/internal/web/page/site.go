@@ -28,12 +28,14 @@ import (
 // The paths that pages of several folders lead to.
 const (
 	PathStart    = "/"
+	PathToday    = "/today"
 	PathSignIn   = "/sign-in"
 	PathSignUp   = "/sign-up"
 	PathForgot   = "/forgot"
 	PathReset    = "/reset"
 	PathVerify   = "/verify"
 	PathPeople   = "/people"
+	PathAdd      = "/people/new"
 	PathSettings = "/settings"
 	PathProfile  = "/settings/profile"
 	PathMCP      = "/settings/mcp"

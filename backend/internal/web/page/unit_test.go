@@ -43,7 +43,7 @@ func TestPolicySource(t *testing.T) {
 
 // A browser that is sent to any return path stays on this site.
 func FuzzLocalPath(f *testing.F) {
-	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil", "/settings?\xff"} {
+	for _, seed := range []string{"/settings/mcp", "//evil.example", "/\\evil", "/settings/%2f", "/oauth/authorize?a=b#c", "/settings/../x", "https:evil", "/settings?\xff", "/", "/?done=saved", "/people/new", "/today/done"} {
 		f.Add(seed)
 	}
 	base, err := url.Parse("https://kith.example")
@@ -59,13 +59,24 @@ func FuzzLocalPath(f *testing.F) {
 		if err != nil || u.Host != base.Host || u.Scheme != base.Scheme || u.User != nil || path.Clean(u.Path) != u.Path {
 			t.Fatalf("%q leads to %v", got, u)
 		}
-		if strings.HasPrefix(got, "//") || strings.ContainsAny(got, "\\\r\n\t") || !utf8.ValidString(got) || !strings.HasPrefix(got, "/settings") && !strings.HasPrefix(got, "/people") && !strings.HasPrefix(got, "/oauth/authorize") {
+		if strings.HasPrefix(got, "//") || strings.ContainsAny(got, "\\\r\n\t") || !utf8.ValidString(got) || !onSite(got) {
 			t.Fatalf("%q became %q", raw, got)
 		}
 		if again := LocalPath(got); again != got {
 			t.Fatalf("%q became %q, and that %q", raw, got, again)
 		}
 	})
+}
+
+// onSite reports whether an address is one that LocalPath allows.
+func onSite(address string) bool {
+	place, _, _ := strings.Cut(address, "?")
+	for _, prefix := range []string{"/settings", "/people", "/activity", "/oauth/authorize"} {
+		if strings.HasPrefix(place, prefix) {
+			return true
+		}
+	}
+	return place == "/"
 }
 
 func TestSentence(t *testing.T) {

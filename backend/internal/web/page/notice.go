@@ -1,0 +1,96 @@
+package page
+
+import (
+	"net/url"
+
+	"github.com/kith-crm/kith/backend/internal/id"
+)
+
+// The parameters of an address that a form redirects to: the name of a notice, and the
+// change that the notice offers to undo.
+const (
+	noticeParameter = "done"
+	changeParameter = "change"
+)
+
+// undoForm is the form of a notice that undoes what was just done.
+type undoForm struct {
+	// Path is where the form goes, Change the change that it undoes, and Back the page that
+	// it leads back to.
+	Path, Change, Back string
+}
+
+// RedirectDone redirects to a page that shows the notice with that name. The path may have
+// parameters.
+func (v *Request) RedirectDone(path, notice string) { v.RedirectUndoable(path, notice, "") }
+
+// RedirectUndoable redirects to a page that shows the notice with that name and a button that
+// undoes the change. Without a change it is RedirectDone.
+func (v *Request) RedirectUndoable(path, notice, changeID string) {
+	plain, parameters := withoutNotice(path)
+	parameters.Set(noticeParameter, notice)
+	if changeID != "" {
+		parameters.Set(changeParameter, changeID)
+	}
+	v.Redirect(plain + "?" + parameters.Encode())
+}
+
+// withoutNotice returns the parts of an address of this site, without a notice.
+func withoutNotice(address string) (string, url.Values) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return PathStart, url.Values{}
+	}
+	parameters := u.Query()
+	if notices()[parameters.Get(noticeParameter)] != "" {
+		parameters.Del(noticeParameter)
+		parameters.Del(changeParameter)
+	}
+	return u.EscapedPath(), parameters
+}
+
+// notice returns the notice that a redirect named, and the form that undoes what was done. Any
+// other text in the address is not shown.
+func (v *Request) notice() (string, undoForm) {
+	given := v.R.URL.Query()
+	text, change := notices()[given.Get(noticeParameter)], given.Get(changeParameter)
+	if text == "" || v.Login == nil || !id.Valid(id.Change, change) {
+		return text, undoForm{}
+	}
+	back, parameters := withoutNotice(v.R.URL.RequestURI())
+	if len(parameters) > 0 {
+		back += "?" + parameters.Encode()
+	}
+	return text, undoForm{Path: PathActivity + "/undo", Change: change, Back: LocalPath(back)}
+}
+
+// notices returns the text of each notice by its name.
+func notices() map[string]string {
+	return map[string]string{
+		"signed-out":            "You are signed out.",
+		"signed-out-everywhere": "You are signed out of every browser.",
+		"welcome":               "Welcome to Kith. This is your page: nobody sees any of it until you say so.",
+		"reset":                 "Your password is changed, and every browser is signed out. No agent or personal token works any more: connect again those that you trust.",
+		"verified":              "Your e-mail address is confirmed.",
+		"verify-sent":           "We have sent you a link to confirm your address. It works for 30 minutes.",
+		"provider-linked":       "The two are connected: from now on you can sign in without your password.",
+		"provider-unlinked":     "Your identity provider is disconnected. Sign in with your password.",
+		"import-started":        "The import has begun.",
+		"import-kept":           "The file is kept for a day. Your agent can import it now.",
+		"import-cancelled":      "The import stops. What it did so far stays until you take it back.",
+		"import-undone":         "The import is being taken back.",
+		"saved":                 "Your profile is saved.",
+		"time-saved":            "Your time zone and your language are saved.",
+		"password-changed":      "Your password is changed, and every other browser is signed out.",
+		"token-revoked":         "The token is revoked. It stopped working at once.",
+		"sending-allowed":       "Texts may be sent now. Have an agent start embed_objects.",
+		"sending-stopped":       "Nothing is sent any more.",
+		"agent-revoked":         "The agent is disconnected. Its access ended at once.",
+		"undone":                "The change is undone. If you did not mean it, you can undo that too.",
+		"restored":              "The person is restored, with everything that was deleted with them.",
+		"bin-deleted":           "The person is deleted for good.",
+		"bin-emptied":           "The bin is emptied. Those people are deleted for good.",
+		"bin-nothing":           "Nothing was deleted: the person was not in the bin any more.",
+		"undone-already":        "That was undone already. Nothing more was changed.",
+	}
+}
