@@ -35,25 +35,22 @@ func (v *request) act() error {
 }
 
 // path returns the address of the page of the person.
-func (v *request) path() string { return v.To(page.PathPeople + "/" + url.PathEscape(v.R.PathValue("id"))) }
-
-// backTo goes back to the page of the person, with the part of the timeline that was shown,
-// and with a notice unless it is empty.
-func (v *request) backTo(notice string) {
-	kept := shownTimeline(v.R.URL.Query())
-	if notice != "" {
-		kept.Set("done", notice)
-	}
-	v.Redirect(join(v.path(), kept))
+func (v *request) path() string {
+	return v.To(page.PathPeople + "/" + url.PathEscape(v.R.PathValue("id")))
 }
+
+// shown returns the address of the page of the person, with the part of the timeline that was
+// shown.
+func (v *request) shown() string { return join(v.path(), shownTimeline(v.R.URL.Query())) }
 
 // done goes back to the page of the person and says what was done. A form that changed
 // nothing has no change, and no notice.
 func (v *request) done(notice, changeID string) {
 	if changeID == "" {
-		notice = ""
+		v.Redirect(v.shown())
+		return
 	}
-	v.backTo(notice)
+	v.RedirectUndoable(v.shown(), notice, changeID)
 }
 
 // actOnPerson stars, archives or deletes a person, or takes that back.
@@ -84,12 +81,12 @@ func (v *request) deletePerson() error {
 		return err
 	}
 	req := &connectionsv1.DeleteConnectionRequest{Id: p.GetConnection().GetId(), ConfirmName: p.GetConnection().GetName()}
-	_, wrong, err := page.Write(v.Member, pageName, req, v.People.DeleteConnection)
+	res, wrong, err := page.Write(v.Member, pageName, req, v.People.DeleteConnection)
 	if err == nil && len(wrong) > 0 {
 		err = fault.New(fault.Conflict, "the person was renamed")
 	}
 	if err == nil {
-		v.RedirectDone(v.To(page.PathPeople), "deleted")
+		v.RedirectUndoable(v.To(page.PathPeople), "deleted", res.GetChangeId())
 	}
 	return err
 }

@@ -129,7 +129,7 @@ func (v *request) editSection() error {
 			return v.showForm(http.StatusConflict, p, form)
 		}
 		if len(changed) == 0 {
-			v.backTo("")
+			v.Redirect(v.shown())
 			return nil
 		}
 		wrong, changeID, err := s.save(v, p, &form, changed)

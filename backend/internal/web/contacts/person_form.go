@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kith-crm/kith/backend/internal/id"
 	"github.com/kith-crm/kith/backend/internal/text"
 	"github.com/kith-crm/kith/backend/internal/web/page"
 )
@@ -175,3 +176,24 @@ type choice struct {
 
 // hiddenValue is a hidden input of a form.
 type hiddenValue struct{ Name, Value string }
+
+// Rows returns the inputs in rows: those whose names end with the same number are one row,
+// and all others are one row together.
+func (f Form) Rows() [][]FormField {
+	var out [][]FormField
+	last := "none"
+	for _, field := range f.Fields {
+		_, number, _ := strings.Cut(field.Name, ".")
+		if _, err := strconv.Atoi(number); err != nil {
+			number = ""
+		}
+		if number != last {
+			out, last = append(out, nil), number
+		}
+		out[len(out)-1] = append(out[len(out)-1], field)
+	}
+	return out
+}
+
+// Reminder reports whether the form edits a reminder.
+func (f Form) Reminder() bool { return strings.HasPrefix(f.Name, id.Reminder+"_") }

@@ -147,7 +147,9 @@ func (r reader) words(field string, value json.RawMessage) string {
 	case "Positions":
 		return joinRecorded(value, positionWords)
 	case "Dates":
-		return joinRecorded(value, func(d people.ImportantDate) string { return strings.TrimSpace(cmp.Or(d.Label, d.Kind) + " " + d.String()) })
+		return joinRecorded(value, func(d people.ImportantDate) string {
+			return strings.TrimSpace(cmp.Or(d.Label, d.Kind) + " " + d.String())
+		})
 	case "Tags":
 		return joinRecorded(value, func(tag string) string { return tag })
 	case "Groups":

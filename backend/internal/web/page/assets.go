@@ -25,6 +25,7 @@ type asset struct {
 const (
 	ScriptImports = "imports"
 	ScriptPeople  = "people"
+	ScriptPerson  = "person"
 	ScriptZone    = "zone"
 )
 
@@ -43,7 +44,7 @@ func loadAssets() (assets, error) {
 		return assets{}, err
 	}
 	scripts := map[string]asset{}
-	for _, name := range []string{ScriptImports, ScriptPeople, ScriptZone} {
+	for _, name := range []string{ScriptImports, ScriptPeople, ScriptPerson, ScriptZone} {
 		if scripts[name], err = loadAsset("/assets/"+name+".js", "text/javascript; charset=utf-8"); err != nil {
 			return assets{}, err
 		}
